@@ -1,0 +1,112 @@
+'use strict';
+
+/** One picture, read top to bottom: entry > features > {auth, throttling, delivery} > database > config > common. */
+const LEAVES = 'domains|suppressions|stats|health|mailbox|inbound';
+
+module.exports = {
+  forbidden: [
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'no-barrels',
+      comment: 'A barrel hides where a thing lives and breeds cycles.',
+      severity: 'error',
+      from: {},
+      to: { path: '^src/.*/index\\.ts$' },
+    },
+    {
+      name: 'common-is-the-floor',
+      severity: 'error',
+      from: { path: '^src/common/' },
+      to: { path: '^src/', pathNot: '^src/common/' },
+    },
+    {
+      name: 'config-sees-only-common',
+      severity: 'error',
+      from: { path: '^src/config/' },
+      to: { path: '^src/', pathNot: '^src/(config|common)/' },
+    },
+    {
+      name: 'database-sees-config-and-common',
+      severity: 'error',
+      from: { path: '^src/database/' },
+      to: { path: '^src/', pathNot: '^src/(database|config|common)/' },
+    },
+    {
+      name: 'platform-siblings-are-strangers',
+      severity: 'error',
+      from: { path: '^src/(auth|throttling|delivery)/' },
+      to: { path: '^src/(auth|throttling|delivery|modules)/', pathNot: '^src/$1/' },
+    },
+    {
+      name: 'nobody-imports-entry-points',
+      severity: 'error',
+      from: { path: '^src/(common|config|database|auth|throttling|delivery|modules)/' },
+      to: { path: '^src/([^/]+\\.ts$|cli/|seed/|docs/)' },
+    },
+    {
+      name: 'leaf-features-import-no-feature',
+      severity: 'error',
+      from: { path: `^src/modules/(${LEAVES})/` },
+      to: { path: '^src/modules/', pathNot: '^src/modules/$1/' },
+    },
+    {
+      name: 'features-meet-through-service-or-module',
+      comment: 'Never through a repository, an entity or SQL.',
+      severity: 'error',
+      from: { path: '^src/modules/([^/]+)/' },
+      to: { path: '^src/modules/', pathNot: ['^src/modules/$1/', '\\.(service|module)\\.ts$'] },
+    },
+    {
+      name: 'features-see-delivery-through-queue-and-ports',
+      comment: 'inbound opens the return paths that the engine issues.',
+      severity: 'error',
+      from: { path: '^src/modules/' },
+      to: {
+        path: '^src/delivery/',
+        pathNot: '^src/delivery/(ports/|queue/(delivery-queue\\.(repository|module)|worker-waker\\.service)\\.ts$|signing/return-path\\.ts$)',
+      },
+    },
+    {
+      name: 'controllers-do-not-touch-data',
+      severity: 'error',
+      from: { path: '\\.controller\\.ts$' },
+      to: { path: '(\\.repository|\\.entity|\\.sql)\\.ts$' },
+    },
+    {
+      name: 'repositories-do-not-look-up',
+      severity: 'error',
+      from: { path: '(\\.repository|\\.entity|\\.sql)\\.ts$' },
+      to: { path: '(\\.controller|\\.dto|(?<!database)\\.service)\\.ts$', pathNot: '^src/database/' },
+    },
+    {
+      name: 'services-do-not-speak-http',
+      severity: 'error',
+      from: { path: '\\.service\\.ts$' },
+      to: { path: '(\\.controller\\.ts$|/dto/|common/http/(?!principal))' },
+    },
+    {
+      name: 'sql-only-through-its-repository',
+      severity: 'error',
+      from: { pathNot: '(\\.repository|\\.storage|\\.sql)\\.ts$' },
+      to: { path: '\\.sql\\.ts$', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'typeorm-only-in-data-files',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '(\\.repository|\\.entity|\\.module)\\.ts$|^src/database/' },
+      to: { path: 'node_modules/typeorm' },
+    },
+    {
+      name: 'no-tests-in-the-product',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '\\.spec\\.ts$' },
+      to: { path: '^test/' },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '\\.spec\\.ts$' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+  },
+};

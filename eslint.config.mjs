@@ -1,0 +1,64 @@
+import tseslint from 'typescript-eslint';
+
+const clockRule = {
+  object: 'Date',
+  property: 'now',
+  message: 'Take the time from common/clock.ts so that tests can move it.',
+};
+const environmentRule = {
+  object: 'process',
+  property: 'env',
+  message: 'The environment is read once, in src/config/.',
+};
+
+/** Type-checked rules for the product; tests and benchmarks keep the safety rules and drop the size budgets. */
+export default tseslint.config(
+  { ignores: ['dist/**', 'node_modules/**', 'coverage/**', '**/*.mjs', '**/*.cjs', '**/*.js'] },
+  ...tseslint.configs.recommendedTypeChecked,
+  {
+    languageOptions: { parserOptions: { project: './tsconfig.check.json', tsconfigRootDir: import.meta.dirname } },
+    linterOptions: { reportUnusedDisableDirectives: 'error' },
+    rules: {
+      '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'separate-type-imports' }],
+      '@typescript-eslint/no-explicit-any': 'error',
+      '@typescript-eslint/no-extraneous-class': ['error', { allowWithDecorator: true, allowStaticOnly: true }],
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/no-misused-promises': 'error',
+      '@typescript-eslint/no-non-null-assertion': 'error',
+      '@typescript-eslint/only-throw-error': 'error',
+      '@typescript-eslint/prefer-readonly': 'error',
+      '@typescript-eslint/return-await': ['error', 'in-try-catch'],
+      '@typescript-eslint/switch-exhaustiveness-check': 'error',
+      complexity: ['error', { max: 10, variant: 'modified' }],
+      curly: ['error', 'multi-line'],
+      eqeqeq: 'error',
+      'max-depth': ['error', 3],
+      'max-lines': ['error', { max: 300 }],
+      'max-lines-per-function': ['error', { max: 40, skipBlankLines: true, skipComments: true }],
+      'max-params': ['error', 5],
+      'no-console': 'error',
+      'no-restricted-properties': ['error', clockRule, environmentRule],
+    },
+  },
+  { files: ['src/config/**'], rules: { 'no-restricted-properties': ['error', clockRule] } },
+  { files: ['src/common/clock.ts'], rules: { 'no-restricted-properties': ['error', environmentRule] } },
+  { files: ['**/*.sql.ts', 'src/database/migrations/**'], rules: { 'max-lines-per-function': 'off' } },
+  {
+    files: ['test/**', 'bench/**', '**/*.spec.ts'],
+    rules: {
+      complexity: 'off',
+      'max-lines': ['error', { max: 500 }],
+      'max-lines-per-function': 'off',
+      'no-console': 'off',
+      'no-restricted-properties': 'off',
+      '@typescript-eslint/no-non-null-assertion': 'off',
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/no-unsafe-member-access': 'off',
+      '@typescript-eslint/no-unsafe-call': 'off',
+      '@typescript-eslint/no-unsafe-argument': 'off',
+      '@typescript-eslint/no-unsafe-return': 'off',
+      '@typescript-eslint/no-explicit-any': 'off',
+      '@typescript-eslint/unbound-method': 'off',
+    },
+  },
+);

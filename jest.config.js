@@ -1,0 +1,24 @@
+'use strict';
+
+const shared = {
+  testEnvironment: 'node',
+  moduleFileExtensions: ['ts', 'js', 'mjs', 'cjs', 'json', 'node'],
+  transform: { '^.+\\.[cm]?[jt]s$': '<rootDir>/test/setup/jest-transform.js' },
+  // Every dependency passes through the transform, which leaves CommonJS files untouched.
+  transformIgnorePatterns: [],
+};
+const database = {
+  globalSetup: '<rootDir>/test/setup/start-cluster.ts',
+  globalTeardown: '<rootDir>/test/setup/stop-cluster.ts',
+};
+
+module.exports = {
+  reporters: ['default', '<rootDir>/test/setup/summary-reporter.js'],
+  testTimeout: 30_000,
+  projects: [
+    { ...shared, displayName: 'unit', testMatch: ['<rootDir>/src/**/*.spec.ts'] },
+    { ...shared, displayName: 'architecture', testMatch: ['<rootDir>/test/architecture/**/*.spec.ts'] },
+    { ...shared, ...database, displayName: 'integration', testMatch: ['<rootDir>/test/integration/**/*.spec.ts'] },
+    { ...shared, ...database, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/**/*.spec.ts'] },
+  ],
+};

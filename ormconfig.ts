@@ -1,0 +1,16 @@
+import 'reflect-metadata';
+import { ApiKey } from './src/auth/api-key.entity';
+import { Organization } from './src/auth/organization.entity';
+import { createDataSource } from './src/database/data-source';
+import { DkimKey } from './src/modules/domains/dkim-key.entity';
+import { Domain } from './src/modules/domains/domain.entity';
+import { Email } from './src/modules/emails/email.entity';
+import { EmailAttachment } from './src/modules/emails/email-attachment.entity';
+import { EmailContent } from './src/modules/emails/email-content.entity';
+import { EmailEvent } from './src/modules/emails/email-event.entity';
+import { EmailRecipient } from './src/modules/emails/email-recipient.entity';
+
+/** For the TypeORM command line: `DATABASE_URL=… npm run typeorm -- migration:show`. */
+export default createDataSource(process.env.DATABASE_URL ?? 'postgres://localhost:5432/waybill', {
+  entities: [ApiKey, Organization, Domain, DkimKey, Email, EmailAttachment, EmailContent, EmailEvent, EmailRecipient],
+});

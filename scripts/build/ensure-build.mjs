@@ -1,0 +1,72 @@
+import { spawn } from 'node:child_process';
+import { existsSync, rmSync, utimesSync } from 'node:fs';
+import path from 'node:path';
+import { isLocked, withLock } from './lock.mjs';
+import { modifiedMs, newestInput } from './staleness.mjs';
+
+/**
+ * Makes sure that `dist` is the build of `src`. Fast when it is; several processes may ask at once.
+ *
+ * Everything it says goes to stderr: stdout belongs to the command that follows.
+ *
+ * @param root the project's folder.
+ * @returns 0, or the exit code of the build.
+ */
+export async function ensureBuild(root) {
+  const main = path.join(root, 'dist', 'main.js');
+  // A production image carries the build only.
+  if (!existsSync(path.join(root, 'src')))
+    return existsSync(main) ? 0 : fail('There is neither src/ nor dist/main.js.');
+  const lock = path.join(root, 'node_modules', '.cache', 'waybill-build.lock');
+  // The lock first: in the middle of a build some files are new and others missing.
+  if (!isLocked(lock) && isFresh(root, main)) return 0;
+  if (!existsSync(compiler(root))) return withoutCompiler(main);
+  const buildIfStill = () => (isFresh(root, main) ? 0 : build(root, main));
+  return withLock(lock, buildIfStill, () => say('waiting for a build that runs'));
+}
+
+function isFresh(root, main) {
+  return modifiedMs(main) >= newestInput(root).modifiedMs && modifiedMs(main) > 0;
+}
+
+/** The program behind node_modules/.bin/nest, which on Windows is a shell script. */
+function compiler(root) {
+  return path.join(root, 'node_modules', '@nestjs', 'cli', 'bin', 'nest.js');
+}
+
+/** Installed without development packages: an older build is better than none. */
+function withoutCompiler(main) {
+  if (!existsSync(main)) return fail('dist/main.js is missing, and so is the compiler: run `npm install`.');
+  say('dist/ is older than src/, but the compiler is not installed: using it as it is.');
+  return 0;
+}
+
+async function build(root, main) {
+  const newest = newestInput(root);
+  const beginMs = Date.now();
+  say(`building, because ${existsSync(main) ? `${path.relative(root, newest.file)} is newer` : 'dist/ is missing'}`);
+  const exitCode = await run(root, [compiler(root), 'build']);
+  if (exitCode === 0 && !existsSync(main)) return fail('the build made no dist/main.js');
+  // The compiler also writes files when it reports errors; such a result must not pass for a build.
+  if (exitCode !== 0) rmSync(main, { force: true });
+  // So that an edit made while the compiler ran is newer than the result.
+  else utimesSync(main, beginMs / 1_000, beginMs / 1_000);
+  return exitCode;
+}
+
+function run(root, args) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 2, 2] });
+    child.once('error', reject);
+    child.once('exit', (code, signal) => resolve(signal ? 1 : code));
+  });
+}
+
+function fail(message) {
+  say(message);
+  return 1;
+}
+
+function say(message) {
+  process.stderr.write(`waybill: ${message}\n`);
+}

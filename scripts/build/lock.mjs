@@ -1,0 +1,84 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { modifiedMs } from './staleness.mjs';
+
+const POLL_MS = 100;
+/** Between making the folder and writing the owner into it lie microseconds. */
+const OWNERLESS_LIMIT_MS = 5_000;
+/** No build takes this long: the number of a dead owner went to another process. */
+const AGE_LIMIT_MS = 600_000;
+
+/** Runs `work` while no other process does; waits for one that does (told once), and takes over from one that died. */
+export async function withLock(folder, work, onWait) {
+  for (let waited = false; !tryLock(folder);) {
+    if (isAbandoned(folder)) {
+      remove(folder);
+      continue;
+    }
+    if (!waited) onWait();
+    waited = true;
+    await delay(POLL_MS);
+  }
+  try {
+    return await work();
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** True while someone holds the lock. */
+export function isLocked(folder) {
+  return modifiedMs(folder) > 0 && !isAbandoned(folder);
+}
+
+function tryLock(folder) {
+  mkdirSync(path.dirname(folder), { recursive: true });
+  try {
+    mkdirSync(folder);
+  } catch (error) {
+    if (error.code === 'EEXIST') return false;
+    throw error;
+  }
+  writeFileSync(path.join(folder, 'owner'), String(process.pid));
+  return true;
+}
+
+function isAbandoned(folder) {
+  const madeMs = modifiedMs(folder);
+  if (madeMs === 0) return false;
+  const ageMs = Date.now() - madeMs;
+  const owner = ownerOf(folder);
+  return owner === undefined ? ageMs > OWNERLESS_LIMIT_MS : !isAlive(owner) || ageMs > AGE_LIMIT_MS;
+}
+
+function ownerOf(folder) {
+  try {
+    return Number(readFileSync(path.join(folder, 'owner'), 'utf8')) || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+}
+
+/** Renames first, so that of several that wait one removes it; one that came late puts back the next owner's lock. */
+function remove(folder) {
+  const aside = `${folder}.${process.pid}`;
+  try {
+    renameSync(folder, aside);
+    if (!isAbandoned(aside)) renameSync(aside, folder);
+  } catch (error) {
+    // Gone already, or taken again already.
+    if (!['ENOENT', 'EEXIST', 'ENOTEMPTY'].includes(error.code)) throw error;
+  } finally {
+    rmSync(aside, { recursive: true, force: true });
+  }
+}

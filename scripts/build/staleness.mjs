@@ -1,0 +1,34 @@
+import { readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+
+/** What the output depends on, beside everything in `src`. */
+const CONFIGURATION = ['tsconfig.json', 'nest-cli.json', 'package.json'];
+
+/** Modification time in milliseconds; 0 for what does not exist. */
+export function modifiedMs(file) {
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}
+
+/**
+ * The files whose change calls for a build. Folders count as well: they change when a file goes. Unit specs stand beside
+ * the sources but are not compiled.
+ */
+function* inputs(root) {
+  for (const name of CONFIGURATION) yield path.join(root, name);
+  const source = path.join(root, 'src');
+  yield source;
+  for (const entry of readdirSync(source, { recursive: true, withFileTypes: true })) {
+    if (!entry.name.endsWith('.spec.ts')) yield path.join(entry.parentPath, entry.name);
+  }
+}
+
+/** The newest input: `{ file, modifiedMs }`. A file from the future (a clock that was wrong) would be newer for ever. */
+export function newestInput(root) {
+  const nowMs = Date.now();
+  let newest = { file: '', modifiedMs: 0 };
+  for (const file of inputs(root)) {
+    const candidate = { file, modifiedMs: modifiedMs(file) };
+    if (candidate.modifiedMs > newest.modifiedMs && candidate.modifiedMs <= nowMs) newest = candidate;
+  }
+  return newest;
+}

@@ -1,0 +1,29 @@
+import { Module } from '@nestjs/common';
+import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
+import { ApiKeyGuard } from './auth/api-key.guard';
+import { AuthModule } from './auth/auth.module';
+import { ScopeGuard } from './auth/scope.guard';
+import { BodyGuard } from './common/http/body.guard';
+import { ErrorFilter } from './common/http/error-filter';
+import { DtoPipe } from './common/http/validate-dto';
+import { DocsModule } from './docs/docs.module';
+import { DomainsModule } from './modules/domains/domains.module';
+import { EmailsModule } from './modules/emails/emails.module';
+import { HealthModule } from './modules/health/health.module';
+import { MailboxModule } from './modules/mailbox/mailbox.module';
+import { RateLimitGuard } from './throttling/rate-limit.guard';
+import { ThrottlingModule } from './throttling/throttling.module';
+
+/** Role `api`. The guards run in the order in which they stand here: key, scope, limits, body. */
+@Module({
+  imports: [AuthModule, ThrottlingModule, DomainsModule, EmailsModule, MailboxModule, HealthModule, DocsModule],
+  providers: [
+    { provide: APP_FILTER, useClass: ErrorFilter },
+    { provide: APP_PIPE, useClass: DtoPipe },
+    { provide: APP_GUARD, useClass: ApiKeyGuard },
+    { provide: APP_GUARD, useClass: ScopeGuard },
+    { provide: APP_GUARD, useExisting: RateLimitGuard },
+    { provide: APP_GUARD, useClass: BodyGuard },
+  ],
+})
+export class ApiModule {}

@@ -1,0 +1,19 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { Mode } from '../common/mode';
+
+/** An API key: of the key itself only the SHA-256 is kept. */
+@Entity('api_keys')
+export class ApiKey {
+  @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
+  @PrimaryColumn('uuid') id!: string;
+  @Column('text') name!: string;
+  @Column('text') mode!: Mode;
+  @Column('text', { array: true }) scopes!: string[];
+  @Column('text') prefix!: string;
+  @Column('bytea') hash!: Buffer;
+  @Column('uuid', { name: 'domain_id', nullable: true }) domainId!: string | null;
+  @Column('timestamptz', { name: 'expires_at', nullable: true }) expiresAt!: Date | null;
+  @Column('timestamptz', { name: 'last_used_at', nullable: true }) lastUsedAt!: Date | null;
+  @Column('timestamptz', { name: 'revoked_at', nullable: true }) revokedAt!: Date | null;
+  @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
+}

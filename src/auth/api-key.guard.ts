@@ -1,0 +1,40 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AppError } from '../common/errors/app-error';
+import { AuthenticationFailures } from '../common/http/authentication-failures';
+import type { Principal } from '../common/http/principal';
+import { ApiKeyVerifier } from './api-key-verifier.service';
+import { bearerToken } from './bearer-token';
+import { PUBLIC_METADATA } from './require-scope.decorator';
+
+/** First guard: who is calling. Leaves the principal on the request. */
+@Injectable()
+export class ApiKeyGuard implements CanActivate {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly verifier: ApiKeyVerifier,
+    private readonly failures: AuthenticationFailures,
+  ) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const targets = [context.getHandler(), context.getClass()];
+    if (this.reflector.getAllAndOverride<boolean | undefined>(PUBLIC_METADATA, targets)) return true;
+    const http = context.switchToHttp();
+    const request = http.getRequest<FastifyRequest>();
+    const principal = await this.authenticate(request);
+    request.principal = principal;
+    if (principal.mode === 'test') void http.getResponse<FastifyReply>().header('x-test-mode', 'true');
+    return true;
+  }
+
+  /** Failures are bounded per client address. */
+  private async authenticate(request: FastifyRequest): Promise<Principal> {
+    try {
+      return await this.verifier.verify(bearerToken(request.headers.authorization));
+    } catch (error) {
+      const guessed = error instanceof AppError && error.code === 'invalid_api_key';
+      throw guessed ? this.failures.refusalFor(request.ip, error) : error;
+    }
+  }
+}

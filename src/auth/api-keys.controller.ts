@@ -1,0 +1,48 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Post } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { CurrentPrincipal } from '../common/http/current-principal.decorator';
+import { ApiData, ApiErrors, ApiList } from '../common/http/openapi.decorators';
+import { RateLimitClass } from '../common/http/rate-limit-class.decorator';
+import type { Principal } from '../common/http/principal';
+import { UuidParamPipe } from '../common/http/uuid-param.pipe';
+import { ApiKeysService } from './api-keys.service';
+import { toApiKeyDto, toNewApiKey } from './dto/api-key.mapper';
+import { ApiKeyDto, CreateApiKeyDto, CreatedApiKeyDto, RevokedApiKeyDto } from './dto/api-key.dto';
+import { RequireScope } from './require-scope.decorator';
+
+@ApiTags('API keys')
+@Controller('v1/api-keys')
+@RequireScope('key:manage')
+export class ApiKeysController {
+  constructor(private readonly keys: ApiKeysService) {}
+
+  @Post()
+  @RateLimitClass('api-key-writes')
+  @ApiOperation({ summary: 'Create an API key', description: 'The key itself is in this answer only.' })
+  @ApiData(CreatedApiKeyDto, { status: 201 })
+  @ApiErrors('invalid_request', 'insufficient_permissions', 'domain_not_allowed')
+  async create(@CurrentPrincipal() principal: Principal, @Body() body: CreateApiKeyDto) {
+    const created = await this.keys.createFor(principal, toNewApiKey(body));
+    return { data: { ...toApiKeyDto(created), key: created.key } satisfies CreatedApiKeyDto };
+  }
+
+  @Get()
+  @ApiOperation({ summary: 'List API keys' })
+  @ApiList(ApiKeyDto, 'total')
+  @ApiErrors('insufficient_permissions')
+  async list(@CurrentPrincipal() principal: Principal) {
+    const keys = await this.keys.list(principal.organizationId);
+    return { data: keys.map(toApiKeyDto), total: keys.length };
+  }
+
+  @Delete(':id')
+  @RateLimitClass('api-key-writes')
+  @HttpCode(200)
+  @ApiOperation({ summary: 'Revoke an API key', description: 'Takes effect everywhere within 5 seconds.' })
+  @ApiData(RevokedApiKeyDto)
+  @ApiErrors('insufficient_permissions', 'resource_not_found')
+  async revoke(@CurrentPrincipal() principal: Principal, @Param('id', UuidParamPipe) id: string) {
+    await this.keys.revoke(principal.organizationId, id);
+    return { data: { id, revoked: true } satisfies RevokedApiKeyDto };
+  }
+}

@@ -1,0 +1,95 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../common/clock';
+import { AppError, NotFoundError, ValidationError } from '../common/errors/app-error';
+import { isUuid, newId } from '../common/ids';
+import type { Mode } from '../common/mode';
+import type { ApiKey } from './api-key.entity';
+import { ApiKeyVerifier } from './api-key-verifier.service';
+import { ApiKeysRepository } from './api-keys.repository';
+import { DomainOwnership } from './domain-ownership';
+import { mintKey } from './key-format';
+import type { Scope } from './scopes';
+
+export interface NewApiKey {
+  readonly name: string;
+  readonly mode: Mode;
+  readonly scopes: readonly Scope[];
+  readonly expiresAt?: Date;
+  readonly domainId?: string;
+}
+
+export type CreatedApiKey = Omit<ApiKey, 'hash' | 'lastUsedAt' | 'revokedAt'> & { readonly key: string };
+
+@Injectable()
+export class ApiKeysService {
+  constructor(
+    private readonly keys: ApiKeysRepository,
+    private readonly verifier: ApiKeyVerifier,
+    private readonly domains: DomainOwnership,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Makes a key on behalf of another one, which can hand on only what it has itself.
+   * @throws AppError insufficient_permissions, ValidationError
+   */
+  async createFor(
+    creator: { organizationId: string; scopes: ReadonlySet<string>; domainId?: string },
+    wanted: NewApiKey,
+  ): Promise<CreatedApiKey> {
+    const missing = wanted.scopes.filter((scope) => !creator.scopes.has(scope));
+    if (missing.length > 0) {
+      throw new AppError('insufficient_permissions', `This API key cannot grant the scope ${missing.join(', ')}`, {
+        details: { required: missing },
+      });
+    }
+    // A key that is bound to a domain must not make one that is not.
+    const domainId = wanted.domainId ?? creator.domainId;
+    if (creator.domainId !== undefined && domainId !== creator.domainId) {
+      throw new AppError('domain_not_allowed', 'This API key is bound to another domain');
+    }
+    return this.create(creator.organizationId, { ...wanted, domainId });
+  }
+
+  /** Makes a key without asking whose hand it is in: for the command line. @throws ValidationError */
+  async create(organizationId: string, wanted: NewApiKey): Promise<CreatedApiKey> {
+    const now = this.clock.now();
+    if (wanted.expiresAt && wanted.expiresAt <= now) {
+      throw new ValidationError({ expiresAt: ['expiresAt must be in the future'] });
+    }
+    if (wanted.domainId && !(await this.domains.owns(organizationId, wanted.domainId))) {
+      throw new ValidationError({ domainId: ['domainId must name a domain of this organization'] });
+    }
+    const { key, hash, prefix } = mintKey(wanted.mode);
+    const record = {
+      organizationId,
+      id: newId(),
+      name: wanted.name,
+      mode: wanted.mode,
+      scopes: [...wanted.scopes],
+      prefix,
+      domainId: wanted.domainId ?? null,
+      expiresAt: wanted.expiresAt ?? null,
+      createdAt: now,
+    };
+    await this.keys.insert({ ...record, hash });
+    return { ...record, key };
+  }
+
+  list(organizationId: string): Promise<ApiKey[]> {
+    return this.keys.list(organizationId);
+  }
+
+  /** @throws NotFoundError */
+  async revoke(organizationId: string, id: string): Promise<void> {
+    if (!(await this.keys.revoke(organizationId, id, this.clock.now()))) throw new NotFoundError('API key');
+    this.verifier.forget();
+  }
+
+  /** For the operator, who names a key by its id alone. @throws NotFoundError */
+  async revokeAnywhere(id: string): Promise<void> {
+    const key = isUuid(id) ? await this.keys.findAnywhere(id) : null;
+    if (!key) throw new NotFoundError('API key');
+    await this.revoke(key.organizationId, key.id);
+  }
+}

@@ -1,0 +1,27 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { ApiKey } from './api-key.entity';
+import { ApiKeyVerifier } from './api-key-verifier.service';
+import { ApiKeysController } from './api-keys.controller';
+import { ApiKeysRepository } from './api-keys.repository';
+import { ApiKeysService } from './api-keys.service';
+import { Organization } from './organization.entity';
+import { OrganizationOrdinals } from './organization-ordinals.service';
+import { OrganizationsRepository } from './organizations.repository';
+import { OrganizationsService } from './organizations.service';
+
+/** Organizations and API keys. The guards are registered in the root module, in the order in which they run. */
+@Module({
+  imports: [TypeOrmModule.forFeature([Organization, ApiKey])],
+  controllers: [ApiKeysController],
+  providers: [
+    OrganizationOrdinals,
+    OrganizationsRepository,
+    OrganizationsService,
+    ApiKeysRepository,
+    ApiKeysService,
+    ApiKeyVerifier,
+  ],
+  exports: [OrganizationOrdinals, OrganizationsService, ApiKeysService, ApiKeyVerifier],
+})
+export class AuthModule {}

@@ -1,0 +1,68 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  ArrayUnique,
+  IsArray,
+  IsIn,
+  IsOptional,
+  IsString,
+  IsUUID,
+  Length,
+} from 'class-validator';
+import { type Mode, MODES } from '../../common/mode';
+import { ALL_SCOPES, type Scope } from '../scopes';
+
+export class CreateApiKeyDto {
+  @ApiProperty({ minLength: 1, maxLength: 100, example: 'Shop backend' }) @IsString() @Length(1, 100) name!: string;
+
+  @ApiProperty({ enum: MODES }) @IsIn(MODES) mode!: Mode;
+
+  @ApiProperty({
+    enum: ALL_SCOPES,
+    isArray: true,
+    minItems: 1,
+    uniqueItems: true,
+    example: ['email:send', 'email:read'],
+    description: 'Only scopes that the calling key has itself',
+  })
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(ALL_SCOPES.length)
+  @ArrayUnique()
+  @IsIn(ALL_SCOPES, { each: true })
+  scopes!: Scope[];
+
+  @ApiPropertyOptional({ format: 'date-time', example: '2030-01-01T00:00:00.000Z' })
+  @IsOptional()
+  @IsString()
+  @Length(1, 64)
+  expiresAt?: string;
+
+  @ApiPropertyOptional({ format: 'uuid', description: 'Binds the key to one domain' })
+  @IsOptional()
+  @IsUUID()
+  domainId?: string;
+}
+
+export class ApiKeyDto {
+  @ApiProperty({ format: 'uuid' }) id!: string;
+  @ApiProperty() name!: string;
+  @ApiProperty({ enum: MODES }) mode!: Mode;
+  @ApiProperty({ isArray: true, type: String }) scopes!: string[];
+  @ApiProperty({ description: 'The first characters of the key', example: 'wb_live_Ab3d' }) prefix!: string;
+  @ApiProperty({ format: 'date-time' }) createdAt!: string;
+  @ApiPropertyOptional({ format: 'date-time' }) expiresAt?: string;
+  @ApiPropertyOptional({ format: 'uuid' }) domainId?: string;
+  @ApiPropertyOptional({ format: 'date-time' }) lastUsedAt?: string;
+  @ApiPropertyOptional({ format: 'date-time' }) revokedAt?: string;
+}
+
+export class CreatedApiKeyDto extends ApiKeyDto {
+  @ApiProperty({ description: 'The key itself, shown once' }) key!: string;
+}
+
+export class RevokedApiKeyDto {
+  @ApiProperty({ format: 'uuid' }) id!: string;
+  @ApiProperty({ enum: [true] }) revoked!: true;
+}

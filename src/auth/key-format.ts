@@ -1,0 +1,47 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import type { Mode } from '../common/mode';
+
+/**
+ * `wb_(live|test)_` + 43 characters of base64url (256 random bits) + 6 characters of checksum, so that secret scanners
+ * and the service itself can tell a typo from a revoked key without a database look-up.
+ */
+const KEY = /^wb_(live|test)_([A-Za-z0-9_-]{43})([0-9A-Za-z]{6})$/;
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+export interface MintedKey {
+  /** Shown once, never stored. */
+  readonly key: string;
+  readonly hash: Buffer;
+  /** Enough of the key to recognise it in a list. */
+  readonly prefix: string;
+}
+
+export function mintKey(mode: Mode): MintedKey {
+  const body = `wb_${mode}_${randomBytes(32).toString('base64url')}`;
+  const key = body + checksum(body);
+  return { key, hash: hashKey(key), prefix: key.slice(0, 12) };
+}
+
+/** The mode of a well-formed key with a right checksum; undefined for anything else. */
+export function modeOfKey(key: string): Mode | undefined {
+  const match = KEY.exec(key);
+  if (!match || checksum(key.slice(0, -6)) !== match[3]) return undefined;
+  return match[1] as Mode;
+}
+
+/** SHA-256: enough for a secret of 256 random bits; a slow hash would only slow each request. */
+export function hashKey(key: string): Buffer {
+  return createHash('sha256').update(key).digest();
+}
+
+/** CRC-32 in base 62, six characters (62^6 > 2^32). */
+function checksum(text: string): string {
+  let rest = crc32(text);
+  let encoded = '';
+  for (let place = 0; place < 6; place += 1) {
+    encoded = ALPHABET.charAt(rest % 62) + encoded;
+    rest = Math.floor(rest / 62);
+  }
+  return encoded;
+}

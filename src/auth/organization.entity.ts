@@ -1,0 +1,24 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+export type OrganizationStatus = 'active' | 'suspended';
+
+/** A tenant. Everything else belongs to one. */
+@Entity('organizations')
+export class Organization {
+  @PrimaryColumn('uuid') id!: string;
+  @Column({
+    type: 'integer',
+    generated: 'identity',
+    generatedIdentity: 'ALWAYS',
+    unique: true,
+    insert: false,
+    update: false,
+  })
+  ordinal!: number;
+  @Column('text') name!: string;
+  @Column('text', { default: 'active' }) status!: OrganizationStatus;
+  @Column('boolean', { name: 'track_opens', default: true }) trackOpens!: boolean;
+  @Column('boolean', { name: 'track_clicks', default: true }) trackClicks!: boolean;
+  @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
+  @Column('timestamptz', { name: 'updated_at', default: () => 'now()' }) updatedAt!: Date;
+}

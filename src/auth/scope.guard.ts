@@ -1,0 +1,35 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '../common/errors/app-error';
+import { RequestLimits } from '../common/http/request-limits';
+import { PUBLIC_METADATA, SCOPE_METADATA } from './require-scope.decorator';
+import type { Scope } from './scopes';
+
+/** Second guard: what the caller may do. Deny by default: a route that declares nothing is refused. */
+@Injectable()
+export class ScopeGuard implements CanActivate {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly limits: RequestLimits,
+  ) {}
+
+  canActivate(context: ExecutionContext): boolean {
+    const targets = [context.getHandler(), context.getClass()];
+    if (this.reflector.getAllAndOverride<boolean | undefined>(PUBLIC_METADATA, targets)) return true;
+    const required = this.reflector.getAllAndOverride<Scope | undefined>(SCOPE_METADATA, targets);
+    const { principal } = context.switchToHttp().getRequest<FastifyRequest>();
+    if (required !== undefined && principal?.scopes.has(required)) return true;
+    // A refused request counts too, and its answer tells the limits like every authenticated one.
+    this.limits.count(context);
+    throw missingScope(required);
+  }
+}
+
+function missingScope(required: Scope | undefined): AppError {
+  if (required === undefined) return new AppError('insufficient_permissions', 'This route is not open to any scope');
+  return new AppError('insufficient_permissions', `This API key lacks the required scope ${required}`, {
+    details: { required },
+    suggestion: `Use a key with the scope ${required}`,
+  });
+}

@@ -1,0 +1,27 @@
+/** Every scope a key can carry, with what it covers. */
+export const SCOPES = {
+  'email:send': 'Send and cancel emails',
+  'email:read': 'Read emails, their events and contents',
+  'domain:read': 'Read domains',
+  'domain:manage': 'Read and manage domains',
+  'stats:read': 'Read statistics and reputation',
+  'suppression:read': 'Read the suppression list',
+  'suppression:manage': 'Change the suppression list',
+  'privacy:read': 'Read privacy requests',
+  'privacy:manage': 'Request exports and erasures',
+  'webhook:read': 'Read webhooks',
+  'webhook:manage': 'Manage webhooks',
+  'key:manage': 'Manage API keys',
+} as const;
+
+export type Scope = keyof typeof SCOPES;
+
+export const ALL_SCOPES = Object.keys(SCOPES) as Scope[];
+
+/** Scopes that another scope brings with it. */
+const IMPLIED: Partial<Record<Scope, readonly Scope[]>> = { 'domain:manage': ['domain:read'] };
+
+/** The scopes as granted, with the implied ones. */
+export function effectiveScopes(granted: readonly string[]): ReadonlySet<string> {
+  return new Set(granted.flatMap((scope) => [scope, ...(IMPLIED[scope as Scope] ?? [])]));
+}

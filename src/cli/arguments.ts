@@ -1,0 +1,8 @@
+import { InvalidArgumentError } from 'commander';
+import { isUuid } from '../common/ids';
+
+/** For arguments that are ids. */
+export function parseId(text: string): string {
+  if (!isUuid(text)) throw new InvalidArgumentError('It must be a UUID.');
+  return text.toLowerCase();
+}

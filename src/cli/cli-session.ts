@@ -1,0 +1,56 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { AppConfig } from '../config/config';
+import { loadConfig } from '../config/load-config';
+import { openDatabase, type OpenDatabaseOptions } from '../database/open-database';
+import { CliModule } from './cli.module';
+import type { Output, Report } from './output';
+
+/** Where a command finds its services. */
+export type Services = Pick<INestApplicationContext, 'get'>;
+
+/** One command at a time needs one connection, and a second one inside a transaction. */
+const POOL_SIZE = 2;
+
+/** What the commands share: configuration, database, services and output of one invocation. */
+export class CliSession {
+  /** @param environment default: the process's own */
+  constructor(
+    readonly output: Output,
+    private readonly environment?: NodeJS.ProcessEnv,
+  ) {}
+
+  /** @throws ConfigurationError */
+  config(): AppConfig {
+    const config = loadConfig(this.environment);
+    return { ...config, database: { ...config.database, poolSize: POOL_SIZE } };
+  }
+
+  /** Runs a command and shows what it answers. An unreachable database is an error at once. */
+  async run(command: (services: Services) => Promise<Report>): Promise<void> {
+    const silent = { log: () => undefined, waitSeconds: 0 };
+    await this.withServices(this.config(), silent, async (services) => this.output.result(await command(services)));
+  }
+
+  /** Opens the database and the services, and closes both afterwards. */
+  async withServices<T>(
+    config: AppConfig,
+    options: OpenDatabaseOptions,
+    work: (services: Services, url: string) => Promise<T>,
+  ): Promise<T> {
+    const database = await openDatabase(config, options);
+    try {
+      const services = await NestFactory.createApplicationContext(CliModule.register(config, database.url), {
+        logger: false,
+        abortOnError: false,
+      });
+      try {
+        return await work(services, database.url);
+      } finally {
+        await services.close();
+      }
+    } finally {
+      await database.stop();
+    }
+  }
+}

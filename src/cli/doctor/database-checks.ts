@@ -1,0 +1,102 @@
+import { OrganizationsService } from '../../auth/organizations.service';
+import { Clock, MINUTE, SECOND } from '../../common/clock';
+import { isUnavailable } from '../../database/database-errors';
+import { listPendingMigrations } from '../../database/pending-migrations';
+import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
+import type { QueueMeasure } from '../../delivery/queue/sql/measure-queue.sql';
+import { DomainsService } from '../../modules/domains/domains.service';
+import { SigningKeysService } from '../../modules/domains/signing-keys.service';
+import type { Services } from '../cli-session';
+import { type Finding, ok, statusAt } from './check';
+import { ServerFactsRepository } from './server-facts.repository';
+
+const OLDEST_POSTGRES = 14;
+/** Due times are this host's, leases are the database's: small differences shift mail, large ones lose order. */
+const CLOCK_LIMITS_MS = { warning: SECOND, problem: 5 * SECOND };
+const OVERDUE_SECONDS = (5 * MINUTE) / SECOND;
+/** A wrong master key opens none of them, so a few are enough. */
+const KEYS_TO_OPEN = 20;
+
+export async function checkDatabase(services: Services, embedded: boolean): Promise<Finding> {
+  const { version, versionNumber } = await services.get(ServerFactsRepository).read();
+  const message = `${embedded ? 'embedded ' : ''}Postgres ${version}`;
+  const details = { version, embedded };
+  if (Math.floor(versionNumber / 10_000) >= OLDEST_POSTGRES) return ok(message, details);
+  return { status: 'problem', message: `${message} is older than ${OLDEST_POSTGRES}`, details };
+}
+
+export async function checkMigrations(url: string): Promise<Finding> {
+  const pending = await listPendingMigrations(url);
+  if (pending.length === 0) return ok('the schema is up to date', { pending });
+  return {
+    status: 'problem',
+    message: `pending, run \`waybill migrate\`: ${pending.join(', ')}`,
+    details: { pending },
+  };
+}
+
+/** The time that the question took is no difference: the middle of it is compared. */
+export async function checkClock(services: Services): Promise<Finding> {
+  const clock = services.get(Clock);
+  const before = clock.now().getTime();
+  const { now } = await services.get(ServerFactsRepository).read();
+  return judgeClock(Math.round(now.getTime() - (before + clock.now().getTime()) / 2));
+}
+
+/** @param differenceMs positive when the database is ahead */
+export function judgeClock(differenceMs: number): Finding {
+  const direction = differenceMs < 0 ? 'behind' : 'ahead of';
+  const message = `the database is ${Math.abs(differenceMs)} ms ${direction} this host`;
+  return { status: statusAt(Math.abs(differenceMs), CLOCK_LIMITS_MS), message, details: { differenceMs } };
+}
+
+/** Readable is not enough: a key other than the one that sealed the DKIM keys leaves all mail unsigned. */
+export async function checkMasterKey(services: Services): Promise<Finding> {
+  const opened = await openDkimKeys(services);
+  return ok(opened > 0 ? 'opens the DKIM keys' : 'readable; there is no DKIM key to try it on yet', { opened });
+}
+
+async function openDkimKeys(services: Services): Promise<number> {
+  const organizations = (await services.get(OrganizationsService).list()).slice(0, KEYS_TO_OPEN);
+  const found = await Promise.all(
+    organizations.map(({ id }) => services.get(DomainsService).findForSending(id, undefined)),
+  );
+  const owners = found.flatMap((domain) =>
+    domain ? [{ organizationId: domain.organizationId, domainId: domain.id }] : [],
+  );
+  if (owners.length === 0) return 0;
+  try {
+    return (await services.get(SigningKeysService).keysFor(owners)).size;
+  } catch (error) {
+    if (isUnavailable(error)) throw error;
+    throw new Error('it does not open the DKIM keys in this database: it is not the key they were sealed with', {
+      cause: error,
+    });
+  }
+}
+
+export async function checkQueue(services: Services): Promise<Finding> {
+  return judgeQueue(await services.get(DeliveryQueueRepository).measure());
+}
+
+/** Old work without a worker is stuck; with one, a destination may just be slow. */
+export function judgeQueue(measure: QueueMeasure): Finding {
+  const { ready, waiting, claimed, workers } = measure;
+  const oldestReadySeconds = Math.max(0, Math.round(measure.oldestReadySeconds));
+  const message = `${ready} ready (oldest due for ${oldestReadySeconds} s), ${waiting} waiting, ${claimed} claimed`;
+  const details = { ready, waiting, claimed, oldestReadySeconds };
+  if (ready === 0 || oldestReadySeconds < OVERDUE_SECONDS) return ok(message, details);
+  return workers === 0
+    ? { status: 'problem', message: `${message}, and no worker runs`, details }
+    : { status: 'warning', message, details };
+}
+
+export async function checkWorkers(services: Services): Promise<Finding> {
+  const { workers } = await services.get(DeliveryQueueRepository).measure();
+  if (workers > 0) return ok(`${workers} running`, { workers });
+  return {
+    status: 'warning',
+    message: 'none running: nothing is delivered until the service is started',
+    details: { workers },
+  };
+}

@@ -1,0 +1,80 @@
+import path from 'node:path';
+import type { Command } from 'commander';
+import type { AppConfig } from '../../config/config';
+import { findClusterFolder } from '../../database/embedded/cluster-location';
+import { CliError } from '../cli-error';
+import type { CliSession, Services } from '../cli-session';
+import { table } from '../text';
+import { type Check, examine, type Finding, ok } from './check';
+import {
+  checkClock,
+  checkDatabase,
+  checkMasterKey,
+  checkMigrations,
+  checkQueue,
+  checkWorkers,
+} from './database-checks';
+import { checkDisk, checkNode } from './host-checks';
+
+type DatabaseCheck = (services: Services, url: string) => Promise<Finding>;
+
+/** `waybill doctor` */
+export function addDoctorCommand(program: Command, session: CliSession): void {
+  program
+    .command('doctor')
+    .description('look for what keeps the service from working; exit code 1 when something does')
+    .action(() => diagnose(session));
+}
+
+async function diagnose(session: CliSession): Promise<void> {
+  const checks = await examineAll(session);
+  const problems = checks.filter(({ status }) => status === 'problem').map(({ name }) => name);
+  const report = { healthy: problems.length === 0, checks };
+  const rows = checks.map(({ name, status, message }) => ({ check: name, status, finding: message }));
+  // People see the whole table in any case; programs get one value, here or in the error.
+  if (report.healthy || !session.output.json) session.output.result({ json: report, text: table(rows) });
+  if (!report.healthy) throw new CliError('unhealthy', `Something is wrong: ${problems.join(', ')}`, report);
+}
+
+async function examineAll(session: CliSession): Promise<Check[]> {
+  const node = await examine('node', () => checkNode(process.versions.node));
+  let config: AppConfig | undefined;
+  const configuration = await examine('configuration', () => {
+    config = session.config();
+    return ok('valid');
+  });
+  if (!config) return [node, configuration];
+  const { dataDir } = config;
+  const disk = await examine('disk', async () => checkDisk(await databaseFolder(dataDir)));
+  return [node, configuration, disk, ...(await examineDatabase(session, config))];
+}
+
+async function examineDatabase(session: CliSession, config: AppConfig): Promise<Check[]> {
+  const embedded = config.database.url === undefined;
+  const looks: Record<string, DatabaseCheck> = {
+    database: (services) => checkDatabase(services, embedded),
+    migrations: (_, url) => checkMigrations(url),
+    clock: checkClock,
+    'master key': checkMasterKey,
+    queue: checkQueue,
+    workers: checkWorkers,
+  };
+  // A doctor looks and changes nothing: no migrations.
+  const options = { migrate: false, waitSeconds: 0, log: (message: string) => session.output.note(message) };
+  const checks: Check[] = [];
+  const opening = await examine('database', () =>
+    session.withServices(config, options, async (services, url) => {
+      for (const [name, look] of Object.entries(looks)) checks.push(await examine(name, () => look(services, url)));
+      return ok('closed');
+    }),
+  );
+  if (opening.status === 'ok') return checks;
+  const skipped = Object.keys(looks).filter((name) => !checks.some((check) => check.name === name));
+  const because: Finding = { status: 'skipped', message: 'needs the database' };
+  return [...checks, opening, ...skipped.filter((name) => name !== 'database').map((name) => ({ name, ...because }))];
+}
+
+/** The embedded cluster may lie outside the data directory, on another file system. */
+async function databaseFolder(dataDir: string): Promise<string> {
+  return (await findClusterFolder(path.resolve(dataDir)).catch(() => undefined)) ?? dataDir;
+}

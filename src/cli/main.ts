@@ -1,0 +1,8 @@
+import 'reflect-metadata';
+import { loadEnvFile } from '../config/load-env-file';
+import { Output } from './output';
+import { runCli } from './run-cli';
+
+void runCli(process.argv.slice(2), Output.ofProcess, { prepare: loadEnvFile }).then((exitCode) => {
+  process.exitCode = exitCode;
+});

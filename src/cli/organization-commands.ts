@@ -1,0 +1,49 @@
+import type { Command } from 'commander';
+import type { OrganizationStatus } from '../auth/organization.entity';
+import { OrganizationsService } from '../auth/organizations.service';
+import { parseId } from './arguments';
+import type { CliSession, Services } from './cli-session';
+import type { Report } from './output';
+import { fields, table } from './text';
+
+/** `waybill org …` */
+export function addOrganizationCommands(program: Command, session: CliSession): void {
+  const group = program.command('org').description('organizations');
+  group
+    .command('create')
+    .description('make an organization')
+    .argument('<name>')
+    .action((name: string) => session.run((services) => create(services, name)));
+  group
+    .command('list')
+    .description('list every organization')
+    .action(() => session.run(list));
+  group
+    .command('suspend')
+    .description('refuse its keys from now on; mail already accepted is still delivered')
+    .argument('<id>', '', parseId)
+    .action((id: string) => session.run((services) => setStatus(services, id, 'suspended')));
+  group
+    .command('resume')
+    .description('end a suspension')
+    .argument('<id>', '', parseId)
+    .action((id: string) => session.run((services) => setStatus(services, id, 'active')));
+}
+
+async function create(services: Services, name: string): Promise<Report> {
+  const { id, name: given } = await services.get(OrganizationsService).create(name);
+  return { json: { id, name: given }, text: fields({ id, name: given }) };
+}
+
+async function list(services: Services): Promise<Report> {
+  const organizations = await services.get(OrganizationsService).list();
+  const rows = organizations.map(({ id, name, status, createdAt }) => ({ id, name, status, createdAt }));
+  return { json: rows, text: table(rows) };
+}
+
+async function setStatus(services: Services, id: string, status: OrganizationStatus): Promise<Report> {
+  const organizations = services.get(OrganizationsService);
+  await organizations.setStatus(id, status);
+  const { name } = await organizations.get(id);
+  return { json: { id, name, status }, text: fields({ id, name, status }) };
+}

@@ -1,0 +1,78 @@
+import { Command, CommanderError } from 'commander';
+import { toErrorReport } from './cli-error';
+import { CliSession } from './cli-session';
+import { addDoctorCommand } from './doctor/doctor-command';
+import { addDomainCommands } from './domain-commands';
+import { addKeyCommands } from './key-commands';
+import { addMigrateCommand } from './migrate-command';
+import { addOrganizationCommands } from './organization-commands';
+import type { Output } from './output';
+
+export interface RunOptions {
+  /** Default: the process's own. */
+  readonly environment?: NodeJS.ProcessEnv;
+  /** Runs before anything else; its errors are the command's. */
+  readonly prepare?: () => void;
+}
+
+/**
+ * Runs one command line.
+ *
+ * @param createOutput told whether `--json` is among the arguments, wherever
+ * @returns the exit code: 0, or 1 when the command failed or was not understood
+ */
+export async function runCli(
+  args: readonly string[],
+  createOutput: (json: boolean) => Output,
+  { environment, prepare }: RunOptions = {},
+): Promise<number> {
+  const output = createOutput(wantsJson(args));
+  const help: string[] = [];
+  try {
+    prepare?.();
+    await createProgram(new CliSession(output, environment), help).parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    return conclude(error, help.join(''), output);
+  }
+}
+
+/** Not left to the parser: its own complaints have to know as well. What follows `--` is no option. */
+function wantsJson(args: readonly string[]): boolean {
+  const end = args.indexOf('--');
+  return (end < 0 ? args : args.slice(0, end)).includes('--json');
+}
+
+/** @param help collects what the parser would print about usage */
+function createProgram(session: CliSession, help: string[]): Command {
+  const program = new Command('waybill')
+    .description('The command line of whoever operates this service.')
+    .option('--json', 'one JSON value on standard output; an error is a JSON line on standard error')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => help.push(text),
+      writeErr: (text) => help.push(text),
+      outputError: () => undefined,
+    });
+  addOrganizationCommands(program, session);
+  addKeyCommands(program, session);
+  addDomainCommands(program, session);
+  addMigrateCommand(program, session);
+  addDoctorCommand(program, session);
+  return program;
+}
+
+/** The parser also reports help as an error, with the exit code that fits: 0 when it was asked for. */
+function conclude(error: unknown, help: string, output: Output): number {
+  if (error instanceof CommanderError && error.exitCode === 0) {
+    output.result({ json: { help }, text: help.trimEnd() });
+    return 0;
+  }
+  if (error instanceof CommanderError && error.code === 'commander.help') {
+    if (output.json) output.error({ code: 'invalid_request', message: 'A command is missing; see --help' });
+    else output.usage(help);
+    return 1;
+  }
+  output.error(toErrorReport(error));
+  return 1;
+}

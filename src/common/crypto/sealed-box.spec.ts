@@ -1,0 +1,78 @@
+import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import { deriveKey, deriveSealingKey } from './key-ring';
+import { keyIdOf, open, seal, SealedBoxError } from './sealed-box';
+
+const master = randomBytes(32);
+const key = deriveSealingKey(master, 'dkim-private-key');
+
+describe('deriveKey', () => {
+  const fixed = Buffer.from(Array.from({ length: 32 }, (_, index) => index));
+
+  it('is stable across releases, or every stored secret would be lost', () => {
+    expect(deriveKey(fixed, 'return-path').toString('hex')).toBe(
+      '24c041461a6a2fb1e242d38f9d4b71f027dbfeadbe58c9aca7f21b4dd24fc4b0',
+    );
+    expect(deriveSealingKey(fixed, 'dkim-private-key').id).toBe(2793648653);
+  });
+
+  it('gives independent keys per purpose and per master', () => {
+    const purposes = ['return-path', 'return-path2', 'dkim-private-key', ''];
+    const keys = [fixed, master].flatMap((from) => purposes.map((purpose) => deriveKey(from, purpose).toString('hex')));
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+
+  it.each([0, 16, 31, 33, 64])('refuses a master key of %d bytes', (length) => {
+    expect(() => deriveKey(Buffer.alloc(length), 'return-path')).toThrow();
+  });
+});
+
+describe('sealed boxes', () => {
+  it('open to what was sealed', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 300 }), fc.string({ unit: 'binary' }), (bytes, context) => {
+        const plain = Buffer.from(bytes);
+        expect(open(seal(plain, key, context), key, context)).toEqual(plain);
+      }),
+    );
+  });
+
+  it('differ each time and show nothing of the content', () => {
+    const plain = Buffer.from('-----BEGIN PRIVATE KEY-----');
+    const boxes = [seal(plain, key, 'a'), seal(plain, key, 'a')];
+    expect(boxes[0]).not.toEqual(boxes[1]);
+    expect(boxes[0]?.includes('PRIVATE')).toBe(false);
+  });
+
+  it('do not open for another context', () => {
+    const sealed = seal(Buffer.from('secret'), key, 'org-1|domain-1|s1');
+    for (const context of ['org-2|domain-1|s1', 'org-1|domain-2|s1', 'org-1|domain-1|s2', '', 'org-1|domain-1|s1|']) {
+      expect(() => open(sealed, key, context)).toThrow(SealedBoxError);
+    }
+  });
+
+  it('do not open with another key and name the one they need', () => {
+    const sealed = seal(Buffer.from('secret'), key, 'c');
+    const other = deriveSealingKey(randomBytes(32), 'dkim-private-key');
+    expect(keyIdOf(sealed)).toBe(key.id);
+    expect(() => open(sealed, other, 'c')).toThrow('Sealed with another key');
+    expect(() => open(sealed, { ...other, id: key.id }, 'c')).toThrow(SealedBoxError);
+  });
+
+  it('do not open when any bit has changed', () => {
+    const sealed = seal(Buffer.from('secret'), key, 'c');
+    for (let bit = 0; bit < sealed.length * 8; bit += 1) {
+      const altered = Buffer.from(sealed);
+      altered[bit >> 3]! ^= 1 << (bit & 7);
+      expect(() => open(altered, key, 'c')).toThrow(SealedBoxError);
+    }
+  });
+
+  it('do not open when cut or extended', () => {
+    const sealed = seal(Buffer.from('secret'), key, 'c');
+    for (let length = 0; length < sealed.length; length += 1) {
+      expect(() => open(sealed.subarray(0, length), key, 'c')).toThrow(SealedBoxError);
+    }
+    expect(() => open(Buffer.concat([sealed, Buffer.alloc(1)]), key, 'c')).toThrow(SealedBoxError);
+  });
+});

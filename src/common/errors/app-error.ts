@@ -1,0 +1,55 @@
+import type { ErrorCode } from './error-codes';
+
+export interface AppErrorOptions {
+  /** Machine-readable facts for the client, shown as `error.details`. */
+  details?: Record<string, unknown>;
+  /** What the client can do about it, shown as `error.suggestion`. */
+  suggestion?: string;
+  /** Sent as `Retry-After`. */
+  retryAfterSeconds?: number;
+  /** For the log only; never shown to a client. */
+  cause?: unknown;
+}
+
+/** An exceptional result with a stable code. `message` is shown to the client. */
+export class AppError extends Error {
+  readonly details: Record<string, unknown> | undefined;
+  readonly suggestion: string | undefined;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    options: AppErrorOptions = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.name = new.target.name;
+    this.details = options.details;
+    this.suggestion = options.suggestion;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+}
+
+/** Messages per field path, as in `details.validation` (`to[1].email`, `0.subject`). */
+export type FieldErrors = Record<string, string[]>;
+
+/** 400 with the exact message that the contract fixes. */
+export class ValidationError extends AppError {
+  constructor(validation: FieldErrors) {
+    super('invalid_request', 'Request validation failed', { details: { validation } });
+  }
+}
+
+/** 404. An id of another organization is answered exactly like an unknown one. */
+export class NotFoundError extends AppError {
+  constructor(what: string) {
+    super('resource_not_found', `${what} not found`);
+  }
+}
+
+/** 503: the database is away or the process is stopping. */
+export class UnavailableError extends AppError {
+  constructor(message = 'The service is temporarily unavailable', cause?: unknown) {
+    super('service_unavailable', message, { retryAfterSeconds: 1, cause });
+  }
+}

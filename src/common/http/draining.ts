@@ -1,0 +1,51 @@
+import { AppError } from '../errors/app-error';
+
+/**
+ * Serving → draining. While it serves, requests are only counted. From `begin()` on, new requests are refused with 503 and
+ * their connections closed, so that a load balancer moves on, while the running ones finish. There is no way back.
+ */
+export class Draining {
+  private draining = false;
+  private running = 0;
+  private readonly waiting: (() => void)[] = [];
+
+  get active(): boolean {
+    return this.draining;
+  }
+
+  /** Requests that have not been answered yet. */
+  get inFlight(): number {
+    return this.running;
+  }
+
+  enter(): void {
+    this.running += 1;
+  }
+
+  leave(): void {
+    this.running -= 1;
+    if (this.running > 0) return;
+    for (const resolve of this.waiting.splice(0)) resolve();
+  }
+
+  begin(): void {
+    this.draining = true;
+  }
+
+  /** @returns true when nothing runs any more, false when `timeoutMs` have passed first. */
+  async whenIdle(timeoutMs: number): Promise<boolean> {
+    if (this.running === 0) return true;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(false), timeoutMs);
+      this.waiting.push(() => {
+        clearTimeout(timer);
+        resolve(true);
+      });
+    });
+  }
+
+  /** What a new request is told while draining. */
+  refusal(): AppError {
+    return new AppError('service_unavailable', 'The service is stopping', { retryAfterSeconds: 1 });
+  }
+}

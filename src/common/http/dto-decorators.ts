@@ -1,0 +1,57 @@
+import { Transform } from 'class-transformer';
+import { ValidateBy, type ValidationArguments } from 'class-validator';
+import { parseTimestamp } from './timestamps';
+
+/** Digits only: no sign, no blank, no exponent, no leading zero, nothing that `Number()` alone would let through. */
+const INTEGER = /^(0|[1-9]\d{0,9})$/;
+
+const BOOLEANS: ReadonlyMap<unknown, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+]);
+
+/** An integer in a query string. Given twice, or written in any other way, it is refused. */
+export function QueryInteger(min: number, max: number): PropertyDecorator {
+  return converted(
+    (value) => (typeof value === 'string' && INTEGER.test(value) ? Number(value) : value),
+    (value) => typeof value === 'number' && value >= min && value <= max,
+    `must be an integer from ${min} to ${max}`,
+  );
+}
+
+/** `true` or `false` in a query string. */
+export function QueryBoolean(): PropertyDecorator {
+  return converted(
+    (value) => BOOLEANS.get(value) ?? value,
+    (value) => typeof value === 'boolean',
+    'must be true or false',
+  );
+}
+
+/** A timestamp in a query or a body (see `parseTimestamp`); the property becomes a `Date`. */
+export function Timestamp(): PropertyDecorator {
+  return converted(
+    (value) => parseTimestamp(value) ?? value,
+    (value) => value instanceof Date,
+    'must be an ISO 8601 timestamp with an offset, or a date',
+  );
+}
+
+function converted(
+  convert: (value: unknown) => unknown,
+  isValid: (value: unknown) => boolean,
+  requirement: string,
+): PropertyDecorator {
+  const transform = Transform(({ value }: { value: unknown }) => convert(value));
+  const validate = ValidateBy({
+    name: 'converted',
+    validator: {
+      validate: isValid,
+      defaultMessage: (args?: ValidationArguments) => `${args?.property ?? 'value'} ${requirement}`,
+    },
+  });
+  return (target, key) => {
+    transform(target, key);
+    validate(target, key);
+  };
+}

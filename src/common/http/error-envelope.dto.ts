@@ -1,0 +1,29 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ERROR_CODES, type ErrorCode } from '../errors/error-codes';
+
+class ErrorBodyDto {
+  @ApiProperty({ enum: Object.keys(ERROR_CODES), enumName: 'ErrorCode', example: 'resource_not_found' })
+  code!: ErrorCode;
+  @ApiProperty({ description: 'For people; it may change', example: 'Email not found' }) message!: string;
+  @ApiPropertyOptional({
+    type: 'object',
+    additionalProperties: true,
+    description: 'For a failed validation, `validation` maps a field path to messages.',
+  })
+  details?: Record<string, unknown>;
+  @ApiPropertyOptional({ description: 'What can be done about it' }) suggestion?: string;
+}
+
+/** The body of every error. */
+export class ErrorEnvelopeDto {
+  @ApiProperty({ type: ErrorBodyDto }) error!: ErrorBodyDto;
+}
+
+/** Page-based lists. */
+export class PaginationDto {
+  @ApiProperty({ type: 'integer', minimum: 1, example: 1 }) page!: number;
+  @ApiProperty({ type: 'integer', example: 20 }) limit!: number;
+  @ApiProperty({ type: 'integer', example: 42 }) total!: number;
+  @ApiProperty({ type: 'integer', description: '0 for an empty list', example: 3 }) totalPages!: number;
+  @ApiPropertyOptional({ description: 'Pass as `cursor` for the next page of a deep walk' }) nextCursor?: string;
+}

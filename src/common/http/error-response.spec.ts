@@ -1,0 +1,64 @@
+import { BadRequestException, HttpException, ServiceUnavailableException } from '@nestjs/common';
+import { AppError } from '../errors/app-error';
+import { errorBody, statusOf, toAppError } from './error-response';
+
+function fastifyError(statusCode: number): Error {
+  return Object.assign(new Error('details of the inside'), { name: 'FastifyError', code: 'FST_ERR_X', statusCode });
+}
+
+describe('toAppError', () => {
+  it('leaves an AppError as it is', () => {
+    const error = new AppError('payload_too_large', 'Too large');
+    expect(toAppError(error)).toBe(error);
+  });
+
+  it.each([
+    [400, 400, 'invalid_request'],
+    [401, 401, 'invalid_api_key'],
+    [403, 403, 'insufficient_permissions'],
+    [404, 404, 'resource_not_found'],
+    [405, 405, 'method_not_allowed'],
+    [408, 408, 'request_timeout'],
+    [413, 413, 'payload_too_large'],
+    [414, 404, 'resource_not_found'],
+    [415, 415, 'unsupported_media_type'],
+    [418, 400, 'invalid_request'],
+    [429, 429, 'rate_limit_exceeded'],
+    [431, 431, 'headers_too_large'],
+    [500, 500, 'internal_error'],
+    [502, 500, 'internal_error'],
+    [503, 503, 'service_unavailable'],
+  ])('a framework error of %i becomes %i %s', (given, status, code) => {
+    for (const error of [fastifyError(given), new HttpException('x', given)]) {
+      const known = toAppError(error);
+      expect({ status: statusOf(known), code: known.code }).toEqual({ status, code });
+    }
+  });
+
+  it('shows the messages of a pipe', () => {
+    expect(toAppError(new BadRequestException(['a', 'b'])).details).toEqual({ validation: { request: ['a', 'b'] } });
+  });
+
+  it('asks for a retry when it is unavailable', () => {
+    expect(toAppError(new ServiceUnavailableException()).retryAfterSeconds).toBe(1);
+  });
+
+  it.each([
+    ['an error', new Error('the inside')],
+    ['an error with a status', Object.assign(new Error('the inside'), { statusCode: 400, status: 400 })],
+    ['a string', 'the inside'],
+    ['nothing', undefined],
+    ['an object', { statusCode: 404, message: 'the inside' }],
+  ])('tells nothing of %s', (_name, thrown) => {
+    const known = toAppError(thrown);
+    expect(statusOf(known)).toBe(500);
+    expect(errorBody(known)).not.toContain('inside');
+    expect(known.cause).toBe(thrown);
+  });
+});
+
+describe('errorBody', () => {
+  it('leaves out what is not there', () => {
+    expect(errorBody(new AppError('internal_error', 'x'))).toBe('{"error":{"code":"internal_error","message":"x"}}');
+  });
+});

@@ -1,0 +1,76 @@
+import { HttpException } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { AppError, NotFoundError, ValidationError } from '../errors/app-error';
+import { ERROR_CODES, type ErrorCode } from '../errors/error-codes';
+
+/** What frameworks' own 4xx and 503 mean in the contract; other 4xx are malformed requests, other 5xx internal errors. */
+const CODES_BY_STATUS: ReadonlyMap<number, readonly [code: ErrorCode, message: string]> = new Map([
+  [401, ['invalid_api_key', 'The API key is missing or not valid']],
+  [403, ['insufficient_permissions', 'This request is not permitted']],
+  [405, ['method_not_allowed', 'This path does not support the method']],
+  [408, ['request_timeout', 'The request did not arrive in time']],
+  [413, ['payload_too_large', 'The body exceeds the size limit']],
+  [415, ['unsupported_media_type', 'Only application/json in UTF-8 is accepted']],
+  [417, ['expectation_failed', 'The Expect header cannot be met']],
+  [429, ['rate_limit_exceeded', 'Too many requests']],
+  [431, ['headers_too_large', 'The request headers exceed the size limit']],
+  [503, ['service_unavailable', 'The service is temporarily unavailable']],
+] as const);
+
+/** A path segment longer than any id or address names nothing, like an unknown one. */
+const NOT_FOUND = [404, 414];
+
+/**
+ * What the API answers for any thrown value. Only Nest's and Fastify's own exceptions are believed about their status; all
+ * else is an internal error whose text tells nothing.
+ */
+export function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  const status = frameworkStatus(error);
+  if (status === undefined) return internalError(error);
+  if (NOT_FOUND.includes(status)) return new NotFoundError('Resource');
+  const known = CODES_BY_STATUS.get(status);
+  if (known) return new AppError(known[0], known[1], { cause: error, ...(status === 503 && { retryAfterSeconds: 1 }) });
+  if (status >= 500) return internalError(error);
+  return new ValidationError({ request: messagesOf(error as Error) });
+}
+
+function internalError(cause: unknown): AppError {
+  return new AppError('internal_error', 'An unexpected error occurred', {
+    suggestion: 'Try again later; if it persists, quote the X-Request-Id of this response to the operator',
+    cause,
+  });
+}
+
+function frameworkStatus(error: unknown): number | undefined {
+  if (error instanceof HttpException) return error.getStatus();
+  if (!(error instanceof Error) || error.name !== 'FastifyError') return undefined;
+  const { statusCode } = error as { statusCode?: unknown };
+  return typeof statusCode === 'number' && statusCode >= 400 ? statusCode : undefined;
+}
+
+/** Nest's pipes put a list of messages into the response object. */
+function messagesOf(error: Error): string[] {
+  const response = error instanceof HttpException ? error.getResponse() : undefined;
+  const messages = (response as { message?: unknown } | undefined)?.message;
+  return Array.isArray(messages) ? messages.map(String) : [error.message];
+}
+
+export function statusOf(error: AppError): number {
+  return ERROR_CODES[error.code].status;
+}
+
+/** The error envelope as JSON text. */
+export function errorBody({ code, message, details, suggestion }: AppError): string {
+  return JSON.stringify({ error: { code, message, details, suggestion } });
+}
+
+/** Answers with the envelope. Errors are never cached, whatever the handler had in mind. */
+export function sendError(reply: FastifyReply, error: AppError): FastifyReply {
+  if (error.retryAfterSeconds !== undefined) void reply.header('retry-after', error.retryAfterSeconds);
+  return reply
+    .code(statusOf(error))
+    .header('content-type', 'application/json; charset=utf-8')
+    .header('cache-control', 'no-store')
+    .send(errorBody(error));
+}

@@ -1,0 +1,68 @@
+import fc from 'fast-check';
+import { ValidationError } from '../errors/app-error';
+import { parseJson } from './json-body';
+
+/** The field that the refusal of a text names, or undefined when it is taken. */
+function refusedField(text: string | Uint8Array): string | undefined {
+  try {
+    parseJson(Buffer.from(text as string));
+    return undefined;
+  } catch (error) {
+    expect(error).toBeInstanceOf(ValidationError);
+    const { validation } = (error as ValidationError).details as { validation: Record<string, string[]> };
+    return Object.keys(validation).join();
+  }
+}
+
+describe('parseJson', () => {
+  it('answers what JSON.parse answers', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
+        const text = JSON.stringify(value);
+        if (refusedField(text) === undefined) expect(parseJson(Buffer.from(text))).toEqual(JSON.parse(text));
+      }),
+    );
+  });
+
+  it('throws nothing but ValidationError, whatever the bytes', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        refusedField(bytes);
+      }),
+      { numRuns: 2_000 },
+    );
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(...'{}[]:,"\\u0d8ce1-. tn\n') }), (text) => {
+        refusedField(text);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it.each([
+    ['{"to":["a",{"email":"\\u0000"}]}', 'to[1].email'],
+    ['[{"a":1},{"subject":"\\ud800"}]', '1.subject'],
+    ['[{"to":[[],["\\u0000"]]}]', '0.to[1][0]'],
+    ['{"a":{"b":1},"c":"\\u0000"}', 'c'],
+    ['{"a,b":"x:{","c":"\\u0000"}', 'c'],
+    ['{"with \\"quote\\"":"\\u0000"}', 'with "quote"'],
+    ['{"a":{"\\u0000":1}}', 'a'],
+    ['{"n":[1,1e999]}', 'n[1]'],
+    [`{"${'k'.repeat(100)}":"\\u0000"}`, 'k'.repeat(64)],
+    ['"\\u0000"', 'body'],
+    ['{"__proto__":1}', 'body'],
+    ['nonsense', 'body'],
+    ['{"a":1e5}', undefined],
+    ['', undefined],
+    ['\ufeff', undefined],
+    ['\ufeff{}', undefined],
+  ])('%s names %s', (text, field) => {
+    expect(refusedField(text)).toBe(field);
+  });
+
+  it('tells the position of broken JSON', () => {
+    expect(() => parseJson(Buffer.from('{"a":1,}'))).toThrow(
+      expect.objectContaining({ details: { validation: { body: ['is not valid JSON at position 7'] } } }),
+    );
+  });
+});

@@ -1,0 +1,87 @@
+import { applyDecorators, type Type } from '@nestjs/common';
+import { ApiExtraModels, ApiResponse, getSchemaPath } from '@nestjs/swagger';
+import { ERROR_CODES, type ErrorCode } from '../errors/error-codes';
+import { ErrorEnvelopeDto } from './error-envelope.dto';
+
+type Decorator = MethodDecorator & ClassDecorator;
+
+/** Documents `{data: Model}`. */
+export function ApiData(
+  model: Type,
+  options: { status?: number; isArray?: boolean; description?: string } = {},
+): Decorator {
+  const item = { $ref: getSchemaPath(model) };
+  return applyDecorators(
+    ApiExtraModels(model),
+    ApiResponse({
+      status: options.status ?? 200,
+      description: options.description ?? 'Success',
+      schema: {
+        type: 'object',
+        required: ['data'],
+        properties: { data: options.isArray ? { type: 'array', items: item } : item },
+      },
+    }),
+  );
+}
+
+/** Documents `{data: Model[], total}` or `{data: Model[], pagination}`. */
+export function ApiList(model: Type, counter: 'total' | Type): Decorator {
+  const extra = counter === 'total' ? [] : [counter];
+  const counted =
+    counter === 'total' ? { total: { type: 'integer' } } : { pagination: { $ref: getSchemaPath(counter) } };
+  return applyDecorators(
+    ApiExtraModels(model, ...extra),
+    ApiResponse({
+      status: 200,
+      description: 'Success',
+      schema: {
+        type: 'object',
+        required: ['data', ...Object.keys(counted)],
+        properties: { data: { type: 'array', items: { $ref: getSchemaPath(model) } }, ...counted } as never,
+      },
+    }),
+  );
+}
+
+/** What every authenticated route can answer. */
+const ALWAYS: ErrorCode[] = [
+  'invalid_api_key',
+  'expired_api_key',
+  'revoked_api_key',
+  'account_suspended',
+  'insufficient_permissions',
+  'rate_limit_exceeded',
+  'internal_error',
+  'service_unavailable',
+];
+
+/** Documents the error codes of a route, grouped by status, with those that every route has. */
+export function ApiErrors(...codes: ErrorCode[]): Decorator {
+  return documentErrors([...new Set([...codes, ...ALWAYS])]);
+}
+
+/** The same for a route without a key. */
+export function ApiPublicErrors(...codes: ErrorCode[]): Decorator {
+  return documentErrors(codes);
+}
+
+/** Refers to the error envelope; the decorators here make sure that the document has it. */
+export const ERROR_SCHEMA = { $ref: getSchemaPath(ErrorEnvelopeDto) };
+
+/** Error codes of one status in words. */
+export function describeErrors(codes: readonly ErrorCode[]): string {
+  return codes.map((code) => `\`${code}\`: ${ERROR_CODES[code].summary}`).join('\n\n');
+}
+
+function documentErrors(codes: readonly ErrorCode[]): Decorator {
+  const statuses = new Set(codes.map((code) => ERROR_CODES[code].status));
+  const responses = [...statuses].map((status) =>
+    ApiResponse({
+      status,
+      description: describeErrors(codes.filter((code) => ERROR_CODES[code].status === status)),
+      schema: ERROR_SCHEMA,
+    }),
+  );
+  return applyDecorators(ApiExtraModels(ErrorEnvelopeDto), ...responses);
+}

@@ -1,0 +1,127 @@
+import 'reflect-metadata';
+import { Type } from 'class-transformer';
+import { ArrayMaxSize, IsArray, IsIn, IsOptional, IsString, Length, ValidateNested } from 'class-validator';
+import { ValidationError } from '../errors/app-error';
+import { QueryBoolean, QueryInteger, Timestamp } from './dto-decorators';
+import { DtoPipe, validateDto } from './validate-dto';
+
+class Recipient {
+  @IsString() @Length(3, 20) email!: string;
+}
+
+class Message {
+  @IsString() @Length(1, 10) subject!: string;
+  @IsOptional() @IsString() text?: string;
+  @IsOptional() @IsArray() @ArrayMaxSize(3) @IsIn(['a', 'b'], { each: true }) tags?: string[];
+  @IsOptional() @IsArray() @ValidateNested({ each: true }) @Type(() => Recipient) to?: Recipient[];
+  @IsOptional() @Timestamp() at?: Date;
+  @IsOptional() @QueryInteger(1, 100) limit = 20;
+  @IsOptional() @QueryBoolean() deep?: boolean;
+}
+
+function problems(value: unknown): Record<string, string[]> {
+  try {
+    validateDto(Message, value);
+    return {};
+  } catch (error) {
+    expect(error).toBeInstanceOf(ValidationError);
+    return (error as ValidationError).details?.validation as Record<string, string[]>;
+  }
+}
+
+describe('validateDto', () => {
+  it('answers an instance with defaults and converted values', () => {
+    const message = validateDto(Message, {
+      subject: 'x',
+      at: '2026-11-20',
+      limit: '5',
+      deep: 'true',
+      to: [{ email: 'a@b' }],
+    });
+    expect(message).toBeInstanceOf(Message);
+    expect(message).toEqual({ subject: 'x', at: new Date('2026-11-20'), limit: 5, deep: true, to: [{ email: 'a@b' }] });
+    expect(validateDto(Message, { subject: 'x' }).limit).toBe(20);
+  });
+
+  it('reads a query without a prototype', () => {
+    expect(validateDto(Message, Object.assign(Object.create(null) as object, { subject: 'x' })).subject).toBe('x');
+  });
+
+  it('takes null for absent', () => {
+    expect(validateDto(Message, { subject: 'x', text: null, limit: null })).toEqual({ subject: 'x', limit: 20 });
+    expect(problems({ subject: null })).toHaveProperty('subject');
+  });
+
+  it('names every wrong field by its path', () => {
+    const found = problems({ subject: 5, unknown: 1, to: [{ email: 'a@b' }, { email: 'x', name: 'y' }] });
+    expect(Object.keys(found).sort()).toEqual(['subject', 'to[1].email', 'to[1].name', 'unknown']);
+    expect(found.unknown).toEqual(['unknown is not a known field']);
+  });
+
+  it.each([
+    ['null', null],
+    ['nothing', undefined],
+    ['an array', []],
+    ['a string', 'x'],
+    ['a number', 1],
+  ])('refuses %s for an object', (_name, value) => {
+    expect(problems(value)).toEqual({ body: ['must be a JSON object'] });
+  });
+
+  it.each(['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty'])('refuses the field %s', (name) => {
+    const value = JSON.parse(`{"subject":"x","${name}":{"limit":1}}`) as object;
+    expect(problems(value)).toEqual({ [name]: [`${name} is not a known field`] });
+    expect(({} as { limit?: number }).limit).toBeUndefined();
+  });
+
+  it('measures an array before it looks at the elements', () => {
+    expect(problems({ subject: 'x', tags: Array(4).fill('bad') })).toEqual({
+      tags: ['tags must contain no more than 3 elements'],
+    });
+    expect(problems({ subject: 'x', to: Array(1_001).fill({}) })).toEqual({
+      to: ['to must contain no more than 1000 elements'],
+    });
+  });
+
+  it.each([
+    '1e1',
+    '0x10',
+    ' 1',
+    '1 ',
+    '+1',
+    '-1',
+    '01',
+    '1.0',
+    '',
+    '0',
+    '101',
+    ['1', '2'],
+    'NaN',
+    '99999999999999999999',
+  ])('is strict about integers: %j', (limit) => {
+    expect(problems({ subject: 'x', limit })).toEqual({ limit: ['limit must be an integer from 1 to 100'] });
+  });
+
+  it('is strict about booleans and timestamps', () => {
+    expect(Object.keys(problems({ subject: 'x', deep: '1', at: '2026-11-20T10:00:00' }))).toEqual(['at', 'deep']);
+  });
+});
+
+describe('DtoPipe', () => {
+  const pipe = new DtoPipe();
+
+  it('leaves what declares no class alone', () => {
+    for (const metatype of [undefined, Object, String, Array]) {
+      expect(pipe.transform('x', { type: 'body', metatype })).toBe('x');
+    }
+    expect(pipe.transform('x', { type: 'custom', metatype: Message })).toBe('x');
+  });
+
+  it('refuses any field for a class that declares none', () => {
+    class Empty {
+      readonly nothing?: never;
+    }
+    expect(pipe.transform({}, { type: 'query', metatype: Empty })).toEqual({});
+    expect(() => pipe.transform({ a: 1 }, { type: 'query', metatype: Empty })).toThrow(ValidationError);
+  });
+});

@@ -1,0 +1,98 @@
+import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from '@nestjs/common';
+import { plainToInstance } from 'class-transformer';
+import { getMetadataStorage, type ValidationError as PropertyError, validateSync } from 'class-validator';
+import { type FieldErrors, ValidationError } from '../errors/app-error';
+import { fieldPath } from './field-path';
+
+/** For arrays that declare no `@ArrayMaxSize`. */
+const MAX_ELEMENTS = 1_000;
+
+/** Types that say nothing about the shape; routes that declare them check for themselves. */
+const UNSHAPED: readonly unknown[] = [String, Number, Boolean, Array, Object, Date];
+
+interface Plan {
+  readonly properties: ReadonlySet<string>;
+  /** Declared `@ArrayMaxSize` by property. */
+  readonly maxElements: ReadonlyMap<string, number>;
+}
+
+const plans = new WeakMap<Type, Plan>();
+
+/**
+ * Global pipe: turns a query or body into an instance of its declared class and validates it. Unknown fields are refused
+ * by name; nothing is converted unless a decorator says so; `null` counts as absent; arrays are measured before their
+ * elements are looked at, because class-validator visits all of them even after `ArrayMaxSize` has failed.
+ */
+@Injectable()
+export class DtoPipe implements PipeTransform {
+  transform(value: unknown, { metatype, type }: ArgumentMetadata): unknown {
+    if (type === 'custom' || metatype === undefined || UNSHAPED.includes(metatype)) return value;
+    return validateDto(metatype, value);
+  }
+}
+
+/** @throws ValidationError naming every field that is wrong */
+export function validateDto<T extends object>(dto: Type<T>, value: unknown): T {
+  if (!isRecord(value)) throw new ValidationError({ body: ['must be a JSON object'] });
+  const plan = planOf(dto);
+  refuse(longArrays(plan, value));
+  const given = Object.entries(value).filter(([name, field]) => field !== null && plan.properties.has(name));
+  const instance = plainToInstance(dto, Object.fromEntries(given), { exposeDefaultValues: true });
+  refuse({ ...unknownFields(plan, value), ...(plan.properties.size > 0 && problemsOf(instance)) });
+  return instance;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function refuse(errors: FieldErrors): void {
+  if (Object.keys(errors).length > 0) throw new ValidationError(errors);
+}
+
+function unknownFields({ properties }: Plan, value: Record<string, unknown>): FieldErrors {
+  const unknown = Object.keys(value).filter((name) => !properties.has(name));
+  return Object.fromEntries(unknown.map((name) => [fieldPath([name]), [`${fieldPath([name])} is not a known field`]]));
+}
+
+function longArrays({ maxElements }: Plan, value: Record<string, unknown>): FieldErrors {
+  const errors: FieldErrors = {};
+  for (const [name, field] of Object.entries(value)) {
+    const max = maxElements.get(name) ?? MAX_ELEMENTS;
+    if (Array.isArray(field) && field.length > max) {
+      errors[name] = [`${name} must contain no more than ${max} elements`];
+    }
+  }
+  return errors;
+}
+
+function problemsOf(instance: object): FieldErrors {
+  const errors: FieldErrors = {};
+  const found = validateSync(instance, {
+    whitelist: true,
+    forbidNonWhitelisted: true,
+    validationError: { target: false, value: false },
+  });
+  for (const error of found) collect(error, [], errors);
+  return errors;
+}
+
+function collect(error: PropertyError, above: readonly (string | number)[], into: FieldErrors): void {
+  const segment = above.length > 0 && /^\d+$/.test(error.property) ? Number(error.property) : error.property;
+  const path = [...above, segment];
+  if (error.constraints) into[fieldPath(path)] = Object.values(error.constraints);
+  for (const child of error.children ?? []) collect(child, path, into);
+}
+
+function planOf(dto: Type): Plan {
+  const known = plans.get(dto);
+  if (known) return known;
+  const metadatas = getMetadataStorage().getTargetValidationMetadatas(dto, '', true, false);
+  const bounds = metadatas.filter(({ name }) => name === 'arrayMaxSize');
+  const plan: Plan = {
+    properties: new Set(metadatas.map(({ propertyName }) => propertyName)),
+    maxElements: new Map(bounds.map(({ propertyName, constraints }) => [propertyName, Number(constraints[0])])),
+  };
+  plans.set(dto, plan);
+  return plan;
+}

@@ -1,0 +1,116 @@
+import type { LoggerService } from '@nestjs/common';
+import {
+  destination as openDestination,
+  type DestinationStream,
+  type Logger as PinoLogger,
+  pino,
+  stdTimeFunctions,
+} from 'pino';
+import type { LogRequest } from '../http/access-log';
+import type { Metrics } from '../metrics/metrics';
+import { describeError } from './describe-error';
+import { redacted } from './redact';
+
+export type Logger = PinoLogger;
+
+/** Beyond this much text that nobody reads, lines are dropped rather than memory filled. */
+const MAX_BUFFERED_BYTES = 16 * 1024 * 1024;
+
+/** Lines lost because standard output did not take them. */
+let dropped = 0;
+
+/** Shows the lost lines as a metric. */
+export function observeDroppedLines(metrics: Metrics): void {
+  const help = 'Log lines dropped because standard output did not take them';
+  metrics.gauge({ name: 'log_lines_dropped', help }, (gauge) => gauge.set(dropped));
+}
+
+export interface LoggerOptions {
+  /** trace, debug, info, warn, error, fatal or silent. */
+  readonly level: string;
+  /** Tests collect lines here; default: standard output, written without ever blocking the event loop. */
+  readonly destination?: DestinationStream;
+}
+
+/** A logger of JSON lines: `level`, ISO `time`, `msg`; fields whose names speak of secrets are masked. */
+export function createLogger({ level, destination = openStdout() }: LoggerOptions): Logger {
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }), log: redacted },
+      serializers: { err: (error: unknown) => describeError(error) },
+    },
+    destination,
+  );
+}
+
+function openStdout(): DestinationStream {
+  const stdout = openDestination({ dest: 1, sync: false, maxLength: MAX_BUFFERED_BYTES });
+  stdout.on('drop', () => {
+    dropped += 1;
+  });
+  // A reader that has gone away (EPIPE) must not take the service with it.
+  stdout.on('error', () => {
+    dropped += 1;
+  });
+  return stdout;
+}
+
+/** One line per request: errors at level error, all else at info. */
+export function logRequestsTo(logger: Logger): LogRequest {
+  return (line) => {
+    if (line.err === undefined) logger.info(line, 'request');
+    else logger.error(line, 'request failed');
+  };
+}
+
+/** Makes Nest's own messages JSON lines of the same log. */
+export class NestLogger implements LoggerService {
+  constructor(private readonly logger: Logger) {}
+
+  log(message: unknown, ...rest: unknown[]): void {
+    this.write('info', message, rest);
+  }
+
+  warn(message: unknown, ...rest: unknown[]): void {
+    this.write('warn', message, rest);
+  }
+
+  error(message: unknown, ...rest: unknown[]): void {
+    this.write('error', message, rest);
+  }
+
+  fatal(message: unknown, ...rest: unknown[]): void {
+    this.write('fatal', message, rest);
+  }
+
+  debug(message: unknown, ...rest: unknown[]): void {
+    this.write('debug', message, rest);
+  }
+
+  verbose(message: unknown, ...rest: unknown[]): void {
+    this.write('trace', message, rest);
+  }
+
+  /** Nest puts the context last, and for errors a stack before it. */
+  private write(
+    level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal',
+    message: unknown,
+    rest: unknown[],
+  ): void {
+    const context = rest.at(-1);
+    const details = rest.slice(0, -1).filter((part) => part !== undefined);
+    const fields = {
+      ...(typeof context === 'string' && { context }),
+      ...(message instanceof Error && { err: message }),
+      ...(details.length > 0 && { details }),
+    };
+    this.logger[level](fields, message instanceof Error ? message.message : textOf(message));
+  }
+}
+
+function textOf(message: unknown): string {
+  return typeof message === 'string' ? message : JSON.stringify(message);
+}

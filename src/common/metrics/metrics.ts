@@ -1,0 +1,58 @@
+import { Injectable } from '@nestjs/common';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+interface MetricOptions {
+  readonly name: string;
+  readonly help: string;
+  /** Few values each, and no personal data. */
+  readonly labels?: readonly string[];
+}
+
+const PREFIX = 'waybill_';
+
+/** One Prometheus registry per process. Asking for a metric again, by the same name, answers the same metric. */
+@Injectable()
+export class Metrics {
+  readonly registry = new Registry();
+
+  counter(options: MetricOptions): Counter {
+    return this.once(options, (settings) => new Counter(settings));
+  }
+
+  /** @param collect is called when the metrics are read, to set the current value. */
+  gauge(options: MetricOptions, collect?: (gauge: Gauge) => void | Promise<void>): Gauge {
+    return this.once(options, (settings) => {
+      return new Gauge({
+        ...settings,
+        ...(collect && {
+          collect: function (this: Gauge) {
+            return collect(this);
+          },
+        }),
+      });
+    });
+  }
+
+  histogram(options: MetricOptions & { readonly buckets: number[] }): Histogram {
+    return this.once(options, (settings) => new Histogram({ ...settings, buckets: options.buckets }));
+  }
+
+  /** Memory, event loop, garbage collection of this process. */
+  collectProcessMetrics(): void {
+    collectDefaultMetrics({ register: this.registry, prefix: PREFIX });
+  }
+
+  private once<T>({ name, help, labels = [] }: MetricOptions, create: (settings: MetricSettings) => T): T {
+    const full = PREFIX + name;
+    const known = this.registry.getSingleMetric(full);
+    if (known) return known as T;
+    return create({ name: full, help, labelNames: [...labels], registers: [this.registry] });
+  }
+}
+
+interface MetricSettings {
+  name: string;
+  help: string;
+  labelNames: string[];
+  registers: Registry[];
+}

@@ -1,0 +1,62 @@
+import fc from 'fast-check';
+import { MicroBatcher } from './micro-batcher';
+
+describe('MicroBatcher', () => {
+  it('gives every caller its own result, whatever the weights', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.nat({ max: 30 }), { maxLength: 60 }),
+        fc.integer({ min: 1, max: 20 }),
+        fc.integer({ min: 1, max: 3 }),
+        async (items, maxWeight, concurrency) => {
+          const batches: number[][] = [];
+          const batcher = new MicroBatcher<number, number>(
+            (batch) => {
+              batches.push(batch);
+              return Promise.resolve(batch.map((item) => item * 2));
+            },
+            { maxWeight, weightOf: (item) => item, concurrency },
+          );
+          const results = await Promise.all(items.map((item) => batcher.add(item)));
+          expect(results).toEqual(items.map((item) => item * 2));
+          expect(batches.flat().sort()).toEqual([...items].sort());
+          for (const batch of batches.filter((group) => group.length > 1)) {
+            expect(batch.reduce((sum, item) => sum + item, 0)).toBeLessThanOrEqual(maxWeight);
+          }
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('gathers what arrives while a batch runs', async () => {
+    const sizes: number[] = [];
+    let release: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => (release = resolve));
+    const batcher = new MicroBatcher<number, number>(
+      async (batch) => {
+        sizes.push(batch.length);
+        if (sizes.length === 1) await gate;
+        return batch;
+      },
+      { maxWeight: 100, concurrency: 1 },
+    );
+    const first = batcher.add(0);
+    await new Promise((resolve) => setImmediate(resolve));
+    const rest = Array.from({ length: 10 }, (_, index) => batcher.add(index));
+    release();
+    await Promise.all([first, ...rest]);
+    expect(sizes).toEqual([1, 10]);
+  });
+
+  it('rejects the callers of a failed batch and serves the next', async () => {
+    let failing = true;
+    const batcher = new MicroBatcher<number, number>(
+      (batch) => (failing ? Promise.reject(new Error('down')) : Promise.resolve(batch)),
+      { maxWeight: 10, concurrency: 1 },
+    );
+    await expect(Promise.all([batcher.add(1), batcher.add(2)])).rejects.toThrow('down');
+    failing = false;
+    await expect(batcher.add(3)).resolves.toBe(3);
+  });
+});

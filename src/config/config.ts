@@ -1,0 +1,74 @@
+import type { Role } from './roles';
+
+export interface RelayConfig {
+  readonly host: string;
+  readonly port: number;
+  /** `smtps:` speaks TLS from the first byte; `smtp:` uses STARTTLS when offered. */
+  readonly implicitTls: boolean;
+  readonly auth?: { readonly user: string; readonly password: string };
+}
+
+export type DeliveryMode = 'local' | 'relay' | 'direct';
+
+export interface HttpConfig {
+  readonly host: string;
+  readonly port: number;
+  readonly metricsPort: number;
+  /** Base of links in mail and of the API's own URL; no trailing slash. */
+  readonly publicUrl: string;
+  /** Whether `X-Forwarded-For` is believed. */
+  readonly trustProxy: boolean;
+}
+
+export interface DatabaseConfig {
+  /** Absent: the embedded server under `dataDir`. */
+  readonly url: string | undefined;
+  readonly poolSize: number;
+  readonly migrateOnStart: boolean;
+}
+
+export interface DeliveryConfig {
+  readonly mode: DeliveryMode;
+  readonly relay: RelayConfig | undefined;
+  /** Direct mode: the remote port. */
+  readonly smtpPort: number;
+  readonly allowPrivateDestinations: boolean;
+  /** `host:port` each; empty: the system's resolvers. */
+  readonly dnsServers: readonly string[];
+  /** EHLO name and host of the return path. */
+  readonly mailHost: string;
+  /** SMTP conversations at a time in one worker process. */
+  readonly concurrency: number;
+  /** Connections to one next hop from one worker process. */
+  readonly connectionsPerHost: number;
+  /** How long a stopping worker waits for running conversations. */
+  readonly drainSeconds: number;
+  /** A worker session that has not renewed for this long loses its claims. */
+  readonly leaseSeconds: number;
+}
+
+export interface LimitsConfig {
+  readonly rateLimitEnabled: boolean;
+  readonly warmupEnabled: boolean;
+  /** Test mode, recipients per sender domain. */
+  readonly testRecipientsPerDay: number;
+  readonly testRecipientsPerLifetime: number;
+  readonly testRequestsPerHour: number;
+  /** Overrides of the default limits, by endpoint class: requests per window. */
+  readonly requestLimits: Readonly<Record<string, number>>;
+}
+
+/** The whole configuration, read once at start. Groups name their units. */
+export abstract class AppConfig {
+  abstract readonly roles: ReadonlySet<Role>;
+  abstract readonly dataDir: string;
+  abstract readonly logLevel: string;
+  /** 32 bytes: seals secrets at rest and derives the keys of tokens. */
+  abstract readonly masterKey: Buffer;
+  abstract readonly http: HttpConfig;
+  abstract readonly database: DatabaseConfig;
+  abstract readonly delivery: DeliveryConfig;
+  abstract readonly limits: LimitsConfig;
+  abstract readonly inboundSmtpPort: number;
+  abstract readonly simulatorDomain: string;
+}

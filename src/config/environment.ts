@@ -1,0 +1,74 @@
+import { Transform } from 'class-transformer';
+import { IsBoolean, IsIn, IsInt, IsOptional, IsString, Matches, Max, Min } from 'class-validator';
+
+const toInteger = Transform(({ value }: { value: unknown }) =>
+  typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value,
+);
+const toBoolean = Transform(({ value }: { value: unknown }) =>
+  value === 'true' || value === '1' ? true : value === 'false' || value === '0' ? false : value,
+);
+
+function Port(): PropertyDecorator {
+  return (target, key) => {
+    for (const decorate of [toInteger, IsInt(), Min(0), Max(65_535)]) decorate(target, key);
+  };
+}
+
+function Count(max: number): PropertyDecorator {
+  return (target, key) => {
+    for (const decorate of [toInteger, IsInt(), Min(1), Max(max)]) decorate(target, key);
+  };
+}
+
+/** The environment as the operator writes it; `.env.example` shows every name. Port 0 takes any free port. */
+export class Environment {
+  @IsOptional() @IsString() HOST?: string;
+  @Port() PORT = 3000;
+  @Port() METRICS_PORT = 9464;
+  @Port() INBOUND_SMTP_PORT = 2526;
+  @Port() DNS_PORT = 5354;
+
+  @IsOptional()
+  @Matches(/^postgres(ql)?:\/\//, { message: 'DATABASE_URL must begin with postgres://' })
+  DATABASE_URL?: string;
+  @Count(200) DATABASE_POOL_SIZE = 10;
+  @toBoolean @IsBoolean() MIGRATE_ON_START = true;
+  @IsString() WAYBILL_DATA_DIR = '.data';
+  @IsString() WAYBILL_ROLES = 'all';
+
+  @IsIn(['local', 'relay', 'direct']) DELIVERY_MODE: 'local' | 'relay' | 'direct' = 'local';
+  @IsOptional()
+  @Matches(/^smtps?:\/\//, { message: 'RELAY_URL must begin with smtp:// or smtps://' })
+  RELAY_URL?: string;
+  @Port() SMTP_PORT = 25;
+  @toBoolean @IsBoolean() ALLOW_PRIVATE_DESTINATIONS = false;
+  @IsOptional() @IsString() DNS_SERVERS?: string;
+  @IsOptional()
+  @Matches(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i, {
+    message: 'MAIL_HOST must be a host name',
+  })
+  MAIL_HOST?: string;
+  @IsOptional()
+  @Matches(/^https?:\/\/[^/\s]+/, { message: 'PUBLIC_URL must begin with http:// or https://' })
+  PUBLIC_URL?: string;
+  @IsOptional() @IsString() DKIM_ZONE?: string;
+  @IsOptional()
+  @Matches(/^[A-Za-z0-9+/_-]{43}=?$/, { message: 'MASTER_KEY must be 32 bytes in base64' })
+  MASTER_KEY?: string;
+
+  @Count(2_000) DELIVERY_CONCURRENCY = 100;
+  @Count(500) CONNECTIONS_PER_HOST = 20;
+  @Count(3_600) DRAIN_SECONDS = 90;
+  @Count(3_600) LEASE_SECONDS = 30;
+  @toBoolean @IsBoolean() RATE_LIMIT_ENABLED = true;
+  /** JSON object: requests per window by endpoint class, e.g. {"send": 1200}. */
+  @IsOptional() @IsString() RATE_LIMITS?: string;
+  @toBoolean @IsBoolean() WARMUP_ENABLED = true;
+  @Count(1_000_000_000) TEST_RECIPIENTS_PER_DAY = 100;
+  @Count(1_000_000_000) TEST_RECIPIENTS_PER_LIFETIME = 300;
+  @Count(1_000_000_000) TEST_REQUESTS_PER_HOUR = 500;
+  @IsString() SIMULATOR_DOMAIN = 'simulator.waybill.test';
+  @toBoolean @IsBoolean() TRUST_PROXY = false;
+  @toBoolean @IsBoolean() WEBHOOK_ALLOW_PRIVATE = false;
+  @IsIn(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']) LOG_LEVEL = 'info';
+}

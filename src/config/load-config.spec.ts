@@ -1,0 +1,74 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ConfigurationError, loadConfig, parseRelay } from './load-config';
+
+const KEY = Buffer.alloc(32, 7).toString('base64');
+let dataDir: string;
+
+beforeAll(() => (dataDir = mkdtempSync(join(tmpdir(), 'waybill-config-'))));
+afterAll(() => rmSync(dataDir, { recursive: true }));
+
+const load = (env: Record<string, string>) => loadConfig({ WAYBILL_DATA_DIR: dataDir, MASTER_KEY: KEY, ...env });
+
+describe('loadConfig', () => {
+  it('has defaults for a first start', () => {
+    const config = loadConfig({ WAYBILL_DATA_DIR: dataDir });
+    expect(config.http).toMatchObject({ host: '127.0.0.1', port: 3000, metricsPort: 9464 });
+    expect(config.delivery.mode).toBe('local');
+    expect([...config.roles].sort()).toEqual(['api', 'dns', 'inbound', 'worker']);
+    expect(config.masterKey).toHaveLength(32);
+    expect(statSync(join(dataDir, 'master.key')).mode & 0o777).toBe(0o600);
+    expect(loadConfig({ WAYBILL_DATA_DIR: dataDir }).masterKey).toEqual(config.masterKey);
+  });
+
+  it('listens everywhere outside local mode, and treats empty variables as absent', () => {
+    expect(load({ DELIVERY_MODE: 'direct', MAIL_HOST: 'mail.example.com' }).http.host).toBe('0.0.0.0');
+    expect(load({ PORT: '', HOST: '' }).http).toMatchObject({ port: 3000, host: '127.0.0.1' });
+  });
+
+  it.each([
+    [{ PORT: '70000' }, 'PORT'],
+    [{ PORT: '12abc' }, 'PORT'],
+    [{ METRICS_PORT: '-1' }, 'METRICS_PORT'],
+    [{ DATABASE_URL: 'mysql://x' }, 'DATABASE_URL'],
+    [{ DATABASE_URL: 'postgres://u:secret@h/db', MASTER_KEY: '' }, 'MASTER_KEY'],
+    [{ MASTER_KEY: 'short' }, 'MASTER_KEY'],
+    [{ WAYBILL_ROLES: 'api,mailman' }, 'WAYBILL_ROLES'],
+    [{ DELIVERY_MODE: 'pigeon' }, 'DELIVERY_MODE'],
+    [{ DELIVERY_MODE: 'relay' }, 'RELAY_URL'],
+    [{ DELIVERY_MODE: 'relay', RELAY_URL: 'http://x' }, 'RELAY_URL'],
+    [{ DELIVERY_MODE: 'direct' }, 'MAIL_HOST'],
+    [{ MAIL_HOST: 'mail host' }, 'MAIL_HOST'],
+    [{ PUBLIC_URL: 'ftp://x' }, 'PUBLIC_URL'],
+    [{ RATE_LIMIT_ENABLED: 'perhaps' }, 'RATE_LIMIT_ENABLED'],
+    [{ RATE_LIMITS: '{"send":-1}' }, 'RATE_LIMITS'],
+    [{ RATE_LIMITS: '[1]' }, 'RATE_LIMITS'],
+    [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL'],
+    [{ DELIVERY_CONCURRENCY: '0' }, 'DELIVERY_CONCURRENCY'],
+  ])('refuses %j, naming %s and not its value', (env: Record<string, string>, name) => {
+    let message = '';
+    try {
+      load(env);
+    } catch (error) {
+      expect(error).toBeInstanceOf(ConfigurationError);
+      message = (error as Error).message;
+    }
+    expect(message).toContain(name);
+    expect(message).not.toContain('secret');
+    if (name === 'MASTER_KEY') expect(message).not.toContain('short\n');
+  });
+
+  it.each([
+    ['smtp://relay.example.com', { host: 'relay.example.com', port: 587, implicitTls: false }],
+    ['smtps://relay.example.com', { host: 'relay.example.com', port: 465, implicitTls: true }],
+    ['smtp://127.0.0.1:2525', { host: '127.0.0.1', port: 2525, implicitTls: false }],
+    ['smtp://[::1]:2525', { host: '::1', port: 2525, implicitTls: false }],
+    [
+      'smtp://us%40er:p%3Aw@h:25',
+      { host: 'h', port: 25, implicitTls: false, auth: { user: 'us@er', password: 'p:w' } },
+    ],
+  ])('reads the relay %s', (url, relay) => {
+    expect(parseRelay(url)).toEqual(relay);
+  });
+});

@@ -1,0 +1,158 @@
+import 'reflect-metadata';
+import { resolve } from 'node:path';
+import { plainToInstance } from 'class-transformer';
+import { validateSync } from 'class-validator';
+import type { AppConfig, RelayConfig } from './config';
+import { Environment } from './environment';
+import { readOrCreateMasterKey } from './master-key';
+import { ROLES, type Role } from './roles';
+
+/** A start with a bad environment is refused; names every bad variable, never its value. */
+export class ConfigurationError extends Error {
+  constructor(problems: readonly string[]) {
+    super(`The configuration is not valid:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
+    this.name = 'ConfigurationError';
+  }
+}
+
+/** Reads and checks the environment. An empty variable counts as absent. */
+export function loadConfig(env: NodeJS.ProcessEnv = process.env): AppConfig {
+  const known = new Environment();
+  const given = Object.fromEntries(
+    Object.keys({ ...known, ...optionalNames }).flatMap((name) => (env[name] ? [[name, env[name]]] : [])),
+  );
+  const environment = plainToInstance(Environment, given, { exposeDefaultValues: true });
+  const problems = validateSync(environment).flatMap((error) => Object.values(error.constraints ?? {}));
+  problems.push(...crossChecks(environment));
+  if (problems.length > 0) throw new ConfigurationError(problems);
+  return toConfig(environment);
+}
+
+/** Optional variables have no default, so an instance does not show their names. */
+const optionalNames: Record<string, undefined> = {
+  HOST: undefined,
+  DATABASE_URL: undefined,
+  RELAY_URL: undefined,
+  DNS_SERVERS: undefined,
+  MAIL_HOST: undefined,
+  PUBLIC_URL: undefined,
+  DKIM_ZONE: undefined,
+  MASTER_KEY: undefined,
+  RATE_LIMITS: undefined,
+};
+
+function crossChecks(environment: Environment): string[] {
+  const problems: string[] = [];
+  const unknownRoles = list(environment.WAYBILL_ROLES).filter(
+    (role) => role !== 'all' && !ROLES.includes(role as Role),
+  );
+  if (unknownRoles.length > 0) problems.push(`WAYBILL_ROLES must be a comma list of ${ROLES.join(', ')}, or all`);
+  if (environment.DELIVERY_MODE === 'relay' && !parseRelay(environment.RELAY_URL)) {
+    problems.push('RELAY_URL must be smtp[s]://[user:password@]host[:port] when DELIVERY_MODE is relay');
+  }
+  if (environment.DELIVERY_MODE === 'direct' && !environment.MAIL_HOST) {
+    problems.push('MAIL_HOST must be set when DELIVERY_MODE is direct: it is the EHLO name and the return-path host');
+  }
+  if (environment.DATABASE_URL && !environment.MASTER_KEY) {
+    problems.push('MASTER_KEY must be set (32 bytes in base64) when DATABASE_URL is: it encrypts the DKIM keys');
+  }
+  if (!parseRequestLimits(environment.RATE_LIMITS))
+    {problems.push('RATE_LIMITS must be a JSON object of positive integers');}
+  return problems;
+}
+
+function toConfig(environment: Environment): AppConfig {
+  const local = environment.DELIVERY_MODE === 'local';
+  const host = environment.HOST ?? (local ? '127.0.0.1' : '0.0.0.0');
+  return {
+    roles: new Set(parseRoles(environment.WAYBILL_ROLES)),
+    dataDir: resolve(environment.WAYBILL_DATA_DIR),
+    logLevel: environment.LOG_LEVEL,
+    masterKey: toMasterKey(environment),
+    http: {
+      host,
+      port: environment.PORT,
+      metricsPort: environment.METRICS_PORT,
+      publicUrl: (environment.PUBLIC_URL ?? `http://localhost:${environment.PORT}`).replace(/\/+$/, ''),
+      trustProxy: environment.TRUST_PROXY,
+    },
+    database: {
+      url: environment.DATABASE_URL,
+      poolSize: environment.DATABASE_POOL_SIZE,
+      migrateOnStart: environment.MIGRATE_ON_START,
+    },
+    delivery: toDelivery(environment),
+    limits: {
+      rateLimitEnabled: environment.RATE_LIMIT_ENABLED,
+      warmupEnabled: environment.WARMUP_ENABLED,
+      testRecipientsPerDay: environment.TEST_RECIPIENTS_PER_DAY,
+      testRecipientsPerLifetime: environment.TEST_RECIPIENTS_PER_LIFETIME,
+      testRequestsPerHour: environment.TEST_REQUESTS_PER_HOUR,
+      requestLimits: parseRequestLimits(environment.RATE_LIMITS) ?? {},
+    },
+    inboundSmtpPort: environment.INBOUND_SMTP_PORT,
+    simulatorDomain: environment.SIMULATOR_DOMAIN.toLowerCase(),
+  };
+}
+
+function toMasterKey(environment: Environment): Buffer {
+  if (environment.MASTER_KEY) return Buffer.from(environment.MASTER_KEY, 'base64');
+  return readOrCreateMasterKey(resolve(environment.WAYBILL_DATA_DIR));
+}
+
+function toDelivery(environment: Environment): AppConfig['delivery'] {
+  return {
+    mode: environment.DELIVERY_MODE,
+    relay: environment.DELIVERY_MODE === 'relay' ? parseRelay(environment.RELAY_URL) : undefined,
+    smtpPort: environment.SMTP_PORT,
+    allowPrivateDestinations: environment.ALLOW_PRIVATE_DESTINATIONS,
+    dnsServers: list(environment.DNS_SERVERS),
+    mailHost: (environment.MAIL_HOST ?? 'mail.waybill.test').toLowerCase(),
+    concurrency: environment.DELIVERY_CONCURRENCY,
+    connectionsPerHost: environment.CONNECTIONS_PER_HOST,
+    drainSeconds: environment.DRAIN_SECONDS,
+    leaseSeconds: environment.LEASE_SECONDS,
+  };
+}
+
+function list(value: string | undefined): string[] {
+  return (value ?? '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+function parseRoles(value: string): Role[] {
+  const named = list(value);
+  return named.includes('all') ? [...ROLES] : ROLES.filter((role) => named.includes(role));
+}
+
+/** `smtp[s]://[user:password@]host[:port]`; undefined when it is not one. */
+export function parseRelay(value: string | undefined): RelayConfig | undefined {
+  if (!value || !URL.canParse(value)) return undefined;
+  const url = new URL(value);
+  if (url.hostname === '' || !['smtp:', 'smtps:'].includes(url.protocol)) return undefined;
+  const implicitTls = url.protocol === 'smtps:';
+  const port = url.port === '' ? (implicitTls ? 465 : 587) : Number(url.port);
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  if (url.username === '') return { host, port, implicitTls };
+  return {
+    host,
+    port,
+    implicitTls,
+    auth: { user: decodeURIComponent(url.username), password: decodeURIComponent(url.password) },
+  };
+}
+
+function parseRequestLimits(value: string | undefined): Record<string, number> | undefined {
+  if (!value) return {};
+  try {
+    const parsed: unknown = JSON.parse(value);
+    if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return undefined;
+    const entries = Object.entries(parsed as Record<string, unknown>);
+    const valid = entries.every(([, limit]) => Number.isInteger(limit) && (limit as number) > 0);
+    return valid ? (Object.fromEntries(entries) as Record<string, number>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,55 @@
+import { AppError, UnavailableError } from '../common/errors/app-error';
+
+/** SQLSTATE (PostgreSQL appendix A) or Node's error code, of the error or of the driver's error inside it. */
+export function databaseErrorCode(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null) return undefined;
+  const { code, driverError } = error as { code?: unknown; driverError?: unknown };
+  if (typeof code === 'string') return code;
+  return driverError === undefined || driverError === error ? undefined : databaseErrorCode(driverError);
+}
+
+/** The name of the violated constraint, when there is one. */
+export function violatedConstraint(error: unknown): string | undefined {
+  if (databaseErrorCode(error) !== '23505') return undefined;
+  const { constraint, driverError } = error as { constraint?: string; driverError?: { constraint?: string } };
+  return constraint ?? driverError?.constraint;
+}
+
+/** 40001 serialization failure, 40P01 deadlock: the transaction can simply be run again. */
+export function isRetryable(error: unknown): boolean {
+  const code = databaseErrorCode(error);
+  return code === '40001' || code === '40P01';
+}
+
+const UNAVAILABLE_CLASSES = ['08', '53', '57', '58'];
+const UNAVAILABLE_CODES = [
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  '55P03',
+  '25006',
+  'XX000',
+];
+/** The driver and its pool name these conditions only in words. */
+const UNAVAILABLE_MESSAGE =
+  /timeout|connection terminated|terminated unexpectedly|not queryable|connection error|connection is closed|pool after calling end|driver not connected/i;
+
+/** True when the database is away, full, starting, stopping or too slow, so that the same call may succeed later. */
+export function isUnavailable(error: unknown): boolean {
+  const code = databaseErrorCode(error);
+  if (code !== undefined) {
+    if (UNAVAILABLE_CODES.includes(code)) return true;
+    if (/^[0-9A-Z]{5}$/.test(code)) return UNAVAILABLE_CLASSES.includes(code.slice(0, 2));
+  }
+  return error instanceof Error && !(error instanceof AppError) && UNAVAILABLE_MESSAGE.test(error.message);
+}
+
+/** Turns a driver's error into what the API says; anything else passes unchanged. */
+export function translateDatabaseError(error: unknown): unknown {
+  if (error instanceof AppError) return error;
+  return isUnavailable(error) ? new UnavailableError('The database is temporarily unavailable', error) : error;
+}

@@ -1,0 +1,35 @@
+import { type DynamicModule, Global, Logger, Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { AppConfig } from '../config/config';
+import { dataSourceOptions } from './data-source';
+import { Database } from './database.service';
+import { DatabaseUrl } from './database-url';
+
+/** The connection pool and the statement runner, known to every module of a process. */
+@Global()
+@Module({})
+export class DatabaseModule {
+  /** @param url of a Postgres 14+ whose schema is up to date. */
+  static register(url: string, applicationName = 'waybill'): DynamicModule {
+    const logger = new Logger('Database');
+    const typeOrm = TypeOrmModule.forRootAsync({
+      inject: [AppConfig],
+      useFactory: (config: AppConfig) => ({
+        ...dataSourceOptions(url, {
+          poolSize: config.database.poolSize,
+          applicationName,
+          onPoolError: (error) => logger.warn(`An idle connection was lost: ${error.message}`),
+        }),
+        autoLoadEntities: true,
+        retryAttempts: 10,
+        retryDelay: 1_000,
+      }),
+    });
+    return {
+      module: DatabaseModule,
+      imports: [typeOrm],
+      providers: [Database, { provide: DatabaseUrl, useValue: new DatabaseUrl(url) }],
+      exports: [Database, DatabaseUrl],
+    };
+  }
+}

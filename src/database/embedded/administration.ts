@@ -1,0 +1,88 @@
+import { realpath } from 'node:fs/promises';
+import type { ClientConfig } from 'pg';
+import { Client } from 'pg';
+
+/** The role and the database of the service. The role owns the database but is no superuser: as with a hosted Postgres. */
+export const SERVICE_NAME = 'waybill';
+
+const HOST = '127.0.0.1';
+/** Distinguishes these connections from those that use the database. */
+const APPLICATION_NAME = 'waybill-embedded-administration';
+const CONNECT_TIMEOUT_MS = 5_000;
+/** duplicate_database, duplicate_object, unique_violation: another process was faster. */
+const ALREADY_THERE = ['42P04', '42710', '23505'];
+
+/** Where the server listens, with the password of its roles. */
+export interface ServerAddress {
+  port: number;
+  password: string;
+}
+
+/** The connection string of the service: not a superuser, its own database. */
+export function serviceUrl({ port, password }: ServerAddress): string {
+  return `postgres://${SERVICE_NAME}:${encodeURIComponent(password)}@${HOST}:${port}/${SERVICE_NAME}`;
+}
+
+/** Runs `work` on a superuser's connection. */
+async function withClient<T>(address: ServerAddress, work: (client: Client) => Promise<T>): Promise<T> {
+  const config: ClientConfig = {
+    host: HOST,
+    ...address,
+    user: 'postgres',
+    database: 'postgres',
+    application_name: APPLICATION_NAME,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  };
+  const client = new Client(config);
+  // An idle connection that breaks must not end the process; the statement that needs it says so itself.
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/**
+ * Makes sure that the server is the one of this data folder (a port may have gone to another server since) and that the
+ * role and the database of the service exist.
+ *
+ * @throws when the server does not answer, refuses the password or has other data.
+ */
+export async function prepareServer(address: ServerAddress, dataFolder: string): Promise<void> {
+  await withClient(address, async (client) => {
+    const { rows } = await client.query<{ folder: string; prepared: boolean }>(
+      `SELECT current_setting('data_directory') AS folder,
+              EXISTS (SELECT FROM pg_database WHERE datname = $1) AS prepared`,
+      [SERVICE_NAME],
+    );
+    const folder = rows[0]?.folder ?? '';
+    if ((await realpath(folder)) !== dataFolder) throw new Error(`the server on port ${address.port} serves ${folder}`);
+    if (!rows[0]?.prepared) await createServiceDatabase(client, address.password);
+  });
+}
+
+async function createServiceDatabase(client: Client, password: string): Promise<void> {
+  const statements = [
+    `CREATE ROLE ${SERVICE_NAME} LOGIN CREATEDB PASSWORD ${client.escapeLiteral(password)}`,
+    `CREATE DATABASE ${SERVICE_NAME} OWNER ${SERVICE_NAME}`,
+  ];
+  for (const statement of statements) {
+    await client.query(statement).catch((error: { code?: string }) => {
+      if (!ALREADY_THERE.includes(error.code ?? '')) throw error as Error;
+    });
+  }
+}
+
+/** How many connections use the server, those of this file not counted. */
+export function countConnections(address: ServerAddress): Promise<number> {
+  return withClient(address, async (client) => {
+    const { rows } = await client.query<{ count: number }>(
+      `SELECT count(*)::int AS count FROM pg_stat_activity
+       WHERE backend_type = 'client backend' AND application_name <> $1`,
+      [APPLICATION_NAME],
+    );
+    return rows[0]?.count ?? 0;
+  });
+}

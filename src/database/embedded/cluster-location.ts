@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto';
+import { chmod, lstat, mkdtemp, readlink, realpath, rmdir, symlink } from 'node:fs/promises';
+import path from 'node:path';
+import { exists, ignoreMissing, makeFolder } from './once-folder';
+import { findClosedComponent } from './reachability';
+import type { ServerUser } from './server-user';
+import { findServerUser } from './server-user';
+
+/** Where root keeps the cluster of a data directory that the server's user cannot enter. */
+export const STATE_FOLDER = '/var/lib/waybill';
+
+/** Named after the major version of Postgres: another one cannot read the files. */
+const CLUSTER = 'pg18';
+
+/** A cluster's files, and whom its programs run as (undefined: the user of this process). */
+export interface ClusterLocation {
+  folder: string;
+  user: ServerUser | undefined;
+}
+
+export interface ClusterPaths {
+  /** Everything that makes up the cluster; appears at once, complete. */
+  cluster: string;
+  /** The folder that Postgres itself owns (PGDATA). */
+  data: string;
+  /** The password of both database roles, for the owner of the service only. */
+  password: string;
+  /** What initdb, pg_ctl and the server write. */
+  log: string;
+}
+
+export function clusterPaths(folder: string): ClusterPaths {
+  const cluster = path.join(folder, CLUSTER);
+  return {
+    cluster,
+    data: path.join(cluster, 'data'),
+    password: path.join(cluster, 'password'),
+    log: path.join(folder, 'postgres.log'),
+  };
+}
+
+/**
+ * Finds the folder that holds, or will hold, the cluster of a data directory: the directory itself, or what its link
+ * `pg18` points to. Changes nothing.
+ *
+ * @returns undefined when no place has been chosen yet.
+ */
+export async function findClusterFolder(dataDir: string): Promise<string | undefined> {
+  const entry = path.join(dataDir, CLUSTER);
+  const found = await lstat(entry).catch(ignoreMissing);
+  if (!found) return undefined;
+  if (!found.isSymbolicLink()) return realpath(dataDir);
+  const folder = path.dirname(path.resolve(dataDir, await readlink(entry)));
+  if (await exists(folder)) return realpath(folder);
+  throw new Error(
+    `The database of ${dataDir} lies in ${folder}, which does not exist. ` +
+      `Restore it, or remove the link ${entry} to begin with an empty database.`,
+  );
+}
+
+/**
+ * Finds the cluster's folder, or chooses it on the first start.
+ *
+ * @param dataDir exists, absolute and without symbolic links.
+ */
+export async function locateCluster(dataDir: string, log: (message: string) => void): Promise<ClusterLocation> {
+  const known = await findClusterFolder(dataDir);
+  const folder = known ?? dataDir;
+  const user = await findServerUser(clusterPaths(folder).data);
+  const closed = user && (await findClosedComponent(folder, user, 'enter'));
+  if (!user || !closed) return { folder, user };
+  if (known === undefined) {
+    log(`${closed} is closed to user id ${user.uid}, as which Postgres has to run`);
+    return { folder: await chooseFolderOutside(dataDir, log), user };
+  }
+  throw new Error(
+    `Postgres has to run as user id ${user.uid} for the database in ${folder}, but ${closed} is closed to it. ` +
+      `Allow passing through (chmod o+x ${closed}), or set DATABASE_URL to another Postgres server.`,
+  );
+}
+
+/**
+ * Makes a folder under `/var/lib/waybill` and links to it from the data directory. The link is the choice: of two
+ * processes only one can make it. A new name every time, because a data directory that was emptied means a new database.
+ */
+async function chooseFolderOutside(dataDir: string, log: (message: string) => void): Promise<string> {
+  const name = createHash('sha256').update(dataDir).digest('hex').slice(0, 8);
+  await makeFolder(STATE_FOLDER, 0o711);
+  const folder = await mkdtemp(path.join(STATE_FOLDER, `${name}-`));
+  await chmod(folder, 0o711);
+  try {
+    await symlink(clusterPaths(folder).cluster, path.join(dataDir, CLUSTER));
+  } catch (error) {
+    await rmdir(folder);
+    const chosenByAnother = await findClusterFolder(dataDir);
+    if (chosenByAnother === undefined) throw error;
+    return chosenByAnother;
+  }
+  log(`the database of ${dataDir} is kept in ${folder}`);
+  return folder;
+}

@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Binaries } from './binaries';
+import type { ClusterLocation, ClusterPaths } from './cluster-location';
+import { clusterPaths } from './cluster-location';
+import { createFolderOnce, exists, removePartialFolders } from './once-folder';
+import type { CommandResult } from './run-command';
+import { runCommand } from './run-command';
+import { createInitdbForUnnamedUser, UNNAMED_USER } from './unnamed-user';
+
+/** The same cluster everywhere: without these, initdb takes encoding and locale from whoever runs it. */
+const INITDB_ARGUMENTS = [
+  ...['-U', 'postgres', '-A', 'scram-sha-256', '-E', 'UTF8', '--no-instructions'],
+  ...['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'],
+];
+const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
+
+/**
+ * Makes the cluster if the folder has none: a new password and the result of initdb, in place at once and complete.
+ *
+ * @throws with initdb's last words.
+ */
+export async function ensureCluster(
+  location: ClusterLocation,
+  binaries: Binaries,
+  extraArguments: string[],
+  log: (message: string) => void,
+): Promise<ClusterPaths> {
+  const paths = clusterPaths(location.folder);
+  if (await exists(path.join(paths.data, 'PG_VERSION'))) {
+    await removePartialFolders(paths.cluster);
+    await limitLog(paths.log);
+    return paths;
+  }
+  if (await exists(paths.cluster)) {
+    throw new Error(`${paths.cluster} exists but holds no database: remove it, or restore what belongs there.`);
+  }
+  log(`creating a database in ${paths.cluster}`);
+  await createFolderOnce(paths.cluster, (partial) => initialise(partial, location, binaries, extraArguments));
+  return paths;
+}
+
+/** The password of the cluster's roles. */
+export async function readPassword(paths: ClusterPaths): Promise<string> {
+  try {
+    return (await readFile(paths.password, 'utf8')).trim();
+  } catch (cause) {
+    throw new Error(
+      `The password of the embedded Postgres in ${paths.password} cannot be read (${(cause as Error).message}): ` +
+        'run this as the user that runs the service.',
+      { cause },
+    );
+  }
+}
+
+async function initialise(
+  partial: string,
+  { folder, user }: ClusterLocation,
+  binaries: Binaries,
+  extraArguments: string[],
+): Promise<void> {
+  const data = path.join(partial, 'data');
+  const password = path.join(partial, 'password');
+  const { log } = clusterPaths(folder);
+  await chmod(partial, user ? 0o711 : 0o700);
+  await mkdir(data, { mode: 0o700 });
+  await writeFile(password, randomBytes(24).toString('base64url') + '\n', { mode: 0o600, flag: 'wx' });
+  if (user) for (const file of [data, password]) await chown(file, user.uid, user.gid);
+
+  const args = ['-D', data, '--pwfile', password, ...INITDB_ARGUMENTS, ...extraArguments];
+  const run = (initdb: string): Promise<CommandResult> =>
+    runCommand(initdb, args, { user, workingFolder: folder, logFile: log });
+  let result = await run(binaries.initdb);
+  if (result.exitCode !== 0 && UNNAMED_USER.test(result.output)) {
+    const tools = path.join(partial, 'tools');
+    result = await run(await createInitdbForUnnamedUser(binaries, tools));
+    await rm(tools, { recursive: true });
+  }
+  if (result.exitCode !== 0) {
+    throw new Error(`The embedded Postgres could not be created, see ${log}: ${describeFailure('initdb', result)}`);
+  }
+  // From here on it is the service that needs the password.
+  if (user) await chown(password, 0, 0);
+}
+
+/** For people: what failed, how, and its last words. */
+export function describeFailure(program: string, { exitCode, output }: CommandResult): string {
+  const how = exitCode === null ? 'was ended by a signal' : `failed with exit code ${exitCode}`;
+  return `${program} ${how}: ${output || 'it said nothing'}`;
+}
+
+/** Keeps the log and one older part; the server only ever appends. */
+async function limitLog(file: string): Promise<void> {
+  const found = await stat(file).catch(() => undefined);
+  if (found && found.size > LOG_LIMIT_BYTES) await rename(file, `${file}.1`).catch(() => undefined);
+}

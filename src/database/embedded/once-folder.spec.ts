@@ -1,0 +1,46 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { createFolderOnce, exists, removePartialFolders } from './once-folder';
+
+describe('createFolderOnce', () => {
+  let parent: string;
+  let target: string;
+  beforeEach(async () => {
+    parent = await mkdtemp(path.join(os.tmpdir(), 'waybill-once-'));
+    target = path.join(parent, 'cluster');
+  });
+  afterEach(() => rm(parent, { recursive: true }));
+
+  const fillWith =
+    (text: string) =>
+    async (partial: string): Promise<void> => {
+      await writeFile(path.join(partial, 'content'), text);
+    };
+
+  it('lets one of several win, with all of its content', async () => {
+    await Promise.all(['a', 'b', 'c'].map((text) => createFolderOnce(target, fillWith(text))));
+    expect(await readdir(parent)).toEqual(['cluster']);
+    expect(['a', 'b', 'c']).toContain(await readFile(path.join(target, 'content'), 'utf8'));
+  });
+
+  it('leaves nothing behind when it fails', async () => {
+    await expect(createFolderOnce(target, () => Promise.reject(new Error('disk full')))).rejects.toThrow('disk full');
+    expect(await readdir(parent)).toEqual([]);
+  });
+
+  it('is content when another one was faster and tidied up', async () => {
+    await createFolderOnce(target, async (partial) => {
+      await createFolderOnce(target, fillWith('faster'));
+      await removePartialFolders(target);
+      expect(await exists(partial)).toBe(false);
+    });
+    expect(await readFile(path.join(target, 'content'), 'utf8')).toBe('faster');
+  });
+
+  it('removes the remains of a killed attempt, and nothing else', async () => {
+    for (const name of ['cluster', 'cluster.partial-x', 'cluster.other']) await mkdir(path.join(parent, name));
+    await removePartialFolders(target);
+    expect((await readdir(parent)).sort()).toEqual(['cluster', 'cluster.other']);
+  });
+});

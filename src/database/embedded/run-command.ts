@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process';
+import type { FileHandle } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
+import type { ServerUser } from './server-user';
+
+export interface CommandOptions {
+  /** undefined: the user of this process. */
+  user: ServerUser | undefined;
+  /** A folder that the user can enter: the folder of this process may be closed to it. */
+  workingFolder: string;
+  /** Gets the output, and is handed to the user. Not a pipe: on Windows the server would keep that open for ever. */
+  logFile: string;
+  /** In a process group of its own, out of reach of Ctrl-C in the terminal. */
+  detached?: boolean;
+}
+
+export interface CommandResult {
+  /** null when a signal ended it. */
+  exitCode: number | null;
+  /** The last lines of what it wrote. */
+  output: string;
+}
+
+/** Nothing of the service's own environment, which holds secrets: the server's user could read it. */
+const ENVIRONMENT = { LC_ALL: 'C', TZ: 'UTC' };
+const OUTPUT_BYTES = 2_000;
+
+/** Runs a program to its end. Rejects when it cannot be run at all; an exit code is the caller's to judge. */
+export async function runCommand(file: string, args: string[], options: CommandOptions): Promise<CommandResult> {
+  const log = await open(options.logFile, 'a+', 0o600);
+  try {
+    if (options.user) await log.chown(options.user.uid, options.user.gid);
+    const { size } = await log.stat();
+    const exitCode = await spawnAndWait(file, args, log, options);
+    return { exitCode, output: await readSince(log, size) };
+  } finally {
+    await log.close();
+  }
+}
+
+function spawnAndWait(file: string, args: string[], log: FileHandle, options: CommandOptions): Promise<number | null> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(file, args, {
+      ...options.user,
+      cwd: options.workingFolder,
+      env: ENVIRONMENT,
+      detached: options.detached ?? false,
+      windowsHide: true,
+      stdio: ['ignore', log.fd, log.fd],
+    });
+    child.once('exit', resolve);
+    child.once('error', (cause) => reject(cannotRun(file, cause)));
+  });
+}
+
+function cannotRun(file: string, cause: Error): Error {
+  return new Error(
+    `The embedded Postgres cannot run here: ${file}: ${cause.message}. It needs a system with glibc (not Alpine). ` +
+      'Set DATABASE_URL to use another Postgres server.',
+    { cause },
+  );
+}
+
+async function readSince(log: FileHandle, position: number): Promise<string> {
+  const { size } = await log.stat();
+  const start = Math.max(position, size - OUTPUT_BYTES);
+  const { buffer, bytesRead } = await log.read(Buffer.alloc(size - start), 0, size - start, start);
+  return buffer.toString('utf8', 0, bytesRead).trim();
+}

@@ -1,0 +1,22 @@
+import { UuidV7Partitions1700000000001 } from './migrations/0001-uuid-v7-partitions';
+import { OrganizationsAndKeys1700000000002 } from './migrations/0002-organizations-and-keys';
+import { Domains1700000000003 } from './migrations/0003-domains';
+import { Emails1700000000004 } from './migrations/0004-emails';
+import { DeliveryQueue1700000000005 } from './migrations/0005-delivery-queue';
+import { SuppressionsAndStats1700000000006 } from './migrations/0006-suppressions-and-stats';
+import { ThrottleHits1700000000007 } from './migrations/0007-throttle-hits';
+import { Mailbox1700000000008 } from './migrations/0008-mailbox';
+import { InboundReports1700000000009 } from './migrations/0009-inbound-reports';
+
+/** In the order in which they run. */
+export const MIGRATIONS = [
+  UuidV7Partitions1700000000001,
+  OrganizationsAndKeys1700000000002,
+  Domains1700000000003,
+  Emails1700000000004,
+  DeliveryQueue1700000000005,
+  SuppressionsAndStats1700000000006,
+  ThrottleHits1700000000007,
+  Mailbox1700000000008,
+  InboundReports1700000000009,
+];

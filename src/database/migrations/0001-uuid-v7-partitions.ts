@@ -1,0 +1,36 @@
+// Old code still runs against it: it only adds functions.
+import { ForwardOnlyMigration } from './forward-only';
+
+/**
+ * Tables that grow with time are partitioned by month through the range of their UUID version 7 ids (RFC 9562: the
+ * first 48 bits are milliseconds since the epoch), so that a look-up by id touches one partition and retention drops one.
+ */
+export class UuidV7Partitions1700000000001 extends ForwardOnlyMigration {
+  readonly name = 'UuidV7Partitions1700000000001';
+
+  protected readonly sql = `
+    create function uuid_v7_floor(moment timestamptz) returns uuid
+    language sql stable strict parallel safe
+    as $$
+      select (lpad(to_hex((extract(epoch from moment) * 1000)::bigint), 12, '0') || '00000000000000000000')::uuid
+    $$;
+
+    create procedure create_month_partitions(parent text, months_ahead integer)
+    language plpgsql
+    as $$
+    declare
+      month timestamptz;
+      partition text;
+    begin
+      perform pg_advisory_xact_lock(hashtext('create_month_partitions'));
+      for step in 0..months_ahead loop
+        month := date_trunc('month', now() at time zone 'UTC') at time zone 'UTC' + make_interval(months => step);
+        partition := parent || '_' || to_char(month at time zone 'UTC', 'YYYY_MM');
+        continue when to_regclass(partition) is not null;
+        execute format('create table %I partition of %I for values from (%L) to (%L)',
+          partition, parent, uuid_v7_floor(month), uuid_v7_floor(month + interval '1 month'));
+      end loop;
+    end
+    $$;
+  `;
+}

@@ -1,0 +1,171 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { SECOND, SystemClock } from '../common/clock';
+import { UnavailableError } from '../common/errors/app-error';
+import type { AppConfig } from '../config/config';
+import { ConfigurationError } from '../config/load-config';
+import { createDataSource } from './data-source';
+import { isUnavailable } from './database-errors';
+import { attachEmbeddedPostgres, startEmbeddedPostgres } from './embedded/embedded-postgres';
+import { migrate } from './migrate';
+
+export interface OpenDatabaseOptions {
+  /** Told about what takes time or may surprise; never a password. */
+  readonly log: (message: string) => void;
+  /** Applies missing migrations. Default: what the configuration says (`MIGRATE_ON_START`). */
+  readonly migrate?: boolean;
+  /** How long an external database may stay unreachable. Default 60. */
+  readonly waitSeconds?: number;
+  /**
+   * Embedded: whether `stop` also stops a server that somebody else started. Right for the service, which else would leave
+   * behind the server of a killed predecessor; wrong for a command beside it. One that is in use stays up either way.
+   */
+  readonly stopWhenLast?: boolean;
+}
+
+export interface OpenDatabase {
+  readonly url: string;
+  readonly embedded: boolean;
+  /** The names of the migrations that were applied just now. */
+  readonly applied: readonly string[];
+  /** Ends what this call began; close your own connections first. An external database is left alone. */
+  stop(): Promise<void>;
+}
+
+type Opened = Omit<OpenDatabase, 'applied'>;
+
+const DEFAULT_WAIT_SECONDS = 60;
+const RETRY_MS = SECOND;
+const CONNECT_TIMEOUT_MS = 2 * SECOND;
+const EMBEDDED_ATTEMPTS = 3;
+const clock = new SystemClock();
+
+/**
+ * Gives a process its database: the one of DATABASE_URL, else the embedded one of the data directory, attached to or
+ * started; with an up-to-date schema if wanted.
+ *
+ * @throws ConfigurationError when the database refuses us (password, name), UnavailableError when it stays unreachable.
+ */
+export async function openDatabase(
+  config: Pick<AppConfig, 'dataDir' | 'database'>,
+  options: OpenDatabaseOptions,
+): Promise<OpenDatabase> {
+  const { url, migrateOnStart } = config.database;
+  const wantsMigrations = options.migrate ?? migrateOnStart;
+  if (url !== undefined) return openExternal(url, wantsMigrations, options);
+  const opened = await openEmbedded(config.dataDir, options);
+  try {
+    return { ...opened, applied: wantsMigrations ? await applyMigrations(opened.url, options.log) : [] };
+  } catch (error) {
+    await opened.stop();
+    throw error;
+  }
+}
+
+async function openEmbedded(dataDir: string, options: OpenDatabaseOptions): Promise<Opened> {
+  for (let attempt = 1; ; attempt += 1) {
+    const server = await attachOrStart(dataDir, options);
+    try {
+      const keeper = await connect(server.url);
+      const stop = async (): Promise<void> => {
+        await keeper.end();
+        await server.stop();
+      };
+      return { url: server.url, embedded: true, stop };
+    } catch (error) {
+      // Between finding the server and connecting to it, another process may have stopped it.
+      if (attempt >= EMBEDDED_ATTEMPTS || !isUnavailable(error)) throw error;
+    }
+  }
+}
+
+async function attachOrStart(
+  dataDir: string,
+  { log, stopWhenLast = false }: OpenDatabaseOptions,
+): Promise<{ url: string; stop: () => Promise<void> }> {
+  const leave = (): Promise<void> => Promise.resolve();
+  const running = stopWhenLast ? undefined : await attachEmbeddedPostgres(dataDir);
+  if (running !== undefined) return { url: running, stop: leave };
+  const server = await startEmbeddedPostgres({ dataDir, log });
+  const stop = (): Promise<void> => server.stop();
+  return { url: server.url, stop: server.startedHere || stopWhenLast ? stop : leave };
+}
+
+async function openExternal(
+  url: string,
+  wantsMigrations: boolean,
+  options: OpenDatabaseOptions,
+): Promise<OpenDatabase> {
+  const name = describeUrl(url);
+  const waitMs = (options.waitSeconds ?? DEFAULT_WAIT_SECONDS) * SECOND;
+  const begin = clock.monotonicMs();
+  for (let said = ''; ;) {
+    try {
+      await (await connect(url)).end();
+      const applied = wantsMigrations ? await applyMigrations(url, options.log) : [];
+      return { url, embedded: false, applied, stop: () => Promise.resolve() };
+    } catch (error) {
+      const reason = describeError(error);
+      if (isRefusal(error)) throw new ConfigurationError([`DATABASE_URL: the database ${name} refuses: ${reason}`]);
+      if (!isUnavailable(error)) throw error;
+      if (clock.monotonicMs() - begin >= waitMs) throw unreachable(name, reason);
+      if (reason !== said) options.log(`waiting for the database ${name} for up to ${waitMs / SECOND} s: ${reason}`);
+      said = reason;
+    }
+    await delay(Math.min(RETRY_MS, waitMs));
+  }
+}
+
+function unreachable(name: string, reason: string): UnavailableError {
+  return new UnavailableError(`The database ${name} cannot be reached: ${reason}`);
+}
+
+/** SQLSTATE class 28 (invalid authorization), 3D000 (no such database): waiting would not help. */
+function isRefusal(error: unknown): boolean {
+  return /^(28...|3D000)$/.test(String((error as { code?: unknown }).code));
+}
+
+async function applyMigrations(url: string, log: (message: string) => void): Promise<string[]> {
+  // Two connections: one holds the lock, the other one works.
+  const dataSource = createDataSource(url, { poolSize: 2, applicationName: 'waybill-migrations' });
+  // TypeORM would tell standard output about a failed migration; that one is for JSON lines, or for a command's result.
+  dataSource.setOptions({ logger: 'debug' });
+  await dataSource.initialize();
+  try {
+    const applied = await migrate(dataSource);
+    if (applied.length > 0) log(`applied ${applied.length} migrations, up to ${applied.at(-1)}`);
+    return applied;
+  } catch (error) {
+    if (isUnavailable(error)) throw error;
+    throw new Error(`The schema could not be brought up to date: ${describeError(error)}`, { cause: error });
+  } finally {
+    await dataSource.destroy();
+  }
+}
+
+/** An open, idle connection: proof that the server answers, and for others the sign that it is in use. */
+async function connect(url: string): Promise<Client> {
+  const client = new Client({
+    connectionString: url,
+    application_name: 'waybill-keeper',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+  });
+  // An idle connection that breaks must not end the process.
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
+
+/** Host, port and name; never the user, the password or the parameters. */
+function describeUrl(url: string): string {
+  if (!URL.canParse(url)) throw new ConfigurationError(['DATABASE_URL is not a valid URL']);
+  const { host, pathname } = new URL(url);
+  return `at ${host || 'localhost'}${pathname}`;
+}
+
+function describeError(error: unknown): string {
+  // A refused connection to several addresses is an AggregateError without a message.
+  const { message, code } = error as NodeJS.ErrnoException;
+  return message || code || 'no answer';
+}

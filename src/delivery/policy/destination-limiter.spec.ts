@@ -1,0 +1,226 @@
+import fc from 'fast-check';
+import { FakeClock } from '../../../test/doubles/fake-clock';
+import { MINUTE, SECOND } from '../../common/clock';
+import { DestinationLimiter } from './destination-limiter';
+import type { ReleaseSignal } from './release-signal';
+
+const DESTINATION = 'example.com';
+
+function setUp(options: Partial<ConstructorParameters<typeof DestinationLimiter>[1]> = {}) {
+  const clock = new FakeClock();
+  const limiter = new DestinationLimiter(clock, { lanes: 100, ...options });
+  /** Takes a lane and gives it back at once, as one attempt would. */
+  const attempt = (signal: ReleaseSignal, destination = DESTINATION) => {
+    const acquired = limiter.tryAcquire(destination);
+    if (acquired) limiter.release(destination, signal, `${signal} reply`);
+    return acquired;
+  };
+  const acquireAll = (destination = DESTINATION, othersWait = true) => {
+    let count = 0;
+    while (limiter.tryAcquire(destination, othersWait)) count += 1;
+    return count;
+  };
+  return { clock, limiter, attempt, acquireAll };
+}
+
+describe('a destination that is open', () => {
+  it('starts at two and counts lanes', () => {
+    const { limiter, acquireAll } = setUp();
+    expect(acquireAll()).toBe(2);
+    limiter.release(DESTINATION, 'neutral');
+    expect(acquireAll()).toBe(1);
+  });
+
+  it('grows by one per success, up to twenty', () => {
+    const { limiter, attempt } = setUp();
+    attempt('success');
+    expect(limiter.limitOf(DESTINATION)).toBe(3);
+    for (let count = 0; count < 50; count += 1) attempt('success');
+    expect(limiter.limitOf(DESTINATION)).toBe(20);
+  });
+
+  it.each<ReleaseSignal>(['throttled', 'unreachable'])('is halved when %s', (signal) => {
+    const { limiter, attempt } = setUp({ startConcurrency: 9 });
+    attempt(signal);
+    expect(limiter.limitOf(DESTINATION)).toBe(4);
+    attempt(signal);
+    expect(limiter.limitOf(DESTINATION)).toBe(2);
+  });
+
+  it('is halved once by failures of lanes that started under the old limit', () => {
+    const { limiter, acquireAll } = setUp({ startConcurrency: 16 });
+    expect(acquireAll()).toBe(16);
+    for (let count = 0; count < 8; count += 1) limiter.release(DESTINATION, 'throttled');
+    expect(limiter.limitOf(DESTINATION)).toBe(8);
+  });
+
+  it('is left as it is by neutral results', () => {
+    const { limiter, attempt } = setUp();
+    attempt('neutral');
+    expect(limiter.limitOf(DESTINATION)).toBe(2);
+  });
+
+  it('ignores a release that no lane belongs to', () => {
+    const { limiter } = setUp();
+    limiter.release(DESTINATION, 'success');
+    expect(limiter.limitOf(DESTINATION)).toBe(2);
+  });
+});
+
+describe('a destination that is dead', () => {
+  function killed() {
+    const all = setUp();
+    all.attempt('unreachable');
+    all.attempt('unreachable');
+    return all;
+  }
+
+  it('pauses, and says until when and why', () => {
+    const { limiter, attempt, clock } = killed();
+    expect(attempt('success')).toBe(false);
+    expect(limiter.limitOf(DESTINATION)).toBe(0);
+    expect(limiter.blockedDestinations()).toEqual([DESTINATION]);
+    const pausedUntil = new Date(clock.now().getTime() + 5 * SECOND);
+    expect(limiter.pausedUntil(DESTINATION)).toEqual(pausedUntil);
+    expect(limiter.describe()).toEqual([
+      { destination: DESTINATION, state: 'paused', limit: 0, active: 0, cause: 'unreachable reply', pausedUntil },
+    ]);
+  });
+
+  it('is probed with one lane when the pause is over', () => {
+    const { limiter, clock, acquireAll } = killed();
+    clock.advance(5 * SECOND);
+    expect(limiter.describe()).toMatchObject([{ state: 'probing', limit: 1 }]);
+    expect(acquireAll()).toBe(1);
+    expect(limiter.blockedDestinations()).toEqual([DESTINATION]);
+  });
+
+  it('pauses twice as long after each failed probe, up to 15 minutes', () => {
+    const { limiter, clock, attempt } = killed();
+    const pauses: number[] = [];
+    for (let count = 0; count < 10; count += 1) {
+      const pauseMs = (limiter.pausedUntil(DESTINATION)?.getTime() ?? 0) - clock.now().getTime();
+      pauses.push(pauseMs / SECOND);
+      clock.advance(pauseMs);
+      expect(attempt('unreachable')).toBe(true);
+    }
+    expect(pauses).toEqual([5, 10, 20, 40, 80, 160, 320, 640, 900, 900]);
+  });
+
+  it('opens at two after a probe that succeeds, and has forgotten the long pauses', () => {
+    const { limiter, clock, attempt } = killed();
+    clock.advance(5 * SECOND);
+    attempt('success');
+    expect(limiter.limitOf(DESTINATION)).toBe(2);
+    expect(limiter.describe()).toEqual([]);
+    attempt('unreachable');
+    attempt('unreachable');
+    expect(limiter.pausedUntil(DESTINATION)).toEqual(new Date(clock.now().getTime() + 5 * SECOND));
+  });
+
+  it('opens at one after a probe that was answered without a delivery', () => {
+    const { limiter, clock, attempt } = killed();
+    clock.advance(5 * SECOND);
+    attempt('neutral');
+    expect(limiter.limitOf(DESTINATION)).toBe(1);
+    expect(limiter.describe()).toMatchObject([{ state: 'open', limit: 1 }]);
+  });
+
+  it('takes further failures of running lanes for the same news', () => {
+    const { limiter, acquireAll, clock } = setUp({ startConcurrency: 4 });
+    acquireAll();
+    for (let count = 0; count < 4; count += 1) limiter.release(DESTINATION, 'unreachable');
+    expect(limiter.pausedUntil(DESTINATION)).toEqual(new Date(clock.now().getTime() + 5 * SECOND));
+  });
+});
+
+describe('lanes', () => {
+  it('are shared: a quarter for one destination while others wait, its own limit otherwise', () => {
+    const { limiter, attempt, acquireAll } = setUp({ lanes: 20 });
+    for (let count = 0; count < 10; count += 1) attempt('success');
+    expect(acquireAll()).toBe(5);
+    expect(limiter.blockedDestinations()).toEqual([DESTINATION]);
+    expect(limiter.blockedDestinations(false)).toEqual([]);
+    expect(acquireAll(DESTINATION, false)).toBe(7);
+  });
+
+  it('are one at least', () => {
+    const { acquireAll } = setUp({ lanes: 2 });
+    expect(acquireAll()).toBe(1);
+  });
+});
+
+describe('memory', () => {
+  it('is bounded, and running lanes are never forgotten', () => {
+    const { limiter, attempt } = setUp({ maximumDestinations: 10 });
+    limiter.tryAcquire('busy.example');
+    limiter.tryAcquire('busy.example');
+    for (let count = 0; count < 50; count += 1) attempt('throttled', `${count}.example`);
+    expect(limiter.describe()).toHaveLength(10);
+    expect(limiter.tryAcquire('busy.example')).toBe(false);
+  });
+
+  it('lasts longer than the longest pause, and ends', () => {
+    const { limiter, attempt, clock } = setUp();
+    attempt('throttled');
+    clock.advance(59 * MINUTE);
+    attempt('success', 'other.example');
+    expect(limiter.limitOf(DESTINATION)).toBe(1);
+    clock.advance(MINUTE);
+    attempt('success', 'other.example');
+    expect(limiter.limitOf(DESTINATION)).toBe(2);
+  });
+
+  it('lists at most 1,000 blocked destinations, the latest', () => {
+    const { limiter, acquireAll } = setUp();
+    for (let count = 0; count < 1_200; count += 1) acquireAll(`${count}.example`);
+    const blocked = limiter.blockedDestinations();
+    expect(blocked).toHaveLength(1_000);
+    expect(blocked).toContain('1199.example');
+  });
+});
+
+describe('under any sequence of events', () => {
+  const event = fc.oneof(
+    fc.record({ kind: fc.constant('acquire' as const), destination: fc.constantFrom('a', 'b') }),
+    fc.record({
+      kind: fc.constant('release' as const),
+      destination: fc.constantFrom('a', 'b'),
+      signal: fc.constantFrom<ReleaseSignal>('success', 'throttled', 'unreachable', 'neutral'),
+    }),
+    fc.record({ kind: fc.constant('move' as const), milliseconds: fc.nat(20 * MINUTE) }),
+  );
+
+  it('keeps limits within bounds and lanes within limits', () => {
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 200 }), (events) => {
+        const { limiter, clock } = setUp();
+        const active = new Map([
+          ['a', 0],
+          ['b', 0],
+        ]);
+        const add = (destination: string, by: number) =>
+          active.set(destination, Math.max(0, (active.get(destination) ?? 0) + by));
+        for (const step of events) {
+          if (step.kind === 'move') {
+            clock.advance(step.milliseconds);
+            continue;
+          }
+          const { destination } = step;
+          if (step.kind === 'acquire') {
+            const limit = limiter.limitOf(destination);
+            const free = (active.get(destination) ?? 0) < limit;
+            expect(limiter.tryAcquire(destination)).toBe(free);
+            if (free) add(destination, 1);
+          } else {
+            limiter.release(destination, step.signal);
+            add(destination, -1);
+          }
+          expect(limiter.limitOf(destination)).toBeLessThanOrEqual(20);
+        }
+        clock.advance(15 * MINUTE);
+        for (const destination of ['a', 'b']) expect(limiter.limitOf(destination)).toBeGreaterThanOrEqual(1);
+      }),
+    );
+  });
+});

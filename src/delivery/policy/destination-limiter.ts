@@ -1,0 +1,220 @@
+import { MINUTE, SECOND, type Clock } from '../../common/clock';
+import type { ReleaseSignal } from './release-signal';
+
+export interface DestinationLimiterOptions {
+  /** Conversations at a time that all destinations share: the worker's lanes. */
+  readonly lanes: number;
+  /** Where a new destination starts. */
+  readonly startConcurrency: number;
+  readonly maximumConcurrency: number;
+  /** Most destinations that are remembered; the longest unused are forgotten first. */
+  readonly maximumDestinations: number;
+}
+
+export const DESTINATION_LIMITER_DEFAULTS: Omit<DestinationLimiterOptions, 'lanes'> = {
+  startConcurrency: 2,
+  maximumConcurrency: 20,
+  maximumDestinations: 10_000,
+};
+
+/** Part of all lanes that one destination may hold while others wait, so that a tarpit cannot stop the worker. */
+const LANE_SHARE = 0.25;
+const FIRST_PAUSE_MS = 5 * SECOND;
+const LONGEST_PAUSE_MS = 15 * MINUTE;
+/** Well above the longest pause, so that a dead destination is not forgotten between two probes. */
+const FORGET_AFTER_MS = 60 * MINUTE;
+const MAXIMUM_BLOCKED_LISTED = 1_000;
+const MAXIMUM_CAUSE_LENGTH = 200;
+
+interface Destination {
+  active: number;
+  limit: number;
+  /** Pauses in a row; 0 while open. */
+  pauses: number;
+  /** On the monotonic clock; the pause is over from then on. */
+  pausedUntilMs: number;
+  usedAtMs: number;
+  cause: string | undefined;
+}
+
+/** One line for health and metrics. */
+export interface DestinationState {
+  readonly destination: string;
+  readonly state: 'open' | 'paused' | 'probing';
+  /** Conversations allowed at a time; 0 while paused. */
+  readonly limit: number;
+  readonly active: number;
+  /** What the last reduction was for. */
+  readonly cause?: string;
+  /** When the pause ends. */
+  readonly pausedUntil?: Date;
+}
+
+/**
+ * Shapes traffic per destination: how many conversations at a time, and whether any.
+ *
+ * A destination is **open**, **paused** or **probing**, and starts open at 2.
+ * - Open: each success raises the limit by one, up to 20. Each `throttled` or `unreachable` halves it, but only once
+ *   the lanes above the present limit have drained: what was started under the old limit proves nothing about the new
+ *   one. A failure at limit 1 pauses the destination.
+ * - Paused: no lane is given out. The pause is 5 s at first and doubles up to 15 min. News of lanes that were still
+ *   running change nothing, save a success, which opens it again.
+ * - Probing: the pause is over and exactly one lane is given out. `success` opens the destination at 2, `neutral` at 1
+ *   (it answered, no more); a failure pauses it again for twice as long.
+ *
+ * So an outage costs each destination one attempt per pause instead of one per message, and the messages keep their
+ * own schedules. While others wait, no destination holds more than a quarter of all lanes. The state is the process's
+ * own and is lost with it: a restart starts low again, which is the safe side.
+ */
+export class DestinationLimiter {
+  /** In order of last use, so that the first is the one to forget. */
+  private readonly destinations = new Map<string, Destination>();
+  private readonly options: DestinationLimiterOptions;
+
+  constructor(
+    private readonly clock: Clock,
+    options: Pick<DestinationLimiterOptions, 'lanes'> & Partial<DestinationLimiterOptions>,
+  ) {
+    this.options = { ...DESTINATION_LIMITER_DEFAULTS, ...options };
+  }
+
+  /**
+   * Takes a lane to a destination; every `true` must be given back by one `release`.
+   * @param othersWait false when no other destination has work, which lifts the share of lanes.
+   */
+  tryAcquire(destination: string, othersWait = true): boolean {
+    const state = this.touch(destination);
+    if (state.active >= this.allowed(state, othersWait)) return false;
+    state.active += 1;
+    return true;
+  }
+
+  /** Gives a lane back with what it showed. @param cause shown by `describe()`, at most 200 characters. */
+  release(destination: string, signal: ReleaseSignal, cause: string = signal): void {
+    const state = this.destinations.get(destination);
+    if (state === undefined || state.active === 0) return;
+    state.active -= 1;
+    switch (signal) {
+      case 'success':
+        return this.raise(state);
+      case 'throttled':
+      case 'unreachable':
+        return this.reduce(state, cause.slice(0, MAXIMUM_CAUSE_LENGTH));
+      case 'neutral':
+        if (state.pauses > 0 && !this.isPaused(state)) this.open(state, 1);
+    }
+  }
+
+  /** Conversations allowed at a time: 0 while paused, 1 while probing. */
+  limitOf(destination: string): number {
+    const state = this.destinations.get(destination);
+    return state === undefined ? this.options.startConcurrency : this.limitIn(state);
+  }
+
+  /** When a destination may be tried again; undefined unless it is paused. */
+  pausedUntil(destination: string): Date | undefined {
+    const state = this.destinations.get(destination);
+    return state === undefined || !this.isPaused(state) ? undefined : this.endOfPause(state);
+  }
+
+  /** Destinations that would be refused now, the latest 1,000 of them: what a claim had better leave out. */
+  blockedDestinations(othersWait = true): string[] {
+    const blocked = [...this.destinations].filter(([, state]) => state.active >= this.allowed(state, othersWait));
+    return blocked.slice(-MAXIMUM_BLOCKED_LISTED).map(([destination]) => destination);
+  }
+
+  /** Destinations that are held back or busy, the held back first. */
+  describe(maximum = 100): DestinationState[] {
+    const states = [...this.destinations].map(([destination, state]) => this.describeOne(destination, state));
+    const worth = states.filter((state) => state.state !== 'open' || state.cause !== undefined || state.active > 0);
+    const held = (state: DestinationState): number => (state.state === 'open' ? 1 : 0);
+    return worth.sort((a, b) => held(a) - held(b) || a.limit - b.limit).slice(0, maximum);
+  }
+
+  private describeOne(destination: string, state: Destination): DestinationState {
+    const paused = this.isPaused(state);
+    return {
+      destination,
+      state: paused ? 'paused' : state.pauses > 0 ? 'probing' : 'open',
+      limit: this.limitIn(state),
+      active: state.active,
+      ...(state.cause !== undefined && { cause: state.cause }),
+      ...(paused && { pausedUntil: this.endOfPause(state) }),
+    };
+  }
+
+  private allowed(state: Destination, othersWait: boolean): number {
+    const limit = this.limitIn(state);
+    return othersWait ? Math.min(limit, Math.max(1, Math.floor(this.options.lanes * LANE_SHARE))) : limit;
+  }
+
+  private limitIn(state: Destination): number {
+    return this.isPaused(state) ? 0 : state.limit;
+  }
+
+  private isPaused(state: Destination): boolean {
+    return state.pausedUntilMs > this.clock.monotonicMs();
+  }
+
+  private endOfPause(state: Destination): Date {
+    return new Date(this.clock.now().getTime() + state.pausedUntilMs - this.clock.monotonicMs());
+  }
+
+  private raise(state: Destination): void {
+    if (state.pauses > 0) return this.open(state, this.options.startConcurrency);
+    state.limit = Math.min(state.limit + 1, this.options.maximumConcurrency);
+    if (state.limit >= this.options.startConcurrency) state.cause = undefined;
+  }
+
+  private open(state: Destination, limit: number): void {
+    state.pauses = 0;
+    state.pausedUntilMs = -Infinity;
+    state.limit = limit;
+    if (limit >= this.options.startConcurrency) state.cause = undefined;
+  }
+
+  private reduce(state: Destination, cause: string): void {
+    if (this.isPaused(state) || state.active >= state.limit) return;
+    state.cause = cause;
+    if (state.limit > 1) {
+      state.limit = Math.floor(state.limit / 2);
+      return;
+    }
+    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** state.pauses, LONGEST_PAUSE_MS);
+    state.pauses += 1;
+    state.pausedUntilMs = this.clock.monotonicMs() + pauseMs;
+  }
+
+  private touch(destination: string): Destination {
+    const nowMs = this.clock.monotonicMs();
+    this.forgetIdle(nowMs);
+    const state = this.destinations.get(destination) ?? this.create();
+    state.usedAtMs = nowMs;
+    this.destinations.delete(destination);
+    this.destinations.set(destination, state);
+    return state;
+  }
+
+  private create(): Destination {
+    if (this.destinations.size >= this.options.maximumDestinations) this.forgetOldest();
+    const limit = this.options.startConcurrency;
+    return { active: 0, limit, pauses: 0, pausedUntilMs: -Infinity, usedAtMs: 0, cause: undefined };
+  }
+
+  /** The longest unused stand first, so that a call looks no further than it deletes. */
+  private forgetIdle(nowMs: number): void {
+    for (const [destination, state] of this.destinations) {
+      if (state.active > 0 || nowMs - state.usedAtMs < FORGET_AFTER_MS) return;
+      this.destinations.delete(destination);
+    }
+  }
+
+  /** Never one with running lanes: its count would be lost. There are no more of those than lanes. */
+  private forgetOldest(): void {
+    for (const [destination, state] of this.destinations) {
+      if (state.active > 0) continue;
+      this.destinations.delete(destination);
+      return;
+    }
+  }
+}

@@ -1,0 +1,192 @@
+import fc from 'fast-check';
+import { DAY, HOUR, SECOND } from '../../common/clock';
+import type { SmtpFacts } from '../ports/outcome';
+import { releaseSignalOf } from './release-signal';
+import { resolveOutcome, type TransmissionResult } from './resolve-outcome';
+import type { RetryFacts } from './retry-schedule';
+
+const START = new Date('2026-03-01T12:00:00Z');
+const NEXT = new Date(START.getTime() + 90 * SECOND);
+
+function facts(changes: Partial<RetryFacts> = {}): RetryFacts {
+  return { attempt: 1, firstDueAt: START, expiresAt: null, now: START, random: () => 0.5, ...changes };
+}
+
+const atEndOfLife = facts({ attempt: 24, now: new Date(START.getTime() + 4 * DAY) });
+const afterExpiry = facts({ expiresAt: new Date(START.getTime() + SECOND) });
+
+function rejected(phase: string, code: number, response: string, enhancedCode?: string): TransmissionResult {
+  const smtp: SmtpFacts = { phase, code, response, mxHost: 'mx.example.com', ...(enhancedCode && { enhancedCode }) };
+  return { kind: 'rejected', smtp };
+}
+
+const taken: SmtpFacts = { phase: 'dot', code: 250, response: 'OK', mxHost: 'mx.example.com', tls: true };
+const broken: SmtpFacts = { phase: 'body', mxHost: 'mx.example.com' };
+const greylisted = rejected('rcpt', 450, 'Greylisted', '4.2.0');
+const unknownUser = rejected('rcpt', 550, 'User unknown', '5.1.1');
+const full = rejected('rcpt', 552, 'Mailbox full', '5.2.2');
+const spam = rejected('dot', 550, 'likely unsolicited mail', '5.7.1');
+const refusedBanner = rejected('banner', 554, 'No SMTP service here');
+const verification = rejected('rcpt', 550, 'Recipient verification problem');
+const timeout: TransmissionResult = { kind: 'failed', cause: 'timeout', afterFinalDot: false, smtp: broken };
+const lost: TransmissionResult = { kind: 'failed', cause: 'closed', afterFinalDot: true, smtp: broken };
+const noDomain: TransmissionResult = { kind: 'unroutable', permanent: true, enhancedCode: '5.1.2', reason: 'none' };
+const dnsDown: TransmissionResult = { kind: 'unroutable', permanent: false, enhancedCode: '4.4.3', reason: 'SERVFAIL' };
+
+interface Row {
+  name: string;
+  result: TransmissionResult;
+  facts?: RetryFacts;
+  outcome: object;
+}
+
+const softBounce = { kind: 'bounced', bounceType: 'soft', suppress: false };
+const hardBounce = { kind: 'bounced', bounceType: 'hard', suppress: false };
+
+const ROWS: Row[] = [
+  {
+    name: 'the recipient’s own server took it',
+    result: { kind: 'accepted', final: true, smtp: taken },
+    outcome: { kind: 'delivered', smtp: taken },
+  },
+  {
+    name: 'a relay took it',
+    result: { kind: 'accepted', final: false, smtp: taken },
+    outcome: { kind: 'sent', smtp: taken },
+  },
+  {
+    name: 'greylisted',
+    result: greylisted,
+    outcome: { kind: 'deferred', nextAttemptAt: NEXT, reason: 'greylisted', smtp: { code: 450 } },
+  },
+  {
+    name: 'greylisted to the end',
+    result: greylisted,
+    facts: atEndOfLife,
+    outcome: { ...softBounce, reason: 'retries exhausted: greylisted', smtp: { code: 450 } },
+  },
+  {
+    name: 'greylisted past the message’s expiry',
+    result: greylisted,
+    facts: afterExpiry,
+    outcome: { kind: 'failed', reason: 'expired', detail: 'greylisted' },
+  },
+  {
+    name: 'unknown user',
+    result: unknownUser,
+    outcome: { kind: 'bounced', bounceType: 'hard', suppress: true, reason: 'bad-mailbox', smtp: { code: 550 } },
+  },
+  {
+    name: 'unknown user on the last attempt',
+    result: unknownUser,
+    facts: atEndOfLife,
+    outcome: { kind: 'bounced', bounceType: 'hard', suppress: true },
+  },
+  { name: 'mailbox full', result: full, outcome: { ...softBounce, reason: 'mailbox-full' } },
+  { name: 'spam', result: spam, outcome: { ...softBounce, reason: 'content-rejected' } },
+  { name: 'an unclear refusal at RCPT', result: verification, outcome: { ...hardBounce, reason: 'unclassified' } },
+  {
+    name: 'a host that refuses at the banner, first',
+    result: refusedBanner,
+    outcome: { kind: 'deferred', nextAttemptAt: NEXT, reason: 'unclassified' },
+  },
+  {
+    name: 'a host that refuses at the banner, third',
+    result: refusedBanner,
+    facts: facts({ attempt: 3 }),
+    outcome: { kind: 'deferred', reason: 'unclassified' },
+  },
+  {
+    name: 'a host that refuses at the banner, fourth',
+    result: refusedBanner,
+    facts: facts({ attempt: 4 }),
+    outcome: { ...softBounce, reason: 'unclassified' },
+  },
+  {
+    name: 'a timeout in the body',
+    result: timeout,
+    outcome: { kind: 'deferred', nextAttemptAt: NEXT, reason: 'timeout', smtp: broken },
+  },
+  {
+    name: 'timeouts to the end',
+    result: timeout,
+    facts: atEndOfLife,
+    outcome: { ...softBounce, reason: 'retries exhausted: timeout' },
+  },
+  { name: 'a timeout past the expiry', result: timeout, facts: afterExpiry, outcome: { reason: 'expired' } },
+  {
+    name: 'no reply to the final dot',
+    result: lost,
+    outcome: { kind: 'unknown', nextAttemptAt: NEXT, reason: 'closed', smtp: broken },
+  },
+  {
+    name: 'no reply to the final dot, at the end',
+    result: lost,
+    facts: atEndOfLife,
+    outcome: { ...softBounce, reason: 'retries exhausted: closed' },
+  },
+  {
+    name: 'a domain that does not exist',
+    result: noDomain,
+    outcome: { ...hardBounce, reason: 'bad-domain', smtp: { enhancedCode: '5.1.2', phase: 'routing' } },
+  },
+  {
+    name: 'DNS out of order',
+    result: dnsDown,
+    outcome: { kind: 'deferred', nextAttemptAt: NEXT, reason: 'routing', smtp: { enhancedCode: '4.4.3' } },
+  },
+  { name: 'DNS out of order to the end', result: dnsDown, facts: atEndOfLife, outcome: softBounce },
+];
+
+describe('resolveOutcome', () => {
+  it.each(ROWS)('$name', (row) => {
+    expect(resolveOutcome(row.result, row.facts ?? facts())).toMatchObject(row.outcome);
+  });
+
+  it('suppresses nobody when a message to several was refused', () => {
+    const result: TransmissionResult = {
+      kind: 'rejected',
+      smtp: { phase: 'dot', code: 550, enhancedCode: '5.1.1' },
+      recipientCount: 2,
+    };
+    expect(resolveOutcome(result, facts())).toMatchObject({ ...hardBounce });
+  });
+
+  it('never bounces a 4xx within the delivery’s life, nor lets an attempt begin after the expiry', () => {
+    const reply = fc.record({
+      phase: fc.constantFrom('banner', 'mail', 'rcpt', 'dot'),
+      code: fc.integer({ min: 400, max: 499 }),
+      response: fc.string(),
+    });
+    fc.assert(
+      fc.property(reply, fc.integer({ min: 1, max: 8 }), fc.nat(6 * HOUR), (smtp, attempt, expiresInMs) => {
+        const expiresAt = new Date(START.getTime() + expiresInMs);
+        const open = resolveOutcome({ kind: 'rejected', smtp }, facts({ attempt }));
+        expect(open.kind).toBe('deferred');
+        const limited = resolveOutcome({ kind: 'rejected', smtp }, facts({ attempt, expiresAt }));
+        if (limited.kind !== 'deferred') expect(limited).toMatchObject({ kind: 'failed', reason: 'expired' });
+        else expect(limited.nextAttemptAt.getTime()).toBeLessThanOrEqual(expiresAt.getTime());
+      }),
+    );
+  });
+});
+
+describe('releaseSignalOf', () => {
+  it.each<[string, TransmissionResult, string]>([
+    ['accepted', { kind: 'accepted', final: true, smtp: taken }, 'success'],
+    ['421', rejected('ehlo', 421, 'closing'), 'throttled'],
+    ['a rate limit', rejected('dot', 421, 'unusual rate of unsolicited mail', '4.7.28'), 'throttled'],
+    ['an unknown user', unknownUser, 'neutral'],
+    ['greylisting', greylisted, 'neutral'],
+    [
+      'a refused connection',
+      { kind: 'failed', cause: 'refused', afterFinalDot: false, smtp: { phase: 'connect' } },
+      'unreachable',
+    ],
+    ['a timeout in the body', timeout, 'throttled'],
+    ['an attempt that we gave up', { ...timeout, cause: 'aborted' }, 'neutral'],
+    ['no route', dnsDown, 'neutral'],
+  ])('%s', (_name, result, signal) => {
+    expect(releaseSignalOf(result)).toBe(signal);
+  });
+});

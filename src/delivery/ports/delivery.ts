@@ -1,0 +1,38 @@
+import type { Mode } from '../../common/mode';
+
+/** Names one email; `mode` is part of the key because live and test data never meet. */
+export interface EmailKey {
+  readonly organizationId: string;
+  readonly mode: Mode;
+  readonly emailId: string;
+}
+
+/** Names one recipient of one email: the unit of delivery. */
+export interface DeliveryKey extends EmailKey {
+  /** Position among the email's recipients, from 0. */
+  readonly position: number;
+}
+
+/** `bulk` mail honours unsubscriptions; `transactional` mail ignores those, and only those. */
+export type MailCategory = 'transactional' | 'bulk';
+
+/** A delivery that this worker session owns until it settles or its lease ends. */
+export interface ClaimedDelivery extends DeliveryKey {
+  readonly domainId: string;
+  /** Envelope address: the domain in A-labels. */
+  readonly recipient: string;
+  /** The recipient's domain: what routing and shaping go by. */
+  readonly destination: string;
+  readonly category: MailCategory;
+  /** 1 for the first attempt. */
+  readonly attempt: number;
+  /** How often a worker died while it held this delivery. */
+  readonly crashes: number;
+  /** Fencing token: a result is taken only with the token of the newest claim. */
+  readonly claimToken: number;
+  readonly claimedAt: Date;
+  /** When the email became due for its first attempt; retries end a fixed time after it. */
+  readonly firstDueAt: Date;
+  /** No attempt begins after it. */
+  readonly expiresAt: Date | null;
+}

@@ -1,0 +1,35 @@
+import type { Mailbox } from '../../common/mailbox';
+import type { ClaimedDelivery, EmailKey } from './delivery';
+
+export interface MessageAttachment {
+  readonly filename: string;
+  readonly contentType: string;
+  /** Set for inline parts that the html refers to as `cid:…`. */
+  readonly contentId?: string;
+  readonly content: Buffer;
+}
+
+/** All that is needed to compose an email's bytes, the same at every attempt. */
+export interface OutgoingMessage extends EmailKey {
+  readonly domainId: string;
+  /** The `Date` header: when the email was due, so that every attempt sends the same bytes. */
+  readonly date: Date;
+  readonly from: Mailbox;
+  readonly to: readonly Mailbox[];
+  readonly cc: readonly Mailbox[];
+  readonly replyTo: readonly Mailbox[];
+  readonly subject: string;
+  readonly html?: string;
+  readonly text?: string;
+  /** Customer headers, already checked: no CR, LF or NUL, none of the service's own names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly attachments: readonly MessageAttachment[];
+}
+
+/** Where the engine gets messages from; bound to the emails feature by the worker's root module. */
+export abstract class MessageSource {
+  /** Messages by email id; an email whose content is gone is left out. */
+  abstract load(emails: readonly EmailKey[]): Promise<Map<string, OutgoingMessage>>;
+  /** Those of the deliveries whose recipient has been suppressed since acceptance, with the reason. */
+  abstract findBlocked(deliveries: readonly ClaimedDelivery[]): Promise<Map<ClaimedDelivery, string>>;
+}

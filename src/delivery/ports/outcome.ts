@@ -1,0 +1,64 @@
+import type { DeliveryKey } from './delivery';
+
+/** What the remote side said, as far as an SMTP conversation got. */
+export interface SmtpFacts {
+  /** Reply code, 200–599. */
+  readonly code?: number;
+  /** Enhanced status code (RFC 3463), such as `5.1.1`. */
+  readonly enhancedCode?: string;
+  /** Last reply line, at most 500 characters, printable. */
+  readonly response?: string;
+  readonly mxHost?: string;
+  /** True when the conversation was encrypted. */
+  readonly tls?: boolean;
+  /** Phase in which the conversation ended: `connect`, `banner`, `ehlo`, … */
+  readonly phase?: string;
+}
+
+export type BounceType = 'hard' | 'soft';
+
+/** Why a delivery ended without an answer of the receiving side. */
+export type FailureReason = 'blocked' | 'expired' | 'cancelled' | 'domain_removed' | 'poison' | 'content_unavailable';
+
+/**
+ * What became of one recipient, whatever the source: the engine, the simulator, a bounce message.
+ * `sending`: a worker has claimed it. `sent`: a relay took it. `delivered`: the recipient's own server took it. `unknown`: the final dot was written and no
+ * reply came, so the message may or may not have arrived; it is tried again with the same Message-ID. The last group is
+ * what people did with a mail that arrived.
+ */
+export type DeliveryOutcome =
+  | { readonly kind: 'sending' }
+  | { readonly kind: 'sent' | 'delivered'; readonly smtp?: SmtpFacts }
+  | {
+      readonly kind: 'deferred' | 'unknown';
+      readonly nextAttemptAt: Date;
+      readonly reason: string;
+      readonly smtp?: SmtpFacts;
+    }
+  | {
+      readonly kind: 'bounced';
+      readonly bounceType: BounceType;
+      /** True when the address itself is bad, so that it must not be tried again by anyone of this organization. */
+      readonly suppress: boolean;
+      readonly reason: string;
+      readonly smtp?: SmtpFacts;
+    }
+  | { readonly kind: 'failed'; readonly reason: FailureReason; readonly detail?: string }
+  | {
+      readonly kind: 'spam_report' | 'opened' | 'clicked' | 'unsubscribed';
+      readonly data?: Readonly<Record<string, unknown>>;
+    };
+
+/** Who observed an outcome; shown as the event's `source`. */
+export type OutcomeSource = 'api' | 'worker' | 'smtp' | 'dsn' | 'feedback_loop' | 'tracking' | 'simulator' | 'system';
+
+/** One outcome on its way through the one door. */
+export interface RecordedOutcome extends DeliveryKey {
+  readonly domainId: string;
+  readonly recipient: string;
+  readonly outcome: DeliveryOutcome;
+  readonly source: OutcomeSource;
+  readonly occurredAt: Date;
+  /** Present when an attempt of the engine led to it. */
+  readonly attempt?: number;
+}

@@ -1,0 +1,16 @@
+import type { KeyObject } from 'node:crypto';
+
+export interface SigningKey {
+  /** The `d=` of the signature. */
+  readonly domain: string;
+  /** The `s=` of the signature. */
+  readonly selector: string;
+  /** RSA, parsed once: parsing the PEM costs more than the signature (0.34 against 0.25 ms). */
+  readonly privateKey: KeyObject;
+}
+
+/** Where the engine gets DKIM keys from; bound to the domains feature by the worker's root module. */
+export abstract class SigningKeySource {
+  /** The key to sign with now, by domain id; a removed domain is left out. */
+  abstract keysFor(domains: readonly { organizationId: string; domainId: string }[]): Promise<Map<string, SigningKey>>;
+}

@@ -1,0 +1,86 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../database/database.service';
+import type { Transaction } from '../../database/transaction';
+import type { ClaimedDelivery, EmailKey } from '../ports/delivery';
+import type { NewDelivery } from './new-delivery';
+import type { SettledDelivery } from './settled-delivery';
+import { burySessions } from './sql/bury-sessions.sql';
+import { type ClaimInput, claimDeliveries } from './sql/claim-deliveries.sql';
+import { claimOverdue } from './sql/claim-overdue.sql';
+import { enqueueDeliveries } from './sql/enqueue-deliveries.sql';
+import { findOpenDeliveries, type OpenDelivery } from './sql/find-open-deliveries.sql';
+import { measureQueue, type QueueMeasure } from './sql/measure-queue.sql';
+import { notifyWorkers } from './sql/notify-workers.sql';
+import { promoteDue } from './sql/promote-due.sql';
+import { type FreedDelivery, reapSessions } from './sql/reap-sessions.sql';
+import { releaseDeliveries } from './sql/release-deliveries.sql';
+import { settleDeliveries } from './sql/settle-deliveries.sql';
+import { withdrawDeliveries } from './sql/withdraw-deliveries.sql';
+
+/**
+ * The hot queue: open deliveries only. A row's state:
+ *
+ *   waiting ──due──► ready ──claim──► claimed ──settle──► gone (terminal) or waiting (deferred)
+ *                      ▲                 └──release, or the session's lease ends──► ready
+ *
+ * Statements that change it run in the caller's transaction, together with what they mean for the email.
+ */
+@Injectable()
+export class DeliveryQueueRepository {
+  constructor(private readonly database: Database) {}
+
+  async enqueue(rows: readonly NewDelivery[], now: Date, tx: Transaction): Promise<void> {
+    await tx.run(enqueueDeliveries(rows, now));
+  }
+
+  async promoteDue(now: Date, limit: number): Promise<number> {
+    const [row] = await this.database.run(promoteDue(now, limit));
+    return row?.promoted ?? 0;
+  }
+
+  claim(input: ClaimInput, tx: Transaction): Promise<ClaimedDelivery[]> {
+    return tx.run(claimDeliveries(input));
+  }
+
+  /** The indexes of the results that were taken; the others carried an outdated token. */
+  async settle(results: readonly SettledDelivery[], now: Date, tx: Transaction): Promise<number[]> {
+    return (await tx.run(settleDeliveries(results, now))).map((row) => row.index);
+  }
+
+  async release(claims: readonly ClaimedDelivery[]): Promise<void> {
+    await this.database.run(releaseDeliveries(claims));
+  }
+
+  /** Frees what dead sessions held. */
+  reap(limit: number, tx: Transaction): Promise<FreedDelivery[]> {
+    return tx.run(reapSessions(limit));
+  }
+
+  async burySessions(): Promise<void> {
+    await this.database.run(burySessions());
+  }
+
+  /** Claims deliveries whose life is over, so that they can be ended. */
+  claimOverdue(sessionId: string, now: Date, limit: number, bornBefore: Date): Promise<ClaimedDelivery[]> {
+    return this.database.run(claimOverdue(sessionId, now, limit, bornBefore));
+  }
+
+  /** Positions taken out of the queue; those already claimed or attempted stay. */
+  async withdraw(email: EmailKey, tx: Transaction): Promise<number[]> {
+    return (await tx.run(withdrawDeliveries(email))).map((row) => row.position);
+  }
+
+  findOpen(email: EmailKey): Promise<OpenDelivery[]> {
+    return this.database.run(findOpenDeliveries(email));
+  }
+
+  async measure(): Promise<QueueMeasure> {
+    const [row] = await this.database.run(measureQueue());
+    return row ?? { ready: 0, waiting: 0, claimed: 0, oldestReadySeconds: 0, workers: 0 };
+  }
+
+  /** Wakes the workers of every process; a hint only, they look for work by themselves too. */
+  async notify(): Promise<void> {
+    await this.database.run(notifyWorkers());
+  }
+}

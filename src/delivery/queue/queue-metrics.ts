@@ -1,0 +1,68 @@
+import { Injectable } from '@nestjs/common';
+import type { Counter, Gauge } from 'prom-client';
+import { BriefCache } from '../../common/brief-cache';
+import { Clock, SECOND } from '../../common/clock';
+import { Metrics } from '../../common/metrics/metrics';
+import { within } from '../../common/within';
+import { DeliveryQueueRepository } from './delivery-queue.repository';
+import type { QueueMeasure } from './sql/measure-queue.sql';
+
+/** The gauges of one scrape share one statement. */
+const CACHE_MS = 2 * SECOND;
+/** A database that hangs must not cost the scrape the other metrics. */
+const TIMEOUT_MS = 2 * SECOND;
+
+/**
+ * The queue as Prometheus sees it, measured when it is scraped. Every process answers for the whole installation: take
+ * `max`, not `sum`. A measure that fails leaves no values rather than old ones, and is counted.
+ */
+@Injectable()
+export class QueueMetrics {
+  private readonly measure: BriefCache<QueueMeasure | undefined>;
+  private readonly failures: Counter;
+
+  constructor(
+    private readonly queue: DeliveryQueueRepository,
+    private readonly metrics: Metrics,
+    clock: Clock,
+  ) {
+    this.measure = new BriefCache(() => this.measured(), CACHE_MS, clock);
+    this.failures = metrics.counter({
+      name: 'queue_measure_failed',
+      help: 'Measures of the delivery queue that failed',
+    });
+    this.showStates();
+    this.show('queue_oldest_ready_seconds', 'How long the oldest delivery that could start has waited', (measure) =>
+      Math.max(0, measure.oldestReadySeconds),
+    );
+    this.show('workers', 'Live worker processes of the whole installation', (measure) => measure.workers);
+  }
+
+  private showStates(): void {
+    const options = { name: 'queue_deliveries', help: 'Open deliveries by state', labels: ['state'] };
+    this.metrics.gauge(options, async (gauge) => {
+      const measure = await this.measure.get();
+      gauge.reset();
+      if (!measure) return;
+      const { ready, waiting, claimed } = measure;
+      for (const [state, count] of Object.entries({ ready, waiting, claimed })) gauge.set({ state }, count);
+    });
+  }
+
+  private show(name: string, help: string, valueOf: (measure: QueueMeasure) => number): void {
+    this.metrics.gauge({ name, help }, async (gauge: Gauge) => {
+      const measure = await this.measure.get();
+      if (measure) gauge.set(valueOf(measure));
+      else gauge.remove();
+    });
+  }
+
+  private async measured(): Promise<QueueMeasure | undefined> {
+    try {
+      return await within(this.queue.measure(), TIMEOUT_MS);
+    } catch {
+      this.failures.inc();
+      return undefined;
+    }
+  }
+}

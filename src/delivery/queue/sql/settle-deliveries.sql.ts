@@ -1,0 +1,51 @@
+// Takes the results of claimed deliveries: terminal ones leave the queue, the others wait for their next attempt.
+// A result counts only with the token of the newest claim (fencing): a worker that lost its lease changes nothing.
+// Writes: deliveries (primary key). Locks: rows in primary-key order. Rows: one settle batch.
+// Not the ORM: delete, update and fencing for a whole batch in one round trip.
+import type { Statement } from '../../../database/statement';
+import type { SettledDelivery } from '../settled-delivery';
+
+const TEXT = `
+  with results as (
+    select *
+    from unnest($1::uuid[], $2::text[], $3::uuid[], $4::smallint[], $5::int[], $6::timestamptz[])
+      with ordinality as r (organization_id, mode, email_id, position, claim_token, next_attempt_at, ordinality)
+  ), held as materialized (
+    select d.organization_id, d.mode, d.email_id, d.position, r.next_attempt_at, r.ordinality
+    from deliveries d
+    join results r using (organization_id, mode, email_id, position)
+    where d.state = 'claimed' and d.claim_token = r.claim_token
+    order by d.organization_id, d.mode, d.email_id, d.position
+    for update of d
+  ), removed as (
+    delete from deliveries d
+    using held h
+    where h.next_attempt_at is null
+      and d.organization_id = h.organization_id and d.mode = h.mode and d.email_id = h.email_id and d.position = h.position
+  ), postponed as (
+    update deliveries d
+    set state = case when h.next_attempt_at > $7 then 'waiting' else 'ready' end,
+      due_at = h.next_attempt_at,
+      session_id = null
+    from held h
+    where h.next_attempt_at is not null
+      and d.organization_id = h.organization_id and d.mode = h.mode and d.email_id = h.email_id and d.position = h.position
+  )
+  select ordinality::int - 1 as index from held`;
+
+/** Answers the indexes of the results that were taken. */
+export function settleDeliveries(results: readonly SettledDelivery[], now: Date): Statement<{ index: number }> {
+  return {
+    name: 'settle-deliveries',
+    text: TEXT,
+    values: [
+      results.map((result) => result.organizationId),
+      results.map((result) => result.mode),
+      results.map((result) => result.emailId),
+      results.map((result) => result.position),
+      results.map((result) => result.claimToken),
+      results.map((result) => result.nextAttemptAt),
+      now,
+    ],
+  };
+}

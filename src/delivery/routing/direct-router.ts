@@ -1,0 +1,113 @@
+import { isIP } from 'node:net';
+import { LRUCache } from 'lru-cache';
+import { MINUTE, SECOND, type Clock } from '../../common/clock';
+import type { DnsResolver } from '../../common/dns/dns-resolver';
+import { isHostName } from '../../common/dns/host-name';
+import { findHosts, type FoundHosts } from './host-addresses';
+import { chooseCandidates, shuffleWithin } from './mail-exchangers';
+import { Router, type Route, type Unroutable } from './router';
+import { NOT_A_DOMAIN } from './unroutable';
+
+export interface DirectRouterOptions {
+  /** Remote port; 25 save in tests. */
+  readonly port?: number;
+  /** Names under which this service is known as a mail host, for the detection of loops. */
+  readonly ownHostNames?: readonly string[];
+  readonly allowPrivateDestinations?: boolean;
+  readonly preferIpv6?: boolean;
+  /** Limit of all look-ups for one destination. */
+  readonly totalTimeoutMs?: number;
+  /** Destinations whose answer is remembered. */
+  readonly maximumCached?: number;
+  readonly random?: () => number;
+}
+
+const DEFAULTS: Required<DirectRouterOptions> = {
+  port: 25,
+  ownHostNames: [],
+  allowPrivateDestinations: false,
+  preferIpv6: false,
+  totalTimeoutMs: 10 * SECOND,
+  maximumCached: 10_000,
+  random: Math.random,
+};
+
+/** MX records carry no time to live here, so that their hosts' addresses decide, within these bounds. */
+const SHORTEST_LIFE_MS = 10 * SECOND;
+const LONGEST_LIFE_MS = 5 * MINUTE;
+/** Short enough that a repaired zone is seen by the first retry, 90 seconds later. */
+const PERMANENT_FAULT_LIFE_MS = MINUTE;
+const TEMPORARY_FAULT_LIFE_MS = 15 * SECOND;
+
+interface Cached {
+  readonly result: FoundHosts | Unroutable;
+  readonly expiresAtMs: number;
+}
+
+/**
+ * Routes by the DNS: mail exchangers in order of preference, else the domain's own address (RFC 5321 section 5.1).
+ * Answers are cached, and callers who ask for one destination at the same time share one look-up.
+ */
+export class DirectRouter extends Router {
+  private readonly options: Required<DirectRouterOptions>;
+  private readonly ownHostNames: ReadonlySet<string>;
+  private readonly cache: LRUCache<string, Cached>;
+  private readonly underWay = new Map<string, Promise<FoundHosts | Unroutable>>();
+
+  constructor(
+    private readonly resolver: DnsResolver,
+    private readonly clock: Clock,
+    options: DirectRouterOptions = {},
+  ) {
+    super();
+    this.options = { ...DEFAULTS, ...options };
+    this.ownHostNames = new Set(this.options.ownHostNames.map(normalize));
+    this.cache = new LRUCache({ max: this.options.maximumCached });
+  }
+
+  override async resolve(destination: string): Promise<Route> {
+    const domain = normalize(destination);
+    if (!isHostName(domain) || isIP(domain) !== 0) return NOT_A_DOMAIN;
+    const result = this.recall(domain) ?? (await this.lookUpOnce(domain));
+    if (result.kind === 'unroutable') return result;
+    // Anew for every caller: one cached order would send all mail of five minutes to the same host.
+    const hosts = shuffleWithin(result.hosts, this.options.random);
+    return { kind: 'hosts', hosts, port: this.options.port, final: true };
+  }
+
+  private recall(domain: string): FoundHosts | Unroutable | undefined {
+    const cached = this.cache.get(domain);
+    return cached !== undefined && cached.expiresAtMs > this.clock.monotonicMs() ? cached.result : undefined;
+  }
+
+  private lookUpOnce(domain: string): Promise<FoundHosts | Unroutable> {
+    const present = this.underWay.get(domain);
+    if (present !== undefined) return present;
+    const started = this.lookUp(domain).finally(() => this.underWay.delete(domain));
+    this.underWay.set(domain, started);
+    return started;
+  }
+
+  private async lookUp(domain: string): Promise<FoundHosts | Unroutable> {
+    const signal = AbortSignal.timeout(this.options.totalTimeoutMs);
+    const answer = await this.resolver.resolveMx(domain, { signal });
+    const candidates = chooseCandidates(domain, answer, this.ownHostNames, this.options.random);
+    const result =
+      candidates.kind === 'unroutable'
+        ? candidates
+        : await findHosts(this.resolver, candidates.records, this.options, signal);
+    this.cache.set(domain, { result, expiresAtMs: this.clock.monotonicMs() + lifeOf(result) });
+    return result;
+  }
+}
+
+function lifeOf(result: FoundHosts | Unroutable): number {
+  if (result.kind === 'found') {
+    return Math.min(Math.max(result.ttlSeconds * SECOND, SHORTEST_LIFE_MS), LONGEST_LIFE_MS);
+  }
+  return result.permanent ? PERMANENT_FAULT_LIFE_MS : TEMPORARY_FAULT_LIFE_MS;
+}
+
+function normalize(name: string): string {
+  return name.toLowerCase().replace(/\.$/, '');
+}

@@ -1,0 +1,45 @@
+import fc from 'fast-check';
+import type { MxRecord } from '../../common/dns/dns-resolver';
+import { chooseCandidates } from './mail-exchangers';
+
+const OWN = new Set(['us.test']);
+
+const arbitraryRecord: fc.Arbitrary<MxRecord> = fc.record({
+  preference: fc.nat(20),
+  exchange: fc.oneof(
+    fc.nat(80).map((index) => `mx${index}.test`),
+    fc.constantFrom('', 'us.test', '127.0.0.1', '::1', 'a b', 'x'.repeat(70)),
+  ),
+});
+
+describe('chooseCandidates', () => {
+  it('names at most fifty hosts, each once, by preference, and all preferred to this service', () => {
+    fc.assert(
+      fc.property(fc.array(arbitraryRecord, { minLength: 1, maxLength: 200 }), (records) => {
+        const result = chooseCandidates('example.test', { kind: 'found', records }, OWN, Math.random);
+        if (result.kind === 'unroutable') return;
+        const own = records.filter(({ exchange }) => OWN.has(exchange)).map(({ preference }) => preference);
+        const preferences = result.records.map(({ preference }) => preference);
+        expect(preferences).toEqual(preferences.toSorted((a, b) => a - b));
+        expect(Math.max(...preferences)).toBeLessThan(Math.min(Infinity, ...own));
+        expect(new Set(result.records.map(({ exchange }) => exchange)).size).toBe(result.records.length);
+        expect(result.records.length).toBeLessThanOrEqual(50);
+        for (const { exchange } of result.records) expect(exchange).toMatch(/^mx\d+\.test$/);
+      }),
+    );
+  });
+
+  it('takes a null MX beside others for a slip', () => {
+    const records = [
+      { preference: 0, exchange: '' },
+      { preference: 5, exchange: 'mx.test' },
+    ];
+    const result = chooseCandidates('example.test', { kind: 'found', records }, OWN, Math.random);
+    expect(result).toEqual({ kind: 'candidates', records: [{ preference: 5, exchange: 'mx.test' }] });
+  });
+
+  it('refuses to deliver to this service by its implicit MX', () => {
+    const result = chooseCandidates('us.test', { kind: 'no-data' }, OWN, Math.random);
+    expect(result).toMatchObject({ kind: 'unroutable', enhancedCode: '5.4.6' });
+  });
+});

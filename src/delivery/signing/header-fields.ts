@@ -1,0 +1,83 @@
+const TAB = 0x09;
+const LF = 0x0a;
+const CR = 0x0d;
+const SPACE = 0x20;
+const COLON = 0x3a;
+const HEADER_END = '\r\n\r\n';
+
+/** Where a header field lies within its message. */
+export interface FieldRange {
+  readonly start: number;
+  readonly colon: number;
+  /** After its last byte, before the CRLF that ends it. */
+  readonly end: number;
+}
+
+/** The fields of a message's header by lower-case name, in the order of the message, and where the body begins. */
+export interface ParsedHeader {
+  readonly bytes: Buffer;
+  readonly fields: ReadonlyMap<string, readonly FieldRange[]>;
+  readonly bodyStart: number;
+}
+
+/**
+ * Finds the header fields of a message with CRLF line ends.
+ * @throws TypeError when no empty line ends the header or a line is neither a field nor the continuation of one
+ */
+export function parseHeader(message: Buffer): ParsedHeader {
+  const headerEnd = message.indexOf(HEADER_END);
+  if (headerEnd < 0) throw new TypeError('The message has no end of header');
+  const fields = new Map<string, FieldRange[]>();
+  let start = 0;
+  while (start < headerEnd) {
+    const end = endOfField(message, start);
+    const colon = message.indexOf(COLON, start);
+    if (colon < 0 || colon > end) throw new TypeError('The message has a header line without a colon');
+    const name = message.toString('latin1', start, colon).toLowerCase();
+    const range = { start, colon, end };
+    const sameName = fields.get(name);
+    if (sameName === undefined) fields.set(name, [range]);
+    else sameName.push(range);
+    start = end + 2;
+  }
+  return { bytes: message, fields, bodyStart: headerEnd + HEADER_END.length };
+}
+
+/** The first CRLF that no white space follows. */
+function endOfField(message: Buffer, start: number): number {
+  let end = message.indexOf('\r\n', start);
+  while (isSpace(message[end + 2])) end = message.indexOf('\r\n', end + 2);
+  return end;
+}
+
+/**
+ * Writes the relaxed form of one field (RFC 6376 section 3.4.2) without a line end: lower-case name, unfolded value with
+ * runs of white space as one space and none at its ends.
+ * @returns the length of `out` after it; the form is never longer than the field
+ */
+export function writeRelaxedField(bytes: Buffer, field: FieldRange, out: Buffer, at: number): number {
+  let length = at;
+  for (let index = field.start; index < field.colon; index += 1) out[length++] = lowerCase(bytes[index] as number);
+  out[length++] = COLON;
+  const valueStart = length;
+  let heldSpace = false;
+  for (let index = field.colon + 1; index < field.end; index += 1) {
+    const byte = bytes[index] as number;
+    if (byte === SPACE || byte === TAB || byte === CR || byte === LF) {
+      heldSpace = true;
+      continue;
+    }
+    if (heldSpace && length > valueStart) out[length++] = SPACE;
+    heldSpace = false;
+    out[length++] = byte;
+  }
+  return length;
+}
+
+function lowerCase(byte: number): number {
+  return byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte;
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === SPACE || byte === TAB;
+}

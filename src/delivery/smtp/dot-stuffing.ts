@@ -1,0 +1,54 @@
+import { AppError } from '../../common/errors/app-error';
+
+const DOT = 0x2e;
+const CR = 0x0d;
+const CRLF = Buffer.from('\r\n');
+const END_OF_DATA = Buffer.from('\r\n.\r\n');
+const LINE_FEED_DOT = Buffer.from('\n.');
+const CARRIAGE_RETURN_DOT = Buffer.from('\r.');
+
+/**
+ * The message with every leading dot doubled (RFC 5321 section 4.5.2); the same buffer when no line starts with one.
+ *
+ * @throws AppError when a dot follows a bare CR or bare LF: some receivers take that for the end of the message, which
+ * would let its author smuggle commands. The composer normalises line ends, so it is a fault on this side.
+ */
+export function stuffDots(message: Buffer): Buffer {
+  if (message.includes(CARRIAGE_RETURN_DOT)) throw bareLineEnd();
+  const dots = leadingDots(message);
+  if (dots.length === 0) return message;
+  const stuffed = Buffer.allocUnsafe(message.length + dots.length);
+  let source = 0;
+  dots.forEach((dot, index) => {
+    message.copy(stuffed, source + index, source, dot);
+    stuffed[dot + index] = DOT;
+    source = dot;
+  });
+  message.copy(stuffed, source + dots.length, source);
+  return stuffed;
+}
+
+/** Stuffed message and end-of-data sequence in one buffer, for a single write. */
+export function withFinalDot(stuffed: Buffer): Buffer {
+  return Buffer.concat([stuffed, finalDot(stuffed)]);
+}
+
+/** What ends the data: CRLF.CRLF, of which the message may already have brought the first CRLF. */
+export function finalDot(stuffed: Buffer): Buffer {
+  const endsLine = stuffed.length === 0 || stuffed.subarray(-2).equals(CRLF);
+  return endsLine ? END_OF_DATA.subarray(2) : END_OF_DATA;
+}
+
+/** Offsets of the dots that begin a line. */
+function leadingDots(message: Buffer): number[] {
+  const dots: number[] = message[0] === DOT ? [0] : [];
+  for (let at = message.indexOf(LINE_FEED_DOT); at !== -1; at = message.indexOf(LINE_FEED_DOT, at + 2)) {
+    if (message[at - 1] !== CR) throw bareLineEnd();
+    dots.push(at + 1);
+  }
+  return dots;
+}
+
+function bareLineEnd(): AppError {
+  return new AppError('internal_error', 'A message with bare line ends cannot be sent');
+}

@@ -1,0 +1,136 @@
+import { AppError } from '../../common/errors/app-error';
+import { stuffDots } from './dot-stuffing';
+import { assertHeloName } from './smtp-endpoint';
+import type { SmtpEndpoint } from './smtp-endpoint';
+import { assertSafeEnvelope, findLocalRefusal } from './smtp-envelope';
+import type { SmtpEnvelope } from './smtp-envelope';
+import { openSession } from './smtp-handshake';
+import type { SmtpRefusal, SmtpResult } from './smtp-result';
+import { SmtpSession } from './smtp-session';
+import { SMTP_TIMEOUTS } from './smtp-timeouts';
+import type { SmtpTimeouts } from './smtp-timeouts';
+import { runTransaction } from './smtp-transaction';
+import type { SmtpHooks } from './smtp-transaction';
+import { SmtpWire } from './smtp-wire';
+import { ABORTED } from './wire-fault';
+
+export interface SmtpConnectionOptions {
+  /** This host's name, for EHLO. */
+  readonly heloName: string;
+  /** Overrides of `SMTP_TIMEOUTS`, in seconds. */
+  readonly timeouts?: Partial<SmtpTimeouts>;
+  /** Called once, when the connection is of no more use, whatever the reason. */
+  readonly onClosed?: () => void;
+}
+
+/**
+ * One SMTP connection to one next hop.
+ *
+ * States: new → (`open`) opening → ready ⇄ (`send`) sending; from each of them → closed, by a fault, by `quit` or by
+ * `destroy`. Only a ready connection is usable; whatever the server does while nobody waits for it closes it.
+ */
+export class SmtpConnection {
+  private readonly session: SmtpSession;
+  private state: 'new' | 'opening' | 'ready' | 'sending' | 'quitting' | 'closed' = 'new';
+  private sentMessages = 0;
+
+  /** @throws AppError when the EHLO name is not a host name. */
+  constructor(endpoint: SmtpEndpoint, options: SmtpConnectionOptions) {
+    assertHeloName(options.heloName);
+    const wire = new SmtpWire(() => {
+      this.state = 'closed';
+      options.onClosed?.();
+    });
+    this.session = new SmtpSession(endpoint, options.heloName, { ...SMTP_TIMEOUTS, ...options.timeouts }, wire);
+  }
+
+  /** True while `send` may be called. */
+  get isUsable(): boolean {
+    return this.state === 'ready';
+  }
+
+  /** Transactions begun on this connection. */
+  get messageCount(): number {
+    return this.sentMessages;
+  }
+
+  /** Connects, greets, encrypts and logs in; answers nothing on success. */
+  async open(): Promise<SmtpRefusal | undefined> {
+    this.assertState('new');
+    this.state = 'opening';
+    const { wire, timeouts } = this.session;
+    wire.deadline.beginAttempt(timeouts.attempt);
+    const refusal = await this.handshake();
+    if (refusal !== undefined) return refusal;
+    // Closed in the same breath as it became ready.
+    if (wire.fault !== undefined) return this.session.failed('mail', wire.fault);
+    this.state = 'ready';
+    return undefined;
+  }
+
+  /**
+   * Delivers one message to one recipient. The first message of a connection shares the attempt's time with `open`.
+   *
+   * @param message complete bytes with CRLF line ends, not dot-stuffed.
+   * @throws AppError for an unsafe envelope or message, or while not ready: faults on this side. A closed connection
+   * is a result.
+   */
+  async send(envelope: SmtpEnvelope, message: Buffer, hooks: SmtpHooks): Promise<SmtpResult> {
+    if (this.state === 'closed') return this.session.failed('mail', this.session.wire.fault ?? ABORTED);
+    this.assertState('ready');
+    assertSafeEnvelope(envelope);
+    const { session } = this;
+    const refusal = findLocalRefusal(envelope, session.capabilities);
+    if (refusal !== undefined) return session.declined(refusal);
+    const stuffed = stuffDots(message);
+    this.state = 'sending';
+    session.wire.deadline.beginAttempt(session.timeouts.attempt);
+    this.sentMessages += 1;
+    const result = await runTransaction(session, envelope, stuffed, hooks);
+    session.wire.deadline.endAttempt();
+    if (session.wire.fault === undefined) this.state = 'ready';
+    return result;
+  }
+
+  /** Calls `onExpired` when the connection stays unused for that long; the next `send` lifts the limit. */
+  park(seconds: number, onExpired: () => void): void {
+    const { deadline } = this.session.wire;
+    deadline.endAttempt();
+    deadline.set(seconds, onExpired);
+  }
+
+  /**
+   * Says QUIT and waits, within its time limit, for the server to close: the side that closes first has to keep the port
+   * for minutes (TIME-WAIT), and a sender runs out of ports sooner. A connection in use is closed at once.
+   */
+  async quit(): Promise<void> {
+    if (this.state === 'ready') {
+      this.state = 'quitting';
+      await this.session.command('quit', 'QUIT');
+      // Nothing more is owed, so this waits for the end of the connection.
+      await this.session.reply('quit');
+    }
+    this.destroy();
+  }
+
+  /** Closes at once; what is under way ends as `failed` with the cause `aborted`. */
+  destroy(): void {
+    this.session.wire.destroy();
+  }
+
+  /** An exception here means an impossible endpoint, such as a port over 65,535; the connection must not stay behind. */
+  private async handshake(): Promise<SmtpRefusal | undefined> {
+    try {
+      return await openSession(this.session);
+    } catch (error) {
+      this.destroy();
+      throw error;
+    }
+  }
+
+  private assertState(state: 'new' | 'ready'): void {
+    if (this.state !== state) {
+      throw new AppError('internal_error', `The SMTP connection is ${this.state}, not ${state}`);
+    }
+  }
+}

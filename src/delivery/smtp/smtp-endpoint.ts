@@ -1,0 +1,75 @@
+import { isIP } from 'node:net';
+import { createSecureContext } from 'node:tls';
+import type { ConnectionOptions, SecureContext } from 'node:tls';
+import { AppError } from '../../common/errors/app-error';
+
+/**
+ * When to encrypt. `opportunistic`: STARTTLS if offered, without verification (RFC 7435). `starttls`: required.
+ * `implicit`: TLS from the first byte (RFC 8314). `none`: plaintext even when STARTTLS is offered.
+ */
+export type SmtpSecurity = 'opportunistic' | 'starttls' | 'implicit' | 'none';
+
+/** One next hop: an address of an MX host, or a relay. */
+export interface SmtpEndpoint {
+  /** IP address or host name to connect to. */
+  readonly address: string;
+  readonly port: number;
+  /** The host's name: for SNI, for the certificate, for the facts. */
+  readonly hostName: string;
+  readonly security: SmtpSecurity;
+  /** Whether the certificate must be valid for `hostName`; has no effect on opportunistic TLS. */
+  readonly verifyCertificate: boolean;
+  /** PEM certificates to trust instead of the public authorities, for relays of one's own. */
+  readonly trustedCertificates?: readonly string[];
+  readonly auth?: SmtpCredentials;
+}
+
+export interface SmtpCredentials {
+  readonly user: string;
+  readonly password: string;
+}
+
+const HELO_NAME = /^[A-Za-z0-9._:[\]-]{1,255}$/;
+
+/**
+ * The name is configuration, but it goes on a command line.
+ *
+ * @throws AppError unless it looks like a host name or an address literal.
+ */
+export function assertHeloName(heloName: string): void {
+  if (!HELO_NAME.test(heloName)) throw new AppError('internal_error', 'The EHLO name is not a host name');
+}
+
+const MIN_VERSION = 'TLSv1.2';
+/** Loading the public authorities takes milliseconds, so contexts are made once. */
+const contexts = new WeakMap<readonly string[], SecureContext>();
+let publicContext: SecureContext | undefined;
+
+/** TLS settings for an endpoint; the socket is added by the caller. */
+export function tlsOptionsFor(endpoint: SmtpEndpoint): ConnectionOptions {
+  const { hostName } = endpoint;
+  return {
+    host: hostName,
+    // RFC 6066 section 3: no SNI for addresses.
+    servername: isIP(hostName) === 0 ? hostName : '',
+    rejectUnauthorized: endpoint.verifyCertificate && endpoint.security !== 'opportunistic',
+    secureContext: contextFor(endpoint.trustedCertificates),
+  };
+}
+
+function contextFor(trusted: readonly string[] | undefined): SecureContext {
+  if (trusted === undefined) {
+    publicContext ??= createSecureContext({ minVersion: MIN_VERSION });
+    return publicContext;
+  }
+  const context = contexts.get(trusted) ?? createSecureContext({ minVersion: MIN_VERSION, ca: [...trusted] });
+  contexts.set(trusted, context);
+  return context;
+}
+
+const LOOPBACK = /^(?:(?:::ffff:)?127\.\d+\.\d+\.\d+|::1)$/;
+
+/** True for an IP address of this machine: the only place where credentials may travel unencrypted. */
+export function isLoopback(address: string | undefined): boolean {
+  return address !== undefined && LOOPBACK.test(address);
+}

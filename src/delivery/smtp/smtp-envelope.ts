@@ -1,0 +1,78 @@
+import { AppError } from '../../common/errors/app-error';
+import type { SmtpCapabilities } from './smtp-capabilities';
+
+/** The envelope of one transaction: one sender, one recipient. */
+export interface SmtpEnvelope {
+  /** Return path; empty for the null sender. */
+  readonly from: string;
+  readonly recipient: string;
+  /** Bytes of the message, for SIZE (RFC 1870). */
+  readonly size: number;
+  /** True when an address or a header needs SMTPUTF8 (RFC 6531). */
+  readonly smtpUtf8: boolean;
+  /** True when the message has bytes over 0x7f (RFC 6152). */
+  readonly eightBit: boolean;
+}
+
+/** Far over what RFC 5321 section 4.5.3.1.3 allows (256), far under what a command line may hold. */
+const MAX_ADDRESS_CHARACTERS = 320;
+const BARE_PATH = /^[^\u0000-\u0020"<>\\\u007f]+$/;
+const QUOTED_PATH = /^"(?:[^\u0000-\u001f"\\\u007f]|\\[\u0020-\u007e])*"@[^\u0000-\u0020"<>\\\u007f]+$/;
+const NON_ASCII = /[^\u0000-\u007f]/;
+
+/**
+ * Refuses addresses that could end or extend a command. They were validated when the email was accepted, so this is a
+ * second wall.
+ *
+ * @throws AppError on CR, LF, NUL, other controls, angle brackets or a space outside quotes, or non-ASCII characters
+ * without `smtpUtf8`, whose encoding in Latin-1 could produce a line feed (U+010A).
+ */
+export function assertSafeEnvelope(envelope: SmtpEnvelope): void {
+  const fromIsSafe = envelope.from === '' || isSafeAddress(envelope.from, envelope.smtpUtf8);
+  if (fromIsSafe && isSafeAddress(envelope.recipient, envelope.smtpUtf8)) return;
+  throw new AppError('internal_error', 'An envelope address is not safe to send');
+}
+
+function isSafeAddress(address: string, smtpUtf8: boolean): boolean {
+  if (address.length > MAX_ADDRESS_CHARACTERS) return false;
+  if (!BARE_PATH.test(address) && !QUOTED_PATH.test(address)) return false;
+  return smtpUtf8 || !NON_ASCII.test(address);
+}
+
+/** `MAIL FROM` with the parameters that are needed and offered. */
+export function mailCommand(envelope: SmtpEnvelope, offered: SmtpCapabilities): string {
+  let command = `MAIL FROM:<${envelope.from}>`;
+  if (offered.sizeLimit !== undefined) command += ` SIZE=${envelope.size}`;
+  if (envelope.eightBit && offered.eightBitMime) command += ' BODY=8BITMIME';
+  if (envelope.smtpUtf8) command += ' SMTPUTF8';
+  return `${command}\r\n`;
+}
+
+/** `RCPT TO`. */
+export function rcptCommand(envelope: SmtpEnvelope): string {
+  return `RCPT TO:<${envelope.recipient}>\r\n`;
+}
+
+/** Why this host cannot take the message, as far as its EHLO reply tells. */
+export interface LocalRefusal {
+  readonly cause: 'too-large' | 'unsupported';
+  readonly enhancedCode: string;
+  readonly detail: string;
+}
+
+/** Spares a transaction whose refusal is certain. */
+export function findLocalRefusal(envelope: SmtpEnvelope, offered: SmtpCapabilities): LocalRefusal | undefined {
+  const limit = offered.sizeLimit ?? 0;
+  // RFC 1870 section 3: zero means no fixed limit.
+  if (limit > 0 && envelope.size > limit) {
+    const detail = `${envelope.size} bytes exceed the SIZE of ${limit} that the server advertises`;
+    return { cause: 'too-large', enhancedCode: '5.3.4', detail };
+  }
+  if (envelope.smtpUtf8 && !offered.smtpUtf8) {
+    return { cause: 'unsupported', enhancedCode: '5.6.7', detail: 'The server does not offer SMTPUTF8' };
+  }
+  if (envelope.eightBit && !offered.eightBitMime) {
+    return { cause: 'unsupported', enhancedCode: '5.6.3', detail: 'The server does not offer 8BITMIME' };
+  }
+  return undefined;
+}

@@ -1,0 +1,89 @@
+import { authenticate } from './smtp-auth';
+import { NO_CAPABILITIES, readCapabilities } from './smtp-capabilities';
+import { tlsOptionsFor } from './smtp-endpoint';
+import { isNegative, isPositive } from './smtp-reply';
+import type { SmtpReply } from './smtp-reply';
+import type { SmtpFailed, SmtpFailureCause, SmtpPhase, SmtpRefusal } from './smtp-result';
+import { isFault } from './smtp-session';
+import type { SmtpSession } from './smtp-session';
+import type { WireFault } from './wire-fault';
+
+/**
+ * From nothing to a session that can take MAIL:
+ * connect → (implicit TLS) → banner → EHLO, else HELO → (STARTTLS → EHLO again) → (AUTH) → ready.
+ * Answers nothing when ready; at the first refusal the connection is closed and the refusal answered.
+ */
+export async function openSession(session: SmtpSession): Promise<SmtpRefusal | undefined> {
+  for (const step of [connect, greet, sayHello, upgrade, authenticate]) {
+    const refusal = await step(session);
+    if (refusal === undefined) continue;
+    session.wire.destroy();
+    return refusal;
+  }
+  return undefined;
+}
+
+async function connect(session: SmtpSession): Promise<SmtpRefusal | undefined> {
+  const { endpoint, timeouts, wire } = session;
+  const fault = await wire.connect(endpoint.address, endpoint.port, timeouts.connect);
+  if (fault !== undefined) return session.failed('connect', fault);
+  return endpoint.security === 'implicit' ? encrypt(session) : undefined;
+}
+
+async function greet(session: SmtpSession): Promise<SmtpRefusal | undefined> {
+  session.wire.expectBanner();
+  return unlessPositive(session, 'banner', await session.reply('banner'));
+}
+
+/** EHLO, and HELO for servers that do not know it (RFC 5321 section 3.2). */
+async function sayHello(session: SmtpSession): Promise<SmtpRefusal | undefined> {
+  session.capabilities = NO_CAPABILITIES;
+  const reply = await session.command('ehlo', `EHLO ${session.heloName}`);
+  if (isFault(reply) || reply.code < 500) {
+    const refusal = unlessPositive(session, 'ehlo', reply);
+    if (refusal === undefined && !isFault(reply)) session.capabilities = readCapabilities(reply);
+    return refusal;
+  }
+  const second = await session.command('ehlo', `HELO ${session.heloName}`);
+  // A server that hangs up after refusing EHLO has said why at EHLO.
+  return isFault(second) ? session.rejected('ehlo', reply) : unlessPositive(session, 'ehlo', second);
+}
+
+/** STARTTLS (RFC 3207) as the endpoint's security demands. */
+async function upgrade(session: SmtpSession): Promise<SmtpRefusal | undefined> {
+  const { security } = session.endpoint;
+  if (security === 'none' || security === 'implicit') return undefined;
+  if (!session.capabilities.startTls) {
+    if (security === 'opportunistic') return undefined;
+    return session.failed('starttls', { cause: 'tls', detail: 'TLS is required and the server does not offer it' });
+  }
+  const reply = await session.command('starttls', 'STARTTLS');
+  if (isFault(reply)) return starttlsFailed(session, reply);
+  if (reply.code === 421) return session.rejected('starttls', reply);
+  if (!isPositive(reply)) {
+    return starttlsFailed(session, { cause: 'tls', detail: 'The server refused STARTTLS' }, reply);
+  }
+  // Section 4.2: what was learned before is void. Plaintext after the 220 is a fault of the wire by now.
+  return (await encrypt(session)) ?? sayHello(session);
+}
+
+async function encrypt(session: SmtpSession): Promise<SmtpRefusal | undefined> {
+  const fault = await session.wire.encrypt(tlsOptionsFor(session.endpoint), session.timeouts.starttls);
+  return fault === undefined ? undefined : starttlsFailed(session, fault);
+}
+
+/** Injected bytes and an abort on this side are no reasons for plaintext. */
+const PLAINTEXT_CAUSES: ReadonlySet<SmtpFailureCause> = new Set(['tls', 'closed', 'reset', 'timeout']);
+
+function starttlsFailed(session: SmtpSession, fault: WireFault, reply?: SmtpReply): SmtpFailed {
+  const { security, auth } = session.endpoint;
+  const mayRetry = security === 'opportunistic' && auth === undefined && PLAINTEXT_CAUSES.has(fault.cause);
+  return session.failed('starttls', fault, { ...(reply && { reply }), ...(mayRetry && { mayRetryInPlaintext: true }) });
+}
+
+/** Nothing for 2xx, otherwise what the reply or fault means for the connection. */
+function unlessPositive(session: SmtpSession, phase: SmtpPhase, reply: SmtpReply | WireFault): SmtpRefusal | undefined {
+  if (isFault(reply)) return session.failed(phase, reply);
+  if (isPositive(reply)) return undefined;
+  return isNegative(reply) ? session.rejected(phase, reply) : session.confused(phase, reply);
+}

@@ -1,0 +1,103 @@
+import type { SmtpFacts } from '../ports/outcome';
+import { lastLine } from './smtp-reply';
+import type { SmtpReply } from './smtp-reply';
+
+/**
+ * Where in the conversation something happened. `starttls` covers the TLS handshake, also that of implicit TLS;
+ * `body` is the writing of the message up to, not including, the final dot.
+ */
+export type SmtpPhase =
+  | 'connect'
+  | 'banner'
+  | 'ehlo'
+  | 'starttls'
+  | 'auth'
+  | 'mail'
+  | 'rcpt'
+  | 'data'
+  | 'body'
+  | 'final-dot'
+  | 'rset'
+  | 'quit';
+
+/** Why a conversation ended without an answer to act on. */
+export type SmtpFailureCause =
+  /** A time limit of `SMTP_TIMEOUTS` passed. */
+  | 'timeout'
+  /** The remote side closed the connection. */
+  | 'closed'
+  /** The remote side reset the connection. */
+  | 'reset'
+  /** Nothing listens there. */
+  | 'refused'
+  /** No route, no such host, no local address. */
+  | 'unreachable'
+  /** Handshake or certificate failed, or TLS is required and not offered. */
+  | 'tls'
+  /** The remote side broke the protocol: unreadable, oversized, unexpected or injected replies. */
+  | 'protocol'
+  /** This side gave up: the hook refused the final dot, or the connection was destroyed. */
+  | 'aborted'
+  /** The message exceeds the advertised SIZE; nothing was sent. */
+  | 'too-large'
+  /** The message or the login needs an extension that is not offered; nothing was sent. */
+  | 'unsupported'
+  /** Credentials were not sent because the connection is not encrypted. */
+  | 'insecure';
+
+interface Conversation {
+  readonly hostName: string;
+  /** True when the conversation was encrypted at that point. */
+  readonly tls: boolean;
+}
+
+/** 2xx after the final dot: the remote side has taken responsibility. */
+export interface SmtpAccepted extends Conversation {
+  readonly kind: 'accepted';
+  readonly reply: SmtpReply;
+}
+
+/** A definite 4xx or 5xx: the message was not taken. */
+export interface SmtpRejected extends Conversation {
+  readonly kind: 'rejected';
+  readonly phase: SmtpPhase;
+  readonly reply: SmtpReply;
+}
+
+/** No definite answer. Safe to repeat unless `afterFinalDot`. */
+export interface SmtpFailed extends Conversation {
+  readonly kind: 'failed';
+  readonly phase: SmtpPhase;
+  readonly cause: SmtpFailureCause;
+  /** True once the final dot may have left this side: the message may or may not have been taken. */
+  readonly afterFinalDot: boolean;
+  /** For the operator; English, printable. */
+  readonly detail: string;
+  /** The reply that led here, when one did. */
+  readonly reply?: SmtpReply;
+  /** Status that this side assigns (RFC 3463); a 5.x.x is permanent for this host and message. */
+  readonly enhancedCode?: string;
+  /** Set when opportunistic TLS failed, so that one attempt in plaintext is allowed (RFC 7435). */
+  readonly mayRetryInPlaintext?: true;
+}
+
+/** How the opening of a connection ended when it did not succeed. */
+export type SmtpRefusal = SmtpRejected | SmtpFailed;
+
+/** What became of one message to one recipient. Remote behaviour is always a value, never an exception. */
+export type SmtpResult = SmtpAccepted | SmtpRejected | SmtpFailed;
+
+const MAX_RESPONSE_CHARACTERS = 500;
+
+/** A result in the shape in which outcomes carry it. */
+export function toSmtpFacts(result: SmtpResult): SmtpFacts {
+  const { reply } = result;
+  const enhancedCode = reply?.enhancedCode ?? (result.kind === 'failed' ? result.enhancedCode : undefined);
+  return {
+    ...(reply && { code: reply.code, response: lastLine(reply).slice(0, MAX_RESPONSE_CHARACTERS) }),
+    ...(enhancedCode !== undefined && { enhancedCode }),
+    mxHost: result.hostName,
+    tls: result.tls,
+    phase: result.kind === 'accepted' ? 'final-dot' : result.phase,
+  };
+}

@@ -1,0 +1,68 @@
+import { NO_CAPABILITIES } from './smtp-capabilities';
+import type { SmtpCapabilities } from './smtp-capabilities';
+import type { SmtpEndpoint } from './smtp-endpoint';
+import type { LocalRefusal } from './smtp-envelope';
+import type { SmtpReply } from './smtp-reply';
+import type { SmtpAccepted, SmtpFailed, SmtpPhase, SmtpRejected } from './smtp-result';
+import type { SmtpTimeouts } from './smtp-timeouts';
+import type { SmtpWire } from './smtp-wire';
+import { protocolFault } from './wire-fault';
+import type { WireFault } from './wire-fault';
+
+/** True for a fault, false for a reply. */
+export function isFault(outcome: SmtpReply | WireFault): outcome is WireFault {
+  return 'cause' in outcome;
+}
+
+/** What the handshake and the transactions of one connection share: the wire, what the server offers, the results. */
+export class SmtpSession {
+  capabilities: SmtpCapabilities = NO_CAPABILITIES;
+
+  constructor(
+    readonly endpoint: SmtpEndpoint,
+    readonly heloName: string,
+    readonly timeouts: SmtpTimeouts,
+    readonly wire: SmtpWire,
+  ) {}
+
+  /** Writes one command line, without its CRLF, and waits for the reply. */
+  command(phase: SmtpPhase, line: string): Promise<SmtpReply | WireFault> {
+    this.wire.write(`${line}\r\n`, 1);
+    return this.reply(phase);
+  }
+
+  reply(phase: SmtpPhase): Promise<SmtpReply | WireFault> {
+    return this.wire.reply(this.timeouts[phase]);
+  }
+
+  accepted(reply: SmtpReply): SmtpAccepted {
+    return { kind: 'accepted', reply, ...this.conversation() };
+  }
+
+  /** A definite no. 421 announces that the server closes, so this side does too (RFC 5321 section 3.8). */
+  rejected(phase: SmtpPhase, reply: SmtpReply): SmtpRejected {
+    if (reply.code === 421) this.wire.destroy();
+    return { kind: 'rejected', phase, reply, ...this.conversation() };
+  }
+
+  /** No definite answer: the connection is of no more use. */
+  failed(phase: SmtpPhase, fault: WireFault, more: Partial<SmtpFailed> = {}): SmtpFailed {
+    this.wire.destroy();
+    const { cause, detail } = fault;
+    return { kind: 'failed', phase, cause, detail, afterFinalDot: false, ...this.conversation(), ...more };
+  }
+
+  /** A message that this host cannot take; the connection is as good as before. */
+  declined(refusal: LocalRefusal): SmtpFailed {
+    return { kind: 'failed', phase: 'mail', afterFinalDot: false, ...refusal, ...this.conversation() };
+  }
+
+  /** A reply of a kind that has no meaning in this phase. */
+  confused(phase: SmtpPhase, reply: SmtpReply, more: Partial<SmtpFailed> = {}): SmtpFailed {
+    return this.failed(phase, protocolFault(`reply ${reply.code} has no meaning here`), { reply, ...more });
+  }
+
+  private conversation(): { hostName: string; tls: boolean } {
+    return { hostName: this.endpoint.hostName, tls: this.wire.isSecure };
+  }
+}

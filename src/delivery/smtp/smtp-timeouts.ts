@@ -1,0 +1,41 @@
+import type { SmtpPhase } from './smtp-result';
+
+/** Seconds to wait in each phase, and for a whole attempt. */
+export type SmtpTimeouts = Readonly<Record<SmtpPhase | 'attempt', number>>;
+
+/**
+ * The limits in seconds. RFC 5321 section 4.5.3.2 asks for 5 minutes at most commands; a sender with many connections
+ * cannot hold one that long for a host that has gone away, so all but the final dot are shorter, as in other large
+ * senders. Each limit counts from the moment the reply is owed, so a reply that drips byte by byte gains nothing.
+ */
+export const SMTP_TIMEOUTS: SmtpTimeouts = {
+  /** Several SYN retransmissions (1, 2, 4, 8, 16 s); a host that needs longer is not reachable. */
+  connect: 30,
+  /** Receivers delay the banner on purpose to see who talks too early; few go past 30 s. */
+  banner: 60,
+  ehlo: 60,
+  /** The reply and the TLS handshake, each. */
+  starttls: 60,
+  /** Relays check passwords against slow directories. */
+  auth: 60,
+  mail: 60,
+  /** Receivers look up, call out and greylist here. */
+  rcpt: 60,
+  /** RFC 5321 section 4.5.3.2.4: 2 minutes for the 354. */
+  data: 120,
+  /** Per block of `BLOCK_BYTES` written (RFC 5321 section 4.5.3.2.5: 3 minutes). */
+  body: 180,
+  /** RFC 5321 section 4.5.3.2.6: 10 minutes. Giving up earlier makes duplicates (RFC 1047). */
+  'final-dot': 600,
+  /** The outcome of the message is known by then; only the connection is at stake. */
+  rset: 20,
+  quit: 5,
+  /** One attempt from connect, or from MAIL on a reused connection: bounds what a tarpit can hold. */
+  attempt: 900,
+};
+
+/** The slowest accepted receiver. */
+const MINIMUM_BYTES_PER_SECOND = 500;
+
+/** One block per `body` timeout is the minimum rate. */
+export const BLOCK_BYTES = SMTP_TIMEOUTS.body * MINIMUM_BYTES_PER_SECOND;

@@ -1,0 +1,170 @@
+import { connect as connectTcp } from 'node:net';
+import type { Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import type { ConnectionOptions } from 'node:tls';
+import { Deadline } from './deadline';
+import { SmtpReplyParser } from './smtp-reply';
+import type { SmtpReply } from './smtp-reply';
+import { ABORTED, CLOSED, faultOf, protocolFault } from './wire-fault';
+import type { WireFault } from './wire-fault';
+
+/**
+ * Commands out, replies in: a socket that knows how many replies are owed, and nothing of what they mean.
+ *
+ * States: open, until the first fault; then faulted for good, with the socket destroyed. Replies that came before the
+ * fault can still be read, so that `421` and a close, or `250` and a reset, are seen in the order in which they came.
+ *
+ * A reply that nobody is owed is a fault: it would otherwise be taken for the answer to the next command. The only
+ * exception is `acceptsEarlyReply`, for a server that refuses a message while it is being written.
+ *
+ * One caller waits at a time; faults are values.
+ */
+export class SmtpWire {
+  readonly deadline = new Deadline();
+  acceptsEarlyReply = false;
+  private socket: Socket | undefined;
+  private readonly parser = new SmtpReplyParser();
+  private readonly replies: SmtpReply[] = [];
+  private owed = 0;
+  private wakeCaller: (() => void) | undefined;
+  private firstFault: WireFault | undefined;
+  private secure = false;
+
+  /** @param onClosed called once, at the first fault. */
+  constructor(private readonly onClosed: () => void) {}
+
+  get fault(): WireFault | undefined {
+    return this.firstFault;
+  }
+
+  /** True once a TLS handshake has succeeded. */
+  get isSecure(): boolean {
+    return this.secure;
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.socket?.remoteAddress;
+  }
+
+  /** A reply that has come already, if any. */
+  takeReply(): SmtpReply | undefined {
+    return this.replies.shift();
+  }
+
+  async connect(address: string, port: number, seconds: number): Promise<WireFault | undefined> {
+    if (this.firstFault !== undefined) return this.firstFault;
+    const socket = connectTcp({ host: address, port, noDelay: true });
+    this.attach(socket);
+    socket.once('connect', this.wake);
+    await this.wait(seconds);
+    return this.firstFault;
+  }
+
+  /** Puts TLS on the connection. Plaintext already received would have been a fault (RFC 3207 section 4.2). */
+  async encrypt(options: ConnectionOptions, seconds: number): Promise<WireFault | undefined> {
+    const plain = this.socket;
+    if (this.firstFault !== undefined || plain === undefined) return this.firstFault;
+    this.detach(plain);
+    const encrypted = connectTls({ ...options, socket: plain });
+    this.attach(encrypted);
+    encrypted.once('secureConnect', () => {
+      this.secure = true;
+      this.wake();
+    });
+    await this.wait(seconds);
+    return this.firstFault;
+  }
+
+  /** Says that the remote side owes a reply without being asked: the banner. */
+  expectBanner(): void {
+    this.owed += 1;
+  }
+
+  /** Writes what will be answered by `replies` replies; does nothing on a faulted wire. */
+  write(data: string | Buffer, replies: number, encoding: 'latin1' | 'utf8' = 'latin1'): void {
+    if (this.firstFault !== undefined || this.socket === undefined) return;
+    this.owed += replies;
+    if (typeof data === 'string') this.socket.write(data, encoding);
+    else this.socket.write(data);
+  }
+
+  /** Writes part of a message and waits until the system has taken it, a reply comes early, or a fault occurs. */
+  async writeBlock(block: Buffer, seconds: number): Promise<WireFault | undefined> {
+    if (this.firstFault !== undefined || this.socket === undefined) return this.firstFault;
+    this.socket.write(block, this.wake);
+    await this.wait(seconds);
+    return this.firstFault;
+  }
+
+  /** The next reply, in order, or the fault that keeps it from coming. */
+  async reply(seconds: number): Promise<SmtpReply | WireFault> {
+    for (;;) {
+      const next = this.replies.shift() ?? this.firstFault;
+      if (next !== undefined) return next;
+      await this.wait(seconds);
+    }
+  }
+
+  destroy(fault: WireFault = ABORTED): void {
+    if (this.firstFault !== undefined) return;
+    this.firstFault = fault;
+    this.deadline.dispose();
+    this.socket?.destroy();
+    this.wake();
+    this.onClosed();
+  }
+
+  private wait(seconds: number): Promise<void> {
+    this.deadline.set(seconds, this.onTimeout);
+    return new Promise((resolve) => {
+      this.wakeCaller = resolve;
+    });
+  }
+
+  private readonly wake = (): void => {
+    const resolve = this.wakeCaller;
+    if (resolve === undefined) return;
+    this.wakeCaller = undefined;
+    this.deadline.clear();
+    resolve();
+  };
+
+  private readonly onTimeout = (): void => {
+    this.destroy({ cause: 'timeout', detail: 'The server did not answer in time' });
+  };
+
+  private readonly onData = (chunk: Buffer): void => {
+    for (const reply of this.parser.push(chunk)) this.take(reply);
+    if (this.parser.violation !== undefined) this.destroy(protocolFault(this.parser.violation));
+    const isOwed = this.owed > 0 || this.acceptsEarlyReply;
+    if (!isOwed && !this.parser.isBetweenReplies) this.destroy(protocolFault('bytes that were not asked for'));
+  };
+
+  private take(reply: SmtpReply): void {
+    if (this.owed > 0) this.owed -= 1;
+    else if (!this.acceptsEarlyReply || this.replies.length > 0) {
+      return this.destroy(protocolFault(`reply ${reply.code} that was not asked for`));
+    }
+    if (this.firstFault !== undefined) return;
+    this.replies.push(reply);
+    this.wake();
+  }
+
+  private readonly onError = (error: Error): void => this.destroy(faultOf(error, this.usesTls));
+  private readonly onEnd = (): void => this.destroy(CLOSED);
+
+  private get usesTls(): boolean {
+    return this.socket !== undefined && 'encrypted' in this.socket;
+  }
+
+  private attach(socket: Socket): void {
+    this.socket = socket;
+    socket.on('data', this.onData).on('error', this.onError).on('end', this.onEnd).on('close', this.onEnd);
+  }
+
+  /** The TLS socket reports the errors of the one below it; without a listener there they would end the process. */
+  private detach(socket: Socket): void {
+    socket.off('data', this.onData).off('error', this.onError).off('end', this.onEnd).off('close', this.onEnd);
+    socket.on('error', () => undefined);
+  }
+}

@@ -1,0 +1,33 @@
+import { faultOf } from './wire-fault';
+
+describe('faultOf', () => {
+  it.each([
+    ['ECONNREFUSED', false, 'refused'],
+    ['ECONNRESET', false, 'reset'],
+    ['ECONNRESET', true, 'reset'],
+    ['EPIPE', false, 'closed'],
+    ['ETIMEDOUT', false, 'timeout'],
+    ['EHOSTUNREACH', false, 'unreachable'],
+    ['ENOTFOUND', false, 'unreachable'],
+    ['EMFILE', false, 'unreachable'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', true, 'tls'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', true, 'tls'],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', true, 'tls'],
+  ])('%s, TLS %s', (code, usesTls, cause) => {
+    expect(faultOf(Object.assign(new Error('what happened'), { code }), usesTls)).toEqual({
+      cause,
+      detail: 'what happened',
+    });
+  });
+
+  it('quotes the remote side in short and printable', () => {
+    const error = Object.assign(new Error(`altnames: DNS:\x1b[31m${'x'.repeat(1_000)}`), { code: 'ERR_TLS_CERT' });
+    const { detail } = faultOf(error, true);
+    expect(detail).toMatch(/^altnames: DNS:\?\[31mx+$/);
+    expect(detail).toHaveLength(300);
+  });
+
+  it('has a detail even for an error without a message', () => {
+    expect(faultOf(Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }), false).detail).toBe('ECONNREFUSED');
+  });
+});

@@ -1,0 +1,44 @@
+import { printable } from './smtp-reply';
+import type { SmtpFailureCause } from './smtp-result';
+
+/** Why a wire is of no more use; the caller adds the phase. */
+export interface WireFault {
+  readonly cause: SmtpFailureCause;
+  readonly detail: string;
+}
+
+const CAUSES: Readonly<Record<string, SmtpFailureCause>> = {
+  ECONNREFUSED: 'refused',
+  ECONNRESET: 'reset',
+  ECONNABORTED: 'reset',
+  EPIPE: 'closed',
+  ETIMEDOUT: 'timeout',
+};
+
+const MAX_DETAIL_CHARACTERS = 300;
+
+/**
+ * The cause that a socket error stands for. Those of TLS have many codes (OpenSSL reasons, certificate checks), as have
+ * those of routing and name resolution, so each is the rest of its side.
+ */
+export function faultOf(error: NodeJS.ErrnoException, usesTls: boolean): WireFault {
+  const code = error.code ?? '';
+  // A connection attempt to several addresses fails with an AggregateError without a message of its own.
+  const detail = error.message || code;
+  // Errors of TLS quote the remote side's certificate.
+  return {
+    cause: CAUSES[code] ?? (usesTls ? 'tls' : 'unreachable'),
+    detail: printable(detail.slice(0, MAX_DETAIL_CHARACTERS)),
+  };
+}
+
+/** The other side ended the connection in the regular way. */
+export const CLOSED: WireFault = { cause: 'closed', detail: 'The server closed the connection' };
+
+/** This side ended it. */
+export const ABORTED: WireFault = { cause: 'aborted', detail: 'The connection was closed on this side' };
+
+/** @param detail what was wrong with the remote side's bytes. */
+export function protocolFault(detail: string): WireFault {
+  return { cause: 'protocol', detail };
+}

@@ -1,0 +1,101 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { Clock } from '../../common/clock';
+import { AppConfig } from '../../config/config';
+import { releaseSignalOf } from '../policy/release-signal';
+import { resolveOutcome, type TransmissionResult } from '../policy/resolve-outcome';
+import type { ClaimedDelivery } from '../ports/delivery';
+import type { DeliveryOutcome, OutcomeSource, RecordedOutcome } from '../ports/outcome';
+import { simulate } from '../simulator/simulate';
+import { Lanes } from './lanes';
+import type { Prepared } from './message-preparer.service';
+import type { Settlement } from './settler.service';
+import { type SignedMessage, Transmitter } from './transmitter';
+
+/** `released`: the attempt did not begin or was called off before its final dot, and is not charged. */
+export type AttemptResult =
+  { readonly kind: 'settled'; readonly settlement: Settlement } | { readonly kind: 'released' };
+
+const RELEASED: AttemptResult = { kind: 'released' };
+
+/** One attempt at one delivery, from prepared message to outcome. */
+@Injectable()
+export class AttemptService {
+  private readonly logger = new Logger(AttemptService.name);
+
+  constructor(
+    private readonly transmitter: Transmitter,
+    private readonly lanes: Lanes,
+    private readonly config: AppConfig,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @param mayFinish asked right before the final dot */
+  async run(claim: ClaimedDelivery, prepared: Prepared, mayFinish: () => boolean): Promise<AttemptResult> {
+    if ('ending' in prepared) return this.settled(claim, prepared.ending, 'worker');
+    if (claim.mode === 'test') return this.simulate(claim);
+    try {
+      const message = await prepared.message;
+      return await this.transmit(claim, message, mayFinish);
+    } catch (error) {
+      return this.unforeseen(claim, error);
+    }
+  }
+
+  private async transmit(
+    claim: ClaimedDelivery,
+    message: SignedMessage,
+    mayFinish: () => boolean,
+  ): Promise<AttemptResult> {
+    if (!(await this.lanes.acquire(claim.destination))) return RELEASED;
+    let result: TransmissionResult | undefined;
+    try {
+      result = await this.transmitter.transmit(claim, message, mayFinish);
+    } finally {
+      this.lanes.release(claim.destination, result ? releaseSignalOf(result) : 'neutral', causeOf(result));
+    }
+    if (result.kind === 'failed' && result.cause === 'aborted' && !result.afterFinalDot) return RELEASED;
+    return this.settled(claim, resolveOutcome(result, this.retryFacts(claim)), 'smtp');
+  }
+
+  private simulate(claim: ClaimedDelivery): AttemptResult {
+    const { recipient, attempt } = claim;
+    const { simulatorDomain } = this.config;
+    const { outcome, followUps } = simulate({ recipient, attempt, now: this.clock.now(), simulatorDomain });
+    return this.settled(
+      claim,
+      outcome,
+      'simulator',
+      followUps.map((kind) => ({ kind })),
+    );
+  }
+
+  /** Our own mistake, not the remote side's: it is told, and the mail keeps its retry schedule. */
+  private unforeseen(claim: ClaimedDelivery, error: unknown): AttemptResult {
+    const { emailId, position, organizationId } = claim;
+    this.logger.error({ msg: 'A delivery attempt failed unexpectedly', emailId, position, organizationId, error });
+    const failure = { kind: 'failed', cause: 'internal', afterFinalDot: false, smtp: {} } as const;
+    return this.settled(claim, resolveOutcome(failure, this.retryFacts(claim)), 'worker');
+  }
+
+  private settled(
+    claim: ClaimedDelivery,
+    outcome: DeliveryOutcome,
+    source: OutcomeSource,
+    followUps: readonly DeliveryOutcome[] = [],
+  ): AttemptResult {
+    const { organizationId, mode, emailId, position, domainId, recipient, attempt } = claim;
+    const base = { organizationId, mode, emailId, position, domainId, recipient, source, occurredAt: this.clock.now() };
+    const first: RecordedOutcome = { ...base, outcome, attempt };
+    const rest = followUps.map((followUp): RecordedOutcome => ({ ...base, outcome: followUp }));
+    return { kind: 'settled', settlement: { claim, outcomes: [first, ...rest] } };
+  }
+
+  private retryFacts({ attempt, firstDueAt, expiresAt }: ClaimedDelivery) {
+    return { attempt, firstDueAt, expiresAt, now: this.clock.now(), random: Math.random };
+  }
+}
+
+function causeOf(result: TransmissionResult | undefined): string | undefined {
+  if (result?.kind === 'failed') return result.smtp.response ?? result.cause;
+  return result?.kind === 'rejected' ? result.smtp.response : undefined;
+}

@@ -1,0 +1,87 @@
+import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { Clock } from '../../common/clock';
+import { Database } from '../../database/database.service';
+import type { ClaimedDelivery } from '../ports/delivery';
+import type { RecordedOutcome } from '../ports/outcome';
+import { OutcomeSink } from '../ports/outcome-sink';
+import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
+
+const NIL = '00000000-0000-0000-0000-000000000000';
+const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
+/** Organizations whose place among their destinations is remembered; the others begin anywhere. */
+const MAX_CURSORS = 1_000;
+/** A claim serves 32 organizations; some of these may have nothing ready. */
+const CURSORS_PER_CLAIM = 64;
+
+/** Takes due work for a session, in turn among organizations, and records that it is being sent. */
+@Injectable()
+export class Claimer {
+  private afterOrganizationId = NIL;
+  /** The destination that each organization was served last, so that those late in the alphabet have their turn too. */
+  private readonly cursors = new LRUCache<string, string>({ max: MAX_CURSORS });
+
+  constructor(
+    private readonly database: Database,
+    private readonly queue: DeliveryQueueRepository,
+    private readonly outcomes: OutcomeSink,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @throws UnavailableError */
+  async claim(sessionId: string, limit: number, blockedDestinations: readonly string[]): Promise<ClaimedDelivery[]> {
+    const claimed = await this.claimFrom(this.afterOrganizationId, sessionId, limit, blockedDestinations);
+    if (claimed.length === 0 && this.afterOrganizationId !== NIL) {
+      // The round is over: begin the next one.
+      this.afterOrganizationId = NIL;
+      return this.claimFrom(NIL, sessionId, limit, blockedDestinations);
+    }
+    this.afterOrganizationId = lastOrganization(claimed) ?? NIL;
+    for (const { organizationId, destination } of claimed) this.cursors.set(organizationId, destination);
+    return claimed;
+  }
+
+  private claimFrom(afterOrganizationId: string, sessionId: string, limit: number, blocked: readonly string[]) {
+    const now = this.clock.now();
+    const input = {
+      sessionId,
+      limit,
+      afterOrganizationId,
+      destinationPivot: randomLetter() + randomLetter(),
+      destinationCursors: this.cursorsAfter(afterOrganizationId),
+      blockedDestinations: blocked,
+      now,
+    };
+    return this.database.transaction(async (tx) => {
+      const claimed = await this.queue.claim(input, tx);
+      const first = claimed.filter((delivery) => delivery.attempt === 1);
+      await this.outcomes.record(
+        first.map((delivery) => asSending(delivery, now)),
+        tx,
+      );
+      return claimed;
+    });
+  }
+
+  private cursorsAfter(organizationId: string): Map<string, string> {
+    const next = [...this.cursors.entries()].filter(([id]) => id > organizationId);
+    return new Map(next.sort(([one], [other]) => (one < other ? -1 : 1)).slice(0, CURSORS_PER_CLAIM));
+  }
+}
+
+function asSending(delivery: ClaimedDelivery, occurredAt: Date): RecordedOutcome {
+  const { organizationId, mode, emailId, position, domainId, recipient } = delivery;
+  const key = { organizationId, mode, emailId, position };
+  return { ...key, domainId, recipient, outcome: { kind: 'sending' }, source: 'worker', occurredAt };
+}
+
+function lastOrganization(claimed: readonly ClaimedDelivery[]): string | undefined {
+  return claimed.reduce<string | undefined>(
+    (last, { organizationId }) => (last === undefined || organizationId > last ? organizationId : last),
+    undefined,
+  );
+}
+
+function randomLetter(): string {
+  return ALPHABET.charAt(Math.floor(Math.random() * ALPHABET.length));
+}

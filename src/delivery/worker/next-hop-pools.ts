@@ -1,0 +1,45 @@
+import { LRUCache } from 'lru-cache';
+import { MINUTE } from '../../common/clock';
+import type { SmtpEndpoint } from '../smtp/smtp-endpoint';
+import { SmtpPool, type SmtpPoolOptions } from '../smtp/smtp-pool';
+
+/** Hosts that connections are kept to; the longest unused are closed first. */
+const MAX_POOLS = 2_000;
+
+/** One connection pool per next hop, made when first needed and closed after minutes without use. */
+export class NextHopPools {
+  private readonly pools = new LRUCache<string, SmtpPool>({
+    max: MAX_POOLS,
+    ttl: 5 * MINUTE,
+    updateAgeOnGet: true,
+    // A pool that is dropped finishes what it has begun.
+    dispose: (pool) => void pool.close(),
+  });
+
+  constructor(private readonly options: SmtpPoolOptions) {}
+
+  to(endpoint: SmtpEndpoint): SmtpPool {
+    const key = `${endpoint.hostName} ${endpoint.address} ${endpoint.port}`;
+    const known = this.pools.get(key);
+    if (known) return known;
+    const pool = new SmtpPool(endpoint, this.options);
+    this.pools.set(key, pool);
+    return pool;
+  }
+
+  get openConnections(): number {
+    return [...this.pools.values()].reduce((sum, pool) => sum + pool.openConnections, 0);
+  }
+
+  /** Waits for running conversations. */
+  async close(): Promise<void> {
+    const pools = [...this.pools.values()];
+    this.pools.clear();
+    await Promise.all(pools.map((pool) => pool.close()));
+  }
+
+  /** Ends every conversation now. */
+  destroy(): void {
+    for (const pool of this.pools.values()) pool.destroy();
+  }
+}

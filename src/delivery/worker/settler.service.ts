@@ -1,0 +1,85 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Injectable, Logger } from '@nestjs/common';
+import { Clock, SECOND } from '../../common/clock';
+import { Metrics } from '../../common/metrics/metrics';
+import { MicroBatcher } from '../../common/micro-batcher';
+import { Database } from '../../database/database.service';
+import type { ClaimedDelivery } from '../ports/delivery';
+import type { RecordedOutcome } from '../ports/outcome';
+import { OutcomeSink } from '../ports/outcome-sink';
+import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
+
+/** What became of a claim: its outcome, and what followed it at once (the simulator's opens and complaints). */
+export interface Settlement {
+  readonly claim: ClaimedDelivery;
+  readonly outcomes: readonly [RecordedOutcome, ...RecordedOutcome[]];
+}
+
+const RETRY_MS = SECOND;
+
+/**
+ * Commits results: queue, recipients, emails, events, counters and suppressions in one transaction per micro-batch.
+ * While the database is away results are kept and tried again, so an outage by itself repeats no mail; a result whose
+ * claim has been given to someone else by then changes nothing and is counted.
+ */
+@Injectable()
+export class Settler {
+  private readonly logger = new Logger(Settler.name);
+  private readonly batcher = new MicroBatcher<Settlement, void>((batch) => this.commit(batch), {
+    maxWeight: 200,
+    concurrency: 2,
+  });
+
+  constructor(
+    private readonly database: Database,
+    private readonly queue: DeliveryQueueRepository,
+    private readonly outcomes: OutcomeSink,
+    private readonly clock: Clock,
+    private readonly metrics: Metrics,
+  ) {}
+
+  /** Resolves once the result is committed, or known to be outdated. */
+  async settle(settlement: Settlement): Promise<void> {
+    for (let failures = 0; ; failures += 1) {
+      try {
+        return await this.batcher.add(settlement);
+      } catch (error) {
+        if (failures === 0)
+          {this.logger.error(`Results could not be committed, trying again: ${(error as Error).message}`);}
+        await delay(RETRY_MS * Math.min(10, 1 + failures));
+      }
+    }
+  }
+
+  private async commit(batch: readonly Settlement[]): Promise<void[]> {
+    const taken = await this.database.transaction(async (tx) => {
+      const indexes = await this.queue.settle(batch.map(toQueueResult), this.clock.now(), tx);
+      const outcomes = indexes.flatMap((index) => batch[index]?.outcomes ?? []);
+      await this.outcomes.record(outcomes, tx);
+      return indexes.length;
+    });
+    this.count(batch, taken);
+    return batch.map(() => undefined);
+  }
+
+  private count(batch: readonly Settlement[], taken: number): void {
+    const settled = this.metrics.counter({
+      name: 'deliveries_total',
+      help: 'Delivery attempts by outcome',
+      labels: ['outcome'],
+    });
+    for (const { outcomes } of batch) settled.inc({ outcome: outcomes[0].outcome.kind });
+    if (taken === batch.length) return;
+    const outdated = batch.length - taken;
+    this.metrics
+      .counter({ name: 'outdated_results_total', help: 'Results whose claim had passed to another worker' })
+      .inc(outdated);
+    this.logger.warn(`${outdated} results came too late: their claims have passed to another worker`);
+  }
+}
+
+function toQueueResult({ claim, outcomes }: Settlement) {
+  const { outcome } = outcomes[0];
+  const nextAttemptAt = outcome.kind === 'deferred' || outcome.kind === 'unknown' ? outcome.nextAttemptAt : null;
+  return { ...claim, nextAttemptAt };
+}

@@ -1,0 +1,120 @@
+import type { AppConfig } from '../../config/config';
+import { stageOfPhase } from '../policy/reply-stage';
+import type { TransmissionResult } from '../policy/resolve-outcome';
+import type { ClaimedDelivery } from '../ports/delivery';
+import type { Route, Router } from '../routing/router';
+import { isLoopback, type SmtpEndpoint } from '../smtp/smtp-endpoint';
+import { type SmtpResult, toSmtpFacts } from '../smtp/smtp-result';
+import { NextHopPools } from './next-hop-pools';
+import { type SignedMessage, Transmitter } from './transmitter';
+
+/** Addresses tried within one attempt; more would keep a lane busy with a destination that is down. */
+const MAX_ADDRESSES = 10;
+
+type Hosts = Extract<Route, { kind: 'hosts' }>;
+
+/** Over SMTP to the hosts that the router names, in order, until one takes the message or refuses it for good. */
+export class SmtpTransmitter extends Transmitter {
+  private readonly pools: NextHopPools;
+  private destroyed = false;
+
+  constructor(
+    private readonly router: Router,
+    private readonly config: AppConfig['delivery'],
+  ) {
+    super();
+    this.pools = new NextHopPools({ heloName: config.mailHost, maxConnections: config.connectionsPerHost });
+  }
+
+  get openConnections(): number {
+    return this.pools.openConnections;
+  }
+
+  async transmit(
+    delivery: ClaimedDelivery,
+    message: SignedMessage,
+    mayFinish: () => boolean,
+  ): Promise<TransmissionResult> {
+    const route = await this.router.resolve(delivery.destination);
+    if (this.destroyed) return CALLED_OFF;
+    if (route.kind === 'unroutable') return route;
+    const envelope = {
+      from: message.returnPath,
+      recipient: delivery.recipient,
+      size: message.bytes.length,
+      smtpUtf8: message.smtpUtf8,
+      eightBit: false,
+    };
+    const job = { envelope, message: message.bytes, hooks: { beforeFinalDot: mayFinish } };
+    let last: SmtpResult | undefined;
+    for (const endpoint of endpointsOf(route, this.config)) {
+      last = await this.pools.to(endpoint).send(job);
+      if (!isWorthAnotherHost(last)) break;
+    }
+    return last ? toTransmission(last, route.final) : NO_HOST;
+  }
+
+  close(): Promise<void> {
+    return this.pools.close();
+  }
+
+  destroy(): void {
+    this.destroyed = true;
+    this.pools.destroy();
+  }
+}
+
+const CALLED_OFF: TransmissionResult = { kind: 'failed', cause: 'aborted', afterFinalDot: false, smtp: {} };
+
+const NO_HOST: TransmissionResult = {
+  kind: 'unroutable',
+  permanent: false,
+  enhancedCode: '4.4.4',
+  reason: 'No host to try',
+};
+
+function endpointsOf(route: Hosts, config: AppConfig['delivery']): SmtpEndpoint[] {
+  const all = route.hosts.flatMap(({ hostName, addresses }) =>
+    addresses.map((address) => ({ hostName, address, port: route.port, ...securityOf(address, config) })),
+  );
+  return all.slice(0, MAX_ADDRESSES);
+}
+
+/** Mail exchangers: opportunistic TLS. A relay with credentials must prove who it is before it sees them. */
+function securityOf(address: string, { mode, relay }: AppConfig['delivery']) {
+  if (mode === 'local') return { security: 'none', verifyCertificate: false } as const;
+  if (mode === 'direct' || !relay) return { security: 'opportunistic', verifyCertificate: false } as const;
+  const { implicitTls, auth } = relay;
+  if (implicitTls) return { security: 'implicit', verifyCertificate: !isLoopback(address), auth } as const;
+  if (!auth || isLoopback(address)) return { security: 'opportunistic', verifyCertificate: false, auth } as const;
+  return { security: 'starttls', verifyCertificate: true, auth } as const;
+}
+
+/** The host itself is away or turns us away before it has seen the recipient: another may not (RFC 5321 section 5.1). */
+function isWorthAnotherHost(result: SmtpResult): boolean {
+  if (result.kind === 'accepted' || result.phase === 'rcpt') return false;
+  if (result.kind === 'failed' && (result.afterFinalDot || result.cause === 'aborted')) return false;
+  return stageOfPhase(result.phase) === 'session';
+}
+
+function toTransmission(result: SmtpResult, final: boolean): TransmissionResult {
+  const smtp = toSmtpFacts(result);
+  switch (result.kind) {
+    case 'accepted':
+      return { kind: 'accepted', final, smtp };
+    case 'rejected':
+      return { kind: 'rejected', smtp };
+    case 'failed':
+      return toFailure(result, { ...smtp, response: smtp.response ?? result.detail.slice(0, 500) });
+  }
+}
+
+/** What this side knows to be permanent (size, SMTPUTF8) is judged like the reply that the server would have given. */
+function toFailure(
+  result: Extract<SmtpResult, { kind: 'failed' }>,
+  smtp: ReturnType<typeof toSmtpFacts>,
+): TransmissionResult {
+  const isPermanent = result.cause === 'too-large' || result.cause === 'unsupported';
+  if (isPermanent && result.enhancedCode?.startsWith('5')) return { kind: 'rejected', smtp: { ...smtp, code: 554 } };
+  return { kind: 'failed', cause: result.cause, afterFinalDot: result.afterFinalDot, smtp };
+}

@@ -1,0 +1,34 @@
+import { createHash } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+/** A file that is served from memory. */
+export interface StaticFile {
+  readonly body: Buffer;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+interface FileOptions {
+  readonly type: string;
+  /** 0: browsers keep it but ask each time whether it is still the same. */
+  readonly maxAgeSeconds: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export function staticFile(content: string | Buffer, { type, maxAgeSeconds, headers }: FileOptions): StaticFile {
+  const body = Buffer.from(content);
+  const etag = `"${createHash('sha256').update(body).digest('base64url')}"`;
+  const caching = maxAgeSeconds === 0 ? 'no-cache' : `public, max-age=${maxAgeSeconds}`;
+  return { body, headers: { 'content-type': type, etag, 'cache-control': caching, ...headers } };
+}
+
+/** Answers the file, or 304 to a client that has it already (RFC 9110 section 13.1.2). */
+export function sendFile(request: FastifyRequest, reply: FastifyReply, file: StaticFile): void {
+  void reply.headers(file.headers);
+  if (isKnown(request.headers['if-none-match'], file.headers.etag)) void reply.code(304).send();
+  else void reply.send(file.body);
+}
+
+function isKnown(header: string | undefined, etag: string | undefined): boolean {
+  const known = (header ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  return known.some((tag) => tag === '*' || tag === etag);
+}

@@ -1,0 +1,14 @@
+import { loadConfig } from './config/load-config';
+import { loadEnvFile } from './config/load-env-file';
+import { createLogger } from './common/logging/logger';
+import { runProcess } from './process';
+
+/** Starts the roles of this process and serves until it is told to stop. */
+loadEnvFile();
+try {
+  const config = loadConfig();
+  void runProcess(config, createLogger({ level: config.logLevel }));
+} catch (error) {
+  process.stderr.write(`${(error as Error).message}\n`);
+  process.exitCode = 1;
+}

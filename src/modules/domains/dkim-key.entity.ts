@@ -1,0 +1,15 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+/** A DKIM key pair; the private half is sealed under the master key. */
+@Entity('dkim_keys')
+export class DkimKey {
+  @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
+  @PrimaryColumn('uuid', { name: 'domain_id' }) domainId!: string;
+  @PrimaryColumn('text') selector!: string;
+  @Column('bytea', { name: 'private_key_sealed' }) privateKeySealed!: Buffer;
+  /** Base64 of the DER public key: the `p=` of the DNS record. */
+  @Column('text', { name: 'public_key' }) publicKey!: string;
+  @Column('text', { default: 'active' }) state!: 'active' | 'retiring';
+  @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
+  @Column('timestamptz', { name: 'expires_at', nullable: true }) expiresAt!: Date | null;
+}

@@ -1,0 +1,46 @@
+import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { MINUTE } from '../../common/clock';
+import { type SigningKey, SigningKeySource } from '../../delivery/ports/signing-key-source';
+import { parsePrivateKey } from './dkim-key-pair';
+import { DkimVault } from './dkim-vault';
+import { DomainsRepository } from './domains.repository';
+
+type Owner = { readonly organizationId: string; readonly domainId: string };
+
+/** A rotation or a removal is seen within this time. */
+const CACHE_MS = MINUTE;
+
+/** The keys to sign with, decrypted and parsed once and then kept for a minute. */
+@Injectable()
+export class SigningKeysService extends SigningKeySource {
+  private readonly cache = new LRUCache<string, SigningKey>({ max: 10_000, ttl: CACHE_MS });
+
+  constructor(
+    private readonly domains: DomainsRepository,
+    private readonly vault: DkimVault,
+  ) {
+    super();
+  }
+
+  async keysFor(owners: readonly Owner[]): Promise<Map<string, SigningKey>> {
+    const missing = owners.filter(({ domainId }) => !this.cache.has(domainId));
+    if (missing.length > 0) await this.load(missing);
+    return new Map(
+      owners.flatMap(({ domainId }) => {
+        const key = this.cache.get(domainId);
+        return key ? [[domainId, key] as const] : [];
+      }),
+    );
+  }
+
+  private async load(owners: readonly Owner[]): Promise<void> {
+    const names = new Map((await this.domains.findNames(owners)).map((domain) => [domain.id, domain.domain]));
+    for (const key of await this.domains.findActiveKeys(owners)) {
+      const domain = names.get(key.domainId);
+      if (domain === undefined) continue;
+      const privateKey = parsePrivateKey(this.vault.open(key.privateKeySealed, key));
+      this.cache.set(key.domainId, { domain, selector: key.selector, privateKey });
+    }
+  }
+}

@@ -1,0 +1,132 @@
+import { AppError } from '../../../common/errors/app-error';
+import type { AcceptedEmail } from './accepted-email';
+import type { KeyState } from './idempotency-ledger.repository';
+import { type IdempotencyClaim, isFinal, type ItemResult, refusal, type SubmissionResult } from './submission';
+
+/** A submission whose emails have been screened: each is ready to be written, or refused. */
+export interface ScreenedSubmission {
+  readonly items: readonly { readonly outcome: AcceptedEmail | RefusedItem; readonly idempotency?: IdempotencyClaim }[];
+  readonly idempotency?: IdempotencyClaim;
+}
+
+type RefusedItem = Extract<ItemResult, { kind: 'refused' }>;
+
+/** The answer to one email: settled, or to be settled once it is known whether the email may be written. */
+interface Slot {
+  readonly item: RefusedItem | ItemResult | AcceptedEmail;
+  readonly remember: IdempotencyClaim | undefined;
+}
+
+/** The answer to a submission, or the refusal of the request as a whole. */
+export type SubmissionAnswer = SubmissionResult | AppError;
+
+/**
+ * Decides, key by key, what a batch of submissions writes and what it answers. Pure: the states of the keys come in,
+ * the emails to write and the answers come out.
+ */
+export class AcceptPlan {
+  private readonly slots: (AppError | { replay: readonly ItemResult[] } | Slot[])[];
+  private readonly keysHere = new Map<string, { fingerprint: Buffer; slot: Slot }>();
+
+  constructor(
+    private readonly submissions: readonly ScreenedSubmission[],
+    private readonly states: ReadonlyMap<IdempotencyClaim, KeyState>,
+  ) {
+    this.slots = submissions.map((submission) => this.planSubmission(submission));
+  }
+
+  /** The emails to be written, each once. */
+  emails(): AcceptedEmail[] {
+    const items = this.slots.flatMap((slots) => (Array.isArray(slots) ? slots.map((slot) => slot.item) : []));
+    return [...new Set(items.filter((item) => 'command' in item))];
+  }
+
+  /** @param refused emails that a quota turned down, by id */
+  answers(refused: ReadonlyMap<string, AppError>): SubmissionAnswer[] {
+    return this.slots.map((slots) => {
+      if (slots instanceof AppError) return slots;
+      if (!Array.isArray(slots)) return { results: slots.replay, replayed: true };
+      return { results: slots.map((slot) => settle(slot, refused)), replayed: false };
+    });
+  }
+
+  /** What is to be remembered under the keys. */
+  toRemember(refused: ReadonlyMap<string, AppError>) {
+    return this.slots.flatMap((slots, index) => {
+      if (!Array.isArray(slots)) return [];
+      const results = slots.map((slot) => settle(slot, refused));
+      const items = slots.flatMap(({ remember }, position) => {
+        const response = results[position];
+        return remember && response && isFinal(response) ? [{ claim: remember, response }] : [];
+      });
+      const {
+        idempotency,
+        items: { length },
+      } = this.submissions[index] as ScreenedSubmission;
+      // A batch is answered 202 whatever became of its items; a single email only counts when its answer is final.
+      const whole =
+        idempotency && (length > 1 || results.every(isFinal)) ? [{ claim: idempotency, response: results }] : [];
+      return [...whole, ...items];
+    });
+  }
+
+  private planSubmission(submission: ScreenedSubmission): AppError | { replay: readonly ItemResult[] } | Slot[] {
+    const state = submission.idempotency && this.states.get(submission.idempotency);
+    if (state?.kind === 'stored') return { replay: [state.response].flat() };
+    if (state?.kind === 'reused') return keyReused();
+    if (state?.kind === 'in_progress') return inProgress();
+    return submission.items.map(({ outcome, idempotency }) => this.planItem(outcome, idempotency));
+  }
+
+  private planItem(outcome: AcceptedEmail | RefusedItem, claim: IdempotencyClaim | undefined): Slot {
+    if (!claim) return { item: outcome, remember: undefined };
+    const state = this.states.get(claim);
+    if (state?.kind === 'stored') return { item: [state.response].flat()[0] as ItemResult, remember: undefined };
+    if (state?.kind === 'reused') return { item: refusal(keyReused()), remember: undefined };
+    if (state?.kind === 'in_progress') return { item: refusal(inProgress()), remember: undefined };
+    return this.planFree(outcome, claim);
+  }
+
+  /** The same key twice in one batch: the first item counts. */
+  private planFree(outcome: AcceptedEmail | RefusedItem, claim: IdempotencyClaim): Slot {
+    const name = keyName(claim);
+    const first = this.keysHere.get(name);
+    if (first) {
+      const same = first.fingerprint.equals(claim.fingerprint);
+      return { item: same ? first.slot.item : refusal(keyReused()), remember: undefined };
+    }
+    const slot = { item: outcome, remember: claim };
+    this.keysHere.set(name, { fingerprint: claim.fingerprint, slot });
+    return slot;
+  }
+}
+
+export function keyName({ organizationId, mode, path, key }: IdempotencyClaim): string {
+  return `${organizationId} ${mode} ${path} ${key}`;
+}
+
+function settle({ item }: Slot, refused: ReadonlyMap<string, AppError>): ItemResult {
+  if (!('command' in item)) return item;
+  const error = refused.get(item.id);
+  if (error) return refusal(error);
+  const { scheduledAt } = item.command.request;
+  return {
+    kind: 'accepted',
+    id: item.id,
+    status: scheduledAt ? 'scheduled' : 'queued',
+    ...(scheduledAt && { scheduledAt: scheduledAt.toISOString() }),
+    suppressed: item.suppressed,
+  };
+}
+
+function keyReused(): AppError {
+  return new AppError('idempotency_key_reused', 'This idempotency key was used with another body', {
+    suggestion: 'Use a new key for a new request',
+  });
+}
+
+function inProgress(): AppError {
+  return new AppError('idempotency_in_progress', 'The first request with this idempotency key is still running', {
+    retryAfterSeconds: 1,
+  });
+}

@@ -1,0 +1,51 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../../../common/clock';
+import type { Transaction } from '../../../database/transaction';
+import { type StatDelta, StatsService } from '../../stats/stats.service';
+import { AcceptPlan, type ScreenedSubmission, type SubmissionAnswer } from './accept-plan';
+import { AcceptRepository } from './accept.repository';
+import type { AcceptedEmail } from './accepted-email';
+import { IdempotencyLedgerRepository } from './idempotency-ledger.repository';
+import { TestQuotaRepository } from './test-quota.repository';
+
+/** What one coalesced accept does between BEGIN and COMMIT. */
+@Injectable()
+export class AcceptTransaction {
+  constructor(
+    private readonly ledger: IdempotencyLedgerRepository,
+    private readonly quota: TestQuotaRepository,
+    private readonly accepts: AcceptRepository,
+    private readonly stats: StatsService,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Answers one result per submission, in order. */
+  async run(submissions: readonly ScreenedSubmission[], tx: Transaction): Promise<SubmissionAnswer[]> {
+    const plan = new AcceptPlan(submissions, await this.examineKeys(submissions, tx));
+    const emails = plan.emails();
+    const refused = await this.quota.charge(emails, tx);
+    const written = emails.filter((email) => !refused.has(email.id));
+    await this.accepts.insert(written, tx);
+    await this.stats.record(countAccepted(written, this.clock.now()), tx);
+    await this.ledger.remember(plan.toRemember(refused), tx);
+    return plan.answers(refused);
+  }
+
+  private async examineKeys(submissions: readonly ScreenedSubmission[], tx: Transaction) {
+    const claims = submissions
+      .flatMap((submission) => [submission.idempotency, ...submission.items.map((item) => item.idempotency)])
+      .filter((claim) => claim !== undefined);
+    const states = claims.length > 0 ? await this.ledger.examine(claims, tx) : [];
+    return new Map(states.map((state, index) => [claims[index] as (typeof claims)[number], state]));
+  }
+}
+
+function countAccepted(emails: readonly AcceptedEmail[], occurredAt: Date): StatDelta[] {
+  return emails.flatMap(({ command: { organizationId, mode, domain }, recipients }) => {
+    const owner = { organizationId, mode, domainId: domain.id, occurredAt };
+    return [
+      { ...owner, counter: 'emails' as const, by: 1 },
+      { ...owner, counter: 'accepted' as const, by: recipients.length },
+    ];
+  });
+}

@@ -1,0 +1,46 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../../../common/clock';
+import { domainOf } from '../../../common/mail-address';
+import type { Transaction } from '../../../database/transaction';
+import { DeliveryQueueRepository } from '../../../delivery/queue/delivery-queue.repository';
+import { insertAttachments } from '../sql/insert-attachments.sql';
+import { insertEmails } from '../sql/insert-emails.sql';
+import type { AcceptedEmail } from './accepted-email';
+
+@Injectable()
+export class AcceptRepository {
+  constructor(
+    private readonly queue: DeliveryQueueRepository,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Writes the emails with all that belongs to them, and puts their recipients into the queue. */
+  async insert(emails: readonly AcceptedEmail[], tx: Transaction): Promise<void> {
+    if (emails.length === 0) return;
+    const now = this.clock.now();
+    await tx.run(insertEmails(emails, now));
+    const withAttachments = emails.filter((email) => email.command.request.attachments.length > 0);
+    if (withAttachments.length > 0) await tx.run(insertAttachments(withAttachments));
+    await this.queue.enqueue(
+      emails.flatMap((email) => deliveriesOf(email, now)),
+      now,
+      tx,
+    );
+  }
+}
+
+function deliveriesOf({ id, command, recipients }: AcceptedEmail, now: Date) {
+  const { organizationId, mode, domain, request } = command;
+  return recipients.map((recipient, position) => ({
+    organizationId,
+    mode,
+    emailId: id,
+    position,
+    domainId: domain.id,
+    recipient: recipient.email,
+    destination: domainOf(recipient.email),
+    category: request.category,
+    dueAt: request.scheduledAt ?? now,
+    expiresAt: request.expiresAt ?? null,
+  }));
+}

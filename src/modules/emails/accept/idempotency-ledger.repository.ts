@@ -1,0 +1,43 @@
+import { Injectable } from '@nestjs/common';
+import { Clock, DAY } from '../../../common/clock';
+import type { Transaction } from '../../../database/transaction';
+import { findStoredResponses, lockIdempotencyKeys, storeResponses } from '../sql/idempotency.sql';
+import type { IdempotencyClaim, ItemResult } from './submission';
+
+/** How long an answer is remembered. */
+export const IDEMPOTENCY_MS = DAY;
+
+/** What is known of a key. `in_progress`: another process is working on it right now. */
+export type KeyState =
+  | { readonly kind: 'free' }
+  | { readonly kind: 'in_progress' }
+  | { readonly kind: 'reused' }
+  | { readonly kind: 'stored'; readonly response: ItemResult | ItemResult[] };
+
+/** Remembers answers under their keys, in the transaction that makes them true. */
+@Injectable()
+export class IdempotencyLedgerRepository {
+  constructor(private readonly clock: Clock) {}
+
+  /** The state of each claim, in order; free keys are held until the transaction ends. */
+  async examine(claims: readonly IdempotencyClaim[], tx: Transaction): Promise<KeyState[]> {
+    const locks = await tx.run(lockIdempotencyKeys(claims));
+    const notBefore = new Date(this.clock.now().getTime() - IDEMPOTENCY_MS);
+    const stored = new Map((await tx.run(findStoredResponses(claims, notBefore))).map((row) => [row.index, row]));
+    return claims.map((claim, index) => {
+      const known = stored.get(index);
+      if (known) {
+        const same = claim.fingerprint.equals(known.fingerprint);
+        return same ? { kind: 'stored', response: known.response } : { kind: 'reused' };
+      }
+      return locks[index]?.locked ? { kind: 'free' } : { kind: 'in_progress' };
+    });
+  }
+
+  async remember(
+    rows: readonly { claim: IdempotencyClaim; response: ItemResult | readonly ItemResult[] }[],
+    tx: Transaction,
+  ): Promise<void> {
+    if (rows.length > 0) await tx.run(storeResponses(rows, this.clock.now()));
+  }
+}

@@ -1,0 +1,74 @@
+import type { Mailbox } from '../../../common/mailbox';
+import { addressKey, parseMailbox } from '../../../common/mail-address';
+import type { FieldReader } from './field-reader';
+import type { Recipient, RecipientKind, Sender } from './send-request';
+
+const MAX_RECIPIENTS = 50;
+const MAX_REPLY_TO = 10;
+const KINDS: readonly RecipientKind[] = ['to', 'cc', 'bcc'];
+
+/** `to`, `cc` and `bcc`, each address once: the first mention counts. */
+export function readRecipients(reader: FieldReader, body: Record<string, unknown>): Recipient[] {
+  const unique = new Map<string, Recipient>();
+  let given = 0;
+  for (const kind of KINDS) {
+    const values = reader.list(body[kind], kind, MAX_RECIPIENTS);
+    given += values.length;
+    values.forEach((value, index) => {
+      const mailbox = readMailbox(reader, value, `${kind}[${index}]`);
+      if (!mailbox) return;
+      const key = addressKey(mailbox.email);
+      if (!unique.has(key)) unique.set(key, { ...mailbox, kind });
+    });
+  }
+  if (body.to === undefined || (Array.isArray(body.to) && body.to.length === 0)) {
+    reader.add('to', 'must contain at least one recipient');
+  }
+  if (given > MAX_RECIPIENTS) reader.add('to', `with cc and bcc must contain at most ${MAX_RECIPIENTS} recipients`);
+  return [...unique.values()];
+}
+
+/** One address or a list of them. */
+export function readReplyTo(reader: FieldReader, value: unknown): Mailbox[] {
+  if (value === undefined) return [];
+  if (!Array.isArray(value)) return present(readMailbox(reader, value, 'replyTo'));
+  return reader
+    .list(value, 'replyTo', MAX_REPLY_TO)
+    .flatMap((entry, index) => present(readMailbox(reader, entry, `replyTo[${index}]`)));
+}
+
+/** Absent: `noreply@` the default domain. A bare local part is completed with the default domain too. */
+export function readSender(reader: FieldReader, value: unknown): Sender {
+  if (value === undefined) return { localPart: 'noreply', domain: undefined, name: undefined };
+  const completed = completeLocalPart(value);
+  const mailbox = readMailbox(reader, completed ?? value, 'from');
+  if (!mailbox) return { localPart: '', domain: undefined, name: undefined };
+  const at = mailbox.email.lastIndexOf('@');
+  return {
+    localPart: mailbox.email.slice(0, at),
+    domain: completed === undefined ? mailbox.email.slice(at + 1) : undefined,
+    name: mailbox.name,
+  };
+}
+
+/** Any well-formed domain: only the local part of the result is used. */
+const ANY_DOMAIN = '@default.invalid';
+
+function completeLocalPart(value: unknown): unknown {
+  if (typeof value === 'string') return value !== '' && !value.includes('@') ? value + ANY_DOMAIN : undefined;
+  const email = typeof value === 'object' && value !== null ? (value as { email?: unknown }).email : undefined;
+  if (typeof email !== 'string' || email === '' || email.includes('@')) return undefined;
+  return { ...(value as object), email: email + ANY_DOMAIN };
+}
+
+function readMailbox(reader: FieldReader, value: unknown, path: string): Mailbox | undefined {
+  const parsed = parseMailbox(value);
+  if (parsed.ok) return parsed.mailbox;
+  const inObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  reader.add(inObject ? `${path}.email` : path, parsed.message);
+  return undefined;
+}
+
+function present<T>(value: T | undefined): T[] {
+  return value === undefined ? [] : [value];
+}

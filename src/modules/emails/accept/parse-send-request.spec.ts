@@ -1,0 +1,177 @@
+import fc from 'fast-check';
+import { type ParsedSendRequest, parseSendRequest } from './parse-send-request';
+
+const NOW = new Date('2026-11-20T10:00:00Z');
+const MINIMAL = { from: 'hello@waybill.test', to: ['ada@example.com'], subject: 'Hi', text: 'Hello' };
+
+const parse = (fields: Record<string, unknown>): ParsedSendRequest => parseSendRequest({ ...MINIMAL, ...fields }, NOW);
+
+function accepted(fields: Record<string, unknown>) {
+  const parsed = parse(fields);
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors));
+  return parsed.request;
+}
+
+function errorsOf(fields: Record<string, unknown>): string[] {
+  const parsed = parse(fields);
+  return parsed.ok ? [] : Object.keys(parsed.errors);
+}
+
+describe('parseSendRequest', () => {
+  it('brings a minimal request into normal form', () => {
+    expect(accepted({})).toMatchObject({
+      from: { localPart: 'hello', domain: 'waybill.test', name: undefined },
+      recipients: [{ email: 'ada@example.com', kind: 'to' }],
+      category: 'transactional',
+      tracking: { opens: undefined, clicks: undefined },
+    });
+  });
+
+  it('completes the sender', () => {
+    expect(accepted({ from: undefined }).from).toEqual({ localPart: 'noreply', domain: undefined, name: undefined });
+    expect(accepted({ from: 'billing' }).from).toEqual({ localPart: 'billing', domain: undefined, name: undefined });
+    expect(accepted({ from: { email: 'billing', name: 'Bills' } }).from).toMatchObject({
+      localPart: 'billing',
+      name: 'Bills',
+    });
+    expect(accepted({ from: 'Acme <a@BÜCHER.example>' }).from).toMatchObject({
+      domain: 'xn--bcher-kva.example',
+      name: 'Acme',
+    });
+  });
+
+  it('counts the same address once, in its first role', () => {
+    const { recipients } = accepted({
+      to: ['Ada@Example.com'],
+      cc: ['ada@example.com', 'b@example.com'],
+      bcc: ['B@example.com'],
+    });
+    expect(recipients.map(({ email, kind }) => `${kind}:${email}`)).toEqual(['to:Ada@example.com', 'cc:b@example.com']);
+  });
+
+  it('takes every field', () => {
+    const request = accepted({
+      replyTo: ['r@example.com', { email: 's@example.com', name: 'S' }],
+      html: '<p>Hi</p>',
+      headers: { 'X-Campaign': 'spring', 'List-Unsubscribe': '<mailto:u@example.com>', References: '<1@x>' },
+      attachments: [
+        { filename: 'a.pdf', content: Buffer.from('hello').toString('base64'), contentType: 'application/pdf' },
+      ],
+      tags: ['a', 'b', 'a'],
+      metadata: { order: { id: 7 } },
+      scheduledAt: '2026-11-20T12:00:00+01:00',
+      expiresAt: '2026-11-21',
+      tracking: { opens: false },
+      category: 'bulk',
+      idempotencyKey: 'k-1',
+    });
+    expect(request.replyTo).toHaveLength(2);
+    expect(request.attachments[0]?.content.toString()).toBe('hello');
+    expect(request.tags).toEqual(['a', 'b']);
+    expect(request.scheduledAt?.toISOString()).toBe('2026-11-20T11:00:00.000Z');
+    expect(request).toMatchObject({ category: 'bulk', idempotencyKey: 'k-1', tracking: { opens: false } });
+  });
+
+  it.each<[string, Record<string, unknown>, string]>([
+    ['no recipient', { to: [] }, 'to'],
+    ['no to', { to: undefined }, 'to'],
+    ['a bare string as to', { to: 'ada@example.com' }, 'to'],
+    ['a bad address', { to: ['ada@example.com', 'not an address'] }, 'to[1]'],
+    ['a bad address object', { to: [{ email: 'x' }] }, 'to[0].email'],
+    ['a list in one address', { to: ['a@example.com, b@example.com'] }, 'to[0]'],
+    ['a null address', { to: [null] }, 'to[0]'],
+    ['51 recipients', { to: Array.from({ length: 51 }, (_, i) => `a${i}@example.com`) }, 'to'],
+    [
+      '51 over all',
+      {
+        to: Array.from({ length: 30 }, (_, i) => `a${i}@example.com`),
+        cc: Array.from({ length: 21 }, (_, i) => `b${i}@example.com`),
+      },
+      'to',
+    ],
+    ['no subject', { subject: undefined }, 'subject'],
+    ['an empty subject', { subject: '' }, 'subject'],
+    ['a line break in the subject', { subject: 'a\r\nBcc: x@example.com' }, 'subject'],
+    ['a long subject', { subject: 'x'.repeat(999) }, 'subject'],
+    ['a numeric subject', { subject: 7 }, 'subject'],
+    ['no body', { text: undefined }, 'html'],
+    ['an empty body', { text: '' }, 'html'],
+    ['a long text', { text: 'x'.repeat(1024 * 1024 + 1) }, 'text'],
+    ['an object as html', { html: {} }, 'html'],
+    ['an own header', { headers: { Bcc: 'x@example.com' } }, 'headers.Bcc'],
+    ['a content header', { headers: { 'Content-Type': 'x' } }, 'headers.Content-Type'],
+    ['a header injection', { headers: { 'X-A': 'a\r\nBcc: b' } }, 'headers.X-A'],
+    ['a header name with a colon', { headers: { 'X:A': 'a' } }, 'headers.X:A'],
+    ['a header given twice', { headers: { 'X-A': 'a', 'x-a': 'b' } }, 'headers.x-a'],
+    ['headers as a list', { headers: [] }, 'headers'],
+    ['51 headers', { headers: Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`X-${i}`, 'a'])) }, 'headers'],
+    ['bad base64', { attachments: [{ filename: 'a.txt', content: '***' }] }, 'attachments[0].content'],
+    ['an executable', { attachments: [{ filename: 'a.EXE', content: '' }] }, 'attachments[0].filename'],
+    ['a path as file name', { attachments: [{ filename: '../a', content: '' }] }, 'attachments[0].filename'],
+    [
+      'a bad content type',
+      { attachments: [{ filename: 'a', content: '', contentType: 'x\r\ny: z' }] },
+      'attachments[0].contentType',
+    ],
+    [
+      'an unknown attachment field',
+      { attachments: [{ filename: 'a', content: '', path: '/etc/passwd' }] },
+      'attachments[0].path',
+    ],
+    [
+      '11 attachments',
+      { attachments: Array.from({ length: 11 }, () => ({ filename: 'a', content: '' })) },
+      'attachments',
+    ],
+    ['11 tags', { tags: Array.from({ length: 11 }, (_, i) => `t${i}`) }, 'tags'],
+    ['an empty tag', { tags: [''] }, 'tags[0]'],
+    ['metadata as a list', { metadata: [1] }, 'metadata'],
+    ['deep metadata', { metadata: { a: { b: { c: { d: { e: { f: 1 } } } } } } }, 'metadata'],
+    ['large metadata', { metadata: { a: 'x'.repeat(8192) } }, 'metadata'],
+    ['a schedule in the past', { scheduledAt: '2026-11-20T09:00:00Z' }, 'scheduledAt'],
+    ['a schedule too far ahead', { scheduledAt: '2027-01-20T09:00:00Z' }, 'scheduledAt'],
+    ['a schedule without offset', { scheduledAt: '2026-11-20T11:00:00' }, 'scheduledAt'],
+    ['an expiry in the past', { expiresAt: '2026-11-20T09:00:00Z' }, 'expiresAt'],
+    [
+      'an expiry before the schedule',
+      { scheduledAt: '2026-11-21T00:00:00Z', expiresAt: '2026-11-20T23:00:00Z' },
+      'expiresAt',
+    ],
+    ['tracking of another kind', { tracking: { opens: 'yes' } }, 'tracking.opens'],
+    ['unknown tracking', { tracking: { reads: true } }, 'tracking.reads'],
+    ['an unknown category', { category: 'spam' }, 'category'],
+    ['a non-ASCII key', { idempotencyKey: 'ä' }, 'idempotencyKey'],
+    ['an unknown field', { recipients: [] }, 'recipients'],
+    ['a __proto__ field', JSON.parse('{"__proto__": {"x": 1}}') as Record<string, unknown>, '__proto__'],
+  ])('refuses %s', (_name, fields, path) => {
+    expect(errorsOf(fields)).toContain(path);
+  });
+
+  it('puts the item before field paths of a batch', () => {
+    const parsed = parseSendRequest({ ...MINIMAL, subject: '' }, NOW, '3.');
+    expect(parsed).toMatchObject({ ok: false, errors: { '3.subject': [expect.stringContaining('subject')] } });
+  });
+
+  it('refuses attachments over 25 MiB as too large', () => {
+    const content = Buffer.alloc(26 * 1024 * 1024).toString('base64');
+    expect(() => parse({ attachments: [{ filename: 'a.bin', content }] })).toThrow('25 MiB');
+  });
+
+  it('never throws on any JSON value', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        parseSendRequest(value, NOW);
+        parse({
+          to: value,
+          from: value,
+          headers: value,
+          attachments: value,
+          metadata: value,
+          tags: value,
+          tracking: value,
+        });
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,70 @@
+import { AppError } from '../../../common/errors/app-error';
+import { newId } from '../../../common/ids';
+import { addressKey } from '../../../common/mail-address';
+import type { SuppressionReason } from '../../suppressions/suppressions.service';
+import type { ScreenedSubmission } from './accept-plan';
+import type { AcceptCommand, AcceptedEmail } from './accepted-email';
+import { refusal, type Submission } from './submission';
+
+/** Every recipient of the submissions, in order: what is asked of the suppression list. */
+export function addressesOf(submissions: readonly Submission[]) {
+  return commandsOf(submissions).flatMap(({ organizationId, mode, request }) =>
+    request.recipients.map(({ email }) => ({
+      organizationId,
+      mode,
+      key: addressKey(email),
+      category: request.category,
+    })),
+  );
+}
+
+/** @param blocked reasons by index into `addressesOf(submissions)` */
+export function screen(
+  submissions: readonly Submission[],
+  blocked: ReadonlyMap<number, SuppressionReason>,
+): ScreenedSubmission[] {
+  let offset = 0;
+  return submissions.map(({ items, idempotency }) => ({
+    idempotency,
+    items: items.map(({ candidate, idempotency: claim }) => {
+      if (candidate.kind === 'refused') return { outcome: candidate, idempotency: claim };
+      const first = offset;
+      offset += candidate.request.recipients.length;
+      return { outcome: screenCommand(candidate, (index) => blocked.get(first + index)), idempotency: claim };
+    }),
+  }));
+}
+
+function screenCommand(command: AcceptCommand, reasonOf: (index: number) => SuppressionReason | undefined) {
+  const { recipients } = command.request;
+  const suppressed = recipients.flatMap(({ email }, index) => {
+    const reason = reasonOf(index);
+    return reason ? [{ email, reason }] : [];
+  });
+  if (suppressed.length === recipients.length) return refusal(allSuppressed(suppressed));
+  const open = suppressed.length === 0 ? recipients : recipients.filter((_, index) => !reasonOf(index));
+  return { id: newId(), command, recipients: open, suppressed } satisfies AcceptedEmail;
+}
+
+function allSuppressed(suppressedRecipients: AcceptedEmail['suppressed']): AppError {
+  return new AppError('recipient_suppressed', 'Every recipient is on the suppression list', {
+    details: { suppressedRecipients },
+    suggestion: 'Remove manual or unsubscribe entries if the recipient asked for mail again',
+  });
+}
+
+function commandsOf(submissions: readonly Submission[]): AcceptCommand[] {
+  return submissions.flatMap((submission) =>
+    submission.items.flatMap(({ candidate }) => (candidate.kind === 'command' ? [candidate] : [])),
+  );
+}
+
+/** Roughly what a submission costs to write: emails, and one more for every 16 KiB of content. */
+export function weightOf({ items }: Submission): number {
+  return items.reduce((sum, { candidate }) => {
+    if (candidate.kind === 'refused') return sum + 1;
+    const { html = '', text = '', attachments, recipients } = candidate.request;
+    const bytes = attachments.reduce((total, { content }) => total + content.length, html.length + text.length);
+    return sum + Math.max(1, recipients.length / 2) + bytes / 16_384;
+  }, 0);
+}

@@ -1,0 +1,67 @@
+import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { SECOND } from '../../../common/clock';
+import { AppError } from '../../../common/errors/app-error';
+import type { Mode } from '../../../common/mode';
+import { DomainsService } from '../../domains/domains.service';
+import type { Sender } from './send-request';
+
+export interface Submitter {
+  readonly organizationId: string;
+  readonly mode: Mode;
+  /** Set when the API key is bound to one domain. */
+  readonly domainId: string | undefined;
+}
+
+interface SenderDomain {
+  readonly id: string;
+  readonly name: string;
+  readonly verified: boolean;
+}
+
+/** How long a verified domain is taken for granted; everything else is looked up each time. */
+const CACHE_MS = 2 * SECOND;
+
+/** Finds out whether someone may send as the `from` they gave. */
+@Injectable()
+export class SenderResolver {
+  private readonly verified = new LRUCache<string, SenderDomain>({ max: 20_000, ttl: CACHE_MS });
+
+  constructor(private readonly domains: DomainsService) {}
+
+  /**
+   * The sender's domain.
+   * @throws AppError domain_not_verified, domain_not_allowed
+   */
+  async resolve(sender: Sender, submitter: Submitter): Promise<{ id: string; name: string }> {
+    const domain = await this.find(submitter.organizationId, sender.domain);
+    // Test mail never leaves the service, so its domain need not be verified in DNS.
+    if (!domain || (!domain.verified && submitter.mode === 'live')) throw notVerified(sender.domain ?? domain?.name);
+    if (submitter.domainId !== undefined && submitter.domainId !== domain.id) {
+      throw new AppError('domain_not_allowed', `This API key must not send from ${domain.name}`);
+    }
+    return domain;
+  }
+
+  private async find(organizationId: string, name: string | undefined): Promise<SenderDomain | undefined> {
+    const key = `${organizationId} ${name ?? ''}`;
+    const known = this.verified.get(key);
+    if (known) return known;
+    const found = await this.domains.findForSending(organizationId, name);
+    if (!found) return undefined;
+    const domain = { id: found.id, name: found.domain, verified: found.verificationStatus === 'verified' };
+    if (domain.verified) this.verified.set(key, domain);
+    return domain;
+  }
+}
+
+function notVerified(name: string | undefined): AppError {
+  if (name === undefined) {
+    return new AppError('domain_not_verified', 'The organization has no default domain to send from', {
+      suggestion: 'Add and verify a domain, or name one in "from"',
+    });
+  }
+  return new AppError('domain_not_verified', `The domain ${name} is not a verified domain of this organization`, {
+    suggestion: 'Add the domain, publish its DNS records and verify it',
+  });
+}

@@ -1,0 +1,86 @@
+import { Injectable } from '@nestjs/common';
+import { Clock, DAY } from '../../../common/clock';
+import { AppError } from '../../../common/errors/app-error';
+import { AppConfig } from '../../../config/config';
+import type { Transaction } from '../../../database/transaction';
+import { addTestUsage, lockTestUsage } from '../sql/test-usage.sql';
+import type { AcceptedEmail } from './accepted-email';
+
+interface Usage {
+  organizationId: string;
+  domainId: string;
+  today: number;
+  lifetime: number;
+  added: number;
+}
+
+/** Test mode's limits on recipients, per sender domain and day and per sender domain in all. */
+@Injectable()
+export class TestQuotaRepository {
+  constructor(
+    private readonly config: AppConfig,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Counts the recipients of test mail; answers the refusals by email id. Live mail passes untouched. */
+  async charge(emails: readonly AcceptedEmail[], tx: Transaction): Promise<Map<string, AppError>> {
+    const refused = new Map<string, AppError>();
+    const tests = emails.filter((email) => email.command.mode === 'test');
+    if (tests.length === 0) return refused;
+    const day = this.clock.now().toISOString().slice(0, 10);
+    const usages = await this.lock(tests, day, tx);
+    for (const email of tests) {
+      const usage = usages.get(email.command.domain.id);
+      const error = usage && this.chargeOne(usage, email.recipients.length);
+      if (error) refused.set(email.id, error);
+    }
+    const added = [...usages.values()].filter((usage) => usage.added > 0);
+    await tx.run(
+      addTestUsage(
+        added.map((usage) => ({ ...usage, recipients: usage.added })),
+        day,
+      ),
+    );
+    return refused;
+  }
+
+  private async lock(emails: readonly AcceptedEmail[], day: string, tx: Transaction): Promise<Map<string, Usage>> {
+    const usages = new Map<string, Usage>();
+    for (const { command } of emails) {
+      const { id: domainId } = command.domain;
+      usages.set(domainId, { organizationId: command.organizationId, domainId, today: 0, lifetime: 0, added: 0 });
+    }
+    for (const row of await tx.run(lockTestUsage([...usages.values()], day))) {
+      const usage = usages.get(row.domainId);
+      if (usage) usage[row.isLifetime ? 'lifetime' : 'today'] = row.recipients;
+    }
+    return usages;
+  }
+
+  private chargeOne(usage: Usage, requested: number): AppError | undefined {
+    const { testRecipientsPerDay, testRecipientsPerLifetime } = this.config.limits;
+    const lifetime = usage.lifetime + usage.added;
+    if (lifetime + requested > testRecipientsPerLifetime) {
+      return limitExceeded('in a lifetime', { limit: testRecipientsPerLifetime, used: lifetime, requested });
+    }
+    const used = usage.today + usage.added;
+    if (used + requested > testRecipientsPerDay) {
+      const resetsAt = new Date((Math.floor(this.clock.now().getTime() / DAY) + 1) * DAY).toISOString();
+      return limitExceeded('a day', { limit: testRecipientsPerDay, used, requested, resetsAt });
+    }
+    usage.added += requested;
+    return undefined;
+  }
+}
+
+function limitExceeded(period: string, details: Record<string, unknown>): AppError {
+  const { limit } = details;
+  return new AppError(
+    'sending_limit_exceeded',
+    `Test mode allows ${String(limit)} recipients ${period} per sender domain`,
+    {
+      details,
+      suggestion: 'Use a live key for real mail, or raise the limit in the configuration',
+    },
+  );
+}

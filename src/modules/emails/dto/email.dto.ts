@@ -1,0 +1,78 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { EMAIL_STATUSES, type EmailStatus } from '../outcomes/recipient-state';
+import { EVENT_TYPES } from '../outcomes/outcome-events';
+
+const SOURCES = ['api', 'worker', 'smtp', 'dsn', 'feedback_loop', 'tracking', 'simulator', 'system'];
+
+export class EmailEventDto {
+  @ApiProperty({ format: 'uuid' }) id!: string;
+  @ApiProperty({ enum: EVENT_TYPES }) eventType!: string;
+  @ApiProperty({ enum: SOURCES }) source!: string;
+  @ApiProperty({ format: 'date-time' }) timestamp!: string;
+  @ApiProperty({ type: 'object', additionalProperties: true }) eventData!: Record<string, unknown>;
+}
+
+/** What the list and the detail form have in common. */
+class EmailBaseDto {
+  @ApiProperty({ format: 'uuid' }) id!: string;
+  @ApiProperty({ format: 'uuid' }) organizationId!: string;
+  @ApiProperty({ enum: EMAIL_STATUSES }) status!: EmailStatus;
+  @ApiProperty() fromEmail!: string;
+  @ApiPropertyOptional() fromName?: string;
+  @ApiProperty({ type: [String] }) toEmails!: string[];
+  @ApiPropertyOptional({ type: [String] }) ccEmails?: string[];
+  @ApiPropertyOptional({ type: [String] }) bccEmails?: string[];
+  @ApiProperty() subject!: string;
+  @ApiProperty({ format: 'date-time' }) createdAt!: string;
+  @ApiPropertyOptional({ format: 'date-time' }) sentAt?: string;
+  @ApiPropertyOptional({ format: 'date-time' }) deliveredAt?: string;
+}
+
+export class EmailListItemDto extends EmailBaseDto {
+  @ApiProperty({ format: 'uuid' }) domainId!: string;
+  @ApiPropertyOptional() replyTo?: string;
+  @ApiPropertyOptional({ description: 'Left out when longer than 64 KiB' }) htmlBody?: string;
+  @ApiPropertyOptional({ description: 'Left out when longer than 64 KiB' }) textBody?: string;
+  @ApiProperty({ format: 'date-time' }) queuedAt!: string;
+  @ApiProperty({ format: 'date-time' }) updatedAt!: string;
+  @ApiPropertyOptional({ format: 'date-time' }) scheduledFor?: string;
+  @ApiPropertyOptional({ format: 'date-time' }) bouncedAt?: string;
+  @ApiPropertyOptional({ format: 'date-time' }) failedAt?: string;
+  @ApiProperty({ type: 'integer' }) openCount!: number;
+  @ApiProperty({ type: 'integer' }) clickCount!: number;
+  @ApiProperty({ type: [String] }) tags!: string[];
+  @ApiPropertyOptional({ type: 'object', additionalProperties: true }) metadata?: Record<string, unknown>;
+}
+
+export class EmailRecipientDto {
+  @ApiProperty() email!: string;
+  @ApiProperty({ enum: ['to', 'cc', 'bcc'] }) kind!: string;
+  @ApiProperty({ enum: EMAIL_STATUSES }) status!: EmailStatus;
+  @ApiPropertyOptional() lastResponse?: string;
+  @ApiProperty({ type: 'integer' }) attempts!: number;
+  @ApiPropertyOptional({ format: 'date-time' }) nextAttemptAt?: string;
+}
+
+export class EmailDetailDto extends EmailBaseDto {
+  @ApiPropertyOptional({ format: 'date-time' }) scheduledFor?: string;
+  @ApiProperty({ type: [EmailEventDto] }) events!: EmailEventDto[];
+  @ApiProperty({ type: [EmailRecipientDto] }) recipients!: EmailRecipientDto[];
+}
+
+class AttachmentInfoDto {
+  @ApiProperty() filename!: string;
+  @ApiProperty() contentType!: string;
+  @ApiProperty({ type: 'integer', description: 'Bytes' }) size!: number;
+}
+
+export class EmailContentDto {
+  @ApiPropertyOptional() html?: string;
+  @ApiPropertyOptional() text?: string;
+  @ApiProperty({ type: 'object', additionalProperties: { type: 'string' } }) headers!: Record<string, string>;
+  @ApiProperty({ type: [AttachmentInfoDto] }) attachments!: AttachmentInfoDto[];
+}
+
+export class CancelledEmailDto {
+  @ApiProperty({ format: 'uuid' }) id!: string;
+  @ApiProperty({ enum: ['failed'] }) status!: 'failed';
+}

@@ -1,0 +1,118 @@
+import { ValidationError } from '../../../common/errors/app-error';
+import { isUuid } from '../../../common/ids';
+import type { Email } from '../email.entity';
+import type { EmailContent } from '../email-content.entity';
+import type { EmailEvent } from '../email-event.entity';
+import type { EmailContentView, EmailDetail, EmailPage } from '../emails.service';
+import type { EmailContentDto, EmailDetailDto, EmailEventDto, EmailListItemDto } from './email.dto';
+import type { ListEmailsQuery } from './list-emails.query';
+
+/** Longer bodies are left out of the list form. */
+const LISTED_BODY_BYTES = 64 * 1024;
+
+export function toEventDto(event: EmailEvent): EmailEventDto {
+  return {
+    id: event.id,
+    eventType: event.eventType,
+    source: event.source,
+    timestamp: event.occurredAt.toISOString(),
+    eventData: event.data,
+  };
+}
+
+export function toDetailDto({ email, recipients, events }: EmailDetail): EmailDetailDto {
+  return {
+    ...baseOf(email),
+    ...present({ scheduledFor: iso(email.scheduledFor) }),
+    events: events.map(toEventDto),
+    recipients: recipients.map(({ recipient, nextAttemptAt }) => ({
+      email: recipient.address,
+      kind: recipient.kind,
+      status: recipient.status,
+      attempts: recipient.attempts,
+      ...present({ lastResponse: recipient.lastResponse ?? undefined, nextAttemptAt: nextAttemptAt?.toISOString() }),
+    })),
+  };
+}
+
+export function toListDto({ emails, total, next }: EmailPage, { page, limit }: ListEmailsQuery) {
+  return {
+    data: emails.map(({ email, content }) => toListItem(email, content)),
+    pagination: {
+      page,
+      limit,
+      total,
+      totalPages: Math.ceil(total / limit),
+      ...(next !== undefined && { nextCursor: Buffer.from(next).toString('base64url') }),
+    },
+  };
+}
+
+/** @throws ValidationError for a cursor that this service did not make */
+export function fromCursor(cursor: string | undefined): string | undefined {
+  if (cursor === undefined) return undefined;
+  const id = Buffer.from(cursor, 'base64url').toString();
+  if (!isUuid(id)) throw new ValidationError({ cursor: ['cursor must be a nextCursor of this list'] });
+  return id;
+}
+
+export function toContentDto({ content, attachments }: EmailContentView): EmailContentDto {
+  return {
+    ...present({ html: content.html ?? undefined, text: content.text ?? undefined }),
+    headers: content.headers ?? {},
+    attachments: attachments.map(({ filename, contentType, size }) => ({ filename, contentType, size })),
+  };
+}
+
+function toListItem(email: Email, content: EmailContent | undefined): EmailListItemDto {
+  return {
+    ...baseOf(email),
+    domainId: email.domainId,
+    queuedAt: email.createdAt.toISOString(),
+    updatedAt: email.updatedAt.toISOString(),
+    openCount: email.openCount,
+    clickCount: email.clickCount,
+    tags: email.tags ?? [],
+    ...present({
+      replyTo: email.replyTo?.join(', '),
+      htmlBody: listed(content?.html),
+      textBody: listed(content?.text),
+      metadata: email.metadata ?? undefined,
+      scheduledFor: iso(email.scheduledFor),
+      bouncedAt: iso(email.bouncedAt),
+      failedAt: iso(email.failedAt),
+    }),
+  };
+}
+
+function baseOf(email: Email) {
+  return {
+    id: email.id,
+    organizationId: email.organizationId,
+    status: email.status,
+    fromEmail: email.fromEmail,
+    toEmails: email.toEmails,
+    subject: email.subject,
+    createdAt: email.createdAt.toISOString(),
+    ...present({
+      fromName: email.fromName ?? undefined,
+      ccEmails: email.ccEmails ?? undefined,
+      bccEmails: email.bccEmails ?? undefined,
+      sentAt: iso(email.sentAt),
+      deliveredAt: iso(email.deliveredAt),
+    }),
+  };
+}
+
+function listed(body: string | null | undefined): string | undefined {
+  return body && Buffer.byteLength(body) <= LISTED_BODY_BYTES ? body : undefined;
+}
+
+function iso(time: Date | null): string | undefined {
+  return time?.toISOString();
+}
+
+/** Leaves out what has no value. */
+function present<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
+}

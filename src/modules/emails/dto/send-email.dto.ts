@@ -1,0 +1,105 @@
+import { ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
+import { ERROR_CODES, type ErrorCode } from '../../../common/errors/error-codes';
+import { SUPPRESSION_REASONS, type SuppressionReason } from '../../suppressions/suppressions.service';
+
+/** Documentation of the request body; `accept/parse-send-request.ts` does the validation (a test compares the two). */
+export class MailboxDto {
+  @ApiProperty({ example: 'ada@example.com' }) email!: string;
+  @ApiPropertyOptional({ example: 'Ada Lovelace' }) name?: string;
+}
+
+const ADDRESS = {
+  oneOf: [{ type: 'string', example: 'Ada Lovelace <ada@example.com>' }, { $ref: getSchemaPath(MailboxDto) }],
+};
+const addresses = (minItems: number, description: string) => ({
+  type: 'array' as const,
+  items: ADDRESS,
+  minItems,
+  maxItems: 50,
+  description,
+});
+
+class AttachmentDto {
+  @ApiProperty({ maxLength: 255, example: 'invoice.pdf' }) filename!: string;
+  @ApiProperty({ format: 'byte', description: 'Base64' }) content!: string;
+  @ApiPropertyOptional({ default: 'application/octet-stream' }) contentType?: string;
+  @ApiPropertyOptional({ description: 'Makes it an inline part that the html refers to as `cid:…`' })
+  contentId?: string;
+}
+
+class TrackingDto {
+  @ApiPropertyOptional() opens?: boolean;
+  @ApiPropertyOptional() clicks?: boolean;
+}
+
+@ApiExtraModels(MailboxDto)
+export class SendEmailDto {
+  @ApiPropertyOptional({
+    ...ADDRESS,
+    description:
+      'The sender; its domain must be verified. Absent: `noreply@` the default domain. A bare local part is completed with the default domain.',
+  })
+  from?: unknown;
+  @ApiProperty(addresses(1, '`to`, `cc` and `bcc` together: at most 50; the same address twice counts once'))
+  to!: unknown[];
+  @ApiPropertyOptional(addresses(0, 'Copies')) cc?: unknown[];
+  @ApiPropertyOptional(addresses(0, 'Blind copies; in no header')) bcc?: unknown[];
+  @ApiPropertyOptional({ oneOf: [...ADDRESS.oneOf, { type: 'array', items: ADDRESS, maxItems: 10 }] })
+  replyTo?: unknown;
+  @ApiProperty({ minLength: 1, maxLength: 998 }) subject!: string;
+  @ApiPropertyOptional({ description: 'At most 5 MiB; html or text must be given' }) html?: string;
+  @ApiPropertyOptional({ description: 'At most 1 MiB; derived from html when absent' }) text?: string;
+  @ApiPropertyOptional({ type: 'object', additionalProperties: { type: 'string' }, description: 'At most 50' })
+  headers?: Record<string, string>;
+  @ApiPropertyOptional({ type: [AttachmentDto], maxItems: 10, description: 'At most 25 MiB decoded together' })
+  attachments?: AttachmentDto[];
+  @ApiPropertyOptional({ type: [String], maxItems: 10, description: 'Each 1 to 100 characters' }) tags?: string[];
+  @ApiPropertyOptional({
+    type: 'object',
+    additionalProperties: true,
+    description: 'At most 8 KiB, 5 levels; never sent',
+  })
+  metadata?: Record<string, unknown>;
+  @ApiPropertyOptional({ format: 'date-time', description: '1 minute to 30 days ahead' }) scheduledAt?: string;
+  @ApiPropertyOptional({ format: 'date-time', description: 'No attempt begins after it' }) expiresAt?: string;
+  @ApiPropertyOptional({ type: TrackingDto }) tracking?: TrackingDto;
+  @ApiPropertyOptional({ enum: ['transactional', 'bulk'], default: 'transactional' }) category?: string;
+  @ApiPropertyOptional({ minLength: 1, maxLength: 255, description: 'Same as the header X-Idempotency-Key' })
+  idempotencyKey?: string;
+}
+
+class SuppressedRecipientDto {
+  @ApiProperty() email!: string;
+  @ApiProperty({ enum: SUPPRESSION_REASONS }) reason!: SuppressionReason;
+}
+
+export class AcceptedEmailDto {
+  @ApiProperty({ format: 'uuid' }) id!: string;
+  @ApiProperty({ enum: ['queued', 'scheduled'] }) status!: 'queued' | 'scheduled';
+  @ApiPropertyOptional({ format: 'date-time' }) scheduledAt?: string;
+  @ApiPropertyOptional({ type: [String] }) warnings?: string[];
+  @ApiPropertyOptional({ type: [SuppressedRecipientDto] }) suppressedRecipients?: SuppressedRecipientDto[];
+}
+
+class BatchItemDto {
+  @ApiProperty({ type: 'integer', description: 'Position in the request, from 0' }) index!: number;
+  @ApiPropertyOptional({ format: 'uuid' }) id?: string;
+  @ApiProperty({ enum: ['queued', 'scheduled', 'error'] }) status!: string;
+  @ApiPropertyOptional({ format: 'date-time' }) scheduledAt?: string;
+  @ApiPropertyOptional({ type: [String] }) warnings?: string[];
+  @ApiPropertyOptional({ type: [SuppressedRecipientDto] }) suppressedRecipients?: SuppressedRecipientDto[];
+  @ApiPropertyOptional({ enum: Object.keys(ERROR_CODES), enumName: 'ErrorCode' }) code?: ErrorCode;
+  @ApiPropertyOptional() error?: string;
+  @ApiPropertyOptional({ type: 'object', additionalProperties: true }) details?: Record<string, unknown>;
+}
+
+class BatchSummaryDto {
+  @ApiProperty({ type: 'integer' }) total!: number;
+  @ApiProperty({ type: 'integer' }) successful!: number;
+  @ApiProperty({ type: 'integer' }) failed!: number;
+}
+
+export class BatchResultDto {
+  @ApiProperty({ type: [BatchItemDto] }) data!: BatchItemDto[];
+  @ApiProperty({ type: BatchSummaryDto }) summary!: BatchSummaryDto;
+}

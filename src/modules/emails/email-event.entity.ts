@@ -1,0 +1,18 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { Mode } from '../../common/mode';
+import type { OutcomeSource } from '../../delivery/ports/outcome';
+import type { EventType } from './outcomes/outcome-events';
+
+/** Something that happened to an email; append-only. */
+@Entity('email_events')
+export class EmailEvent {
+  @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
+  @PrimaryColumn('text') mode!: Mode;
+  @PrimaryColumn('uuid', { name: 'email_id' }) emailId!: string;
+  @PrimaryColumn('integer') sequence!: number;
+  @Column('uuid') id!: string;
+  @Column('text', { name: 'event_type' }) eventType!: EventType;
+  @Column('text') source!: OutcomeSource;
+  @Column('timestamptz', { name: 'occurred_at' }) occurredAt!: Date;
+  @Column('jsonb') data!: Record<string, unknown>;
+}

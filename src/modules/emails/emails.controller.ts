@@ -1,0 +1,68 @@
+import { Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { RequireScope } from '../../auth/require-scope.decorator';
+import { CurrentPrincipal } from '../../common/http/current-principal.decorator';
+import { PaginationDto } from '../../common/http/error-envelope.dto';
+import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
+import type { Principal } from '../../common/http/principal';
+import { UuidParamPipe } from '../../common/http/uuid-param.pipe';
+import { CancelledEmailDto, EmailContentDto, EmailDetailDto, EmailEventDto, EmailListItemDto } from './dto/email.dto';
+import { fromCursor, toContentDto, toDetailDto, toEventDto, toListDto } from './dto/email.mapper';
+import { ListEmailsQuery } from './dto/list-emails.query';
+import { EmailsService } from './emails.service';
+
+@ApiTags('Emails')
+@Controller('v1/emails')
+@RequireScope('email:read')
+export class EmailsController {
+  constructor(private readonly emails: EmailsService) {}
+
+  @Get()
+  @ApiOperation({ summary: 'List emails', description: 'Newest first.' })
+  @ApiList(EmailListItemDto, PaginationDto)
+  @ApiErrors('invalid_request')
+  async list(@CurrentPrincipal() principal: Principal, @Query() query: ListEmailsQuery) {
+    const { status, tag, recipient, domain_id: domainId, from, to } = query;
+    const page = {
+      page: query.cursor === undefined ? query.page : 1,
+      limit: query.limit,
+      after: fromCursor(query.cursor),
+    };
+    return toListDto(await this.emails.list(principal, { status, tag, recipient, domainId, from, to }, page), query);
+  }
+
+  @Get(':id')
+  @ApiOperation({ summary: 'Read an email with its recipients and events' })
+  @ApiData(EmailDetailDto)
+  @ApiErrors('resource_not_found')
+  async detail(@CurrentPrincipal() principal: Principal, @Param('id', UuidParamPipe) id: string) {
+    return { data: toDetailDto(await this.emails.detail(principal, id)) };
+  }
+
+  @Get(':id/events')
+  @ApiOperation({ summary: "List an email's events", description: 'Oldest first.' })
+  @ApiData(EmailEventDto, { isArray: true })
+  @ApiErrors('resource_not_found')
+  async events(@CurrentPrincipal() principal: Principal, @Param('id', UuidParamPipe) id: string) {
+    return { data: (await this.emails.events(principal, id)).map(toEventDto) };
+  }
+
+  @Get(':id/content')
+  @ApiOperation({ summary: "Read an email's content", description: 'Until its retention ends.' })
+  @ApiData(EmailContentDto)
+  @ApiErrors('resource_not_found')
+  async content(@CurrentPrincipal() principal: Principal, @Param('id', UuidParamPipe) id: string) {
+    return { data: toContentDto(await this.emails.content(principal, id)) };
+  }
+
+  @Post(':id/cancel')
+  @HttpCode(200)
+  @RequireScope('email:send')
+  @ApiOperation({ summary: 'Cancel a scheduled or queued email' })
+  @ApiData(CancelledEmailDto)
+  @ApiErrors('resource_not_found', 'email_not_cancellable')
+  async cancel(@CurrentPrincipal() principal: Principal, @Param('id', UuidParamPipe) id: string) {
+    await this.emails.cancel(principal, id);
+    return { data: { id, status: 'failed' } satisfies CancelledEmailDto };
+  }
+}

@@ -1,0 +1,112 @@
+import { Injectable } from '@nestjs/common';
+import { NotFoundError } from '../../common/errors/app-error';
+import { isUuid } from '../../common/ids';
+import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
+import { AttachmentsRepository } from './attachments.repository';
+import { CancelEmailService } from './cancel-email.service';
+import type { Email } from './email.entity';
+import type { EmailAttachment } from './email-attachment.entity';
+import type { EmailContent } from './email-content.entity';
+import type { EmailEvent } from './email-event.entity';
+import type { EmailRecipient } from './email-recipient.entity';
+import { type EmailFilter, EmailsRepository, type Viewer } from './emails.repository';
+
+export interface EmailPage {
+  readonly emails: readonly { readonly email: Email; readonly content: EmailContent | undefined }[];
+  readonly total: number;
+  /** The id to continue after; undefined at the end. */
+  readonly next: string | undefined;
+}
+
+export interface EmailDetail {
+  readonly email: Email;
+  readonly recipients: readonly { readonly recipient: EmailRecipient; readonly nextAttemptAt: Date | undefined }[];
+  readonly events: readonly EmailEvent[];
+}
+
+export interface EmailContentView {
+  readonly content: EmailContent;
+  readonly attachments: readonly EmailAttachment[];
+}
+
+/** Reading emails, and calling them back. */
+@Injectable()
+export class EmailsService {
+  constructor(
+    private readonly emails: EmailsRepository,
+    private readonly attachments: AttachmentsRepository,
+    private readonly queue: DeliveryQueueRepository,
+    private readonly cancellation: CancelEmailService,
+  ) {}
+
+  async list(
+    viewer: Viewer,
+    filter: EmailFilter,
+    page: { page: number; limit: number; after?: string },
+  ): Promise<EmailPage> {
+    const offset = (page.page - 1) * page.limit;
+    const [emails, total] = await Promise.all([
+      this.emails.listPage(viewer, filter, { limit: page.limit, offset, after: page.after }),
+      this.emails.count(viewer, filter),
+    ]);
+    const contents =
+      emails.length > 0
+        ? await this.emails.findContents(
+            viewer,
+            emails.map((email) => email.id),
+          )
+        : [];
+    const byId = new Map(contents.map((content) => [content.emailId, content]));
+    return {
+      emails: emails.map((email) => ({ email, content: byId.get(email.id) })),
+      total,
+      next: emails.length === page.limit ? emails.at(-1)?.id : undefined,
+    };
+  }
+
+  /** @throws NotFoundError */
+  async detail(viewer: Viewer, id: string): Promise<EmailDetail> {
+    const email = await this.require(viewer, id);
+    const key = keyOf(email);
+    const [recipients, events, open] = await Promise.all([
+      this.emails.findRecipients(key),
+      this.emails.findEvents(key),
+      this.queue.findOpen(key),
+    ]);
+    const due = new Map(open.filter((row) => row.state !== 'claimed').map((row) => [row.position, row.dueAt]));
+    return {
+      email,
+      recipients: recipients.map((recipient) => ({ recipient, nextAttemptAt: due.get(recipient.position) })),
+      events,
+    };
+  }
+
+  /** @throws NotFoundError */
+  async events(viewer: Viewer, id: string): Promise<EmailEvent[]> {
+    return this.emails.findEvents(keyOf(await this.require(viewer, id)));
+  }
+
+  /** @throws NotFoundError, also once the content's retention has ended */
+  async content(viewer: Viewer, id: string): Promise<EmailContentView> {
+    const email = await this.require(viewer, id);
+    const [content] = await this.emails.findContents(viewer, [id]);
+    if (!content) throw new NotFoundError('Content');
+    return { content, attachments: await this.attachments.list(keyOf(email)) };
+  }
+
+  /** @throws NotFoundError, AppError email_not_cancellable */
+  async cancel(viewer: Viewer, id: string): Promise<void> {
+    const email = await this.require(viewer, id);
+    await this.cancellation.cancel(email, await this.emails.findRecipients(keyOf(email)));
+  }
+
+  private async require(viewer: Viewer, id: string): Promise<Email> {
+    const email = isUuid(id) ? await this.emails.find(viewer, id) : null;
+    if (!email) throw new NotFoundError('Email');
+    return email;
+  }
+}
+
+function keyOf({ organizationId, mode, id }: Email) {
+  return { organizationId, mode, emailId: id };
+}

@@ -1,0 +1,165 @@
+import fc from 'fast-check';
+import type { DeliveryOutcome, RecordedOutcome } from '../../../delivery/ports/outcome';
+import { applyOutcomes } from './apply-outcomes';
+import type { EmailChanges, EmailState, RecipientState } from './email-state';
+
+const KEY = { organizationId: 'o', mode: 'live' as const, emailId: 'e' };
+const AT = new Date('2026-11-20T10:30:00Z');
+const LATER = new Date('2026-11-20T12:00:00Z');
+
+function recipient(position: number, status: RecipientState['status'] = 'queued'): RecipientState {
+  return { position, address: `r${position}@x.example`, seen: 0, status, attempts: 0, lastResponse: null };
+}
+
+function email(recipients: number, status: EmailState['status'] = 'queued'): EmailState {
+  const all = Array.from({ length: recipients }, (_, position) => recipient(position, status));
+  return { ...KEY, domainId: 'd', status, eventSequence: 1, scheduledFor: null, recipients: all };
+}
+
+function recorded(position: number, outcome: DeliveryOutcome, occurredAt = AT): RecordedOutcome {
+  const address = `r${position}@x.example`;
+  return { ...KEY, position, domainId: 'd', recipient: address, outcome, source: 'smtp', occurredAt, attempt: 1 };
+}
+
+const hardBounce: DeliveryOutcome = { kind: 'bounced', bounceType: 'hard', suppress: true, reason: 'bad-mailbox' };
+const deferred: DeliveryOutcome = { kind: 'deferred', nextAttemptAt: LATER, reason: 'greylisted' };
+
+const outcomes: fc.Arbitrary<DeliveryOutcome> = fc.constantFrom<DeliveryOutcome>(
+  { kind: 'sending' },
+  { kind: 'sent' },
+  { kind: 'delivered', smtp: { code: 250, response: '250 OK' } },
+  deferred,
+  hardBounce,
+  { kind: 'failed', reason: 'expired' },
+  { kind: 'spam_report' },
+  { kind: 'opened' },
+  { kind: 'clicked' },
+  { kind: 'unsubscribed' },
+);
+
+/** Carries changes over into the state that the next transaction would load. */
+function after(state: EmailState, changes: EmailChanges): EmailState {
+  const changed = new Map(changes.recipients.map((entry) => [entry.position, entry]));
+  const recipients = state.recipients.map((entry) => changed.get(entry.position) ?? entry);
+  return { ...state, status: changes.status, eventSequence: changes.eventSequence, recipients };
+}
+
+function play(state: EmailState, list: readonly RecordedOutcome[]) {
+  const counters: Record<string, number> = {};
+  const suppressed = new Set<string>();
+  const events: string[] = [];
+  for (const outcome of list) {
+    const changes = applyOutcomes(state, [outcome]);
+    for (const { counter, by } of changes.deltas) counters[counter] = (counters[counter] ?? 0) + by;
+    for (const { email: address, reason } of changes.suppressions) suppressed.add(`${address} ${reason}`);
+    events.push(...changes.events.map((event) => event.eventType));
+    state = after(state, changes);
+  }
+  return {
+    status: state.status,
+    seen: state.recipients.map((entry) => entry.seen),
+    counters,
+    suppressed: [...suppressed].sort(),
+    events,
+  };
+}
+
+describe('applyOutcomes', () => {
+  it('leads to the same status, states and counters in any order', () => {
+    const history = fc.array(fc.tuple(fc.nat({ max: 2 }), outcomes), { maxLength: 12 });
+    const cases = history.chain((list) =>
+      fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length })),
+    );
+    fc.assert(
+      fc.property(cases, ([list, shuffled]) => {
+        const one = play(
+          email(3),
+          list.map(([position, outcome]) => recorded(position, outcome)),
+        );
+        const other = play(
+          email(3),
+          shuffled.map(([position, outcome]) => recorded(position, outcome)),
+        );
+        expect({ ...other, events: [] }).toEqual({ ...one, events: [] });
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('counts nothing twice when an outcome is repeated, deferrals aside', () => {
+    const lasting = outcomes.filter(({ kind }) => !['deferred', 'opened', 'clicked'].includes(kind));
+    fc.assert(
+      fc.property(fc.array(lasting, { minLength: 1, maxLength: 8 }), (list) => {
+        const once = list.map((outcome) => recorded(0, outcome));
+        expect(play(email(1), [...once, ...once]).counters).toEqual(play(email(1), once).counters);
+      }),
+    );
+  });
+
+  it('gives the same result in one transaction as in several', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat({ max: 2 }), outcomes), { maxLength: 10 }), (list) => {
+        const history = list.map(([position, outcome]) => recorded(position, outcome));
+        const together = applyOutcomes(email(3), history);
+        const apart = play(email(3), history);
+        expect(together.events.map((event) => event.eventType)).toEqual(apart.events);
+        expect(after(email(3), together).recipients.map((entry) => entry.seen)).toEqual(apart.seen);
+        expect(together.status).toBe(apart.status);
+      }),
+    );
+  });
+
+  it('numbers events without a gap', () => {
+    const changes = applyOutcomes(email(2), [
+      recorded(0, { kind: 'sending' }),
+      recorded(1, { kind: 'sending' }),
+      recorded(0, { kind: 'delivered' }),
+    ]);
+    expect(changes.events.map((event) => event.sequence)).toEqual([2, 3, 4, 5]);
+    expect(changes.events.map((event) => event.eventType)).toEqual(['sending', 'sending', 'sent', 'delivered']);
+    expect(changes.eventSequence).toBe(5);
+  });
+
+  it.each([
+    [['queued', 'delivered'], [recorded(1, { kind: 'delivered' })], 'delivered'],
+    [['queued', 'bounced'], [recorded(1, hardBounce)], 'queued'],
+    [['delivered', 'bounced'], [recorded(0, { kind: 'delivered' }), recorded(1, hardBounce)], 'delivered'],
+    [['failed', 'bounced'], [recorded(0, { kind: 'failed', reason: 'expired' }), recorded(1, hardBounce)], 'bounced'],
+    [['sent', 'bounced'], [recorded(0, { kind: 'sent' }), recorded(1, hardBounce)], 'sent'],
+  ])('folds %j', (_states, history, status) => {
+    expect(applyOutcomes(email(2), history).status).toBe(status);
+  });
+
+  it('lets a bounce outweigh the delivery it follows', () => {
+    const delivered = after(email(1), applyOutcomes(email(1), [recorded(0, { kind: 'delivered' })]));
+    const changes = applyOutcomes(delivered, [{ ...recorded(0, hardBounce), source: 'dsn' }]);
+    expect(changes.status).toBe('bounced');
+    expect(changes.events.map((event) => event.eventType)).toEqual(['hard_bounce']);
+    expect(changes.suppressions).toEqual([expect.objectContaining({ email: 'r0@x.example', reason: 'hard_bounce' })]);
+  });
+
+  it('shows a second delivery as a duplicate and counts it once', () => {
+    const delivered = after(email(1), applyOutcomes(email(1), [recorded(0, { kind: 'delivered' })]));
+    const changes = applyOutcomes(delivered, [recorded(0, { kind: 'delivered' })]);
+    expect(changes.events).toEqual([
+      expect.objectContaining({ eventType: 'delivered', data: expect.objectContaining({ duplicate: true }) }),
+    ]);
+    expect(changes.deltas).toEqual([]);
+  });
+
+  it('announces a scheduled email as queued when its first attempt begins', () => {
+    const changes = applyOutcomes(email(1, 'scheduled'), [recorded(0, { kind: 'sending' })]);
+    expect(changes.events.map((event) => event.eventType)).toEqual(['queued', 'sending']);
+    expect(changes.status).toBe('sending');
+  });
+
+  it('keeps the last response and the number of attempts', () => {
+    const smtp = { code: 451, response: '451 4.7.1 Greylisted' };
+    const [state] = applyOutcomes(email(1), [{ ...recorded(0, { ...deferred, smtp }), attempt: 3 }]).recipients;
+    expect(state).toMatchObject({ status: 'queued', attempts: 3, lastResponse: '451 4.7.1 Greylisted' });
+  });
+
+  it('ignores an outcome of an unknown position', () => {
+    expect(applyOutcomes(email(1), [recorded(7, hardBounce)])).toMatchObject({ events: [], recipients: [] });
+  });
+});

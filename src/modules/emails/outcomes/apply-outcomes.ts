@@ -1,0 +1,166 @@
+import type { RecordedOutcome } from '../../../delivery/ports/outcome';
+import type { Counter, StatDelta } from '../../stats/stats.service';
+import type { NewSuppression } from '../../suppressions/suppressions.service';
+import type { EmailChanges, EmailState, NewEvent, RecipientState } from './email-state';
+import { eventsOf } from './outcome-events';
+import { foldStatus, hasSeen, type LastingOutcome, recipientStatus, withSeen } from './recipient-state';
+
+/**
+ * Applies outcomes of one email to its state. Pure: the same outcomes in any order, once or twice, lead to the same
+ * status, the same recipients' states and the same counters; only the events' sequence shows the order of arrival.
+ */
+export function applyOutcomes(email: EmailState, outcomes: readonly RecordedOutcome[]): EmailChanges {
+  const fold = new EmailFold(email);
+  for (const outcome of outcomes) fold.apply(outcome);
+  return fold.changes();
+}
+
+type Times = EmailChanges['times'];
+
+const TIME_OF = { sent: 'sentAt', delivered: 'deliveredAt', bounced: 'bouncedAt', failed: 'failedAt' } as const;
+
+const COUNTER_OF: Partial<Record<LastingOutcome, Counter>> = {
+  sent: 'sent',
+  delivered: 'delivered',
+  bounced: 'bounced',
+  failed: 'failed',
+  spam_report: 'complaints',
+  unsubscribed: 'unsubscribes',
+  opened: 'opens',
+  clicked: 'clicks',
+};
+
+class EmailFold {
+  private readonly recipients: Map<number, RecipientState>;
+  private readonly changed = new Set<number>();
+  private readonly events: NewEvent[] = [];
+  private readonly deltas: StatDelta[] = [];
+  private readonly suppressions: NewSuppression[] = [];
+  private readonly times: Times = { sentAt: null, deliveredAt: null, bouncedAt: null, failedAt: null };
+  private opens = 0;
+  private clicks = 0;
+  private announcedAsQueued: boolean;
+
+  constructor(private readonly email: EmailState) {
+    this.recipients = new Map(email.recipients.map((recipient) => [recipient.position, recipient]));
+    this.announcedAsQueued = email.status !== 'scheduled';
+  }
+
+  apply(outcome: RecordedOutcome): void {
+    const recipient = this.recipients.get(outcome.position);
+    if (!recipient) return;
+    this.announceDue(outcome);
+    for (const event of eventsOf(outcome, recipient.seen)) this.append(event, outcome);
+    const seen = this.see(outcome, recipient.seen);
+    this.recipients.set(outcome.position, nextState(recipient, outcome, seen));
+    this.changed.add(outcome.position);
+  }
+
+  changes(): EmailChanges {
+    const { organizationId, mode, emailId } = this.email;
+    return {
+      organizationId,
+      mode,
+      emailId,
+      status: foldStatus([...this.recipients.values()].map((recipient) => recipient.status)),
+      eventSequence: this.email.eventSequence + this.events.length,
+      times: this.times,
+      opens: this.opens,
+      clicks: this.clicks,
+      recipients: [...this.recipients.values()].filter((recipient) => this.changed.has(recipient.position)),
+      events: this.events,
+      deltas: this.deltas,
+      suppressions: this.suppressions,
+    };
+  }
+
+  /** A scheduled email becomes queued when its first attempt begins. */
+  private announceDue(outcome: RecordedOutcome): void {
+    if (this.announcedAsQueued || outcome.outcome.kind !== 'sending') return;
+    this.announcedAsQueued = true;
+    this.append({ eventType: 'queued', source: 'system', data: {} }, outcome);
+  }
+
+  private append(event: Pick<NewEvent, 'eventType' | 'source' | 'data'>, outcome: RecordedOutcome): void {
+    const { organizationId, mode, emailId, eventSequence } = this.email;
+    const sequence = eventSequence + this.events.length + 1;
+    this.events.push({ organizationId, mode, emailId, sequence, occurredAt: outcome.occurredAt, ...event });
+  }
+
+  /** Adds the outcome to the recipient's set and counts what is new in it. */
+  private see(outcome: RecordedOutcome, seen: number): number {
+    const { kind } = outcome.outcome;
+    if (kind === 'opened') this.opens += 1;
+    if (kind === 'clicked') this.clicks += 1;
+    if (kind === 'deferred' || kind === 'unknown') {
+      this.count('deferred', outcome);
+      return seen;
+    }
+    // A delivery was a hand-over too.
+    const kinds: LastingOutcome[] = kind === 'delivered' ? ['sent', 'delivered'] : [kind];
+    return kinds
+      .filter((lasting) => !hasSeen(seen, lasting))
+      .reduce((set, lasting) => {
+        this.note(lasting, outcome);
+        return withSeen(set, lasting);
+      }, seen);
+  }
+
+  private note(lasting: LastingOutcome, outcome: RecordedOutcome): void {
+    const counter = COUNTER_OF[lasting];
+    if (counter) this.count(counter, outcome);
+    if (lasting in TIME_OF) {
+      const time = TIME_OF[lasting as keyof typeof TIME_OF];
+      if (this.times[time] === null || outcome.occurredAt < this.times[time]) this.times[time] = outcome.occurredAt;
+    }
+    const reason = suppressionReason(outcome);
+    if (reason) this.suppressions.push({ ...this.owner(), email: outcome.recipient, reason });
+  }
+
+  private count(counter: Counter, outcome: RecordedOutcome): void {
+    const { domainId } = this.email;
+    this.deltas.push({ ...this.owner(), domainId, occurredAt: outcome.occurredAt, counter, by: 1 });
+  }
+
+  private owner(): Pick<EmailState, 'organizationId' | 'mode'> {
+    return { organizationId: this.email.organizationId, mode: this.email.mode };
+  }
+}
+
+function nextState(recipient: RecipientState, recorded: RecordedOutcome, seen: number): RecipientState {
+  const before = recipient.status === 'scheduled' ? 'scheduled' : 'queued';
+  return {
+    ...recipient,
+    seen,
+    status: recipientStatus(seen, before),
+    attempts: Math.max(recipient.attempts, recorded.attempt ?? 0),
+    lastResponse: lastResponse(recorded) ?? recipient.lastResponse,
+  };
+}
+
+function lastResponse({ outcome }: RecordedOutcome): string | undefined {
+  switch (outcome.kind) {
+    case 'sent':
+    case 'delivered':
+      return outcome.smtp?.response;
+    case 'deferred':
+    case 'unknown':
+    case 'bounced':
+      return outcome.smtp?.response ?? outcome.reason;
+    case 'failed':
+      return outcome.detail ?? outcome.reason;
+    case 'sending':
+    case 'spam_report':
+    case 'opened':
+    case 'clicked':
+    case 'unsubscribed':
+      return undefined;
+  }
+}
+
+function suppressionReason({ outcome }: RecordedOutcome): NewSuppression['reason'] | undefined {
+  if (outcome.kind === 'bounced' && outcome.suppress) return 'hard_bounce';
+  if (outcome.kind === 'spam_report') return 'spam_complaint';
+  if (outcome.kind === 'unsubscribed') return 'unsubscribe';
+  return undefined;
+}

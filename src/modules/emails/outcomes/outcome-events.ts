@@ -1,0 +1,109 @@
+import type { DeliveryOutcome, RecordedOutcome, SmtpFacts } from '../../../delivery/ports/outcome';
+import type { NewEvent } from './email-state';
+import { hasSeen } from './recipient-state';
+
+export const EVENT_TYPES = [
+  'queued',
+  'scheduled',
+  'sending',
+  'sent',
+  'delivered',
+  'deferred',
+  'bounced',
+  'hard_bounce',
+  'soft_bounce',
+  'opened',
+  'clicked',
+  'unsubscribed',
+  'spam_report',
+  'blocked',
+  'failed',
+  'cancelled',
+] as const;
+
+export type EventType = (typeof EVENT_TYPES)[number];
+
+type EventBody = Pick<NewEvent, 'source' | 'data'> & { eventType: EventType };
+
+/**
+ * The events that an outcome adds to a recipient's history. A repeated terminal outcome adds none, except a second
+ * delivery: that is a duplicate, and it is shown as one.
+ */
+export function eventsOf(recorded: RecordedOutcome, seen: number): EventBody[] {
+  const { outcome, source } = recorded;
+  const data = eventData(recorded);
+  const types = eventTypes(outcome, recorded.source);
+  if (outcome.kind === 'delivered' && !hasSeen(seen, 'sent')) types.unshift('sent');
+  if (outcome.kind === 'delivered' && hasSeen(seen, 'delivered')) data.duplicate = true;
+  if (isRepeated(outcome, seen)) return [];
+  return types.map((eventType) => ({ eventType, source, data }));
+}
+
+function isRepeated(outcome: DeliveryOutcome, seen: number): boolean {
+  switch (outcome.kind) {
+    case 'sending':
+    case 'sent':
+    case 'bounced':
+    case 'failed':
+    case 'spam_report':
+    case 'unsubscribed':
+      return hasSeen(seen, outcome.kind);
+    case 'delivered':
+    case 'deferred':
+    case 'unknown':
+    case 'opened':
+    case 'clicked':
+      return false;
+  }
+}
+
+function eventTypes(outcome: DeliveryOutcome, source: RecordedOutcome['source']): EventType[] {
+  switch (outcome.kind) {
+    case 'unknown':
+      return ['deferred'];
+    case 'bounced':
+      // A notification after the fact has a name of its own.
+      return source === 'dsn' ? [outcome.bounceType === 'hard' ? 'hard_bounce' : 'soft_bounce'] : ['bounced'];
+    case 'failed':
+      return [outcome.reason === 'blocked' || outcome.reason === 'cancelled' ? outcome.reason : 'failed'];
+    case 'sending':
+    case 'sent':
+    case 'delivered':
+    case 'deferred':
+    case 'spam_report':
+    case 'opened':
+    case 'clicked':
+    case 'unsubscribed':
+      return [outcome.kind];
+  }
+}
+
+function eventData({ recipient, outcome, attempt }: RecordedOutcome): Record<string, unknown> {
+  const base = { recipient, ...(attempt !== undefined && { attempt }) };
+  switch (outcome.kind) {
+    case 'sending':
+      return base;
+    case 'sent':
+    case 'delivered':
+      return { ...base, ...smtpData(outcome.smtp) };
+    case 'deferred':
+    case 'unknown': {
+      const why =
+        outcome.kind === 'unknown' ? { reason: 'outcome_unknown', detail: outcome.reason } : { reason: outcome.reason };
+      return { ...base, ...why, nextAttemptAt: outcome.nextAttemptAt.toISOString(), ...smtpData(outcome.smtp) };
+    }
+    case 'bounced':
+      return { ...base, bounceType: outcome.bounceType, reason: outcome.reason, ...smtpData(outcome.smtp) };
+    case 'failed':
+      return { ...base, reason: outcome.reason, ...(outcome.detail && { detail: outcome.detail }) };
+    case 'spam_report':
+    case 'opened':
+    case 'clicked':
+    case 'unsubscribed':
+      return { ...base, ...outcome.data };
+  }
+}
+
+function smtpData(smtp: SmtpFacts | undefined): Record<string, unknown> {
+  return smtp ? { ...smtp } : {};
+}

@@ -1,0 +1,53 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../../../common/clock';
+import type { EmailKey } from '../../../delivery/ports/delivery';
+import type { RecordedOutcome } from '../../../delivery/ports/outcome';
+import { OutcomeSink } from '../../../delivery/ports/outcome-sink';
+import type { Transaction } from '../../../database/transaction';
+import { StatsService } from '../../stats/stats.service';
+import { SuppressionsService } from '../../suppressions/suppressions.service';
+import { applyOutcomes } from './apply-outcomes';
+import { OutcomesRepository } from './outcomes.repository';
+
+/** The one door: whatever happens to a mail after acceptance is recorded here, within the caller's transaction. */
+@Injectable()
+export class OutcomeRecorder extends OutcomeSink {
+  constructor(
+    private readonly outcomes: OutcomesRepository,
+    private readonly stats: StatsService,
+    private readonly suppressions: SuppressionsService,
+    private readonly clock: Clock,
+  ) {
+    super();
+  }
+
+  async record(outcomes: readonly RecordedOutcome[], tx: Transaction): Promise<void> {
+    if (outcomes.length === 0) return;
+    const byEmail = groupByEmail(outcomes);
+    const emails = await this.outcomes.lock(
+      [...byEmail.values()].map((group) => group[0] as EmailKey),
+      tx,
+    );
+    const changes = emails.map((email) => applyOutcomes(email, byEmail.get(email.emailId) ?? []));
+    if (changes.length === 0) return;
+    await this.outcomes.write(changes, this.clock.now(), tx);
+    await this.stats.record(
+      changes.flatMap((change) => change.deltas),
+      tx,
+    );
+    await this.suppressions.suppress(
+      changes.flatMap((change) => change.suppressions),
+      tx,
+    );
+  }
+}
+
+function groupByEmail(outcomes: readonly RecordedOutcome[]): Map<string, RecordedOutcome[]> {
+  const groups = new Map<string, RecordedOutcome[]>();
+  for (const outcome of outcomes) {
+    const group = groups.get(outcome.emailId);
+    if (group) group.push(outcome);
+    else groups.set(outcome.emailId, [outcome]);
+  }
+  return groups;
+}

@@ -1,0 +1,86 @@
+import { Body, Controller, Headers, HttpCode, Post, Res } from '@nestjs/common';
+import { ApiBody, ApiHeader, ApiOperation, ApiTags, getSchemaPath } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { RequireScope } from '../../auth/require-scope.decorator';
+import { CurrentPrincipal } from '../../common/http/current-principal.decorator';
+import { ApiData, ApiErrors } from '../../common/http/openapi.decorators';
+import type { Principal } from '../../common/http/principal';
+import { RateLimitClass } from '../../common/http/rate-limit-class.decorator';
+import { BATCH_BODY, SEND_BODY, TakesBody } from '../../common/http/body-options';
+import { AcceptedEmailDto, BatchResultDto, SendEmailDto } from './dto/send-email.dto';
+import { BATCH_EXAMPLES, SEND_EXAMPLES } from './dto/send-email.examples';
+import { MAX_BATCH, requireBatch, toAcceptedDto, toBatchDto } from './dto/send-email.mapper';
+import { SendEmailsService } from './send-emails.service';
+
+const KEY_HEADER = 'x-idempotency-key';
+const DocumentKeyHeader = ApiHeader({
+  name: 'X-Idempotency-Key',
+  required: false,
+  description: 'Printable ASCII, remembered for 24 hours: the same request again answers what the first one did',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+});
+
+@ApiTags('Emails')
+@Controller('v1/emails')
+@RequireScope('email:send')
+export class SendEmailsController {
+  constructor(private readonly emails: SendEmailsService) {}
+
+  @Post()
+  @HttpCode(202)
+  @RateLimitClass('send')
+  @TakesBody(SEND_BODY)
+  @ApiOperation({
+    operationId: 'emails.send',
+    summary: 'Send an email',
+    description: 'A 202 means that the mail is committed to durable storage.',
+  })
+  @ApiBody({ type: SendEmailDto, examples: SEND_EXAMPLES })
+  @DocumentKeyHeader
+  @ApiData(AcceptedEmailDto, { status: 202 })
+  @ApiErrors(
+    ...(['invalid_request', 'domain_not_allowed', 'idempotency_in_progress', 'payload_too_large'] as const),
+    ...(['unsupported_media_type', 'domain_not_verified', 'recipient_suppressed'] as const),
+    ...(['idempotency_key_reused', 'sending_limit_exceeded'] as const),
+  )
+  async send(
+    @CurrentPrincipal() principal: Principal,
+    @Body() body: unknown,
+    @Headers(KEY_HEADER) key: string | undefined,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    const { accepted, replayed } = await this.emails.sendOne(body, key, principal);
+    if (replayed) void reply.header('Idempotent-Replayed', 'true');
+    return { data: toAcceptedDto(accepted) };
+  }
+
+  @Post('batch')
+  @HttpCode(202)
+  @RateLimitClass('batch')
+  @TakesBody(BATCH_BODY)
+  @ApiOperation({
+    operationId: 'emails.sendBatch',
+    summary: 'Send up to 100 emails',
+    description: 'Items stand alone: a refused one does not sink the rest.',
+  })
+  @ApiBody({
+    schema: { type: 'array', items: { $ref: getSchemaPath(SendEmailDto) }, minItems: 1, maxItems: MAX_BATCH },
+    examples: BATCH_EXAMPLES,
+  })
+  @DocumentKeyHeader
+  @ApiData(BatchResultDto, { status: 202 })
+  @ApiErrors(
+    ...(['invalid_request', 'idempotency_in_progress', 'payload_too_large'] as const),
+    ...(['unsupported_media_type', 'idempotency_key_reused'] as const),
+  )
+  async sendBatch(
+    @CurrentPrincipal() principal: Principal,
+    @Body() body: unknown,
+    @Headers(KEY_HEADER) key: string | undefined,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    const { results, replayed } = await this.emails.sendBatch(requireBatch(body), key, principal);
+    if (replayed) void reply.header('Idempotent-Replayed', 'true');
+    return { data: toBatchDto(results) };
+  }
+}

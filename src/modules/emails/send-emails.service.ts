@@ -1,0 +1,97 @@
+import { Injectable } from '@nestjs/common';
+import { OrganizationsService } from '../../auth/organizations.service';
+import { Clock } from '../../common/clock';
+import { AppError, ValidationError } from '../../common/errors/app-error';
+import { AcceptService } from './accept/accept.service';
+import type { AcceptCommand } from './accept/accepted-email';
+import { fingerprint, idempotencyKeyOf } from './accept/idempotency';
+import { type ParsedSendRequest, parseSendRequest } from './accept/parse-send-request';
+import type { SendRequest } from './accept/send-request';
+import { SenderResolver, type Submitter } from './accept/sender-resolver';
+import { type IdempotencyClaim, type ItemResult, refusal, type SubmissionItem, toAppError } from './accept/submission';
+
+export type Accepted = Extract<ItemResult, { kind: 'accepted' }>;
+
+const SINGLE_PATH = '/v1/emails';
+const BATCH_PATH = '/v1/emails/batch';
+/** Items of batches have a key space of their own, apart from that of whole batches. */
+const BATCH_ITEM_PATH = '/v1/emails/batch#item';
+
+/** From a request's JSON body to committed emails. */
+@Injectable()
+export class SendEmailsService {
+  constructor(
+    private readonly accepts: AcceptService,
+    private readonly senders: SenderResolver,
+    private readonly organizations: OrganizationsService,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Accepts one email; answers once it is committed.
+   * @param keyHeader the X-Idempotency-Key header as it came
+   * @throws ValidationError, AppError
+   */
+  async sendOne(body: unknown, keyHeader: string | string[] | undefined, submitter: Submitter) {
+    const parsed = parseSendRequest(body, this.clock.now());
+    if (!parsed.ok) throw new ValidationError(parsed.errors);
+    const key = idempotencyKeyOf(keyHeader, parsed.request.idempotencyKey);
+    const candidate = await this.candidate(parsed.request, submitter);
+    const item = { candidate };
+    // A refusal that nothing remembers needs no transaction.
+    if (candidate.kind === 'refused' && key === undefined) throw toAppError(candidate);
+    const idempotency = key === undefined ? undefined : claim(SINGLE_PATH, key, body, submitter);
+    const { results, replayed } = await this.accepts.submit({ items: [item], idempotency });
+    const result = results[0] as ItemResult;
+    if (result.kind === 'refused') throw toAppError(result);
+    return { accepted: result, replayed };
+  }
+
+  /**
+   * Accepts up to 100 emails, each by itself: one that is refused does not sink the rest.
+   * @throws AppError when the request as a whole is refused
+   */
+  async sendBatch(bodies: readonly unknown[], keyHeader: string | string[] | undefined, submitter: Submitter) {
+    const key = idempotencyKeyOf(keyHeader, undefined);
+    const now = this.clock.now();
+    const items = await Promise.all(bodies.map((body, index) => this.batchItem(body, `${index}.`, now, submitter)));
+    const idempotency = key === undefined ? undefined : claim(BATCH_PATH, key, bodies, submitter);
+    return this.accepts.submit({ items, idempotency });
+  }
+
+  private async batchItem(body: unknown, prefix: string, now: Date, submitter: Submitter): Promise<SubmissionItem> {
+    const parsed = parseItem(body, now, prefix);
+    if (!('request' in parsed)) return { candidate: refusal(parsed) };
+    const candidate = await this.candidate(parsed.request, submitter);
+    const key = parsed.request.idempotencyKey;
+    return { candidate, idempotency: key === undefined ? undefined : claim(BATCH_ITEM_PATH, key, body, submitter) };
+  }
+
+  /** A business refusal is a value here, because it is an answer to be remembered. */
+  private async candidate(request: SendRequest, submitter: Submitter): Promise<SubmissionItem['candidate']> {
+    const { organizationId, mode } = submitter;
+    try {
+      const domain = await this.senders.resolve(request.from, submitter);
+      const settings = await this.organizations.settingsOf(organizationId);
+      const trackByDefault = { opens: settings.trackOpens, clicks: settings.trackClicks };
+      return { kind: 'command', organizationId, mode, domain, request, trackByDefault } satisfies AcceptCommand;
+    } catch (error) {
+      if (error instanceof AppError && error.code.startsWith('domain_')) return refusal(error);
+      throw error;
+    }
+  }
+}
+
+function parseItem(body: unknown, now: Date, prefix: string): { request: SendRequest } | AppError {
+  try {
+    const parsed: ParsedSendRequest = parseSendRequest(body, now, prefix);
+    return parsed.ok ? { request: parsed.request } : new ValidationError(parsed.errors);
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+}
+
+function claim(path: string, key: string, body: unknown, { organizationId, mode }: Submitter): IdempotencyClaim {
+  return { organizationId, mode, path, key, fingerprint: fingerprint(body) };
+}

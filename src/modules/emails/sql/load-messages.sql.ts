@@ -1,0 +1,43 @@
+// All that is needed to compose a batch of claimed emails, attachments aside.
+// Reads: emails, email_contents (primary keys). Locks: none. Rows: the emails of one claim.
+// Not the ORM: a batch of keys joined across two partitioned tables in one round trip.
+import type { EmailKey } from '../../../delivery/ports/delivery';
+import type { Statement } from '../../../database/statement';
+import type { Addressees } from '../email-content.entity';
+import { keyColumns } from './lock-emails.sql';
+
+export interface LoadedMessage extends EmailKey {
+  domainId: string;
+  fromEmail: string;
+  fromName: string | null;
+  subject: string;
+  date: Date;
+  html: string | null;
+  text: string | null;
+  headers: Record<string, string> | null;
+  addressees: Addressees;
+  attachmentCount: number;
+}
+
+const TEXT = `
+  select
+    e.organization_id as "organizationId",
+    e.mode,
+    e.id as "emailId",
+    e.domain_id as "domainId",
+    e.from_email as "fromEmail",
+    e.from_name as "fromName",
+    e.subject,
+    coalesce(e.scheduled_for, e.created_at) as date,
+    c.html,
+    c.text,
+    c.headers,
+    c.addressees,
+    c.attachment_count as "attachmentCount"
+  from unnest($1::uuid[], $2::text[], $3::uuid[]) as wanted (organization_id, mode, id)
+  join emails e using (organization_id, mode, id)
+  join email_contents c on c.organization_id = e.organization_id and c.mode = e.mode and c.email_id = e.id`;
+
+export function loadMessages(emails: readonly EmailKey[]): Statement<LoadedMessage> {
+  return { name: 'load-messages', text: TEXT, values: keyColumns(emails) };
+}

@@ -1,0 +1,53 @@
+// Test mode: how many recipients a sender domain has used, by day and in all; counted in the accept transaction.
+// Reads and writes: test_usage (primary key). Locks: the domains' rows, in key order. Rows: two per domain of a batch.
+// Not the ORM: an upsert that answers the new values. Only test mail pays for its row lock.
+import type { Statement } from '../../../database/statement';
+
+export interface TestUsage {
+  domainId: string;
+  today: number;
+  lifetime: number;
+}
+
+const LOCK = `
+  insert into test_usage as u (organization_id, domain_id, day, recipients)
+  select organization_id, domain_id, day, 0
+  from unnest($1::uuid[], $2::uuid[]) as d (organization_id, domain_id)
+  cross join (values ($3::date), (date 'epoch')) as days (day)
+  order by organization_id, domain_id, day
+  on conflict (organization_id, domain_id, day) do update set recipients = u.recipients
+  returning u.domain_id as "domainId", u.day = date 'epoch' as "isLifetime", u.recipients`;
+
+/** Locks the counters of the domains (each named once) and answers their values; `day` is a UTC date. */
+export function lockTestUsage(
+  domains: readonly { organizationId: string; domainId: string }[],
+  day: string,
+): Statement<{ domainId: string; isLifetime: boolean; recipients: number }> {
+  return {
+    name: 'lock-test-usage',
+    text: LOCK,
+    values: [domains.map((domain) => domain.organizationId), domains.map((domain) => domain.domainId), day],
+  };
+}
+
+const ADD = `
+  update test_usage u
+  set recipients = u.recipients + d.recipients
+  from unnest($1::uuid[], $2::uuid[], $3::int[]) as d (organization_id, domain_id, recipients)
+  where u.organization_id = d.organization_id and u.domain_id = d.domain_id and u.day in ($4::date, date 'epoch')`;
+
+export function addTestUsage(
+  domains: readonly { organizationId: string; domainId: string; recipients: number }[],
+  day: string,
+): Statement<never> {
+  return {
+    name: 'add-test-usage',
+    text: ADD,
+    values: [
+      domains.map((domain) => domain.organizationId),
+      domains.map((domain) => domain.domainId),
+      domains.map((domain) => domain.recipients),
+      day,
+    ],
+  };
+}

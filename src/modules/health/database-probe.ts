@@ -1,0 +1,109 @@
+import type { OnApplicationShutdown } from '@nestjs/common';
+import { Client } from 'pg';
+import { type Clock, SECOND } from '../../common/clock';
+import { type DatabaseFault, databaseFault } from './database-fault';
+
+const TIMEOUT_MS = 2 * SECOND;
+
+export interface DatabaseHealth {
+  readonly healthy: boolean;
+  readonly latencyMs: number;
+  /** Absent when healthy. */
+  readonly error?: DatabaseFault;
+}
+
+/**
+ * Asks the database for a sign of life, on a connection apart from the pool: a busy pool is no sick database.
+ *
+ * No connection → open at the first check, and kept; lost, or late with an answer → no connection. A check whose kept
+ * connection turns out lost opens another, so that a database that has come back is not called away. Callers share the
+ * check that is under way, so that a storm of them is one statement at a time.
+ */
+export class DatabaseProbe implements OnApplicationShutdown {
+  private client: Client | undefined;
+  private running: Promise<DatabaseHealth> | undefined;
+
+  constructor(
+    private readonly url: string,
+    private readonly clock: Clock,
+    private readonly timeoutMs = TIMEOUT_MS,
+  ) {}
+
+  /** Never rejects, and takes little longer than the time limit. */
+  check(): Promise<DatabaseHealth> {
+    this.running ??= this.run().finally(() => {
+      this.running = undefined;
+    });
+    return this.running;
+  }
+
+  onApplicationShutdown(): void {
+    if (this.client) this.discard(this.client);
+  }
+
+  private async run(): Promise<DatabaseHealth> {
+    const startedMs = this.clock.monotonicMs();
+    const elapsedMs = (): number => Math.round(this.clock.monotonicMs() - startedMs);
+    // Zero would mean "no limit" to the driver.
+    const leftMs = (): number => Math.max(1, this.timeoutMs - elapsedMs());
+    try {
+      await this.ask(leftMs);
+      return { healthy: true, latencyMs: elapsedMs() };
+    } catch (error) {
+      return { healthy: false, latencyMs: elapsedMs(), error: databaseFault(error) };
+    }
+  }
+
+  private async ask(leftMs: () => number): Promise<void> {
+    if (this.client && (await this.answers(this.client, leftMs()))) return;
+    await this.ping(await this.open(leftMs()), leftMs());
+  }
+
+  /** @returns false when the connection is lost. @throws when the answer is late: another connection would be no sooner. */
+  private async answers(client: Client, timeoutMs: number): Promise<boolean> {
+    try {
+      await this.ping(client, timeoutMs);
+      return true;
+    } catch (error) {
+      if (databaseFault(error) === 'timeout') throw error;
+      return false;
+    }
+  }
+
+  private async ping(client: Client, timeoutMs: number): Promise<void> {
+    try {
+      const query = { text: 'select 1', query_timeout: timeoutMs };
+      await client.query(query);
+    } catch (error) {
+      this.discard(client);
+      throw error;
+    }
+  }
+
+  private async open(timeoutMs: number): Promise<Client> {
+    const client = new Client({
+      connectionString: this.url,
+      application_name: 'waybill-health',
+      connectionTimeoutMillis: timeoutMs,
+      keepAlive: true,
+    });
+    client.on('error', () => this.discard(client));
+    client.on('end', () => this.discard(client));
+    try {
+      await client.connect();
+    } catch (error) {
+      this.discard(client);
+      throw error;
+    }
+    this.client = client;
+    return client;
+  }
+
+  /** Not waited for, nor may it keep the process: a database that hangs says no goodbye either. */
+  private discard(client: Client): void {
+    if (this.client === client) this.client = undefined;
+    // Missing in the driver's types.
+    (client as Client & { unref(): void }).unref();
+    void client.end().catch(() => undefined);
+  }
+}

@@ -1,0 +1,62 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { DATABASE_FAULTS, type DatabaseFault } from '../database-fault';
+
+const WHY = { enum: DATABASE_FAULTS, description: 'Absent when healthy' };
+
+export class LivenessDto {
+  @ApiProperty({ enum: ['ok'] }) status!: 'ok';
+  @ApiProperty({ format: 'date-time' }) timestamp!: string;
+  @ApiProperty({ example: 'waybill' }) service!: string;
+}
+
+export class DatabaseHealthDto {
+  @ApiProperty() healthy!: boolean;
+  @ApiProperty({ type: 'integer', example: 1 }) latencyMs!: number;
+  @ApiPropertyOptional(WHY) error?: DatabaseFault;
+}
+
+export class ReadinessDto {
+  @ApiProperty({ enum: ['ready', 'not_ready'] }) status!: 'ready' | 'not_ready';
+  @ApiProperty({ format: 'date-time' }) timestamp!: string;
+  @ApiProperty({ type: DatabaseHealthDto }) database!: DatabaseHealthDto;
+}
+
+export class QueueHealthDto {
+  @ApiProperty({ description: 'Whether the queue could be measured; only then the numbers are there' })
+  healthy!: boolean;
+  @ApiPropertyOptional({ type: 'integer', description: 'Open deliveries: ready, waiting and claimed' }) depth?: number;
+  @ApiPropertyOptional({ type: 'integer', description: 'How long the oldest ready delivery has waited' })
+  oldestSeconds?: number;
+  @ApiPropertyOptional({ type: 'integer', description: 'Could start now' }) ready?: number;
+  @ApiPropertyOptional({ type: 'integer', description: 'Scheduled, or between two attempts' }) waiting?: number;
+  @ApiPropertyOptional({ type: 'integer', description: 'With a worker' }) claimed?: number;
+  @ApiPropertyOptional(WHY) error?: DatabaseFault;
+}
+
+class MemoryDto {
+  @ApiProperty({ type: 'integer', description: 'Bytes' }) rss!: number;
+  @ApiProperty({ type: 'integer', description: 'Bytes' }) heapUsed!: number;
+  @ApiProperty({ type: 'integer', description: 'Bytes' }) heapTotal!: number;
+}
+
+class ServicesDto {
+  @ApiProperty({ type: DatabaseHealthDto }) database!: DatabaseHealthDto;
+  @ApiProperty({ type: QueueHealthDto }) queue!: QueueHealthDto;
+  @ApiPropertyOptional({ type: 'integer', description: 'Live worker processes; absent when not measured' })
+  workers?: number;
+}
+
+class RuntimeDto {
+  @ApiProperty({ example: 'v24.11.0' }) nodeVersion!: string;
+  @ApiProperty({ example: 'linux' }) platform!: string;
+  @ApiProperty({ example: 'x64' }) arch!: string;
+}
+
+export class HealthReportDto {
+  @ApiProperty({ enum: ['ok', 'degraded', 'unhealthy'] }) status!: 'ok' | 'degraded' | 'unhealthy';
+  @ApiProperty({ format: 'date-time' }) timestamp!: string;
+  @ApiProperty({ type: 'integer', description: 'Seconds since the process started' }) uptime!: number;
+  @ApiProperty({ type: MemoryDto }) memory!: MemoryDto;
+  @ApiProperty({ type: ServicesDto }) services!: ServicesDto;
+  @ApiProperty({ type: RuntimeDto }) environment!: RuntimeDto;
+}

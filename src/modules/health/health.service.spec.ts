@@ -1,0 +1,125 @@
+import { Test } from '@nestjs/testing';
+import { TerminusModule } from '@nestjs/terminus';
+import { FakeClock } from '../../../test/doubles/fake-clock';
+import { Clock } from '../../common/clock';
+import { UnavailableError } from '../../common/errors/app-error';
+import { Draining } from '../../common/http/draining';
+import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
+import { DatabaseHealthIndicator } from './database.health-indicator';
+import { type DatabaseHealth, DatabaseProbe } from './database-probe';
+import { HealthService } from './health.service';
+import { ProcessHealthIndicator } from './process.health-indicator';
+import { QueueHealthIndicator } from './queue.health-indicator';
+
+const UP: DatabaseHealth = { healthy: true, latencyMs: 1 };
+const DOWN: DatabaseHealth = { healthy: false, latencyMs: 2_000, error: 'timeout' };
+const MEASURE = { ready: 3, waiting: 2, claimed: 1, oldestReadySeconds: 4.6, workers: 2 };
+const NOW = '2026-01-05T12:00:00.000Z';
+
+class Doubles {
+  readonly clock = new FakeClock(NOW);
+  readonly draining = new Draining();
+  database = UP;
+  measure = () => Promise.resolve(MEASURE);
+  asked = 0;
+
+  async service(knowsDraining = true): Promise<HealthService> {
+    const module = await Test.createTestingModule({
+      imports: [TerminusModule.forRoot({ logger: false })],
+      providers: [
+        { provide: Clock, useValue: this.clock },
+        ...(knowsDraining ? [{ provide: Draining, useValue: this.draining }] : []),
+        { provide: DatabaseProbe, useValue: { check: () => Promise.resolve(this.database) } },
+        { provide: DeliveryQueueRepository, useValue: { measure: () => this.count() } },
+        DatabaseHealthIndicator,
+        QueueHealthIndicator,
+        ProcessHealthIndicator,
+        HealthService,
+      ],
+    }).compile();
+    return module.get(HealthService);
+  }
+
+  private count() {
+    this.asked += 1;
+    return this.measure();
+  }
+}
+
+describe('HealthService', () => {
+  const doubles = () => new Doubles();
+
+  it('is alive whatever happens', async () => {
+    const given = doubles();
+    given.database = DOWN;
+    given.draining.begin();
+    expect((await given.service()).live()).toEqual({ status: 'ok', timestamp: NOW, service: 'waybill' });
+    expect(given.asked).toBe(0);
+  });
+
+  it('is ready while the database answers', async () => {
+    const given = doubles();
+    const service = await given.service();
+    expect(await service.ready()).toEqual({ status: 'ready', timestamp: NOW, database: UP });
+    given.database = DOWN;
+    expect(await service.ready()).toEqual({ status: 'not_ready', timestamp: NOW, database: DOWN });
+    given.database = UP;
+    given.draining.begin();
+    expect(await service.ready()).toEqual({ status: 'not_ready', timestamp: NOW, database: UP });
+  });
+
+  it('reports the queue and the process', async () => {
+    const service = await doubles().service();
+    expect(await service.report()).toEqual({
+      status: 'ok',
+      timestamp: NOW,
+      uptime: expect.any(Number),
+      memory: { rss: expect.any(Number), heapUsed: expect.any(Number), heapTotal: expect.any(Number) },
+      services: {
+        database: UP,
+        queue: { healthy: true, depth: 6, oldestSeconds: 5, ready: 3, waiting: 2, claimed: 1 },
+        workers: 2,
+      },
+      environment: { nodeVersion: process.version, platform: process.platform, arch: process.arch },
+    });
+  });
+
+  it.each([
+    ['no worker is alive', { workers: 0 }, 'degraded'],
+    ['the oldest mail is late', { oldestReadySeconds: 901 }, 'degraded'],
+    ['mail waits for a moment', { oldestReadySeconds: 899 }, 'ok'],
+  ])('says what it means that %s', async (_title, change, status) => {
+    const given = doubles();
+    given.measure = () => Promise.resolve({ ...MEASURE, ...change });
+    expect((await (await given.service()).report()).status).toBe(status);
+  });
+
+  it('is degraded while stopping, and does without anything to tell it', async () => {
+    const given = doubles();
+    given.draining.begin();
+    expect((await (await given.service()).report()).status).toBe('degraded');
+    expect((await (await given.service(false)).report()).status).toBe('ok');
+  });
+
+  it('tells why the queue could not be measured, and measures a storm once', async () => {
+    const given = doubles();
+    given.measure = () => Promise.reject(new UnavailableError('the secret inside', new Error('Query read timeout')));
+    const service = await given.service();
+    const reports = await Promise.all([service.report(), service.report()]);
+    for (const { status, services } of reports) {
+      expect(status).toBe('degraded');
+      expect(services).toEqual({ database: UP, queue: { healthy: false, error: 'timeout' } });
+    }
+    expect(given.asked).toBe(1);
+    given.clock.advance(2_000);
+    given.measure = () => Promise.resolve(MEASURE);
+    expect((await service.report()).status).toBe('ok');
+  });
+
+  it('is unhealthy without the database', async () => {
+    const given = doubles();
+    given.database = DOWN;
+    const report = await (await given.service()).report();
+    expect([report.status, report.services.database]).toEqual(['unhealthy', DOWN]);
+  });
+});

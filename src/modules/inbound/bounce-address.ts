@@ -1,0 +1,24 @@
+import { domainToASCII } from 'node:url';
+
+/** The local part to try as a return path, or what the address is instead. */
+export type BounceAddress =
+  { readonly kind: 'ours'; readonly localPart: string } | { readonly kind: 'unknown' } | { readonly kind: 'foreign' };
+
+const BOUNCE_HOST = /^bounce\.[^.]/;
+/** `user%other@host`, `other!user@host`, `@a,@b:user`: routes of another age that ask for forwarding. */
+const ROUTE = /[%!@:]/;
+
+/**
+ * Sorts a recipient by its form. Ours are addresses at the return path's host, or at the `bounce.` host of any domain;
+ * whether one is genuine is the token's affair, so nothing has to be known of the domain.
+ *
+ * @param address as a listener has it: `local@domain`, or without a domain
+ */
+export function readBounceAddress(address: string, mailHost: string): BounceAddress {
+  const at = address.lastIndexOf('@');
+  const localPart = at === -1 ? address : address.slice(0, at);
+  const host = domainToASCII(address.slice(at + 1)).toLowerCase();
+  if (at !== -1 && host !== mailHost && !BOUNCE_HOST.test(host)) return { kind: 'foreign' };
+  if (ROUTE.test(localPart)) return { kind: 'foreign' };
+  return at === -1 ? { kind: 'unknown' } : { kind: 'ours', localPart };
+}

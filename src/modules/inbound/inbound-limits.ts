@@ -1,0 +1,21 @@
+import { Injectable } from '@nestjs/common';
+import { MINUTE, SECOND } from '../../common/clock';
+
+/** What one stranger, and all of them together, may take of the listener. */
+@Injectable()
+export class InboundLimits {
+  /** At a time; more are answered 421. */
+  readonly maxConnections: number = 100;
+  readonly maxRecipients: number = 10;
+  /** Refused recipients in one connection, before it is cut: whoever is refused so often is guessing. */
+  readonly maxRefusals: number = 20;
+  readonly maxMessageBytes: number = 2 * 1024 * 1024;
+  /** A client that goes on beyond the limit is answered 552 at its end of data, up to here; then it is cut off. */
+  readonly maxDataBytes: number = 8 * 1024 * 1024;
+  /** Without a byte from the client. */
+  readonly idleMs: number = 60 * SECOND;
+  /** For a whole connection, however busy it looks. */
+  readonly connectionMs: number = 10 * MINUTE;
+  /** For open connections when the service stops. */
+  readonly closeMs: number = 5 * SECOND;
+}

@@ -1,0 +1,41 @@
+import { Injectable } from '@nestjs/common';
+import { Metrics } from '../../common/metrics/metrics';
+import type { RefusalReason } from './smtp-refusal';
+
+/** What the listener counts. */
+@Injectable()
+export class InboundMetrics {
+  private readonly connections;
+  private readonly reports;
+  private readonly refusals;
+
+  constructor(metrics: Metrics) {
+    this.connections = metrics.counter({
+      name: 'inbound_connections_total',
+      help: 'Connections to the bounce listener',
+    });
+    this.reports = metrics.counter({
+      name: 'inbound_reports_total',
+      help: 'Reports taken by the bounce listener, one for each delivery they are about',
+      labels: ['result'],
+    });
+    this.refusals = metrics.counter({
+      name: 'inbound_refusals_total',
+      help: 'What the bounce listener refused',
+      labels: ['reason'],
+    });
+  }
+
+  countConnection(): void {
+    this.connections.inc();
+  }
+
+  countReports(accepted: number, duplicates: number): void {
+    this.reports.inc({ result: 'accepted' }, accepted);
+    this.reports.inc({ result: 'duplicate' }, duplicates);
+  }
+
+  countRefusal(reason: RefusalReason): void {
+    this.refusals.inc({ reason });
+  }
+}

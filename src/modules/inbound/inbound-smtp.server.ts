@@ -1,0 +1,94 @@
+import type { AddressInfo, Socket } from 'node:net';
+import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import { AppConfig } from '../../config/config';
+import { InboundLimits } from './inbound-limits';
+import { InboundMetrics } from './inbound-metrics';
+import { InboundReception } from './inbound-reception.service';
+import { type SmtpRefusal, tooManyConnections } from './smtp-refusal';
+
+/** A command line carries an address and a few parameters; RFC 5321 section 4.5.3.1.4 asks for 512 octets. */
+const MAX_COMMAND_BYTES = 2_048;
+
+/**
+ * The bounce listener: SMTP from strangers, for our own return paths and nothing else. It offers no AUTH, no STARTTLS and
+ * no relaying, tells nothing of who exists (VRFY is answered 252, EXPN 500), and ends a message at CRLF.CRLF only.
+ */
+@Injectable()
+export class InboundSmtpServer implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly logger = new Logger(InboundSmtpServer.name);
+  private readonly server: SMTPServer;
+  private listening: Promise<number> | undefined;
+
+  constructor(
+    private readonly config: AppConfig,
+    private readonly limits: InboundLimits,
+    private readonly metrics: InboundMetrics,
+    private readonly reception: InboundReception,
+  ) {
+    this.server = new SMTPServer(this.options());
+    this.server.server.maxConnections = 2 * limits.maxConnections;
+    this.server.server.on('connection', (socket) => this.watch(socket));
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    await this.listen();
+  }
+
+  /** Starts the listener the first time it is called; answers its port. */
+  listen(): Promise<number> {
+    this.listening ??= this.start();
+    return this.listening;
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    if (this.listening) await new Promise<void>((resolve) => this.server.close(resolve));
+  }
+
+  private start(): Promise<number> {
+    const { server } = this;
+    return new Promise((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(this.config.inboundSmtpPort, this.config.http.host, () => {
+        server.off('error', reject);
+        // A connection that breaks is the client's affair, but without a listener it would end the process.
+        server.on('error', (error) => this.logger.debug(`A connection failed: ${error.message}`));
+        resolve((server.server.address() as AddressInfo).port);
+      });
+    });
+  }
+
+  private options(): SMTPServerOptions {
+    const { limits, reception } = this;
+    return {
+      name: this.config.delivery.mailHost,
+      banner: 'for reports on our own mail only',
+      disabledCommands: ['AUTH', 'STARTTLS', 'XCLIENT', 'XFORWARD', 'WIZ', 'SHELL', 'KILL', 'HELP'],
+      disableReverseLookup: true,
+      size: limits.maxMessageBytes,
+      maxRecipients: limits.maxRecipients,
+      maxCommandLength: MAX_COMMAND_BYTES,
+      socketTimeout: limits.idleMs,
+      closeTimeout: limits.closeMs,
+      logger: false,
+      onConnect: (_session, callback) => callback(this.refusalOfConnection()),
+      onRcptTo: (address, session, callback) => void reception.admit(address, session).then(() => callback(), callback),
+      onData: (stream, session, callback) =>
+        void reception.receive(stream, session).then(() => callback(null, '2.6.0 Taken'), callback),
+    };
+  }
+
+  private refusalOfConnection(): SmtpRefusal | null {
+    if (this.server.connections.size <= this.limits.maxConnections) return null;
+    const refusal = tooManyConnections();
+    this.metrics.countRefusal(refusal.reason);
+    return refusal;
+  }
+
+  /** The idle limit alone would let a client that sends a byte now and then stay for ever. */
+  private watch(socket: Socket): void {
+    this.metrics.countConnection();
+    const timer = setTimeout(() => socket.destroy(), this.limits.connectionMs);
+    socket.once('close', () => clearTimeout(timer));
+  }
+}

@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { OrganizationsService } from '../../auth/organizations.service';
+import { Clock } from '../../common/clock';
+import { deriveKey } from '../../common/crypto/key-ring';
+import { newId } from '../../common/ids';
+import { AppConfig } from '../../config/config';
+import { ReturnPath } from '../../delivery/signing/return-path';
+import type { ReportSubject } from './inbound-report';
+import { InboundRepository } from './inbound.repository';
+
+/**
+ * Takes reports on our own mail (bounces, complaints) into an append-only table without state of its own, in which ids
+ * sort by arrival: a parser reads it in that order, remembers how far it came, and may begin again at any time.
+ *
+ * What a report is about is known from the address alone, whose token only this service can issue; its text is a
+ * stranger's and proves nothing.
+ */
+@Injectable()
+export class InboundService {
+  private readonly returnPath: ReturnPath;
+
+  constructor(
+    private readonly reports: InboundRepository,
+    private readonly organizations: OrganizationsService,
+    private readonly clock: Clock,
+    config: AppConfig,
+  ) {
+    this.returnPath = new ReturnPath(deriveKey(config.masterKey, 'return-path'), clock);
+  }
+
+  /**
+   * The delivery that a local part names; undefined when it is none of ours, forged, altered or expired. Only a genuine
+   * one makes a query.
+   * @throws UnavailableError
+   */
+  async subjectOf(localPart: string): Promise<ReportSubject | undefined> {
+    const target = this.returnPath.open(localPart);
+    const organizationId = target && (await this.organizations.findByOrdinal(target.organizationOrdinal));
+    if (!target || organizationId === undefined) return undefined;
+    return { organizationId, mode: target.mode, emailId: target.emailId, position: target.position };
+  }
+
+  /**
+   * Commits one message as a report on each of the deliveries; answers how many of them are new. The same message twice
+   * is stored once.
+   *
+   * @param sender the envelope's, empty for the null sender. It goes on top of the stored bytes as `Return-Path:`
+   * (RFC 5321 section 4.4): bounces have none, and the parser has to know.
+   * @throws UnavailableError
+   */
+  async append(subjects: readonly ReportSubject[], sender: string, message: Buffer): Promise<number> {
+    const raw = Buffer.concat([Buffer.from(`Return-Path: <${sender}>\r\n`), message]);
+    const digest = createHash('sha256').update(raw).digest();
+    const reports = subjects.map((subject) => ({ ...subject, id: newId() }));
+    return this.reports.append(reports, { digest, raw, receivedAt: this.clock.now() });
+  }
+}

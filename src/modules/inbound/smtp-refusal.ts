@@ -1,0 +1,34 @@
+/** Why something was refused; the label of a metric. */
+export type RefusalReason =
+  'unknown-address' | 'relay' | 'too-many-refusals' | 'too-large' | 'too-many-connections' | 'unavailable';
+
+/**
+ * An answer other than 2xx or 354. The enhanced codes (RFC 3463) stand in the texts, because the library knows only one
+ * for each reply code and 550 needs two.
+ */
+export class SmtpRefusal extends Error {
+  constructor(
+    readonly reason: RefusalReason,
+    readonly responseCode: number,
+    text: string,
+  ) {
+    super(text);
+    this.name = 'SmtpRefusal';
+  }
+}
+
+/** One text for malformed, forged, expired and unknown addresses: a stranger learns nothing of what exists. */
+export const unknownAddress = () => new SmtpRefusal('unknown-address', 550, '5.1.1 No such address here');
+
+export const relayDenied = () =>
+  new SmtpRefusal('relay', 550, '5.7.1 Relaying denied: only answers to our own mail are taken here');
+
+export const tooManyRefusals = () => new SmtpRefusal('too-many-refusals', 421, '4.7.0 Too many refused recipients');
+
+export const tooLarge = () => new SmtpRefusal('too-large', 552, '5.3.4 The message is too large');
+
+export const tooMuchData = () => new SmtpRefusal('too-large', 421, '4.3.4 The message is far too large');
+
+export const tooManyConnections = () => new SmtpRefusal('too-many-connections', 421, '4.3.2 Too many connections');
+
+export const unavailable = () => new SmtpRefusal('unavailable', 451, '4.3.0 Temporarily unavailable');

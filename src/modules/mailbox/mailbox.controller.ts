@@ -1,0 +1,91 @@
+import { join, relative } from 'node:path';
+import { Controller, Get, Header, Param, Query, Res, UseGuards } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { Public } from '../../auth/require-scope.decorator';
+import { UuidParam } from '../../common/http/uuid-param.pipe';
+import { AppConfig } from '../../config/config';
+import { downloadAs } from './content-disposition';
+import { AttachmentIndexPipe } from './dto/attachment-index.pipe';
+import { ListMailboxQuery } from './dto/list-mailbox.query';
+import { toMessageDto } from './dto/mailbox-message.mapper';
+import { MailboxAccessGuard } from './mailbox-access.guard';
+import { MailboxService } from './mailbox.service';
+import { type FirstSteps, listPage } from './pages/list-page';
+import { messagePage } from './pages/message-page';
+import { HTML_TYPE, MESSAGE_POLICY, PAGE_POLICY } from './pages/page-policies';
+import { STYLESHEET } from './pages/stylesheet';
+
+const POLICY = 'content-security-policy';
+const TYPE = 'content-type';
+
+/** What local mode delivered, for people (pages) and for tools (`messages.json`). */
+@ApiExcludeController()
+@Controller('mailbox')
+@Public()
+@UseGuards(MailboxAccessGuard)
+export class MailboxController {
+  private readonly firstSteps: FirstSteps;
+
+  constructor(
+    private readonly mailbox: MailboxService,
+    { http, dataDir }: AppConfig,
+  ) {
+    const credentialsFile = `./${relative(process.cwd(), join(dataDir, 'credentials.json'))}`;
+    this.firstSteps = { publicUrl: http.publicUrl, credentialsFile };
+  }
+
+  @Get()
+  @Header(TYPE, HTML_TYPE)
+  @Header(POLICY, PAGE_POLICY)
+  async list(@Query() { page }: ListMailboxQuery): Promise<string> {
+    return listPage(await this.mailbox.list(page), this.firstSteps);
+  }
+
+  @Get('messages.json')
+  async newest() {
+    return { data: (await this.mailbox.newest()).map(toMessageDto) };
+  }
+
+  @Get('style.css')
+  @Header(TYPE, 'text/css; charset=utf-8')
+  @Header('cache-control', 'max-age=300')
+  style(): string {
+    return STYLESHEET;
+  }
+
+  @Get(':id')
+  @Header(TYPE, HTML_TYPE)
+  @Header(POLICY, PAGE_POLICY)
+  async message(@UuidParam('id', 'Message') id: string): Promise<string> {
+    return messagePage(await this.mailbox.open(id));
+  }
+
+  @Get(':id/html')
+  @Header(TYPE, HTML_TYPE)
+  @Header(POLICY, MESSAGE_POLICY)
+  @Header('x-dns-prefetch-control', 'off')
+  html(@UuidParam('id', 'Message') id: string): Promise<string> {
+    return this.mailbox.html(id);
+  }
+
+  @Get(':id/raw')
+  @Header(TYPE, 'text/plain; charset=utf-8')
+  async raw(@UuidParam('id', 'Message') id: string, @Res({ passthrough: true }) reply: FastifyReply): Promise<Buffer> {
+    const raw = await this.mailbox.raw(id);
+    void reply.header('content-disposition', downloadAs(`${id}.eml`));
+    return raw;
+  }
+
+  @Get(':id/attachments/:index')
+  @Header(TYPE, 'application/octet-stream')
+  async attachment(
+    @UuidParam('id', 'Message') id: string,
+    @Param('index', AttachmentIndexPipe) index: number,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<Buffer> {
+    const { filename, bytes } = await this.mailbox.attachment(id, index);
+    void reply.header('content-disposition', downloadAs(filename));
+    return bytes;
+  }
+}

@@ -1,0 +1,21 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { MailboxAccessGuard } from './mailbox-access.guard';
+import { MailboxIntake } from './mailbox-intake.service';
+import { MailboxMessage } from './mailbox-message.entity';
+import { MailboxSmtpServer } from './mailbox-smtp.server';
+import { MailboxController } from './mailbox.controller';
+import { MailboxRepository } from './mailbox.repository';
+import { MailboxService } from './mailbox.service';
+
+/**
+ * The built-in mailbox of local mode: a listener that the worker delivers to and pages that show what came. In another
+ * mode the pages answer 404, and the listener is never started.
+ */
+@Module({
+  imports: [TypeOrmModule.forFeature([MailboxMessage])],
+  controllers: [MailboxController],
+  providers: [MailboxAccessGuard, MailboxIntake, MailboxRepository, MailboxService, MailboxSmtpServer],
+  exports: [MailboxSmtpServer],
+})
+export class MailboxModule {}

@@ -1,0 +1,49 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
+import { Database } from '../../database/database.service';
+import { MailboxMessage } from './mailbox-message.entity';
+import type { NewMailboxMessage } from './received-message';
+import { insertMessages } from './sql/insert-messages.sql';
+import { trimMessages } from './sql/trim-messages.sql';
+
+const WITHOUT_RAW = {
+  id: true,
+  receivedAt: true,
+  returnPath: true,
+  recipients: true,
+  sender: true,
+  subject: true,
+  size: true,
+} as const;
+
+@Injectable()
+export class MailboxRepository {
+  constructor(
+    private readonly database: Database,
+    @InjectRepository(MailboxMessage) private readonly messages: Repository<MailboxMessage>,
+  ) {}
+
+  /** All of them or none. */
+  async insert(messages: readonly NewMailboxMessage[]): Promise<void> {
+    await this.database.run(insertMessages(messages));
+  }
+
+  async trim(maxMessages: number, maxBytes: number): Promise<void> {
+    await this.database.run(trimMessages(maxMessages, maxBytes));
+  }
+
+  /** Newest first, without the bytes. */
+  listNewest(limit: number, offset = 0): Promise<MailboxMessage[]> {
+    return this.messages.find({ select: WITHOUT_RAW, order: { id: 'DESC' }, take: limit, skip: offset });
+  }
+
+  count(): Promise<number> {
+    return this.messages.count();
+  }
+
+  /** With the bytes. */
+  find(id: string): Promise<MailboxMessage | null> {
+    return this.messages.findOne({ select: { ...WITHOUT_RAW, raw: true }, where: { id } });
+  }
+}

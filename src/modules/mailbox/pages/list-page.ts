@@ -1,0 +1,78 @@
+import type { ListedMessage, MailboxPage } from '../mailbox.service';
+import { escapeHtml, type Markup } from './escape-html';
+import { fileSize, layout, time } from './layout';
+
+const REFRESH_SECONDS = 5;
+/** A message to everybody would fill the list. */
+const MAX_RECIPIENTS_SHOWN = 3;
+
+/** What the page of an empty mailbox tells a newcomer. */
+export interface FirstSteps {
+  /** No slash at the end. */
+  readonly publicUrl: string;
+  /** Where the first start wrote its keys, as this shell would find it. */
+  readonly credentialsFile: string;
+}
+
+/** The list of messages, newest first, which refreshes itself. */
+export function listPage(mailbox: MailboxPage, firstSteps: FirstSteps): string {
+  const body = escapeHtml`<header>
+      <h1>Mailbox</h1>
+      <p>${summary(mailbox)}</p>
+    </header>
+    <main>${mailbox.total === 0 ? emptyMailbox(firstSteps) : table(mailbox)}</main>
+    ${pager(mailbox)}`;
+  return layout({ title: `Mailbox (${mailbox.total})`, body, refreshSeconds: REFRESH_SECONDS });
+}
+
+function summary({ total }: MailboxPage): Markup {
+  return escapeHtml`${total} ${total === 1 ? 'message' : 'messages'}, newest first. Times are UTC.`;
+}
+
+function table({ messages }: MailboxPage): Markup {
+  return escapeHtml`<table class="list">
+      <thead>
+        <tr><th>Received</th><th>From</th><th>To</th><th>Subject</th><th class="number">Size</th></tr>
+      </thead>
+      <tbody>${messages.map(row)}</tbody>
+    </table>`;
+}
+
+function row({ id, receivedAt, sender, returnPath, recipients, subject, size }: ListedMessage): Markup {
+  return escapeHtml`
+        <tr>
+          <td class="when">${time(receivedAt)}</td>
+          <td class="from"><bdi>${sender || returnPath || '(unknown)'}</bdi></td>
+          <td class="to"><bdi>${shortList(recipients)}</bdi></td>
+          <td class="subject"><a href="/mailbox/${id}"><bdi>${subject || '(no subject)'}</bdi></a></td>
+          <td class="number">${fileSize(size)}</td>
+        </tr>`;
+}
+
+function shortList(recipients: readonly string[]): string {
+  const more = recipients.length - MAX_RECIPIENTS_SHOWN;
+  return recipients.slice(0, MAX_RECIPIENTS_SHOWN).join(', ') + (more > 0 ? ` and ${more} more` : '');
+}
+
+function pager({ page, pageCount }: MailboxPage): Markup | undefined {
+  if (pageCount === 1 && page === 1) return undefined;
+  const newer = page > 1 ? escapeHtml`<a rel="prev" href="/mailbox?page=${page - 1}">Newer</a>` : undefined;
+  const older = page < pageCount ? escapeHtml`<a rel="next" href="/mailbox?page=${page + 1}">Older</a>` : undefined;
+  return escapeHtml`<nav>${newer}<span>Page ${page} of ${pageCount}</span>${older}</nav>`;
+}
+
+function emptyMailbox({ publicUrl, credentialsFile }: FirstSteps): Markup {
+  return escapeHtml`<section class="card">
+      <h2>No mail yet</h2>
+      <p>
+        In local mode every message that the service delivers ends here instead of leaving this machine. Send one with a
+        live key (mail of test keys meets the simulator and never arrives):
+      </p>
+      <pre>KEY=$(node -p "require('${credentialsFile}').liveKey")
+curl ${publicUrl}/v1/emails \\
+  -H "Authorization: Bearer $KEY" \\
+  -H "Content-Type: application/json" \\
+  -d '{"to": ["ada@example.com"], "subject": "Hello", "html": "&lt;h1&gt;It works&lt;/h1&gt;"}'</pre>
+      <p>This page looks again every ${REFRESH_SECONDS} seconds.</p>
+    </section>`;
+}

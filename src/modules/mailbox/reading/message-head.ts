@@ -1,0 +1,56 @@
+import PostalMime from 'postal-mime';
+import { displayLine } from './display-text';
+
+export interface HeaderField {
+  readonly name: string;
+  /** Unfolded, not decoded. */
+  readonly value: string;
+}
+
+export interface MessageSummary {
+  /** The From field, decoded; empty when there is none. */
+  readonly sender: string;
+  readonly subject: string;
+}
+
+/** Longer headers are read up to here. */
+const MAX_HEAD_BYTES = 256 * 1024;
+const MAX_DECODED_LENGTH = 4_000;
+const MAX_SENDER_LENGTH = 320;
+const MAX_SUBJECT_LENGTH = 500;
+
+/**
+ * The header fields of a message, in order. Never throws and takes any bytes: lines that are no field are left out, line
+ * ends may be bare, text that is no UTF-8 shows replacement characters.
+ */
+export function readHead(raw: Buffer): HeaderField[] {
+  const head = raw.subarray(0, MAX_HEAD_BYTES);
+  const end = head.indexOf('\r\n\r\n');
+  const fields: { name: string; value: string }[] = [];
+  for (const line of head.toString('utf8', 0, end === -1 ? head.length : end).split(/\r?\n/)) {
+    if (line === '') break;
+    const colon = line.indexOf(':');
+    const last = fields.at(-1);
+    if (/^[ \t]/.test(line)) {
+      if (last) last.value += line;
+    } else if (colon > 0) {
+      fields.push({ name: line.slice(0, colon).trimEnd(), value: line.slice(colon + 1).trim() });
+    }
+  }
+  return fields;
+}
+
+/** The first field of that name with its encoded words decoded (RFC 2047), as one line; empty when there is none. */
+export function decodedField(fields: readonly HeaderField[], name: string, maxLength = MAX_DECODED_LENGTH): string {
+  const field = fields.find((each) => each.name.toLowerCase() === name);
+  return displayLine(PostalMime.decodeWords(field?.value.slice(0, MAX_DECODED_LENGTH) ?? ''), maxLength);
+}
+
+/** What the lists show of a message. */
+export function summarize(raw: Buffer): MessageSummary {
+  const fields = readHead(raw);
+  return {
+    sender: decodedField(fields, 'from', MAX_SENDER_LENGTH),
+    subject: decodedField(fields, 'subject', MAX_SUBJECT_LENGTH),
+  };
+}

@@ -1,0 +1,21 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../database/database.service';
+import type { Transaction } from '../../database/transaction';
+import { appendDeltas } from './sql/append-deltas.sql';
+import { foldDeltas } from './sql/fold-deltas.sql';
+import type { HourlyDelta } from './sum-deltas';
+
+@Injectable()
+export class StatsRepository {
+  constructor(private readonly database: Database) {}
+
+  async append(rows: readonly HourlyDelta[], tx: Transaction): Promise<void> {
+    await tx.run(appendDeltas(rows));
+  }
+
+  /** Answers how many deltas it folded. */
+  async fold(limit: number): Promise<number> {
+    const [row] = await this.database.run(foldDeltas(limit));
+    return row?.folded ?? 0;
+  }
+}

@@ -1,0 +1,25 @@
+import { Injectable } from '@nestjs/common';
+import type { Transaction } from '../../database/transaction';
+import type { StatDelta } from './stat-delta';
+import { StatsRepository } from './stats.repository';
+import { sumDeltas } from './sum-deltas';
+
+const FOLD_BATCH = 5_000;
+
+/** Counts what happens, by the UTC hour in which it happened. */
+@Injectable()
+export class StatsService {
+  constructor(private readonly stats: StatsRepository) {}
+
+  /** Counts within the caller's transaction, so that a counter never differs from the events. */
+  async record(deltas: readonly StatDelta[], tx: Transaction): Promise<void> {
+    if (deltas.length > 0) await this.stats.append(sumDeltas(deltas), tx);
+  }
+
+  /** Folds what has been appended into the hourly rows; for the background job. */
+  async fold(): Promise<void> {
+    while ((await this.stats.fold(FOLD_BATCH)) === FOLD_BATCH);
+  }
+}
+
+export type { Counter, StatDelta } from './stat-delta';

@@ -1,0 +1,57 @@
+import { Injectable } from '@nestjs/common';
+import ipaddr from 'ipaddr.js';
+import { LRUCache } from 'lru-cache';
+import { Clock, MINUTE, SECOND } from '../common/clock';
+import { AppError } from '../common/errors/app-error';
+import { AuthenticationFailures } from '../common/http/authentication-failures';
+import { ThrottlingConfig } from './limits';
+
+const MAX_FAILURES = 100;
+const WINDOW_MS = MINUTE;
+const MAX_ADDRESSES = 10_000;
+
+interface FailureWindow {
+  count: number;
+  readonly endMs: number;
+}
+
+/** Failed authentications per client address, in the memory of this process. */
+@Injectable()
+export class AuthenticationFailureLimiter extends AuthenticationFailures {
+  private readonly windows = new LRUCache<string, FailureWindow>({ max: MAX_ADDRESSES });
+
+  constructor(
+    private readonly config: ThrottlingConfig,
+    private readonly clock: Clock,
+  ) {
+    super();
+  }
+
+  refusalFor(ip: string, failure: AppError): AppError {
+    if (!this.config.enabled) return failure;
+    const nowMs = this.clock.monotonicMs();
+    const window = this.windowOf(networkOf(ip), nowMs);
+    window.count += 1;
+    if (window.count <= MAX_FAILURES) return failure;
+    const seconds = Math.max(1, Math.ceil((window.endMs - nowMs) / SECOND));
+    return new AppError('rate_limit_exceeded', `Rate limit exceeded. Retry after ${seconds} seconds`, {
+      retryAfterSeconds: seconds,
+    });
+  }
+
+  /** A window begins with the first failure of an address. */
+  private windowOf(network: string, nowMs: number): FailureWindow {
+    const known = this.windows.get(network);
+    if (known && nowMs < known.endMs) return known;
+    const window = { count: 0, endMs: nowMs + WINDOW_MS };
+    this.windows.set(network, window);
+    return window;
+  }
+}
+
+/** An IPv4 address itself; of IPv6 the /64 network, which one client owns as a whole. */
+function networkOf(ip: string): string {
+  if (!ipaddr.isValid(ip)) return ip;
+  const address = ipaddr.process(ip);
+  return address instanceof ipaddr.IPv6 ? address.parts.slice(0, 4).join(':') : address.toString();
+}

@@ -1,0 +1,61 @@
+import type { EndpointClass } from '../common/http/rate-limit-class.decorator';
+
+const MINUTE_SECONDS = 60;
+const HOUR_SECONDS = 60 * MINUTE_SECONDS;
+const DAY_SECONDS = 24 * HOUR_SECONDS;
+
+/** At most `limit` requests in each window; windows are aligned to the epoch, so all processes agree on them. */
+export interface RateLimit {
+  readonly limit: number;
+  readonly windowSeconds: number;
+}
+
+/** Limits per API key. */
+const KEY_LIMITS = {
+  send: { limit: 600, windowSeconds: MINUTE_SECONDS },
+  batch: { limit: 60, windowSeconds: MINUTE_SECONDS },
+  reads: { limit: 1_000, windowSeconds: MINUTE_SECONDS },
+  stats: { limit: 120, windowSeconds: MINUTE_SECONDS },
+  writes: { limit: 100, windowSeconds: MINUTE_SECONDS },
+  'domain-writes': { limit: 60, windowSeconds: HOUR_SECONDS },
+  'gdpr-export': { limit: 30, windowSeconds: DAY_SECONDS },
+  'gdpr-delete': { limit: 10, windowSeconds: DAY_SECONDS },
+  'api-key-writes': { limit: 30, windowSeconds: HOUR_SECONDS },
+} as const satisfies Record<EndpointClass, RateLimit>;
+
+/** Limits that count whatever the endpoint: all keys of an organization together, and each test key by itself. */
+const OVERALL_LIMITS = {
+  organization: { limit: 10_000, windowSeconds: MINUTE_SECONDS },
+  'test-key': { limit: 500, windowSeconds: HOUR_SECONDS },
+} as const satisfies Record<string, RateLimit>;
+
+const DEFAULT_LIMITS = { ...KEY_LIMITS, ...OVERALL_LIMITS };
+
+export type LimitName = keyof typeof DEFAULT_LIMITS;
+
+/** What throttling needs to know; also its DI token. */
+export abstract class ThrottlingConfig {
+  abstract readonly enabled: boolean;
+  abstract readonly limits: Readonly<Record<LimitName, RateLimit>>;
+}
+
+/**
+ * The defaults with an operator's overrides: requests per window, by name.
+ * @throws Error for a name that is no limit, because a misspelt one would silently not hold.
+ */
+export function limitsWith(overrides: Readonly<Record<string, number>>): Record<LimitName, RateLimit> {
+  const limits: Record<LimitName, RateLimit> = { ...DEFAULT_LIMITS };
+  for (const [name, limit] of Object.entries(overrides)) {
+    if (!isLimitName(name)) {
+      throw new Error(
+        `RATE_LIMITS names the unknown limit "${name}"; known are ${Object.keys(DEFAULT_LIMITS).join(', ')}`,
+      );
+    }
+    limits[name] = { ...limits[name], limit };
+  }
+  return limits;
+}
+
+function isLimitName(name: string): name is LimitName {
+  return Object.hasOwn(DEFAULT_LIMITS, name);
+}

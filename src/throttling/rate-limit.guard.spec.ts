@@ -1,0 +1,142 @@
+import 'reflect-metadata';
+import type { ExecutionContext } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { FakeClock } from '../../test/doubles/fake-clock';
+import { AppError } from '../common/errors/app-error';
+import type { Principal } from '../common/http/principal';
+import { Metrics } from '../common/metrics/metrics';
+import { limitsWith } from './limits';
+import { RateLimitClass } from '../common/http/rate-limit-class.decorator';
+import { RateLimitGuard } from './rate-limit.guard';
+import { SharedThrottleStorage } from './shared-throttle.storage';
+import type { ThrottleHitsRepository } from './throttle-hits.repository';
+
+class Routes {
+  list(): void {}
+
+  @RateLimitClass('send')
+  send(): void {}
+}
+
+@RateLimitClass('stats')
+class Stats {
+  list(): void {}
+}
+
+const LIVE: Principal = { organizationId: 'o', apiKeyId: 'k', mode: 'live', scopes: new Set(), domainId: undefined };
+
+function create(overrides: Record<string, number>, enabled = true) {
+  const clock = new FakeClock('2026-01-05T12:00:30.000Z');
+  const repository: Pick<ThrottleHitsRepository, 'record' | 'deleteExpired'> = {
+    record: (batch) => Promise.resolve(batch.map(({ key, hits }) => ({ key, hits }))),
+    deleteExpired: () => Promise.resolve(0),
+  };
+  const storage = new SharedThrottleStorage(repository as ThrottleHitsRepository, clock, new Metrics());
+  const config = { enabled, limits: limitsWith(overrides) };
+  const guard = new RateLimitGuard({ throttlers: [] }, storage, new Reflector(), config, clock);
+  return { clock, guard, storage };
+}
+
+interface Call {
+  handler?: () => void;
+  class?: unknown;
+  method?: string;
+  principal?: Principal | undefined;
+}
+
+/** Passes one request and answers the headers it leaves and the error it ends in. */
+function pass(guard: RateLimitGuard, call: Call) {
+  const headers: Record<string, unknown> = {};
+  const request = { method: call.method ?? 'GET', principal: 'principal' in call ? call.principal : LIVE };
+  const reply = { header: (name: string, value: unknown) => (headers[name] = value) };
+  const context = {
+    getHandler: () => call.handler ?? Routes.prototype.list,
+    getClass: () => call.class ?? Routes,
+    switchToHttp: () => ({ getRequest: () => request, getResponse: () => reply }),
+  } as unknown as ExecutionContext;
+  try {
+    void guard.canActivate(context);
+    return { headers, error: undefined };
+  } catch (error) {
+    return { headers, error: error as AppError };
+  }
+}
+
+const RESET = Date.UTC(2026, 0, 5, 12, 1) / 1_000;
+
+describe('RateLimitGuard', () => {
+  it('tells of the limit that is closest to being reached', () => {
+    const { guard } = create({ reads: 3, organization: 4 });
+    expect(pass(guard, {}).headers).toEqual({
+      'x-ratelimit-limit': 3,
+      'x-ratelimit-remaining': 2,
+      'x-ratelimit-reset': RESET,
+    });
+    pass(guard, { principal: { ...LIVE, apiKeyId: 'other' } });
+    pass(guard, { principal: { ...LIVE, apiKeyId: 'other' } });
+    expect(pass(guard, {}).headers).toMatchObject({ 'x-ratelimit-limit': 4, 'x-ratelimit-remaining': 0 });
+  });
+
+  it('refuses what exceeds a limit until its window ends', () => {
+    const { clock, guard } = create({ reads: 2 });
+    pass(guard, {});
+    pass(guard, {});
+    const { error, headers } = pass(guard, {});
+    expect(error).toBeInstanceOf(AppError);
+    expect(error).toMatchObject({
+      code: 'rate_limit_exceeded',
+      message: 'Rate limit exceeded. Retry after 30 seconds',
+      retryAfterSeconds: 30,
+    });
+    expect(headers).toEqual({ 'x-ratelimit-limit': 2, 'x-ratelimit-remaining': 0, 'x-ratelimit-reset': RESET });
+    clock.advance(30_000);
+    expect(pass(guard, {}).error).toBeUndefined();
+  });
+
+  it('counts refused requests against nothing', () => {
+    const { guard } = create({ reads: 1, organization: 3 });
+    for (let count = 0; count < 10; count += 1) pass(guard, {});
+    expect(pass(guard, { principal: { ...LIVE, apiKeyId: 'other' } }).headers['x-ratelimit-remaining']).toBe(0);
+    expect(pass(guard, { principal: { ...LIVE, apiKeyId: 'third' } }).error).toBeUndefined();
+    expect(pass(guard, { principal: { ...LIVE, apiKeyId: 'fourth' } }).error?.details).toEqual({
+      limit: 3,
+      scope: 'organization',
+    });
+  });
+
+  it('counts endpoint classes apart: declared, or by method', () => {
+    const { guard } = create({ reads: 10, writes: 20, send: 30, stats: 40 });
+    const limitOf = (call: Call) => pass(guard, call).headers['x-ratelimit-limit'];
+    expect(limitOf({})).toBe(10);
+    expect(limitOf({ method: 'HEAD' })).toBe(10);
+    expect(limitOf({ method: 'POST', handler: () => undefined })).toBe(20);
+    expect(limitOf({ method: 'POST', handler: Routes.prototype.send })).toBe(30);
+    expect(limitOf({ class: Stats, handler: Stats.prototype.list })).toBe(40);
+    expect(pass(guard, {}).headers['x-ratelimit-remaining']).toBe(7);
+  });
+
+  it('counts test keys against one more limit, whatever the endpoint', () => {
+    const { guard } = create({ 'test-key': 2 });
+    const principal: Principal = { ...LIVE, mode: 'test' };
+    pass(guard, { principal });
+    pass(guard, { principal, handler: Routes.prototype.send, method: 'POST' });
+    expect(pass(guard, { principal }).error).toMatchObject({
+      retryAfterSeconds: 3_570,
+      details: { scope: 'test-key' },
+    });
+  });
+
+  it('says to wait for the longest of several exceeded limits', () => {
+    const { guard } = create({ reads: 1, 'test-key': 1 });
+    const principal: Principal = { ...LIVE, mode: 'test' };
+    pass(guard, { principal });
+    expect(pass(guard, { principal }).error?.details).toEqual({ limit: 1, scope: 'test-key' });
+  });
+
+  it('leaves public requests alone, and all when limits are off', () => {
+    expect(pass(create({ reads: 1 }).guard, { principal: undefined })).toEqual({ headers: {}, error: undefined });
+    const { guard } = create({ reads: 1 }, false);
+    pass(guard, {});
+    expect(pass(guard, {})).toEqual({ headers: {}, error: undefined });
+  });
+});

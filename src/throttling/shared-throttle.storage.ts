@@ -1,0 +1,134 @@
+import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import type { ThrottlerStorage } from '@nestjs/throttler';
+import { Clock, MINUTE, SECOND } from '../common/clock';
+import { Metrics } from '../common/metrics/metrics';
+import { ThrottleHitsRepository } from './throttle-hits.repository';
+import { hitsOf, type WindowCounter, WindowCounters } from './window-counters';
+
+/** Longer lets processes admit more than the limit before they learn of each other; shorter costs more statements. */
+const FLUSH_MS = 100;
+/** While the store is away. */
+const RETRY_MS = SECOND;
+const SWEEP_MS = MINUTE;
+const MAX_COUNTERS = 100_000;
+const MAX_BATCH = 1_000;
+
+type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
+
+/**
+ * Counts requests in memory and shares the counts through Postgres, so that a request costs no round trip.
+ *
+ * A counter answers the last known shared total plus this process's own hits since. Hits are written in one statement at
+ * most every 100 ms, which answers the new totals. So a limit can be exceeded by what the other processes admit within one
+ * such interval and one round trip: with N processes at most N times the limit, in a burst that fits into that time.
+ *
+ * Store available → away: a flush fails; hits stay here and each process limits by itself; one warning and a gauge tell.
+ * Away → available: the next flush that succeeds (tried every second while there are hits) hands everything over.
+ */
+@Injectable()
+export class SharedThrottleStorage implements ThrottlerStorage, OnModuleDestroy {
+  private readonly logger = new Logger('Throttling');
+  private readonly counters = new WindowCounters(MAX_COUNTERS);
+  private readonly sweeper = setInterval(() => void this.sweep(), SWEEP_MS).unref();
+  private readonly failures;
+  private timer: NodeJS.Timeout | undefined;
+  private running: Promise<void> | undefined;
+  private available = true;
+
+  constructor(
+    private readonly repository: ThrottleHitsRepository,
+    private readonly clock: Clock,
+    metrics: Metrics,
+  ) {
+    this.failures = metrics.counter({
+      name: 'throttle_store_failures_total',
+      help: 'Flushes of rate limit counters that failed',
+    });
+    metrics.gauge({ name: 'throttle_store_available', help: '0 while each process limits by itself' }, (gauge) =>
+      gauge.set(this.available ? 1 : 0),
+    );
+    metrics.gauge({ name: 'throttle_counters', help: 'Rate limit counters in memory' }, (gauge) =>
+      gauge.set(this.counters.size),
+    );
+  }
+
+  /** The counter of the current window, to be read with `hitsOf`. */
+  counter(key: string, windowMs: number, nowMs: number): WindowCounter {
+    return this.counters.current(key, windowMs, nowMs);
+  }
+
+  hit(counter: WindowCounter): void {
+    this.counters.hit(counter);
+    if (this.running === undefined) this.schedule(FLUSH_MS);
+  }
+
+  /** The library's door, for code that uses its decorators directly. Refused requests do not count. */
+  increment(key: string, ttlMs: number, limit: number): Promise<ThrottlerRecord> {
+    const nowMs = this.clock.now().getTime();
+    const counter = this.counter(key, ttlMs, nowMs);
+    const isBlocked = hitsOf(counter) >= limit;
+    if (!isBlocked) this.hit(counter);
+    const seconds = Math.ceil((counter.windowEndMs - nowMs) / SECOND);
+    return Promise.resolve({
+      totalHits: hitsOf(counter),
+      timeToExpire: seconds,
+      isBlocked,
+      timeToBlockExpire: isBlocked ? seconds : 0,
+    });
+  }
+
+  /** Writes what is unflushed now and learns the shared totals. Never rejects. */
+  flush(): Promise<void> {
+    this.running ??= this.flushOnce().finally(() => {
+      this.running = undefined;
+      if (this.counters.hasUnflushed) this.schedule(this.available ? FLUSH_MS : RETRY_MS);
+    });
+    return this.running;
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    clearInterval(this.sweeper);
+    await this.running;
+    await this.flush();
+    clearTimeout(this.timer);
+  }
+
+  private schedule(delayMs: number): void {
+    this.timer ??= setTimeout(() => {
+      this.timer = undefined;
+      void this.flush();
+    }, delayMs).unref();
+  }
+
+  private async flushOnce(): Promise<void> {
+    const batch = this.counters.beginFlush(MAX_BATCH);
+    if (batch.length === 0) return;
+    try {
+      const totals = await this.repository.record(batch.map(({ row }) => row));
+      this.counters.endFlush(batch, totals);
+      this.noteAvailable();
+    } catch (error) {
+      this.counters.failFlush(batch);
+      this.noteAway(error);
+    }
+  }
+
+  private noteAvailable(): void {
+    if (!this.available) this.logger.log('The rate limit store is back; limits are shared again');
+    this.available = true;
+  }
+
+  private noteAway(error: unknown): void {
+    this.failures.inc();
+    if (this.available) {
+      this.logger.warn(`The rate limit store is away, each process limits by itself: ${(error as Error).message}`);
+    }
+    this.available = false;
+  }
+
+  private async sweep(): Promise<void> {
+    this.counters.sweep(this.clock.now().getTime());
+    // Leftovers only cost space; the next minute tries again.
+    await this.repository.deleteExpired().catch(() => undefined);
+  }
+}

@@ -1,0 +1,23 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../database/database.service';
+import { deleteExpiredHits } from './sql/delete-expired-hits.sql';
+import { type Hits, recordHits, type SharedHits } from './sql/record-hits.sql';
+
+export type { Hits, SharedHits } from './sql/record-hits.sql';
+
+/** The counters that all processes share. */
+@Injectable()
+export class ThrottleHitsRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Adds hits and answers the shared totals, in no particular order. */
+  record(batch: readonly Hits[]): Promise<SharedHits[]> {
+    return this.database.run(recordHits(batch));
+  }
+
+  /** @returns how many were deleted, a bounded number. */
+  async deleteExpired(): Promise<number> {
+    const [row] = await this.database.run(deleteExpiredHits());
+    return row?.deleted ?? 0;
+  }
+}

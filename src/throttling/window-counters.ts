@@ -1,0 +1,133 @@
+import type { Hits, SharedHits } from './throttle-hits.repository';
+
+/** Rows outlive their window a little: the clocks of two machines differ. */
+const GRACE_MS = 60_000;
+
+/** Hits of one limit in the current window, as far as this process knows. */
+export interface WindowCounter {
+  readonly key: string;
+  windowStartMs: number;
+  windowEndMs: number;
+  /** The total of all processes when this one last asked, its own hits included. */
+  shared: number;
+  /** Own hits that are being written. */
+  flushing: number;
+  /** Own hits that nobody else knows of yet. */
+  unflushed: number;
+}
+
+/** What a flush took, so that its result finds its counter again. */
+export interface Flush {
+  readonly counter: WindowCounter;
+  readonly windowStartMs: number;
+  readonly row: Hits;
+}
+
+export function hitsOf(counter: WindowCounter): number {
+  return counter.shared + counter.flushing + counter.unflushed;
+}
+
+/**
+ * The counters of one process.
+ *
+ * A counter begins at zero, takes hits (`unflushed`), hands them over (`flushing`) and gets the shared total back
+ * (`shared`). A failed flush makes them `unflushed` again, so a process that has lost the store keeps counting by itself.
+ * When its window has passed it begins anew; results for an older window are dropped.
+ */
+export class WindowCounters {
+  private readonly counters = new Map<string, WindowCounter>();
+  private readonly dirty = new Set<WindowCounter>();
+
+  /** @param maxCounters bounds the memory; beyond it the oldest counter is forgotten. */
+  constructor(private readonly maxCounters: number) {}
+
+  get size(): number {
+    return this.counters.size;
+  }
+
+  get hasUnflushed(): boolean {
+    return this.dirty.size > 0;
+  }
+
+  /** The counter of the window that `nowMs` lies in. */
+  current(key: string, windowMs: number, nowMs: number): WindowCounter {
+    const counter = this.counters.get(key) ?? this.create(key);
+    if (nowMs >= counter.windowEndMs || nowMs < counter.windowStartMs) {
+      counter.windowStartMs = Math.floor(nowMs / windowMs) * windowMs;
+      counter.windowEndMs = counter.windowStartMs + windowMs;
+      counter.shared = 0;
+      counter.flushing = 0;
+      counter.unflushed = 0;
+    }
+    return counter;
+  }
+
+  hit(counter: WindowCounter): void {
+    counter.unflushed += 1;
+    this.dirty.add(counter);
+  }
+
+  /** Takes up to `max` counters with unflushed hits. */
+  beginFlush(max: number): Flush[] {
+    const flushes: Flush[] = [];
+    for (const counter of this.dirty) {
+      if (flushes.length === max) break;
+      this.dirty.delete(counter);
+      // A window that has rolled over since leaves nothing to tell.
+      if (counter.unflushed === 0) continue;
+      flushes.push({ counter, windowStartMs: counter.windowStartMs, row: rowOf(counter) });
+      counter.flushing = counter.unflushed;
+      counter.unflushed = 0;
+    }
+    return flushes;
+  }
+
+  endFlush(flushes: readonly Flush[], totals: readonly SharedHits[]): void {
+    const hitsByKey = new Map(totals.map(({ key, hits }) => [key, hits]));
+    for (const { counter, windowStartMs, row } of flushes) {
+      if (counter.windowStartMs !== windowStartMs) continue;
+      counter.shared = hitsByKey.get(counter.key) ?? counter.shared + row.hits;
+      counter.flushing = 0;
+    }
+  }
+
+  failFlush(flushes: readonly Flush[]): void {
+    for (const { counter, windowStartMs } of flushes) {
+      if (counter.windowStartMs !== windowStartMs) continue;
+      counter.unflushed += counter.flushing;
+      counter.flushing = 0;
+      this.dirty.add(counter);
+    }
+  }
+
+  /** Forgets counters whose window has passed. */
+  sweep(nowMs: number): void {
+    for (const counter of this.counters.values()) {
+      if (nowMs >= counter.windowEndMs) this.forget(counter);
+    }
+  }
+
+  private create(key: string): WindowCounter {
+    if (this.counters.size >= this.maxCounters) {
+      const [oldest] = this.counters.values();
+      if (oldest) this.forget(oldest);
+    }
+    const counter = { key, windowStartMs: 0, windowEndMs: 0, shared: 0, flushing: 0, unflushed: 0 };
+    this.counters.set(key, counter);
+    return counter;
+  }
+
+  private forget(counter: WindowCounter): void {
+    this.counters.delete(counter.key);
+    this.dirty.delete(counter);
+  }
+}
+
+function rowOf({ key, windowStartMs, windowEndMs, unflushed }: WindowCounter): Hits {
+  return {
+    key,
+    windowStart: new Date(windowStartMs),
+    hits: unflushed,
+    expiresAt: new Date(windowEndMs + GRACE_MS),
+  };
+}

@@ -1,0 +1,61 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { AuthModule } from './auth/auth.module';
+import { OrganizationOrdinals } from './auth/organization-ordinals.service';
+import { Clock } from './common/clock';
+import { NodeDnsResolver } from './common/dns/node-dns-resolver';
+import { AppConfig } from './config/config';
+import { DeliveryModule } from './delivery/delivery.module';
+import { MessageSource } from './delivery/ports/message-source';
+import { OrdinalSource } from './delivery/ports/ordinal-source';
+import { OutcomeSink } from './delivery/ports/outcome-sink';
+import { SigningKeySource } from './delivery/ports/signing-key-source';
+import { DirectRouter } from './delivery/routing/direct-router';
+import { FixedRouter } from './delivery/routing/fixed-router';
+import { Router } from './delivery/routing/router';
+import { DomainsModule } from './modules/domains/domains.module';
+import { SigningKeysService } from './modules/domains/signing-keys.service';
+import { EmailUpkeep } from './modules/emails/email-upkeep.service';
+import { EmailUpkeepRepository } from './modules/emails/email-upkeep.repository';
+import { EmailsModule } from './modules/emails/emails.module';
+import { OutcomeRecorder } from './modules/emails/outcomes/outcome-recorder.service';
+import { OutgoingMessagesService } from './modules/emails/outgoing-messages.service';
+import { MailboxModule } from './modules/mailbox/mailbox.module';
+import { MailboxSmtpServer } from './modules/mailbox/mailbox-smtp.server';
+import { StatsModule } from './modules/stats/stats.module';
+import { StatsFolding } from './modules/stats/stats-folding.service';
+
+/** Gives the engine what it asks for through its ports. */
+@Module({
+  imports: [AuthModule, DomainsModule, EmailsModule, MailboxModule],
+  providers: [
+    { provide: MessageSource, useExisting: OutgoingMessagesService },
+    { provide: SigningKeySource, useExisting: SigningKeysService },
+    { provide: OutcomeSink, useExisting: OutcomeRecorder },
+    { provide: OrdinalSource, useExisting: OrganizationOrdinals },
+    { provide: Router, inject: [AppConfig, Clock, MailboxSmtpServer], useFactory: createRouter },
+  ],
+  exports: [MessageSource, SigningKeySource, OutcomeSink, OrdinalSource, Router],
+})
+class PortsModule {}
+
+/** Role `worker`: the engine, and the background jobs of the features. */
+@Module({})
+export class WorkerModule {
+  static register(): DynamicModule {
+    return {
+      module: WorkerModule,
+      imports: [DeliveryModule.register([PortsModule]), EmailsModule, StatsModule],
+      providers: [EmailUpkeep, EmailUpkeepRepository, StatsFolding],
+    };
+  }
+}
+
+async function createRouter({ delivery }: AppConfig, clock: Clock, mailbox: MailboxSmtpServer): Promise<Router> {
+  const { mode, relay, smtpPort, mailHost, allowPrivateDestinations, dnsServers } = delivery;
+  if (mode === 'local') {
+    return new FixedRouter(clock, { hostName: '127.0.0.1', port: await mailbox.listen(), final: true });
+  }
+  if (relay) return new FixedRouter(clock, { hostName: relay.host, port: relay.port, final: false });
+  const resolver = new NodeDnsResolver({ servers: dnsServers });
+  return new DirectRouter(resolver, clock, { port: smtpPort, ownHostNames: [mailHost], allowPrivateDestinations });
+}

@@ -1,0 +1,121 @@
+import { Logger } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { OpenAPIObject, ResponseObject } from '@nestjs/swagger';
+import { ALL_SCOPES } from '../../src/auth/scopes';
+import { ERROR_CODES } from '../../src/common/errors/error-codes';
+import { buildOpenApiDocument } from '../../src/docs/openapi-document';
+import { listOperations, type Operation } from '../../src/docs/operations';
+import { SEND_REQUEST_FIELDS } from '../../src/modules/emails/accept/parse-send-request';
+import { version } from '../../package.json';
+import { type ApiRoute, createApp, findControllers, routesOf } from './api-routes';
+import { documentProblems, isSuccess, modelProblems } from './openapi-rules';
+
+const controllers = findControllers();
+const routes = controllers.flatMap(routesOf);
+const documented = routes.filter((route) => !route.excluded);
+/** What every route with a key can answer. */
+const KEYED_STATUSES = [401, 403, 429, 500, 503];
+
+describe('the API documentation', () => {
+  let app: NestFastifyApplication;
+  let document: OpenAPIObject;
+  const warnings: unknown[] = [];
+
+  const operationOf = ({ path, method }: ApiRoute): Operation | undefined =>
+    listOperations(document.paths).find((found) => found.path === path && found.method === method)?.operation;
+  /** The names of the routes for which something is not as it should be. */
+  const failing = (from: ApiRoute[], isWell: (route: ApiRoute, operation: Operation) => boolean): string[] =>
+    from.filter((route) => !isWell(route, operationOf(route) ?? { responses: {} })).map(({ name }) => name);
+
+  beforeAll(async () => {
+    app = await createApp(controllers);
+    const warn = jest.spyOn(Logger, 'warn').mockImplementation((message) => void warnings.push(message));
+    document = buildOpenApiDocument(app);
+    warn.mockRestore();
+  });
+
+  it('is OpenAPI 3.1 and holds together', () => {
+    expect(document.info).toMatchObject({ title: 'Waybill', version });
+    expect(document.servers).toEqual([{ url: '/' }]);
+    expect(documentProblems(document)).toEqual([]);
+  });
+
+  it('describes every field of every model, under one name each', () => {
+    expect(modelProblems(document)).toEqual([]);
+    expect(warnings).toEqual([]);
+  });
+
+  it('is the same each time it is built', () => {
+    expect(buildOpenApiDocument(app)).toEqual(document);
+  });
+
+  it('knows every error code and every scope', () => {
+    for (const name of [...Object.keys(ERROR_CODES), ...ALL_SCOPES]) {
+      expect(document.info.description).toContain(`| \`${name}\` |`);
+    }
+  });
+
+  it('describes the send request that the parser takes', () => {
+    const model = document.components?.schemas?.SendEmailDto as { properties: object };
+    expect(Object.keys(model.properties).sort()).toEqual([...SEND_REQUEST_FIELDS].sort());
+  });
+
+  describe('of every route', () => {
+    it('has controllers to look at', () => {
+      expect(controllers.length).toBeGreaterThan(3);
+      expect(listOperations(document.paths)).toHaveLength(documented.length);
+    });
+
+    it('says who may call it: a scope, or everybody', () => {
+      const declares = ({ scope, isPublic }: ApiRoute) => isPublic || ALL_SCOPES.includes(scope as never);
+      expect(failing(routes, declares)).toEqual([]);
+      expect(
+        failing(documented, ({ scope, isPublic }, operation) => {
+          const shown = isPublic ? 'Needs no key.' : `Scope: \`${scope}\``;
+          return operation.description?.endsWith(shown) === true && operation.security?.length === (isPublic ? 0 : 1);
+        }),
+      ).toEqual([]);
+    });
+
+    it('hides none that needs a key', () => {
+      expect(failing(routes, ({ excluded, isPublic }) => isPublic || !excluded)).toEqual([]);
+    });
+
+    it('has a summary', () => {
+      expect(failing(documented, (_route, { summary }) => (summary ?? '').length > 0)).toEqual([]);
+    });
+
+    it('has a described success', () => {
+      const succeeds = (_route: ApiRoute, { responses }: Operation) =>
+        Object.entries(responses).some(([status, response]) => isSuccess(status, response as ResponseObject));
+      expect(failing(documented, succeeds)).toEqual([]);
+    });
+
+    it('has described errors', () => {
+      const fails = ({ isPublic, documentedStatuses }: ApiRoute) =>
+        isPublic
+          ? documentedStatuses.some((status) => status >= 400)
+          : KEYED_STATUSES.every((status) => documentedStatuses.includes(status));
+      expect(failing(documented, fails)).toEqual([]);
+    });
+
+    it('has the errors and headers that follow from its kind', () => {
+      expect(
+        failing(documented, ({ path, isPublic }, { requestBody, responses }) => {
+          const headers = (status: string) => Object.keys((responses[status] as ResponseObject).headers ?? {});
+          const expected = [
+            '405',
+            ...(path.includes('{') ? ['404'] : []),
+            ...(requestBody ? ['400', '413', '415'] : []),
+          ];
+          return (
+            expected.every((status) => status in responses) &&
+            Object.keys(responses).every((status) => headers(status).includes('X-Request-Id')) &&
+            headers('405').includes('Allow') &&
+            (isPublic || ['Retry-After', 'X-RateLimit-Reset'].every((name) => headers('429').includes(name)))
+          );
+        }),
+      ).toEqual([]);
+    });
+  });
+});

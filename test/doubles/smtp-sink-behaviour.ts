@@ -1,0 +1,50 @@
+/** Where in a transaction a behaviour shows: instead of the reply to the command, or of the one to the final dot. */
+export type SinkPhase = 'mail' | 'rcpt' | 'data' | 'body' | 'dot';
+
+/** What the sink does at one phase of one message instead of saying yes. */
+export type SinkBehaviour =
+  | { readonly phase: SinkPhase; readonly act: 'reply'; readonly line: string }
+  | { readonly phase: SinkPhase; readonly act: 'close' | 'hang' | 'reset' }
+  | { readonly phase: 'dot'; readonly act: 'accept-then-reset' | 'accept-then-close' }
+  | { readonly phase: 'rcpt'; readonly act: 'greylist' }
+  /** The replies of these phases come so much later. */
+  | { readonly act: 'delay'; readonly phases: readonly SinkPhase[]; readonly delayMs: number };
+
+const REPLY = /^(mail|rcpt|data|dot)-([2-5]\d\d)(?:-(\d\.\d+\.\d+))?$/;
+const BREAK = /^(close|hang|reset)-(?:at|in|after)-(mail|rcpt|data|dot)$/;
+const DELAY = /^(slow|250-late)-(\d+)$/;
+
+const NAMED: Readonly<Record<string, SinkBehaviour>> = {
+  'close-in-data': { phase: 'body', act: 'close' },
+  'hang-in-data': { phase: 'body', act: 'hang' },
+  'reset-in-data': { phase: 'body', act: 'reset' },
+  '250-then-rst': { phase: 'dot', act: 'accept-then-reset' },
+  '250-then-close': { phase: 'dot', act: 'accept-then-close' },
+  'rcpt-450-greylist': { phase: 'rcpt', act: 'greylist' },
+};
+
+/**
+ * The behaviour that a local part asks for, up to a `+`; none for ordinary names.
+ *
+ * - `<mail|rcpt|data|dot>-<code>[-<enhanced code>]`: that reply, e.g. `rcpt-550-5.1.1`, `dot-451`; 421 closes as well
+ * - `<close|hang|reset>-<at|after>-<mail|rcpt|data|dot>`: instead of the reply, e.g. `close-after-dot`, `hang-at-rcpt`
+ * - `<close|hang|reset>-in-data`: at the first bytes of the message
+ * - `250-then-rst`, `250-then-close`: accepts, then ends the connection
+ * - `rcpt-450-greylist`: refuses each recipient once
+ * - `slow-<ms>`: every reply from RCPT on that much later; `250-late-<ms>`: only the last one
+ */
+export function behaviourOf(localPart: string): SinkBehaviour | undefined {
+  if (!localPart.includes('-')) return undefined;
+  const name = localPart.replace(/\+.*$/, '').toLowerCase();
+  if (Object.hasOwn(NAMED, name)) return NAMED[name];
+  const [, replyPhase, code, enhanced] = REPLY.exec(name) ?? [];
+  if (replyPhase !== undefined) {
+    const line = [code, enhanced, 'as the recipient asked'].filter(Boolean).join(' ');
+    return { phase: replyPhase as SinkPhase, act: 'reply', line };
+  }
+  const [, act, breakPhase] = BREAK.exec(name) ?? [];
+  if (act !== undefined) return { phase: breakPhase as SinkPhase, act: act as 'close' | 'hang' | 'reset' };
+  const [, kind, ms] = DELAY.exec(name) ?? [];
+  if (kind === undefined) return undefined;
+  return { act: 'delay', phases: kind === 'slow' ? ['rcpt', 'data', 'dot'] : ['dot'], delayMs: Number(ms) };
+}

@@ -1,0 +1,111 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SmtpSink } from '../doubles/smtp-sink';
+import { createTestDatabase, type TestDatabase } from '../setup/test-database';
+import { waitFor } from '../setup/wait-for';
+import { ApiClient, eventTypes } from './kit/api-client';
+import { ServiceProcess } from './kit/service-process';
+import { type Tenant, TenantFactory } from './kit/tenant';
+import { sha256 } from './kit/verify-dkim';
+
+let database: TestDatabase;
+let tenants: TenantFactory;
+let tenant: Tenant;
+let sink: SmtpSink;
+let workFolder: string;
+let front: ServiceProcess;
+let api: ApiClient;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  tenants = await TenantFactory.open(database.url);
+  tenant = await tenants.create();
+  sink = await SmtpSink.start({});
+  workFolder = mkdtempSync(join(tmpdir(), 'waybill-crash-'));
+  front = await ServiceProcess.start({ ...common(), WAYBILL_ROLES: 'api' });
+  api = new ApiClient(front.port, tenant.liveKey);
+});
+
+afterAll(async () => {
+  await front.stop();
+  await sink.stop();
+  await tenants.close();
+  await database.drop();
+  rmSync(workFolder, { recursive: true });
+});
+
+const common = () => ({
+  DATABASE_URL: database.url,
+  WAYBILL_DATA_DIR: workFolder,
+  DELIVERY_MODE: 'relay',
+  RELAY_URL: `smtp://127.0.0.1:${sink.port}`,
+  RATE_LIMIT_ENABLED: 'false',
+});
+const worker = () => ServiceProcess.start({ ...common(), WAYBILL_ROLES: 'worker', LEASE_SECONDS: '2' });
+const copiesOf = (id: string) => sink.messages.filter((message) => message.content.includes(id));
+
+describe('a killed worker', () => {
+  it('during DATA leaves a mail that is delivered exactly once', async () => {
+    const recipient = 'victim@example.com';
+    sink.behaviours.set(recipient, 'hang-in-data');
+    const id = await api.send({ to: [recipient] });
+    const first = await worker();
+    await waitFor(() => sink.commands.some((line) => line.includes(recipient)), { what: 'the conversation' });
+    await first.kill('SIGKILL');
+    sink.behaviours.set(recipient, 'ok');
+    const second = await worker();
+    const email = await api.waitForStatus(id, 'sent');
+    await second.stop();
+    expect(copiesOf(id)).toHaveLength(1);
+    expect(eventTypes(email)).toEqual(['queued', 'sending', 'deferred', 'sent']);
+    expect(email.recipients[0].attempts).toBe(1);
+  });
+
+  it('after the final dot may repeat a mail, and its history says so', async () => {
+    const recipient = 'maybe@example.com';
+    sink.behaviours.set(recipient, 'hang-after-dot');
+    const id = await api.send({ to: [recipient] });
+    const first = await worker();
+    await waitFor(() => sink.unanswered.some((message) => message.content.includes(id)), { what: 'the final dot' });
+    await first.kill('SIGKILL');
+    sink.behaviours.set(recipient, 'ok');
+    const second = await worker();
+    const email = await api.waitForStatus(id, 'sent');
+    await second.stop();
+    const copies = [...sink.unanswered, ...sink.messages].filter((message) => message.content.includes(id));
+    expect(copies).toHaveLength(2);
+    expect(new Set(copies.map((message) => sha256(message.content))).size).toBe(1);
+    const [explanation] = email.events.filter((event: any) => event.eventType === 'deferred');
+    expect(explanation).toMatchObject({ source: 'system', eventData: { reason: 'outcome_unknown', recipient } });
+  });
+
+  it('loses nothing of many mails', async () => {
+    const total = 300;
+    const batch = Array.from({ length: 100 }, (_, index) => ({
+      to: [`many${index}@example.com`],
+      subject: 's',
+      text: 't',
+    }));
+    const ids: string[] = [];
+    for (let round = 0; round < total / 100; round += 1) {
+      const { body } = await api.post('/v1/emails/batch', batch);
+      ids.push(...body.data.data.map((item: any) => item.id));
+    }
+    const before = sink.messageCount;
+    for (let kill = 0; kill < 2; kill += 1) {
+      const doomed = await worker();
+      const seen = sink.messageCount;
+      await waitFor(() => sink.messageCount > seen + 20 || sink.messageCount >= before + total, { what: 'some mail' });
+      await doomed.kill('SIGKILL');
+    }
+    const last = await worker();
+    await waitFor(async () => (await api.get('/v1/emails?status=sent&limit=1')).body.pagination.total >= total, {
+      what: 'the rest',
+      timeoutMs: 60_000,
+    });
+    await last.stop();
+    expect(last.exitCode).toBe(0);
+    for (const id of ids) expect(copiesOf(id).length).toBeGreaterThanOrEqual(1);
+  });
+});

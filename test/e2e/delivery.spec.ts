@@ -1,0 +1,226 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import PostalMime from 'postal-mime';
+import { DnsServer } from '../doubles/dns-server';
+import { SmtpSink } from '../doubles/smtp-sink';
+import { createTestDatabase, type TestDatabase } from '../setup/test-database';
+import { waitFor } from '../setup/wait-for';
+import { ApiClient, eventTypes } from './kit/api-client';
+import { ServiceProcess } from './kit/service-process';
+import { type Tenant, TenantFactory } from './kit/tenant';
+import { sha256, verifyDkim } from './kit/verify-dkim';
+
+let database: TestDatabase;
+let tenants: TenantFactory;
+let tenant: Tenant;
+let sink: SmtpSink;
+let dns: DnsServer;
+let workFolder: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  tenants = await TenantFactory.open(database.url);
+  tenant = await tenants.create('acme.example');
+  sink = await SmtpSink.start({ startTls: 'offer', pipelining: true, smtpUtf8: true, eightBitMime: true });
+  dns = await DnsServer.start({
+    'customer.example': { MX: [[10, 'mx.customer.example']] },
+    'mx.customer.example': { A: ['127.0.0.1'] },
+    'null-mx.example': { MX: [[0, '.']] },
+    'no-mx.example': { A: ['127.0.0.1'] },
+    'broken.example': 'servfail',
+  });
+  workFolder = mkdtempSync(join(tmpdir(), 'waybill-e2e-'));
+});
+
+afterAll(async () => {
+  await sink.stop();
+  await dns.stop();
+  await tenants.close();
+  await database.drop();
+  rmSync(workFolder, { recursive: true });
+});
+
+const direct = () => ({
+  DATABASE_URL: database.url,
+  WAYBILL_DATA_DIR: workFolder,
+  DELIVERY_MODE: 'direct',
+  MAIL_HOST: 'mail.sender.example',
+  SMTP_PORT: String(sink.port),
+  DNS_SERVERS: dns.endpoint,
+  ALLOW_PRIVATE_DESTINATIONS: 'true',
+  RATE_LIMIT_ENABLED: 'false',
+});
+
+describe('direct delivery', () => {
+  let service: ServiceProcess;
+  let api: ApiClient;
+
+  beforeAll(async () => {
+    service = await ServiceProcess.start(direct());
+    api = new ApiClient(service.port, tenant.liveKey);
+  });
+  afterAll(() => service.stop());
+
+  it('carries a mail with everything from the API to the recipients’ MX, signed', async () => {
+    const id = await api.send({
+      from: { email: 'billing@acme.example', name: 'Acme “Billing”, Ltd.' },
+      to: ['Ada Lovelace <ada@customer.example>', 'bob@customer.example'],
+      cc: ['carl@no-mx.example'],
+      bcc: ['dora@customer.example'],
+      replyTo: 'support@acme.example',
+      subject: 'Ihre Rechnung: 12 € — größer',
+      html: '<p>Grüße</p>',
+      text: 'Grüße\n.\n..dots\nFrom here',
+      headers: { 'X-Order': '42' },
+      attachments: [
+        { filename: 'rechnung ä.txt', content: Buffer.from('total: 12').toString('base64'), contentType: 'text/plain' },
+      ],
+      tags: ['invoice'],
+      metadata: { order: 42 },
+    });
+    const email = await api.waitForStatus(id, 'delivered');
+    await waitFor(async () => (await api.email(id)).recipients.every((one: any) => one.status === 'delivered'), {
+      what: 'all four',
+    });
+    const received = sink.messages.filter((message) => message.content.includes(id));
+    expect(received.map((message) => message.recipients[0]).sort()).toEqual([
+      'ada@customer.example',
+      'bob@customer.example',
+      'carl@no-mx.example',
+      'dora@customer.example',
+    ]);
+    expect(new Set(received.map((message) => sha256(message.content))).size).toBe(1);
+    expect(new Set(received.map((message) => message.from)).size).toBe(4);
+    for (const { from, tls } of received) {
+      expect(from).toMatch(/^b\+[a-z2-7]{55}@mail\.sender\.example$/);
+      expect(tls).toBe(true);
+    }
+    const content = received[0]!.content;
+    expect(await verifyDkim(content, database.url)).toEqual([
+      { result: 'pass', domain: 'acme.example', selector: 'wb1' },
+    ]);
+    const parsed = await PostalMime.parse(content);
+    expect(parsed).toMatchObject({
+      subject: 'Ihre Rechnung: 12 € — größer',
+      from: { address: 'billing@acme.example', name: 'Acme “Billing”, Ltd.' },
+      html: expect.stringContaining('<p>Grüße</p>'),
+      text: expect.stringContaining('Grüße\n.\n..dots\nFrom here'),
+    });
+    expect(parsed.attachments[0]).toMatchObject({ filename: 'rechnung ä.txt', mimeType: 'text/plain' });
+    expect(content.toString('latin1')).not.toContain('dora@');
+    expect(email).toMatchObject({ fromEmail: 'billing@acme.example', bccEmails: ['dora@customer.example'] });
+    expect(eventTypes(email)).toEqual(expect.arrayContaining(['queued', 'sending', 'sent', 'delivered']));
+  });
+
+  it('ends each recipient by its own reply, and suppresses the bad address only', async () => {
+    const id = await api.send({
+      to: ['ok@customer.example', 'rcpt-550-5.1.1+x@customer.example', 'rcpt-550-5.7.1+x@customer.example'],
+    });
+    const email = await waitFor(
+      async () => {
+        const now = await api.email(id);
+        return now.recipients.every((one: any) => ['delivered', 'bounced'].includes(one.status)) ? now : undefined;
+      },
+      { what: 'three endings' },
+    );
+    expect(email.recipients.map((one: any) => one.status)).toEqual(['delivered', 'bounced', 'bounced']);
+    expect(email.recipients[1].lastResponse).toMatch(/^550/);
+    expect(email.status).toBe('delivered');
+    const again = await api.post('/v1/emails', { to: ['rcpt-550-5.1.1+x@customer.example'], subject: 's', text: 't' });
+    expect(again).toMatchObject({ status: 422, body: { error: { code: 'recipient_suppressed' } } });
+    expect(again.body.error.details.suppressedRecipients).toEqual([
+      { email: 'rcpt-550-5.1.1+x@customer.example', reason: 'hard_bounce' },
+    ]);
+    const mixed = await api.post('/v1/emails', {
+      to: ['rcpt-550-5.1.1+x@customer.example', 'rcpt-550-5.7.1+x@customer.example'],
+      subject: 's',
+      text: 't',
+    });
+    expect(mixed).toMatchObject({ status: 202, body: { data: { suppressedRecipients: [{ reason: 'hard_bounce' }] } } });
+  });
+
+  it('knows domains that take no mail, and waits for those whose DNS is broken', async () => {
+    const [none, nullMx, broken] = await Promise.all([
+      api.send({ to: ['a@nowhere-at-all.example'] }),
+      api.send({ to: ['a@null-mx.example'] }),
+      api.send({ to: ['a@broken.example'] }),
+    ]);
+    expect((await api.waitForStatus(none, 'bounced')).events.at(-1).eventData).toMatchObject({
+      bounceType: 'hard',
+      enhancedCode: '5.1.2',
+    });
+    expect((await api.waitForStatus(nullMx, 'bounced')).events.at(-1).eventData).toMatchObject({
+      enhancedCode: '5.1.10',
+    });
+    const waiting = await waitFor(
+      async () => {
+        const email = await api.email(broken);
+        return eventTypes(email).includes('deferred') ? email : undefined;
+      },
+      { what: 'a deferral', timeoutMs: 20_000 },
+    );
+    expect(waiting.status).toBe('sending');
+    expect(Date.parse(waiting.recipients[0].nextAttemptAt)).toBeGreaterThan(Date.now());
+  });
+
+  it('tells an unknown outcome from a refusal', async () => {
+    const id = await api.send({ to: ['close-after-dot+u@customer.example'] });
+    const email = await waitFor(
+      async () => {
+        const now = await api.email(id);
+        return eventTypes(now).includes('deferred') ? now : undefined;
+      },
+      { what: 'a deferral' },
+    );
+    expect(email.events.at(-1).eventData).toMatchObject({ reason: 'outcome_unknown', phase: 'final-dot' });
+  });
+
+  it('reaches a non-ASCII mailbox only with SMTPUTF8', async () => {
+    const id = await api.send({ to: ['grün@customer.example'] });
+    await api.waitForStatus(id, 'delivered');
+    const message = sink.messages.find((one) => one.content.includes(id))!;
+    expect(message.recipients).toEqual(['grün@customer.example']);
+    expect(message.parameters.join(' ')).toContain('SMTPUTF8');
+  });
+
+  it('keeps scheduled mail until it is due, and lets it be cancelled', async () => {
+    const scheduledAt = new Date(Date.now() + 3_600_000).toISOString();
+    const id = await api.send({ to: ['later@customer.example'], scheduledAt });
+    const scheduled = await api.email(id);
+    expect(scheduled).toMatchObject({ status: 'scheduled', scheduledFor: scheduledAt });
+    expect(eventTypes(scheduled)).toEqual(['scheduled']);
+    expect(await api.post(`/v1/emails/${id}/cancel`)).toMatchObject({
+      status: 200,
+      body: { data: { id, status: 'failed' } },
+    });
+    expect(eventTypes(await api.email(id))).toEqual(['scheduled', 'cancelled']);
+    expect(await api.post(`/v1/emails/${id}/cancel`)).toMatchObject({
+      status: 409,
+      body: { error: { code: 'email_not_cancellable' } },
+    });
+  });
+});
+
+describe('relay delivery', () => {
+  it('hands everything to the relay, with credentials, and ends as sent', async () => {
+    const relay = await SmtpSink.start({ users: { waybill: 's3cret' }, authMechanisms: ['PLAIN'] });
+    const service = await ServiceProcess.start({
+      DATABASE_URL: database.url,
+      WAYBILL_DATA_DIR: workFolder,
+      DELIVERY_MODE: 'relay',
+      RELAY_URL: `smtp://waybill:s3cret@127.0.0.1:${relay.port}`,
+    });
+    try {
+      const api = new ApiClient(service.port, tenant.liveKey);
+      const id = await api.send({ to: ['anyone@anywhere.example'] });
+      const email = await api.waitForStatus(id, 'sent');
+      expect(eventTypes(email)).toEqual(['queued', 'sending', 'sent']);
+      expect(relay.messages[0]).toMatchObject({ user: 'waybill', recipients: ['anyone@anywhere.example'] });
+      expect(service.describe()).not.toContain('s3cret');
+    } finally {
+      await service.stop();
+      await relay.stop();
+    }
+  });
+});

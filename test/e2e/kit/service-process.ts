@@ -1,0 +1,100 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { waitFor } from '../../setup/wait-for';
+
+const ROOT = join(__dirname, '../../..');
+const MAIN = join(ROOT, 'dist/main.js');
+/** Any 32 bytes: test databases live for seconds. */
+export const MASTER_KEY = Buffer.alloc(32, 'waybill').toString('base64');
+
+interface LogLine {
+  level: string;
+  msg: string;
+  [field: string]: unknown;
+}
+
+/** The built service as a real process, as an operator starts it; every port is ephemeral. */
+export class ServiceProcess {
+  readonly lines: LogLine[] = [];
+  /** Standard output that was no JSON line, and standard error. */
+  other = '';
+  private exited = false;
+
+  private constructor(readonly child: ChildProcess) {
+    createInterface({ input: child.stdout! }).on('line', (line) => this.read(line));
+    child.stderr!.on('data', (chunk: Buffer) => (this.other += chunk.toString()));
+    child.once('exit', () => (this.exited = true));
+  }
+
+  static async start(env: Record<string, string>): Promise<ServiceProcess> {
+    const child = spawn(process.execPath, [MAIN], {
+      cwd: env.WAYBILL_DATA_DIR ?? ROOT,
+      env: {
+        PATH: process.env.PATH,
+        PORT: '0',
+        METRICS_PORT: '0',
+        INBOUND_SMTP_PORT: '0',
+        HOST: '127.0.0.1',
+        ...(env.DATABASE_URL && { MASTER_KEY }),
+        ...env,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // A group of its own, so that a signal can reach it as Ctrl-C does.
+      detached: true,
+    });
+    const service = new ServiceProcess(child);
+    try {
+      await waitFor(() => service.exited || service.line('ready') !== undefined, {
+        what: 'the service',
+        timeoutMs: 60_000,
+      });
+      if (service.exited) throw new Error(`The service ended at its start:\n${service.describe()}`);
+    } catch (error) {
+      await service.kill('SIGKILL');
+      throw error;
+    }
+    return service;
+  }
+
+  get port(): number {
+    return Number(this.line('ready')?.port);
+  }
+
+  get metricsPort(): number {
+    return Number(this.line('ready')?.metricsPort);
+  }
+
+  get exitCode(): number | null {
+    return this.child.exitCode;
+  }
+
+  line(msg: string): LogLine | undefined {
+    return this.lines.find((line) => line.msg === msg);
+  }
+
+  /** Sends a signal to the whole group, as a terminal does, and waits for the end. */
+  async kill(signal: NodeJS.Signals): Promise<void> {
+    if (this.exited) return;
+    const ended = once(this.child, 'exit');
+    process.kill(-this.child.pid!, signal);
+    await ended;
+  }
+
+  stop(): Promise<void> {
+    return this.kill('SIGTERM');
+  }
+
+  describe(): string {
+    return [...this.lines.map((line) => JSON.stringify(line)), this.other].join('\n');
+  }
+
+  private read(line: string): void {
+    try {
+      this.lines.push(JSON.parse(line) as LogLine);
+    } catch {
+      this.other += `${line}\n`;
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { ApiKeysService } from '../../../src/auth/api-keys.service';
+import { AuthModule } from '../../../src/auth/auth.module';
+import { OrganizationsService } from '../../../src/auth/organizations.service';
+import { ALL_SCOPES, type Scope } from '../../../src/auth/scopes';
+import type { Mode } from '../../../src/common/mode';
+import { ConfigModule } from '../../../src/config/config.module';
+import { loadConfig } from '../../../src/config/load-config';
+import { DatabaseModule } from '../../../src/database/database.module';
+import { DomainsModule } from '../../../src/modules/domains/domains.module';
+import { DomainsService } from '../../../src/modules/domains/domains.service';
+import { MASTER_KEY } from './service-process';
+
+@Module({})
+class TenantModule {}
+
+export interface Tenant {
+  organizationId: string;
+  domain: string;
+  domainId: string;
+  liveKey: string;
+  testKey: string;
+  /** A further key. */
+  key(mode: Mode, scopes: Scope[], domainId?: string): Promise<string>;
+}
+
+/** Does what an operator does on the command line, through the same services. */
+export class TenantFactory {
+  private constructor(private readonly app: Awaited<ReturnType<typeof NestFactory.createApplicationContext>>) {}
+
+  static async open(databaseUrl: string): Promise<TenantFactory> {
+    const config = loadConfig({ DATABASE_URL: databaseUrl, MASTER_KEY, DATABASE_POOL_SIZE: '2' });
+    const module = {
+      module: TenantModule,
+      imports: [
+        ConfigModule.register(config),
+        DatabaseModule.register(databaseUrl, 'waybill-test'),
+        AuthModule,
+        DomainsModule,
+      ],
+    };
+    return new TenantFactory(
+      await NestFactory.createApplicationContext(module, { logger: false, abortOnError: false }),
+    );
+  }
+
+  async create(domain = 'acme.example'): Promise<Tenant> {
+    const { id: organizationId } = await this.app
+      .get(OrganizationsService, { strict: false })
+      .create(`Owner of ${domain}`);
+    const domains = this.app.get(DomainsService, { strict: false });
+    const { id: domainId } = await domains.add(organizationId, domain);
+    await domains.markVerified(organizationId, domain);
+    const key = async (mode: Mode, scopes: Scope[] = ALL_SCOPES, boundTo?: string) => {
+      const created = await this.app
+        .get(ApiKeysService, { strict: false })
+        .create(organizationId, { name: mode, mode, scopes, domainId: boundTo });
+      return created.key;
+    };
+    return { organizationId, domain, domainId, liveKey: await key('live'), testKey: await key('test'), key };
+  }
+
+  suspend(organizationId: string): Promise<void> {
+    return this.app.get(OrganizationsService, { strict: false }).setStatus(organizationId, 'suspended');
+  }
+
+  addPendingDomain(organizationId: string, domain: string) {
+    return this.app.get(DomainsService, { strict: false }).add(organizationId, domain);
+  }
+
+  close(): Promise<void> {
+    return this.app.close();
+  }
+}

@@ -1,0 +1,72 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { waitFor } from '../setup/wait-for';
+import { ApiClient, eventTypes } from './kit/api-client';
+import { ServiceProcess } from './kit/service-process';
+
+/** The first minutes of a newcomer: one command, one mail, and what remains after Ctrl-C. */
+describe('a first start', () => {
+  let dataDir: string;
+  beforeAll(() => (dataDir = mkdtempSync(join(tmpdir(), 'waybill-newcomer-'))));
+  afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
+
+  const start = () => ServiceProcess.start({ WAYBILL_DATA_DIR: dataDir });
+  const credentials = () => JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8'));
+  const postmasterPid = () => Number(readFileSync(join(dataDir, 'pg18/data/postmaster.pid'), 'utf8').split('\n')[0]);
+  const isAlive = (pid: number) => {
+    try {
+      return process.kill(pid, 0);
+    } catch {
+      return false;
+    }
+  };
+
+  it('sends a mail, shows it in the mailbox, and keeps it over a restart', async () => {
+    const service = await start();
+    expect(service.other).toContain(`curl`);
+    expect(service.other).toContain(credentials().liveKey);
+    expect(statSync(join(dataDir, 'credentials.json')).mode & 0o777).toBe(0o600);
+    expect(credentials()).toMatchObject({
+      domain: 'waybill.test',
+      liveKey: expect.stringMatching(/^wb_live_/),
+      testKey: expect.stringMatching(/^wb_test_/),
+    });
+    const api = new ApiClient(service.port, credentials().liveKey);
+    const id = await api.send({
+      from: 'hello@waybill.test',
+      to: ['you@example.com'],
+      subject: 'First mail <b>',
+      html: '<p>It works.</p>',
+    });
+    const email = await api.waitForStatus(id, 'delivered');
+    expect(eventTypes(email)).toEqual(['queued', 'sending', 'sent', 'delivered']);
+    const listed = await api.as(undefined).get('/mailbox/messages.json');
+    expect(listed.body.data).toEqual([
+      expect.objectContaining({ recipients: ['you@example.com'], subject: 'First mail <b>' }),
+    ]);
+    const page = await api.as(undefined).get('/mailbox');
+    expect(page.body).toContain('First mail &lt;b&gt;');
+    for (const path of ['/health', '/health/startup', '/health/detailed', '/openapi.json', '/docs']) {
+      expect(await api.as(undefined).get(path)).toMatchObject({ status: 200 });
+    }
+    const metrics = await new ApiClient(service.metricsPort, undefined).get('/metrics');
+    expect(metrics.body).toContain('waybill_deliveries_total{outcome="delivered"} 1');
+    const postmaster = postmasterPid();
+    expect(isAlive(postmaster)).toBe(true);
+
+    await service.kill('SIGINT');
+    expect(service.exitCode).toBe(0);
+    await waitFor(() => !isAlive(postmaster), { what: 'Postgres to end' });
+    expect(existsSync(join(dataDir, 'pg18/data/postmaster.pid'))).toBe(false);
+    expect(service.lines.every((line) => typeof line.msg === 'string')).toBe(true);
+    expect(service.lines.map((line) => JSON.stringify(line)).join('\n')).not.toContain(credentials().liveKey);
+
+    const before = credentials();
+    const again = await start();
+    expect(credentials()).toEqual(before);
+    expect(await new ApiClient(again.port, before.liveKey).email(id)).toMatchObject({ status: 'delivered' });
+    await again.stop();
+    expect(again.exitCode).toBe(0);
+  });
+});

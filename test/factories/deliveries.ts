@@ -1,0 +1,65 @@
+import { newId } from '../../src/common/ids';
+import type { ClaimedDelivery } from '../../src/delivery/ports/delivery';
+import type { NewDelivery } from '../../src/delivery/queue/new-delivery';
+import type { ClaimInput } from '../../src/delivery/queue/sql/claim-deliveries.sql';
+import type { OpenTestDatabase } from '../setup/open-test-database';
+
+export const NIL_ID = '00000000-0000-0000-0000-000000000000';
+
+/** One recipient's delivery, due at once unless said otherwise. */
+export function newDelivery(fields: Partial<NewDelivery> = {}): NewDelivery {
+  const destination = fields.destination ?? 'example.com';
+  return {
+    organizationId: newId(),
+    mode: 'live',
+    emailId: newId(),
+    position: 0,
+    domainId: newId(),
+    recipient: `ada@${destination}`,
+    destination,
+    category: 'transactional',
+    dueAt: new Date(),
+    expiresAt: null,
+    ...fields,
+  };
+}
+
+/** A claim by `sessionId` of at most `limit`, from the start of the round. */
+export function claimInput(sessionId: string, fields: Partial<ClaimInput> = {}): ClaimInput {
+  return {
+    sessionId,
+    limit: 100,
+    afterOrganizationId: NIL_ID,
+    destinationPivot: '',
+    blockedDestinations: [],
+    now: new Date(),
+    ...fields,
+  };
+}
+
+/** A bulk of deliveries, one for each email, made by the server: thousands in some milliseconds. */
+export async function fillQueue(
+  { query }: OpenTestDatabase,
+  rows: number,
+  fields: { organizationId?: string; destination?: string; state?: string; dueAt?: Date } = {},
+): Promise<void> {
+  const { organizationId = newId(), destination = 'example.com', state = 'ready', dueAt = new Date() } = fields;
+  await query(
+    `insert into deliveries (
+       organization_id, mode, email_id, position, domain_id, recipient, destination, category, state, due_at, first_due_at
+     )
+     select $1, 'live', gen_random_uuid(), 0, $1, 'r' || n || '@' || $2, $2, 'transactional', $3, $4, $4
+     from generate_series(1, $5::int) n`,
+    [organizationId, destination, state, dueAt, rows],
+  );
+}
+
+export const keyOf = ({ organizationId, mode, emailId, position }: NewDelivery | ClaimedDelivery): string =>
+  `${organizationId} ${mode} ${emailId} ${position}`;
+
+/** How many of the claims belong to each value of a field. */
+export function countBy(claims: readonly ClaimedDelivery[], field: 'organizationId' | 'destination') {
+  const counts = new Map<string, number>();
+  for (const claim of claims) counts.set(claim[field], (counts.get(claim[field]) ?? 0) + 1);
+  return counts;
+}

@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { Output } from '../../../src/cli/output';
+import { runCli } from '../../../src/cli/run-cli';
+import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
+
+export interface CliResult {
+  exitCode: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs one command line in this process. */
+export async function runWith(environment: NodeJS.ProcessEnv, args: readonly string[]): Promise<CliResult> {
+  const result = { exitCode: 0, stdout: '', stderr: '' };
+  const createOutput = (json: boolean): Output =>
+    new Output(json, { write: (text) => (result.stdout += text) }, { write: (text) => (result.stderr += text) });
+  result.exitCode = await runCli(args, createOutput, { environment });
+  return result;
+}
+
+/** The command line on a database of its own. */
+export class CliKit {
+  private constructor(
+    readonly environment: NodeJS.ProcessEnv,
+    private readonly database: TestDatabase,
+    private readonly dataDir: string,
+  ) {}
+
+  static async create(): Promise<CliKit> {
+    const database = await createTestDatabase();
+    const dataDir = await mkdtemp(path.join(os.tmpdir(), 'waybill-cli-'));
+    const environment = {
+      DATABASE_URL: database.url,
+      MASTER_KEY: randomBytes(32).toString('base64'),
+      WAYBILL_DATA_DIR: dataDir,
+    };
+    return new CliKit(environment, database, dataDir);
+  }
+
+  get url(): string {
+    return this.database.url;
+  }
+
+  run(...args: string[]): Promise<CliResult> {
+    return runWith(this.environment, args);
+  }
+
+  /** Runs with `--json`, expects success and nothing but one JSON line, and answers its value. */
+  async json<T = any>(...args: string[]): Promise<T> {
+    const { exitCode, stdout, stderr } = await this.run(...args, '--json');
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toMatch(/^[^\n]+\n$/);
+    return JSON.parse(stdout) as T;
+  }
+
+  /** Runs with `--json`, expects failure and nothing but one JSON line on standard error, and answers the error. */
+  async failure(...args: string[]): Promise<{ code: string; message: string; details?: any }> {
+    const { exitCode, stdout, stderr } = await this.run(...args, '--json');
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr).toMatch(/^[^\n]+\n$/);
+    return (JSON.parse(stderr) as { error: { code: string; message: string } }).error;
+  }
+
+  async destroy(): Promise<void> {
+    await this.database.drop();
+    await rm(this.dataDir, { recursive: true, force: true });
+  }
+}

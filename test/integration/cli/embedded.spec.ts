@@ -1,0 +1,33 @@
+import { attachEmbeddedPostgres } from '../../../src/database/embedded/embedded-postgres';
+import { EmbeddedWorkshop } from '../embedded/support';
+import { runWith } from './cli-kit';
+
+const workshop = new EmbeddedWorkshop();
+let dataDir: string;
+beforeAll(async () => {
+  dataDir = await workshop.newDataDir();
+  await (await workshop.start(dataDir)).stop();
+});
+afterEach(() => workshop.stopServers());
+afterAll(() => workshop.cleanUp());
+
+const json = async (...args: string[]): Promise<any> => {
+  const { exitCode, stdout, stderr } = await runWith({ WAYBILL_DATA_DIR: dataDir }, [...args, '--json']);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  return JSON.parse(stdout);
+};
+
+describe('the command line on the embedded database', () => {
+  it('starts the server when it does not run, and stops it again', async () => {
+    const created = await json('org', 'create', 'Alone');
+    expect(await json('org', 'list')).toMatchObject([created]);
+    await expect(attachEmbeddedPostgres(dataDir)).resolves.toBeUndefined();
+  });
+
+  it('works beside a running service, and leaves its server alone', async () => {
+    const { url } = await workshop.start(dataDir);
+    const { id } = await json('org', 'create', 'Beside');
+    expect(await json('org', 'suspend', id)).toMatchObject({ status: 'suspended' });
+    await expect(attachEmbeddedPostgres(dataDir)).resolves.toBe(url);
+  });
+});

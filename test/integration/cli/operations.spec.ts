@@ -1,0 +1,103 @@
+import { randomBytes } from 'node:crypto';
+import { MIGRATIONS } from '../../../src/database/migrations';
+import { query } from '../embedded/support';
+import { CliKit, runWith } from './cli-kit';
+
+const NAMES = MIGRATIONS.map((migration) => new migration().name);
+
+interface Check {
+  name: string;
+  status: string;
+  message: string;
+  details?: Record<string, unknown>;
+}
+
+function byName(checks: Check[]): Record<string, Check> {
+  return Object.fromEntries(checks.map((check) => [check.name, check]));
+}
+
+let cli: CliKit;
+beforeEach(async () => (cli = await CliKit.create()));
+afterEach(() => cli.destroy());
+
+async function emptyDatabase(): Promise<void> {
+  await query(cli.url, 'drop schema public cascade; create schema public');
+}
+
+describe('waybill migrate', () => {
+  it('applies everything to an empty database, and nothing the second time', async () => {
+    await emptyDatabase();
+    expect(await cli.json('migrate')).toEqual({ applied: NAMES });
+    expect(await cli.json('migrate')).toEqual({ applied: [] });
+    expect((await cli.run('migrate')).stdout).toBe('The schema is up to date.\n');
+  });
+
+  it('is done by the first other command as well, unless the operator wants it otherwise', async () => {
+    await emptyDatabase();
+    const { exitCode, stdout } = await runWith({ ...cli.environment, MIGRATE_ON_START: 'false' }, ['org', 'list']);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(await cli.json('org', 'list')).toEqual([]);
+  });
+});
+
+describe('waybill doctor', () => {
+  it('finds a healthy system healthy', async () => {
+    const { healthy, checks } = await cli.json<{ healthy: boolean; checks: Check[] }>('doctor');
+    expect(healthy).toBe(true);
+    expect(checks.map(({ name }) => name)).toEqual([
+      ...['node', 'configuration', 'disk', 'database', 'migrations', 'clock', 'master key', 'queue', 'workers'],
+    ]);
+    const { database, migrations, queue, workers, disk } = byName(checks);
+    expect(database?.details).toEqual({ version: expect.stringMatching(/^\d+/), embedded: false });
+    expect(migrations?.details).toEqual({ pending: [] });
+    expect(queue?.details).toEqual({ ready: 0, waiting: 0, claimed: 0, oldestReadySeconds: 0 });
+    expect(workers).toMatchObject({ status: 'warning', details: { workers: 0 } });
+    expect(disk?.details?.freeBytes).toBeGreaterThan(0);
+    expect((await cli.run('doctor')).stdout).toMatch(/^check +status +finding\nnode +ok/);
+  });
+
+  it('counts the workers that are alive', async () => {
+    const insert = 'insert into worker_sessions (id, host, process_id, lease_until) values';
+    await query(cli.url, `${insert} (gen_random_uuid(), 'a', 1, now() + interval '1 hour')`);
+    await query(cli.url, `${insert} (gen_random_uuid(), 'b', 2, now() - interval '1 hour')`);
+    const { checks } = await cli.json<{ checks: Check[] }>('doctor');
+    expect(byName(checks).workers).toMatchObject({ status: 'ok', details: { workers: 1 } });
+  });
+
+  it('finds pending migrations and applies none of them', async () => {
+    await emptyDatabase();
+    const { code, message, details } = await cli.failure('doctor');
+    expect(code).toBe('unhealthy');
+    expect(message).toContain('migrations');
+    expect(byName(details.checks).migrations).toMatchObject({ status: 'problem', details: { pending: NAMES } });
+    expect(await query(cli.url, `select 1 from pg_tables where schemaname = 'public'`)).toEqual([]);
+  });
+
+  it('finds a master key that is not the one', async () => {
+    const { id } = await cli.json('org', 'create', 'Sealed');
+    await cli.json('domain', 'add', id, 'sealed.example.com');
+    expect(byName((await cli.json('doctor')).checks)['master key']?.details).toEqual({ opened: 1 });
+    const other = { ...cli.environment, MASTER_KEY: randomBytes(32).toString('base64') };
+    const { exitCode, stdout, stderr } = await runWith(other, ['doctor']);
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(/master key +problem +it does not open the DKIM keys/);
+    expect(stderr).toBe('waybill: Something is wrong: master key\n');
+  });
+
+  it('says so when the database is away, and what it could not look at', async () => {
+    const away = { ...cli.environment, DATABASE_URL: 'postgres://u:geheim@127.0.0.1:1/x' };
+    const { exitCode, stdout, stderr } = await runWith(away, ['doctor', '--json']);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr).not.toContain('geheim');
+    const checks = byName(JSON.parse(stderr).error.details.checks);
+    expect(checks.database).toMatchObject({ status: 'problem', message: expect.stringContaining('ECONNREFUSED') });
+    expect(checks.queue).toMatchObject({ status: 'skipped' });
+    expect(checks.disk).toMatchObject({ status: 'ok' });
+  });
+
+  it('says so when the configuration is not valid', async () => {
+    const { exitCode, stdout } = await runWith({ ...cli.environment, PORT: 'x' }, ['doctor']);
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(/configuration +problem +.*PORT/);
+  });
+});

@@ -1,0 +1,42 @@
+import { newId } from '../../../src/common/ids';
+import { CliKit } from './cli-kit';
+
+let cli: CliKit;
+beforeAll(async () => (cli = await CliKit.create()));
+afterAll(() => cli.destroy());
+
+describe('waybill org', () => {
+  it('creates, lists, suspends and resumes', async () => {
+    const created = await cli.json('org', 'create', '  Acme Corp  ');
+    expect(created).toEqual({ id: expect.stringMatching(/^[0-9a-f-]{36}$/), name: 'Acme Corp' });
+
+    expect(await cli.json('org', 'suspend', created.id)).toEqual({ ...created, status: 'suspended' });
+    expect(await cli.json('org', 'list')).toContainEqual({
+      ...created,
+      status: 'suspended',
+      createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
+    });
+    expect(await cli.json('org', 'resume', created.id.toUpperCase())).toEqual({ ...created, status: 'active' });
+  });
+
+  it('shows people lines', async () => {
+    const { exitCode, stdout, stderr } = await cli.run('org', 'create', 'For people\u001b[31m');
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toMatch(/^id {4}[0-9a-f-]{36}\nname {2}For people\?\[31m\n$/);
+    expect((await cli.run('org', 'list')).stdout).toMatch(/^id +name +status +createdAt\n/);
+  });
+
+  it.each(['suspend', 'resume'])('answers an id that nobody has: %s', async (command) => {
+    expect(await cli.failure('org', command, newId())).toEqual({
+      code: 'resource_not_found',
+      message: 'Organization not found',
+    });
+  });
+
+  it('refuses a name that is none', async () => {
+    expect(await cli.failure('org', 'create', '  ')).toMatchObject({ code: 'invalid_request' });
+    const { exitCode, stdout, stderr } = await cli.run('org', 'create', '');
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr).toBe('waybill: An organization needs a name of 1 to 200 characters\n');
+  });
+});

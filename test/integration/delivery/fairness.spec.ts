@@ -1,0 +1,161 @@
+import { newId } from '../../../src/common/ids';
+import { SystemClock } from '../../../src/common/clock';
+import type { ClaimedDelivery } from '../../../src/delivery/ports/delivery';
+import type { OutcomeSink } from '../../../src/delivery/ports/outcome-sink';
+import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
+import type { ClaimInput } from '../../../src/delivery/queue/sql/claim-deliveries.sql';
+import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
+import { Claimer } from '../../../src/delivery/worker/claimer.service';
+import { claimInput, countBy, fillQueue } from '../../factories/deliveries';
+import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
+
+const NO_SINK: OutcomeSink = { record: () => Promise.resolve() };
+const numbered = (count: number) => Array.from({ length: count }, (_, n) => String(n).padStart(3, '0'));
+const sum = (counts: Map<string, number>) => [...counts.values()].reduce((total, count) => total + count, 0);
+
+describe('claiming is fair', () => {
+  let db: OpenTestDatabase;
+  let queue: DeliveryQueueRepository;
+  let sessionId: string;
+
+  beforeAll(async () => {
+    db = await openTestDatabase({ poolSize: 4 });
+    queue = new DeliveryQueueRepository(db.database);
+  });
+  beforeEach(async () => {
+    await db.query('truncate deliveries, worker_sessions');
+    sessionId = newId();
+    await new WorkerSessionsRepository(db.database).begin(sessionId, 'host', 1, 300);
+  });
+  afterAll(() => db.drop());
+
+  const claim = (fields: Partial<ClaimInput> = {}) =>
+    db.database.transaction((tx) => queue.claim(claimInput(sessionId, fields), tx));
+
+  /** The worker's rounds: what each claim took. */
+  async function claimRounds(rounds: number, { limit = 100, blocked = [] as string[] } = {}) {
+    const claimer = new Claimer(db.database, queue, NO_SINK, new SystemClock());
+    const taken: ClaimedDelivery[][] = [];
+    for (let round = 0; round < rounds; round += 1) taken.push(await claimer.claim(sessionId, limit, blocked));
+    return taken;
+  }
+
+  describe('among organizations', () => {
+    it('a noisy one does not keep the quiet ones waiting', async () => {
+      const noisy = newId();
+      const quiet = Array.from({ length: 20 }, newId);
+      await fillQueue(db, 20_000, { organizationId: noisy });
+      for (const organizationId of quiet) await fillQueue(db, 10, { organizationId });
+      const first = countBy(await claim(), 'organizationId');
+      expect(quiet.filter((id) => !first.has(id))).toEqual([]);
+      expect(first.get(noisy)).toBeLessThanOrEqual(5);
+      expect(sum(first)).toBe(100);
+    });
+
+    it('all are served in the first round, however many there are', async () => {
+      const noisy = newId();
+      const quiet = Array.from({ length: 100 }, newId);
+      await fillQueue(db, 5_000, { organizationId: noisy });
+      for (const organizationId of quiet) await fillQueue(db, 10, { organizationId });
+      // 101 organizations, 32 in a claim.
+      const first = countBy((await claimRounds(4)).flat(), 'organizationId');
+      expect(quiet.filter((id) => !first.has(id))).toEqual([]);
+      expect(first.get(noisy)).toBeLessThanOrEqual(8);
+    });
+
+    it('many destinations are no larger share', async () => {
+      const wide = newId();
+      const narrow = Array.from({ length: 9 }, newId);
+      for (const n of numbered(60)) await fillQueue(db, 20, { organizationId: wide, destination: `d${n}.example` });
+      for (const organizationId of narrow) await fillQueue(db, 200, { organizationId });
+      const taken = countBy(await claim(), 'organizationId');
+      expect([...taken.values()]).toEqual(Array.from({ length: 10 }, () => 10));
+      // Not even when a share is smaller than the number of destinations.
+      const few = countBy(await claim({ limit: 20 }), 'organizationId');
+      expect([...few.values()]).toEqual(Array.from({ length: 10 }, () => 2));
+    });
+
+    it('those whose destinations are all blocked do not hide the others', async () => {
+      const held = Array.from({ length: 40 }, newId);
+      const free = newId();
+      for (const organizationId of held) await fillQueue(db, 5, { organizationId, destination: 'slow.example' });
+      await fillQueue(db, 5, { organizationId: free, destination: 'fast.example' });
+      const taken = (await claimRounds(1, { blocked: ['slow.example'] })).flat();
+      expect([...countBy(taken, 'organizationId')]).toEqual([[free, 5]]);
+    });
+
+    it('one alone takes everything', async () => {
+      await fillQueue(db, 300, {});
+      expect((await claim()).length).toBe(100);
+    });
+  });
+
+  describe('among destinations', () => {
+    it('take equal shares of their organization', async () => {
+      const organizationId = newId();
+      await fillQueue(db, 10_000, { organizationId, destination: 'a.example' });
+      for (const destination of ['b.example', 'c.example', 'd.example']) {
+        await fillQueue(db, 50, { organizationId, destination });
+      }
+      const taken = countBy(await claim(), 'destination');
+      expect([...taken.values()]).toEqual([25, 25, 25, 25]);
+    });
+
+    it('serves the longest due first', async () => {
+      const organizationId = newId();
+      await fillQueue(db, 10, { organizationId, dueAt: new Date('2026-01-02') });
+      await fillQueue(db, 10, { organizationId, dueAt: new Date('2026-01-01') });
+      const taken = await claim({ limit: 10 });
+      expect(new Set(taken.map((row) => row.firstDueAt.toISOString()))).toEqual(new Set(['2026-01-01T00:00:00.000Z']));
+    });
+
+    it.each([
+      ['alone', 0],
+      ['beside many organizations', 40],
+    ])('all of them have their turn, also with one beginning of the name (%s)', async (_name, others) => {
+      const organizationId = newId();
+      for (const n of numbered(90)) await fillQueue(db, 60, { organizationId, destination: `mx${n}.example` });
+      for (const id of Array.from({ length: others }, newId)) {
+        for (const n of numbered(5)) await fillQueue(db, 200, { organizationId: id, destination: `${n}.example` });
+      }
+      const rounds = others === 0 ? 12 : 200;
+      const mine = (await claimRounds(rounds)).flat().filter((row) => row.organizationId === organizationId);
+      expect(countBy(mine, 'destination').size).toBe(90);
+    });
+
+    it('a place to begin is a place to begin, not a border', async () => {
+      const organizationId = newId();
+      for (const n of numbered(10)) await fillQueue(db, 10, { organizationId, destination: `d${n}.example` });
+      const taken = await claim({ destinationPivot: 'd004.example', limit: 100 });
+      expect([...countBy(taken, 'destination').values()]).toEqual(Array.from({ length: 10 }, () => 10));
+      const [next] = await claim({ destinationPivot: 'zz', limit: 1 });
+      expect(next).toBeUndefined();
+    });
+
+    it('leaves out the blocked ones', async () => {
+      const organizationId = newId();
+      const destinations = numbered(60).map((n) => `d${n}.example`);
+      for (const destination of destinations) await fillQueue(db, 5, { organizationId, destination });
+      const free = destinations.slice(40, 43);
+      const blockedDestinations = destinations.filter((destination) => !free.includes(destination));
+      const taken = countBy(await claim({ blockedDestinations }), 'destination');
+      expect([...taken.keys()].sort()).toEqual(free);
+      expect(sum(taken)).toBe(15);
+      expect(await claim({ blockedDestinations: destinations })).toEqual([]);
+    });
+  });
+
+  it('never claims more than it was asked for, and never less than one of each while there is room', async () => {
+    const organizations = Array.from({ length: 12 }, newId);
+    for (const organizationId of organizations) {
+      for (const n of numbered(7)) await fillQueue(db, 40, { organizationId, destination: `d${n}.example` });
+    }
+    for (const limit of [1, 5, 12, 13, 50, 84, 99]) {
+      const taken = await claim({ limit, destinationPivot: 'd003.example' });
+      expect(taken.length).toBe(limit);
+      const shares = [...countBy(taken, 'organizationId').values()];
+      expect(Math.max(...shares) - Math.min(...shares)).toBeLessThanOrEqual(1);
+      expect(shares.length).toBe(Math.min(limit, 12));
+    }
+  });
+});

@@ -1,0 +1,298 @@
+import { DAY, HOUR, MINUTE } from '../../../src/common/clock';
+import { newId } from '../../../src/common/ids';
+import type { ClaimedDelivery } from '../../../src/delivery/ports/delivery';
+import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
+import type { NewDelivery } from '../../../src/delivery/queue/new-delivery';
+import type { ClaimInput } from '../../../src/delivery/queue/sql/claim-deliveries.sql';
+import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
+import { claimInput, fillQueue, keyOf, newDelivery } from '../../factories/deliveries';
+import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
+
+const NOW = new Date('2026-03-01T10:00:00.000Z');
+const later = (ms: number) => new Date(NOW.getTime() + ms);
+
+describe('the delivery queue', () => {
+  let db: OpenTestDatabase;
+  let queue: DeliveryQueueRepository;
+  let sessionId: string;
+
+  beforeAll(async () => {
+    db = await openTestDatabase({ poolSize: 12 });
+    queue = new DeliveryQueueRepository(db.database);
+  });
+  beforeEach(async () => {
+    await db.query('truncate deliveries, worker_sessions');
+    sessionId = await beginSession();
+  });
+  afterAll(() => db.drop());
+
+  async function beginSession(): Promise<string> {
+    const id = newId();
+    await new WorkerSessionsRepository(db.database).begin(id, 'host', 1, 30);
+    return id;
+  }
+
+  const enqueue = (rows: readonly NewDelivery[], now = NOW) =>
+    db.database.transaction((tx) => queue.enqueue(rows, now, tx));
+
+  const claim = (fields: Partial<ClaimInput> = {}) =>
+    db.database.transaction((tx) => queue.claim(claimInput(sessionId, { now: NOW, ...fields }), tx));
+
+  async function claimOne(fields: Partial<NewDelivery> = {}): Promise<ClaimedDelivery> {
+    await enqueue([newDelivery({ dueAt: NOW, ...fields })]);
+    const [claimed] = await claim();
+    if (!claimed) throw new Error('nothing to claim');
+    return claimed;
+  }
+
+  const settle = (claims: readonly ClaimedDelivery[], nextAttemptAt: Date | null, now = NOW) =>
+    db.database.transaction((tx) =>
+      queue.settle(
+        claims.map((row) => ({ ...row, nextAttemptAt })),
+        now,
+        tx,
+      ),
+    );
+
+  const states = async () => (await db.query('select state from deliveries order by state')).map(({ state }) => state);
+
+  describe('enqueue', () => {
+    it('tells due work from waiting work', async () => {
+      await enqueue([newDelivery({ dueAt: NOW }), newDelivery({ dueAt: later(-1) }), newDelivery({ dueAt: later(1) })]);
+      expect(await states()).toEqual(['ready', 'ready', 'waiting']);
+    });
+
+    it('takes an empty batch', async () => {
+      await enqueue([]);
+      expect(await states()).toEqual([]);
+    });
+
+    it('refuses the same recipient of the same email twice, and then writes nothing', async () => {
+      const row = newDelivery({ dueAt: NOW });
+      await expect(enqueue([newDelivery({ dueAt: NOW }), row, row])).rejects.toMatchObject({ code: '23505' });
+      expect(await states()).toEqual([]);
+    });
+
+    it('keeps every field', async () => {
+      const row = newDelivery({ dueAt: NOW, expiresAt: later(HOUR), category: 'bulk', mode: 'test', position: 49 });
+      const claimed = await claimOne(row);
+      expect(claimed).toEqual({
+        ...row,
+        dueAt: undefined,
+        attempt: 1,
+        crashes: 0,
+        claimToken: 1,
+        claimedAt: NOW,
+        firstDueAt: NOW,
+      });
+    });
+  });
+
+  describe('promote', () => {
+    it('makes due work ready, the longest due first, up to the limit', async () => {
+      const rows = [3, 1, 2].map((minutes) => newDelivery({ dueAt: later(minutes * MINUTE) }));
+      await enqueue(rows);
+      expect(await queue.promoteDue(NOW, 10)).toBe(0);
+      expect(await queue.promoteDue(later(HOUR), 2)).toBe(2);
+      expect((await claim()).map(keyOf).sort()).toEqual([rows[1], rows[2]].map((row) => keyOf(row!)).sort());
+      expect(await queue.promoteDue(later(HOUR), 10)).toBe(1);
+      expect(await queue.promoteDue(later(HOUR), 10)).toBe(0);
+    });
+
+    it('shares the work among promoters at the same time', async () => {
+      await fillQueue(db, 2_000, { state: 'waiting', dueAt: NOW });
+      const promoted = await Promise.all(Array.from({ length: 8 }, () => queue.promoteDue(NOW, 400)));
+      let total = promoted.reduce((sum, count) => sum + count, 0);
+      for (let more = 1; more > 0; total += more) more = await queue.promoteDue(NOW, 400);
+      expect(total).toBe(2_000);
+      expect(new Set(await states())).toEqual(new Set(['ready']));
+    });
+  });
+
+  describe('claim', () => {
+    it('answers nothing when there is nothing', async () => {
+      expect(await claim()).toEqual([]);
+      await enqueue([newDelivery({ dueAt: later(1) })]);
+      expect(await claim()).toEqual([]);
+    });
+
+    it.each([1, 2, 7, 100])('takes no more than %i', async (limit) => {
+      const organizations = Array.from({ length: 40 }, newId);
+      await enqueue(
+        organizations.flatMap((organizationId) =>
+          Array.from({ length: 20 }, (_, n) =>
+            newDelivery({ organizationId, destination: `d${n % 10}.example`, dueAt: NOW }),
+          ),
+        ),
+      );
+      expect((await claim({ limit })).length).toBe(limit);
+    });
+
+    it('takes nothing for a session whose lease has ended', async () => {
+      await fillQueue(db, 3, { dueAt: later(-5 * DAY) });
+      await db.query('update worker_sessions set lease_until = now()');
+      expect(await claim()).toEqual([]);
+      expect(await claim({ sessionId: newId() })).toEqual([]);
+      expect(await queue.claimOverdue(sessionId, NOW, 10, NOW)).toEqual([]);
+    });
+
+    it('gives every row to exactly one of many claimers', async () => {
+      for (let organization = 0; organization < 5; organization += 1) await fillQueue(db, 1_000, { dueAt: NOW });
+      const claimed: ClaimedDelivery[] = [];
+      const claimer = async () => {
+        const id = await beginSession();
+        for (let empty = 0; empty < 2;) {
+          const rows = await claim({ sessionId: id, limit: 100 });
+          claimed.push(...rows);
+          // All that is left may be locked by another one, who is about to commit.
+          empty = rows.length === 0 ? empty + 1 : 0;
+        }
+      };
+      await Promise.all(Array.from({ length: 8 }, claimer));
+      expect(claimed).toHaveLength(5_000);
+      expect(new Set(claimed.map(keyOf)).size).toBe(5_000);
+      expect(new Set(claimed.map((row) => row.claimToken))).toEqual(new Set([1]));
+    });
+
+    it('raises the token with every claim, whatever ended the one before', async () => {
+      const first = await claimOne();
+      await queue.release([first]);
+      const [second] = await claim();
+      await settle([second!], later(-1));
+      const [third] = await claim();
+      await db.query('update worker_sessions set lease_until = now()');
+      await db.database.transaction((tx) => queue.reap(10, tx));
+      sessionId = await beginSession();
+      const [fourth] = await claim();
+      expect([first, second, third, fourth].map((row) => row?.claimToken)).toEqual([1, 2, 3, 4]);
+      // A release and a crash are not charged.
+      expect([first, second, third, fourth].map((row) => row?.attempt)).toEqual([1, 1, 2, 2]);
+    });
+  });
+
+  describe('settle', () => {
+    it('removes what is over and keeps the rest for later', async () => {
+      await enqueue([1, 2, 3].map(() => newDelivery({ dueAt: NOW })));
+      const [over, deferred, again] = (await claim()) as [ClaimedDelivery, ClaimedDelivery, ClaimedDelivery];
+      const taken = await db.database.transaction((tx) =>
+        queue.settle(
+          [
+            { ...over, nextAttemptAt: null },
+            { ...deferred, nextAttemptAt: later(MINUTE) },
+            { ...again, nextAttemptAt: NOW },
+          ],
+          NOW,
+          tx,
+        ),
+      );
+      expect([...taken].sort()).toEqual([0, 1, 2]);
+      const rows = await db.query('select email_id, state, due_at, session_id, attempt from deliveries order by state');
+      expect(rows).toEqual([
+        { email_id: again.emailId, state: 'ready', due_at: NOW, session_id: null, attempt: 1 },
+        { email_id: deferred.emailId, state: 'waiting', due_at: later(MINUTE), session_id: null, attempt: 1 },
+      ]);
+    });
+
+    it('takes an empty batch', async () => {
+      expect(await settle([], null)).toEqual([]);
+    });
+
+    it('takes nothing with an outdated token', async () => {
+      const outdated = await claimOne();
+      await queue.release([outdated]);
+      const [current] = await claim();
+      expect(await settle([outdated], null)).toEqual([]);
+      await queue.release([outdated]);
+      expect(await states()).toEqual(['claimed']);
+      expect(await settle([current!], null)).toEqual([0]);
+      expect(await states()).toEqual([]);
+    });
+
+    it('takes nothing that is not claimed', async () => {
+      const claimed = await claimOne();
+      await settle([claimed], later(MINUTE));
+      expect(await settle([claimed], null)).toEqual([]);
+      expect(await states()).toEqual(['waiting']);
+    });
+
+    it('takes one of two settlements of the same claim', async () => {
+      const claimed = await claimOne();
+      const taken = await Promise.all([settle([claimed], null), settle([claimed], later(MINUTE))]);
+      expect(taken.flat()).toHaveLength(1);
+    });
+
+    it('never deadlocks, whatever the order of the batches', async () => {
+      const before = await deadlocks();
+      const organizationId = newId();
+      await enqueue(Array.from({ length: 40 }, () => newDelivery({ organizationId, dueAt: NOW })));
+      for (let round = 0; round < 50; round += 1) {
+        const claims = await claim();
+        const taken = await Promise.all([settle(claims, NOW), settle([...claims].reverse(), NOW)]);
+        expect(taken.flat()).toHaveLength(40);
+      }
+      expect(await deadlocks()).toBe(before);
+    });
+  });
+
+  describe('release', () => {
+    it('gives claims back without a charge', async () => {
+      await queue.release([]);
+      const claimed = await claimOne();
+      await queue.release([claimed]);
+      const [row] = await db.query('select state, attempt, session_id, crashes from deliveries');
+      expect(row).toEqual({ state: 'ready', attempt: 0, session_id: null, crashes: 0 });
+    });
+  });
+
+  describe('withdraw', () => {
+    it('takes the recipients that no worker has begun', async () => {
+      const email = { organizationId: newId(), mode: 'live' as const, emailId: newId() };
+      const rows = [0, 1, 2].map((position) => newDelivery({ ...email, position, dueAt: NOW }));
+      await enqueue([...rows, newDelivery({ ...email, mode: 'test' }), newDelivery({ emailId: email.emailId })]);
+      const withdraw = () => db.database.transaction((tx) => queue.withdraw(email, tx));
+      expect((await withdraw()).sort()).toEqual([0, 1, 2]);
+      expect(await withdraw()).toEqual([]);
+      expect(await states()).toHaveLength(2);
+    });
+
+    it('leaves what has been claimed or tried', async () => {
+      const claimed = await claimOne();
+      const withdraw = () => db.database.transaction((tx) => queue.withdraw(claimed, tx));
+      expect(await withdraw()).toEqual([]);
+      await settle([claimed], later(HOUR));
+      expect(await withdraw()).toEqual([]);
+      expect(await states()).toEqual(['waiting']);
+    });
+  });
+
+  describe('claim of the overdue', () => {
+    it('takes what has outlived its time, waiting or ready', async () => {
+      const bornBefore = later(-4 * DAY);
+      const old = newDelivery({ dueAt: later(-4 * DAY - 1) });
+      const expired = newDelivery({ dueAt: later(-HOUR), expiresAt: NOW });
+      const waiting = newDelivery({ dueAt: later(HOUR), expiresAt: later(-1) });
+      await enqueue([old, expired, waiting, newDelivery({ dueAt: NOW }), newDelivery({ dueAt: bornBefore })]);
+      const claimed = await queue.claimOverdue(sessionId, NOW, 10, bornBefore);
+      expect(claimed.map(keyOf).sort()).toEqual([old, expired, waiting].map(keyOf).sort());
+      expect(await queue.claimOverdue(sessionId, NOW, 10, bornBefore)).toEqual([]);
+      expect(await settle(claimed, null)).toHaveLength(3);
+    });
+  });
+
+  it('measures itself', async () => {
+    await fillQueue(db, 3, { dueAt: later(HOUR), state: 'waiting' });
+    await fillQueue(db, 2, { dueAt: new Date(Date.now() - HOUR) });
+    await claimOne();
+    const measure = await queue.measure();
+    expect(measure).toMatchObject({ ready: 0, waiting: 3, claimed: 3, oldestReadySeconds: 0, workers: 1 });
+    await fillQueue(db, 1, { dueAt: new Date(Date.now() - HOUR) });
+    expect((await queue.measure()).oldestReadySeconds).toBeGreaterThanOrEqual(3_600);
+  });
+
+  async function deadlocks(): Promise<number> {
+    const [row] = await db.query<{ deadlocks: number }>(
+      'select deadlocks::int from pg_stat_database where datname = current_database()',
+    );
+    return row?.deadlocks ?? 0;
+  }
+});

@@ -1,0 +1,63 @@
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { SystemClock } from '../../../src/common/clock';
+import { DatabaseProbe } from '../../../src/modules/health/database-probe';
+import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
+
+const clock = new SystemClock();
+
+describe('DatabaseProbe', () => {
+  let server: Server;
+  let sockets: Socket[];
+
+  /** A database that takes connections and never says anything. */
+  const listen = async (): Promise<string> => {
+    sockets = [];
+    server = createServer((socket) => sockets.push(socket.on('error', () => undefined)));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return `postgres://user:secret@127.0.0.1:${(server.address() as AddressInfo).port}/waybill`;
+  };
+  const close = (): Promise<void> => {
+    for (const socket of sockets) socket.destroy();
+    return new Promise((resolve) => server.close(() => resolve()));
+  };
+
+  it('finds a closed port unreachable', async () => {
+    const url = await listen();
+    await close();
+    expect(await new DatabaseProbe(url, clock).check()).toMatchObject({ healthy: false, error: 'unreachable' });
+  });
+
+  it('gives up on a silent server, and asks it once for all who want to know', async () => {
+    const probe = new DatabaseProbe(await listen(), clock, 50);
+    const [first, second] = await Promise.all([probe.check(), probe.check()]);
+    expect(first).toMatchObject({ healthy: false, error: 'timeout' });
+    expect(second).toBe(first);
+    expect(sockets).toHaveLength(1);
+    await close();
+  });
+
+  describe('with a database', () => {
+    let database: TestDatabase;
+
+    beforeAll(async () => {
+      database = await createTestDatabase();
+    });
+    afterAll(() => database.drop());
+
+    it('keeps its connection, and closes it with the process', async () => {
+      const probe = new DatabaseProbe(database.url, clock);
+      expect(await probe.check()).toMatchObject({ healthy: true });
+      expect(await probe.check()).toMatchObject({ healthy: true });
+      probe.onApplicationShutdown();
+      expect(await probe.check()).toMatchObject({ healthy: true });
+      probe.onApplicationShutdown();
+    });
+
+    it('names a wrong database or password without telling them', async () => {
+      const missing = new URL(database.url);
+      missing.pathname = '/waybill_test_missing';
+      const answer = await new DatabaseProbe(missing.toString(), clock).check();
+      expect(answer).toEqual({ healthy: false, latencyMs: expect.any(Number), error: 'refused' });
+    });
+  });
+});

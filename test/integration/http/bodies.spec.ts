@@ -1,0 +1,200 @@
+import { AppError } from '../../../src/common/errors/app-error';
+import { expectEnvelope } from './expect-envelope';
+import { type HttpApp, startHttpApp } from './http-app';
+import { exchange, post, RawClient, request } from './raw-client';
+
+const MIB = 1024 * 1024;
+const JSON_TYPE = 'Content-Type: application/json';
+
+function typed(type: string, body: string, headers: string[] = []): string {
+  return request('POST /v1/things', [`Content-Type: ${type}`, `Content-Length: ${body.length}`, ...headers], body);
+}
+
+describe('bodies', () => {
+  let app: HttpApp;
+  beforeAll(async () => {
+    app = await startHttpApp();
+  });
+  afterAll(() => app.close());
+
+  const send = (bytes: string | Buffer) => exchange(app.port, bytes);
+
+  it.each([
+    'application/json',
+    'application/json; charset=utf-8',
+    'Application/JSON;charset="UTF-8"',
+    'application/json ; charset=utf8',
+  ])('takes %s', async (type) => {
+    const response = await send(typed(type, '{"name":"x"}'));
+    expect({ status: response.status, body: response.body }).toEqual({ status: 201, body: '{"data":{"name":"x"}}' });
+  });
+
+  it.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/json; charset=utf-16',
+    'application/json; charset=latin1',
+    'application/problem+json',
+    'application/jsonx',
+    'json',
+    'application/json, text/plain',
+  ])('answers %s with 415', async (type) => {
+    expectEnvelope(await send(typed(type, '{"name":"x"}')), 415, 'unsupported_media_type');
+  });
+
+  it('answers a body without a type, and a compressed one, with 415', async () => {
+    expectEnvelope(await send(request('POST /v1/things', ['Content-Length: 2'], '{}')), 415, 'unsupported_media_type');
+    const compressed = typed('application/json', '{}', ['Content-Encoding: gzip']);
+    expectEnvelope(await send(compressed), 415, 'unsupported_media_type');
+    expect((await send(typed('application/json', '{"name":"x"}', ['Content-Encoding: identity']))).status).toBe(201);
+  });
+
+  it.each([
+    ['an empty body', '', 'body'],
+    ['null', 'null', 'body'],
+    ['an array', '[]', 'body'],
+    ['a string', '"x"', 'body'],
+    ['broken JSON', '{"name":', 'body'],
+    ['two values', '{} {}', 'body'],
+    ['a trailing comma', '{"name":"x",}', 'body'],
+    ['a comment', '{"name":"x"/**/}', 'body'],
+    ['a raw line feed in a string', '{"name":"a\nb"}', 'body'],
+    ['an escaped NUL', '{"name":"a\\u0000"}', 'name'],
+    ['an unpaired surrogate', '{"name":"\\ud800"}', 'name'],
+    ['a reversed pair', '{"name":"\\udc00\\ud800"}', 'name'],
+    ['a NUL deep inside', '{"to":["x",{"email":"\\u0000"}]}', 'to[1].email'],
+    ['a prototype key', '{"__proto__":{"a":1}}', 'body'],
+    ['an escaped prototype key', '{"a":{"\\u005f_proto__":1}}', 'a'],
+    ['a constructor key', '{"constructor":{"prototype":{}}}', 'body'],
+    ['a number beyond all bounds', '{"name":1e400}', 'name'],
+    ['a missing field', '{}', 'name'],
+    ['an unknown field', '{"name":"x","y":1}', 'y'],
+    ['depth', `${'['.repeat(33)}${']'.repeat(33)}`, 'body'],
+    ['a bomb', '['.repeat(60_000), 'body'],
+    ['many items', `[${'1,'.repeat(25_000)}1]`, 'body'],
+  ])('answers %s with 400, naming the field', async (_name, body, field) => {
+    const error = expectEnvelope(await send(post('/v1/things', body)), 400, 'invalid_request');
+    expect(error.message).toBe('Request validation failed');
+    expect(Object.keys(error.details?.validation ?? {})).toEqual([field]);
+  });
+
+  it('answers broken UTF-8 with 400', async () => {
+    const bytes = Buffer.concat([Buffer.from('{"name":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')]);
+    expectEnvelope(await send(post('/v1/things', bytes)), 400, 'invalid_request');
+    const utf16 = Buffer.from('\ufeff{"name":"x"}', 'utf16le');
+    expectEnvelope(await send(post('/v1/things', utf16)), 400, 'invalid_request');
+  });
+
+  it('skips a byte order mark', async () => {
+    expect((await send(post('/v1/things', '\ufeff{"name":"x"}'))).status).toBe(201);
+  });
+
+  it('puts chunks together, also inside a character', async () => {
+    const client = await RawClient.connect(app.port);
+    client.send(request('POST /v1/things', [JSON_TYPE, 'Transfer-Encoding: chunked']));
+    for (const byte of Buffer.from('{"name":"ü€😀"}')) {
+      client.send(Buffer.concat([Buffer.from('1\r\n'), Buffer.from([byte]), Buffer.from('\r\n')]));
+    }
+    expect((await client.send('0\r\n\r\n').next()).body).toBe('{"data":{"name":"ü€😀"}}');
+    client.close();
+  });
+
+  it.each([
+    ['no headers', request('POST /v1/things/1/verify')],
+    ['a length of 0', request('POST /v1/things/1/verify', ['Content-Length: 0'])],
+    ['a type and no body', request('POST /v1/things/1/verify', [JSON_TYPE, 'Content-Length: 0'])],
+    ['another type and no body', request('POST /v1/things/1/verify', ['Content-Type: text/plain'])],
+    ['no chunks', request('POST /v1/things/1/verify', [JSON_TYPE, 'Transfer-Encoding: chunked'], '0\r\n\r\n')],
+  ])('a route that takes no body is content with %s', async (_name, bytes) => {
+    expect(JSON.parse((await send(bytes)).body)).toEqual({ data: { id: '1', hasBody: false } });
+  });
+
+  it('ignores a body of GET', async () => {
+    expect((await send(request('GET /v1/things', [JSON_TYPE, 'Content-Length: 3'], '{"a'))).status).toBe(200);
+  });
+
+  it('drops any body where the route says so', async () => {
+    const body = 'List-Unsubscribe=One-Click';
+    const type = 'Content-Type: application/x-www-form-urlencoded';
+    const response = await send(request('POST /v1/things/ignored', [type, `Content-Length: ${body.length}`], body));
+    expect(response.body).toBe('{"data":"ignored"}');
+  });
+
+  it('tells a stranger nothing of the body', async () => {
+    expectEnvelope(await send(post('/v1/things', '{', ['Authorization: Bearer bad'])), 401, 'invalid_api_key');
+  });
+});
+
+describe('body size', () => {
+  let app: HttpApp;
+  beforeAll(async () => {
+    app = await startHttpApp({ maxHeldBodyBytes: 8 * MIB });
+  });
+  afterAll(() => app.close());
+
+  it('answers a declared length over 64 KiB with 413 before the body is sent', async () => {
+    const bytes = request('POST /v1/things', [JSON_TYPE, `Content-Length: ${64 * 1024 + 1}`]);
+    expectEnvelope(await exchange(app.port, bytes), 413, 'payload_too_large');
+  });
+
+  it('takes exactly 64 KiB', async () => {
+    const body = `{"name":"${'a'.repeat(64 * 1024 - 11)}"}`;
+    expect(body).toHaveLength(64 * 1024);
+    expectEnvelope(await exchange(app.port, post('/v1/things', body)), 400, 'invalid_request');
+  });
+
+  it('answers chunks that exceed it with 413, and cuts off a client that goes on', async () => {
+    const client = await RawClient.connect(app.port);
+    client.send(request('POST /v1/things', [JSON_TYPE, 'Transfer-Encoding: chunked']));
+    const chunk = `1000\r\n${'a'.repeat(4096)}\r\n`;
+    for (let index = 0; index < 17; index += 1) client.send(chunk);
+    expectEnvelope(await client.next(), 413, 'payload_too_large');
+    expect(await client.send(chunk).untilClosed()).toBe('');
+  });
+
+  it('goes on with the connection when the rest of a refused body arrives in time', async () => {
+    const client = await RawClient.connect(app.port);
+    client.send(post('/v1/things', 'a'.repeat(100_000)));
+    expectEnvelope(await client.next(), 413, 'payload_too_large');
+    expect((await client.send(request('GET /health')).next()).status).toBe(200);
+    client.close();
+  });
+
+  it('lets a route raise it', async () => {
+    const body = `{"a":"${'b'.repeat(5 * MIB)}"}`;
+    const response = await exchange(app.port, post('/v1/things/batch', body));
+    expect(JSON.parse(response.body)).toEqual({ data: { length: body.length } });
+    const many = `[${'1,'.repeat(99_000)}1]`;
+    expect((await exchange(app.port, post('/v1/things/batch', many))).status).toBe(202);
+  });
+
+  it('answers 503 when all large bodies together exceed the budget, and gives it back', async () => {
+    const response = await exchange(app.port, post('/v1/things/batch', `"${'b'.repeat(9 * MIB)}"`));
+    expectEnvelope(response, 503, 'service_unavailable');
+    expect((await exchange(app.port, post('/v1/things/batch', `"${'b'.repeat(7 * MIB)}"`))).status).toBe(202);
+  });
+
+  it('sends 100 Continue only when it wants the body', async () => {
+    const expectation = [JSON_TYPE, 'Expect: 100-continue'];
+    const client = await RawClient.connect(app.port);
+    client.send(request('POST /v1/things', [...expectation, 'Content-Length: 12']));
+    expect((await client.next()).status).toBe(100);
+    expect((await client.send('{"name":"x"}').next()).status).toBe(201);
+    client.close();
+    const refused = request('POST /v1/things', [...expectation, 'Content-Length: 99999999']);
+    expectEnvelope(await exchange(app.port, refused), 413, 'payload_too_large');
+  });
+});
+
+describe('the gate', () => {
+  it('refuses a request before its body arrives', async () => {
+    const app = await startHttpApp({
+      gate: ({ headers }) => (headers.authorization ? undefined : new AppError('invalid_api_key', 'No key')),
+    });
+    const headers = [JSON_TYPE, 'Content-Length: 60000000'];
+    expectEnvelope(await exchange(app.port, request('POST /v1/things/batch', headers)), 401, 'invalid_api_key');
+    expect((await exchange(app.port, request('GET /v1/things', ['Authorization: Bearer x']))).status).toBe(200);
+    await app.close();
+  });
+});

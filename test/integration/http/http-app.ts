@@ -1,0 +1,171 @@
+import 'reflect-metadata';
+import type { AddressInfo } from 'node:net';
+import {
+  Body,
+  type CanActivate,
+  Controller,
+  Delete,
+  type ExecutionContext,
+  Get,
+  HttpCode,
+  Injectable,
+  Module,
+  Param,
+  Post,
+  Query,
+  Res,
+} from '@nestjs/common';
+import { APP_FILTER, APP_GUARD, APP_PIPE, NestFactory } from '@nestjs/core';
+import { IsOptional, IsString, Length } from 'class-validator';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { RequestLine } from '../../../src/common/http/access-log';
+import { BodyGuard } from '../../../src/common/http/body.guard';
+import { BATCH_BODY, TakesBody } from '../../../src/common/http/body-options';
+import { Draining } from '../../../src/common/http/draining';
+import { QueryInteger, Timestamp } from '../../../src/common/http/dto-decorators';
+import { ErrorFilter } from '../../../src/common/http/error-filter';
+import { createHttpAdapter, type HttpServerOptions } from '../../../src/common/http/http-server';
+import { UuidParam } from '../../../src/common/http/uuid-param.pipe';
+import { DtoPipe } from '../../../src/common/http/validate-dto';
+import { AppError } from '../../../src/common/errors/app-error';
+
+class ListQuery {
+  @IsOptional() @QueryInteger(1, 1_000) page = 1;
+  @IsOptional() @Timestamp() from?: Date;
+}
+
+class ThingBody {
+  @IsString() @Length(1, 20) name!: string;
+}
+
+@Controller('v1/things')
+class ThingsController {
+  @Get()
+  list(@Query() query: ListQuery) {
+    return { data: [], page: query.page, ...(query.from && { from: query.from.toISOString() }) };
+  }
+
+  @Post()
+  create(@Body() body: ThingBody) {
+    return { data: body };
+  }
+
+  @Post('batch')
+  @HttpCode(202)
+  @TakesBody(BATCH_BODY)
+  batch(@Body() body: unknown) {
+    return { data: { length: JSON.stringify(body)?.length } };
+  }
+
+  @Post('ignored')
+  @HttpCode(200)
+  @TakesBody({ ignored: true })
+  ignored() {
+    return { data: 'ignored' };
+  }
+
+  @Get('by-address/:address')
+  byAddress(@Param('address') address: string) {
+    return { data: address };
+  }
+
+  @Get(':id')
+  byId(@UuidParam('id', 'Thing') id: string) {
+    return { data: { id } };
+  }
+
+  @Post(':id/verify')
+  @HttpCode(200)
+  verify(@Param('id') id: string, @Body() body: unknown) {
+    return { data: { id, hasBody: body !== undefined } };
+  }
+
+  @Delete(':id')
+  remove(@UuidParam() id: string) {
+    return { success: id !== '' };
+  }
+}
+
+@Controller('errors')
+class ErrorsController {
+  @Get('unknown')
+  unknown(): never {
+    throw new Error('the secret inside');
+  }
+
+  @Get('value')
+  value(): never {
+    // eslint-disable-next-line @typescript-eslint/only-throw-error
+    throw { statusCode: 404, message: 'forged' };
+  }
+
+  @Get('conflict')
+  conflict(): never {
+    throw new AppError('idempotency_in_progress', 'Still running', { retryAfterSeconds: 1, suggestion: 'Wait' });
+  }
+
+  @Get('page')
+  page(@Res() reply: FastifyReply) {
+    void reply
+      .header('content-type', 'text/html')
+      .header('content-security-policy', "default-src 'self'")
+      .header('cache-control', 'max-age=60')
+      .send('<p>page</p>');
+  }
+
+  @Get('slow')
+  slow(): Promise<unknown> {
+    return new Promise((resolve) => slowRequests.push(() => resolve({ data: 'slow' })));
+  }
+}
+
+/** Requests of `GET /errors/slow` wait here until the test lets them go. */
+export const slowRequests: (() => void)[] = [];
+
+@Controller('health')
+class HealthController {
+  @Get()
+  health() {
+    return { status: 'ok' };
+  }
+}
+
+/** Knows one key; anything else is refused, to show what comes before and after authentication. */
+@Injectable()
+class KeyGuard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    if (request.headers.authorization === 'Bearer bad') throw new AppError('invalid_api_key', 'Bad key');
+    request.principal = { organizationId: 'o', apiKeyId: 'k', mode: 'live', scopes: new Set(), domainId: undefined };
+    return true;
+  }
+}
+
+@Module({
+  controllers: [ThingsController, ErrorsController, HealthController],
+  providers: [
+    { provide: APP_GUARD, useClass: KeyGuard },
+    { provide: APP_GUARD, useClass: BodyGuard },
+    { provide: APP_PIPE, useClass: DtoPipe },
+    { provide: APP_FILTER, useClass: ErrorFilter },
+  ],
+})
+class HttpTestModule {}
+
+export interface HttpApp {
+  readonly port: number;
+  readonly lines: RequestLine[];
+  readonly draining: Draining;
+  close(): Promise<void>;
+}
+
+/** The server with two controllers on an ephemeral port of the loopback interface. */
+export async function startHttpApp(options: Partial<HttpServerOptions> = {}): Promise<HttpApp> {
+  const lines: RequestLine[] = [];
+  const draining = new Draining();
+  const adapter = createHttpAdapter({ log: (line) => lines.push(line), draining, ...options });
+  const app = await NestFactory.create(HttpTestModule, adapter, { logger: false });
+  await app.listen(0, '127.0.0.1');
+  const { port } = adapter.getHttpServer().address() as AddressInfo;
+  return { port, lines, draining, close: () => app.close() };
+}

@@ -1,0 +1,128 @@
+import { waitFor } from '../../setup/wait-for';
+import { expectEnvelope } from './expect-envelope';
+import { type HttpApp, slowRequests, startHttpApp } from './http-app';
+import { exchange, post, RawClient, request } from './raw-client';
+
+/** What Node's HTTP parser refuses, and what it lets through but nobody should. */
+describe('malformed HTTP', () => {
+  let app: HttpApp;
+  beforeAll(async () => {
+    app = await startHttpApp({ headersTimeoutMs: 300, requestTimeoutMs: 600, connectionsCheckingIntervalMs: 50 });
+  });
+  afterAll(() => app.close());
+
+  const chunked = ['Content-Type: application/json', 'Transfer-Encoding: chunked'];
+
+  it.each([
+    ['garbage', 'hello\r\n\r\n', 400, 'invalid_request'],
+    ['an unknown method', request('FETCH /v1/things'), 400, 'invalid_request'],
+    ['a lower-case method', request('get /v1/things'), 400, 'invalid_request'],
+    ['an unknown version', 'GET /v1/things HTTP/9.9\r\nHost: x\r\n\r\n', 400, 'invalid_request'],
+    ['a folded header', request('GET /v1/things', ['A: b', ' c']), 400, 'invalid_request'],
+    ['a bare CR in a header', request('GET /v1/things', ['A: b\rc']), 400, 'invalid_request'],
+    ['a NUL in a header', request('GET /v1/things', ['A: b\0c']), 400, 'invalid_request'],
+    ['a blank before the colon', request('GET /v1/things', ['A : b']), 400, 'invalid_request'],
+    [
+      'length and chunks',
+      request('POST /v1/things', ['Content-Length: 4', ...chunked], '0\r\n\r\n'),
+      400,
+      'invalid_request',
+    ],
+    [
+      'two lengths',
+      request('POST /v1/things', ['Content-Length: 4', 'Content-Length: 5'], 'xxxx'),
+      400,
+      'invalid_request',
+    ],
+    ['a negative length', request('POST /v1/things', ['Content-Length: -1']), 400, 'invalid_request'],
+    ['an unknown transfer coding', request('POST /v1/things', ['Transfer-Encoding: magic']), 400, 'invalid_request'],
+    ['a chunk that is none', request('POST /v1/things', chunked, 'zz\r\n'), 400, 'invalid_request'],
+    [
+      'endless chunk extensions',
+      request('POST /v1/things', chunked, `1;${'a'.repeat(20_000)}`),
+      413,
+      'payload_too_large',
+    ],
+    ['headers over 16 kB', request('GET /v1/things', [`A: ${'a'.repeat(17_000)}`]), 431, 'headers_too_large'],
+    ['a target over 16 kB', request(`GET /${'a'.repeat(17_000)}`), 431, 'headers_too_large'],
+    ['150 headers', request('GET /v1/things', Array<string>(150).fill('A: b')), 431, 'headers_too_large'],
+    ['no Host', 'GET /v1/things HTTP/1.1\r\n\r\n', 400, 'invalid_request'],
+    ['two Hosts', request('GET /v1/things', ['Host: y']), 400, 'invalid_request'],
+    ['an absolute target', request('GET http://elsewhere.example/v1/things'), 400, 'invalid_request'],
+    ['an asterisk target', request('OPTIONS *'), 400, 'invalid_request'],
+    ['a target that is no path', request('GET v1/things'), 400, 'invalid_request'],
+    [
+      'an unknown expectation',
+      request('POST /v1/things', ['Expect: magic', 'Content-Length: 2']),
+      417,
+      'expectation_failed',
+    ],
+    ['CONNECT', 'CONNECT elsewhere.example:25 HTTP/1.1\r\nHost: x\r\n\r\n', 405, 'method_not_allowed'],
+    ['a broken escape in the path', request('GET /v1/things/%zz'), 400, 'invalid_request'],
+    ['half an escape', request('GET /v1/things/%4'), 400, 'invalid_request'],
+    ['an overlong UTF-8 escape', request('GET /v1/things/%c0%af'), 400, 'invalid_request'],
+    ['an escaped surrogate', request('GET /v1/things/%ed%a0%80'), 400, 'invalid_request'],
+    ['an escaped NUL in the path', request('GET /v1/things/%00'), 400, 'invalid_request'],
+    ['an escaped NUL in the query', request('GET /v1/things?page=%00'), 400, 'invalid_request'],
+    ['a broken escape in the query', request('GET /v1/things?page=%f'), 400, 'invalid_request'],
+  ])('%s is answered with the envelope', async (_name, bytes, status, code) => {
+    expectEnvelope(await exchange(app.port, bytes), status, code);
+  });
+
+  it('closes the connection after a parser error', async () => {
+    const client = await RawClient.connect(app.port);
+    const response = await client.send('nonsense\r\n\r\n').next();
+    expect(response.headers.connection).toBe('close');
+    expect(await client.send(request('GET /health')).untilClosed()).toBe('');
+  });
+
+  it('takes an HTTP/1.0 request without Host', async () => {
+    expect((await exchange(app.port, 'GET /health HTTP/1.0\r\n\r\n')).status).toBe(200);
+  });
+
+  it.each([
+    ['headers that never end', 'GET /health HTTP/1.1\r\nHost: x\r\nA: '],
+    [
+      'a body that never ends',
+      request('POST /v1/things', ['Content-Type: application/json', 'Content-Length: 9'], '{'),
+    ],
+  ])('answers %s with 408', async (_name, bytes) => {
+    expectEnvelope(await exchange(app.port, bytes), 408, 'request_timeout');
+  });
+
+  it('leaves a running request alone when the next one on its connection is broken', async () => {
+    const client = await RawClient.connect(app.port);
+    client.send(request('GET /errors/slow'));
+    await waitFor(() => slowRequests.length > 0, { what: 'the slow request to run' });
+    client.send('garbage\r\n\r\n');
+    // By the time another connection has been served, the garbage has been read.
+    await exchange(app.port, request('GET /health'));
+    slowRequests.pop()?.();
+    const response = await client.next();
+    expect({ status: response.status, body: response.body }).toEqual({ status: 200, body: '{"data":"slow"}' });
+    expect(await client.untilClosed()).toBe('');
+  });
+
+  it('lives on when clients vanish in the middle', async () => {
+    for (const bytes of [
+      'GET /hea',
+      request('POST /v1/things', chunked, '5\r\nab'),
+      post('/v1/things', '{').subarray(0, -1),
+    ]) {
+      const client = await RawClient.connect(app.port);
+      client.send(bytes).close();
+    }
+    expect((await exchange(app.port, request('GET /health'))).status).toBe(200);
+  });
+
+  it('closes a connection after its number of requests', async () => {
+    const limited = await startHttpApp({ maxRequestsPerSocket: 2 });
+    const client = await RawClient.connect(limited.port);
+    const get = request('GET /health');
+    client.send(get + get + get);
+    expect((await client.next()).headers.connection).toBe('keep-alive');
+    expect((await client.next()).headers.connection).toBe('close');
+    expect(await client.untilClosed()).toBe('');
+    await limited.close();
+  });
+});

@@ -1,0 +1,157 @@
+import 'reflect-metadata';
+import { randomBytes } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ConsoleLogger, Global, Module } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { DataSource } from 'typeorm';
+import { OrganizationsService } from '../../../src/auth/organizations.service';
+import { DAY } from '../../../src/common/clock';
+import { deriveKey } from '../../../src/common/crypto/key-ring';
+import { Metrics } from '../../../src/common/metrics/metrics';
+import { ConfigModule } from '../../../src/config/config.module';
+import { loadConfig } from '../../../src/config/load-config';
+import { DatabaseModule } from '../../../src/database/database.module';
+import { ReturnPath, type ReturnPathTarget } from '../../../src/delivery/signing/return-path';
+import { DomainsModule } from '../../../src/modules/domains/domains.module';
+import { InboundLimits } from '../../../src/modules/inbound/inbound-limits';
+import { InboundModule } from '../../../src/modules/inbound/inbound.module';
+import { InboundSmtpServer } from '../../../src/modules/inbound/inbound-smtp.server';
+import { InboundUpkeep } from '../../../src/modules/inbound/inbound-upkeep.service';
+import { FakeClock } from '../../doubles/fake-clock';
+import { createTestDatabase } from '../../setup/test-database';
+import { RawSmtpClient } from './raw-smtp-client';
+
+export const MAIL_HOST = 'mail.example.org';
+
+export interface StoredReport {
+  organization_id: string;
+  mode: string;
+  email_id: string;
+  position: number;
+  digest: Buffer;
+  raw: Buffer;
+}
+
+@Global()
+@Module({ providers: [Metrics], exports: [Metrics] })
+class TestMetricsModule {}
+
+class SilentLogger extends ConsoleLogger {
+  protected override printMessages(): void {}
+}
+
+/** The bounce listener on a database of its own, with one organization. */
+export class InboundApp {
+  private readonly clients: RawSmtpClient[] = [];
+
+  private constructor(
+    readonly port: number,
+    readonly organizationId: string,
+    readonly ordinal: number,
+    readonly returnPath: ReturnPath,
+    readonly clock: FakeClock,
+    readonly dataSource: DataSource,
+    readonly upkeep: InboundUpkeep,
+    readonly metrics: Metrics,
+    readonly dropDatabase: () => Promise<void>,
+    private readonly stop: () => Promise<void>,
+  ) {}
+
+  static async start(limits: Partial<InboundLimits> = {}): Promise<InboundApp> {
+    const database = await createTestDatabase();
+    const clock = new FakeClock(new Date());
+    const masterKey = randomBytes(32);
+    const config = loadConfig({
+      DATABASE_URL: database.url,
+      MASTER_KEY: masterKey.toString('base64'),
+      WAYBILL_DATA_DIR: join(tmpdir(), 'waybill-inbound'),
+      INBOUND_SMTP_PORT: '0',
+      MAIL_HOST,
+    });
+    const module = await Test.createTestingModule({
+      imports: [
+        ConfigModule.register(config, clock),
+        DatabaseModule.register(database.url),
+        TestMetricsModule,
+        DomainsModule,
+        InboundModule,
+      ],
+    })
+      .setLogger(new SilentLogger())
+      .overrideProvider(InboundLimits)
+      .useValue(Object.assign(new InboundLimits(), limits))
+      .compile();
+    await module.init();
+    const organizations = module.get(OrganizationsService, { strict: false });
+    const { id } = await organizations.create('Example');
+    const { ordinal } = await organizations.get(id);
+    return new InboundApp(
+      await module.get(InboundSmtpServer).listen(),
+      id,
+      ordinal,
+      new ReturnPath(deriveKey(masterKey, 'return-path'), clock),
+      clock,
+      module.get(DataSource),
+      module.get(InboundUpkeep),
+      module.get(Metrics),
+      database.drop,
+      async () => {
+        await module.close();
+        await database.drop();
+      },
+    );
+  }
+
+  /** The local part of a genuine return path. */
+  issue(target: Partial<ReturnPathTarget> = {}, days = 30): string {
+    const full = {
+      organizationOrdinal: this.ordinal,
+      mode: 'live',
+      emailId: EMAIL_ID,
+      position: 0,
+      ...target,
+    } as const;
+    return this.returnPath.issue(full, new Date(this.clock.now().getTime() + days * DAY));
+  }
+
+  /** A client in a connection of its own that has said EHLO. */
+  async client(): Promise<RawSmtpClient> {
+    const client = await RawSmtpClient.greeted(this.port);
+    this.clients.push(client);
+    return client;
+  }
+
+  /** A client that has said EHLO, MAIL from the null sender and RCPT to these addresses. */
+  async transaction(...recipients: readonly string[]): Promise<RawSmtpClient> {
+    const client = await this.client();
+    await client.command('MAIL FROM:<>');
+    for (const recipient of recipients) expect(await client.command(`RCPT TO:<${recipient}>`)).toMatch(/^250 /);
+    return client;
+  }
+
+  /** Sends one message in a connection of its own; answers the reply to its end of data. */
+  async deliver(message: string, ...recipients: readonly string[]): Promise<string> {
+    const client = await this.transaction(...recipients);
+    await client.command('DATA');
+    return client.send(`${message}\r\n.\r\n`).reply();
+  }
+
+  reports(): Promise<StoredReport[]> {
+    return this.dataSource.query('select * from inbound_reports order by id');
+  }
+
+  /** The value of a metric's sample, 0 when there is none. */
+  async count(sample: string): Promise<number> {
+    const text = await this.metrics.registry.metrics();
+    const line = text.split('\n').find((each) => each.startsWith(`waybill_${sample} `));
+    return Number(line?.split(' ').at(-1) ?? 0);
+  }
+
+  async close(): Promise<void> {
+    for (const client of this.clients) client.close();
+    await this.stop();
+  }
+}
+
+export const EMAIL_ID = '0192f3a0-1111-7abc-8def-0123456789ab';

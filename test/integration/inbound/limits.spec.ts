@@ -1,0 +1,157 @@
+import { waitFor } from '../../setup/wait-for';
+import { InboundApp, MAIL_HOST } from './inbound-app';
+import { RawSmtpClient } from './raw-smtp-client';
+
+const KIB = 1024;
+const LIMITS = { maxConnections: 3, maxRefusals: 5, maxMessageBytes: 64 * KIB, maxDataBytes: 256 * KIB };
+
+/** A message of about so many bytes. */
+function messageOf(bytes: number): string {
+  return `Subject: big\r\n\r\n${`${'x'.repeat(70)}\r\n`.repeat(Math.ceil(bytes / 72))}`;
+}
+
+describe('the bounce listener', () => {
+  let app: InboundApp;
+  beforeEach(async () => {
+    app = await InboundApp.start(LIMITS);
+  });
+  afterEach(() => app.close());
+  const address = () => `${app.issue()}@${MAIL_HOST}`;
+
+  it('refuses a message that says it is too large, and one that is', async () => {
+    const client = await app.client();
+    expect(await client.command(`MAIL FROM:<> SIZE=${LIMITS.maxMessageBytes + 1}`)).toMatch(/^552 /);
+    await client.command(`MAIL FROM:<> SIZE=${LIMITS.maxMessageBytes}`);
+    await client.command(`RCPT TO:<${address()}>`);
+    await client.command('DATA');
+    const reply = await client.send(`${messageOf(2 * LIMITS.maxMessageBytes)}.\r\n`).reply();
+    expect(reply).toBe('552 5.3.4 The message is too large');
+    expect(await app.reports()).toEqual([]);
+    expect(await app.count('inbound_refusals_total{reason="too-large"}')).toBe(1);
+    expect(await client.command('NOOP')).toMatch(/^250 /);
+  });
+
+  it('takes a message of exactly the limit', async () => {
+    const message = 'x'.repeat(LIMITS.maxMessageBytes - 2);
+    expect(await app.deliver(message, address())).toMatch(/^250 /);
+    expect(await app.deliver(`${message}x`, address())).toMatch(/^552 /);
+  });
+
+  it('cuts off a client that does not stop sending', async () => {
+    const client = await app.transaction(address());
+    await client.command('DATA');
+    client.send(messageOf(4 * LIMITS.maxDataBytes));
+    expect(await client.reply()).toBe('421 4.3.4 The message is far too large');
+    await client.untilClosed();
+    expect(await app.count('inbound_refusals_total{reason="too-large"}')).toBe(1);
+    expect(await app.reports()).toEqual([]);
+  });
+
+  it('takes ten recipients at a time and puts the others off', async () => {
+    const addresses = Array.from({ length: 11 }, (_each, position) => `${app.issue({ position })}@${MAIL_HOST}`);
+    const client = await app.transaction(...addresses.slice(0, 10));
+    expect(await client.command(`RCPT TO:<${addresses[10]}>`)).toMatch(/^452 /);
+    await client.command('DATA');
+    expect(await client.send('Subject: x\r\n\r\nx\r\n.\r\n').reply()).toMatch(/^250 /);
+    expect(await app.reports()).toHaveLength(10);
+  });
+
+  it('ends the connection of a client that is refused again and again', async () => {
+    const client = await app.client();
+    await client.command('MAIL FROM:<>');
+    for (let round = 0; round < LIMITS.maxRefusals; round += 1) {
+      expect(await client.command(`RCPT TO:<guess${round}@${MAIL_HOST}>`)).toMatch(/^550 /);
+    }
+    expect(await client.command(`RCPT TO:<guess@${MAIL_HOST}>`)).toBe('421 4.7.0 Too many refused recipients');
+    await client.untilClosed();
+  });
+
+  it('turns away connections beyond its number, until one ends', async () => {
+    const clients = await Promise.all(Array.from({ length: LIMITS.maxConnections }, () => app.client()));
+    const surplus = await RawSmtpClient.open(app.port);
+    expect(await surplus.reply()).toBe('421 4.3.2 Too many connections');
+    await surplus.untilClosed();
+    clients[0]?.close();
+    const greeting = await waitFor(
+      async () => {
+        const next = await RawSmtpClient.open(app.port);
+        const reply = await next.reply();
+        next.close();
+        return reply.startsWith('220 ') && reply;
+      },
+      { what: 'a free connection' },
+    );
+    expect(greeting).toContain(MAIL_HOST);
+    expect(await app.count('inbound_refusals_total{reason="too-many-connections"}')).toBeGreaterThanOrEqual(1);
+    expect(await app.count('inbound_connections_total')).toBeGreaterThanOrEqual(LIMITS.maxConnections + 2);
+  });
+
+  it('refuses command lines that have no end', async () => {
+    const client = await app.client();
+    expect(await client.send('x'.repeat(5_000)).reply()).toMatch(/^421 /);
+    await client.untilClosed();
+  });
+
+  it('survives clients that break off anywhere', async () => {
+    for (const lines of [[''], ['MAIL FROM:<>'], ['MAIL FROM:<>', `RCPT TO:<${address()}>`, 'DATA', 'Subject: half']]) {
+      const client = await app.client();
+      client.send(lines.map((line) => `${line}\r\n`).join(''));
+      if (lines.length > 3) while (!(await client.reply()).startsWith('354')) continue;
+      client.socket.resetAndDestroy();
+    }
+    expect(await app.deliver('Subject: whole\r\n\r\nx', address())).toMatch(/^250 /);
+    expect(await app.reports()).toHaveLength(1);
+  });
+});
+
+describe('time limits of the bounce listener', () => {
+  it('end a connection that is idle', async () => {
+    const app = await InboundApp.start({ idleMs: 150 });
+    const client = await app.client();
+    expect(await client.reply()).toMatch(/^421 /);
+    await client.untilClosed();
+    await app.close();
+  });
+
+  it('end a connection that only looks busy', async () => {
+    const app = await InboundApp.start({ connectionMs: 300 });
+    const client = await app.transaction(`${app.issue()}@${MAIL_HOST}`);
+    await client.command('DATA');
+    const drip = setInterval(() => client.send('x'), 10);
+    await client.untilClosed();
+    clearInterval(drip);
+    expect(await app.reports()).toEqual([]);
+    await app.close();
+  });
+});
+
+describe('the end of a message', () => {
+  const ENDS = ['\n.\n', '\n.\r\n', '\r\n.\n', '\r.\r', '\r\n.\r', '\r.\r\n', '\n.\r', '\0\r\n.\0\r\n', '\r\n..\r\n'];
+
+  it.each(ENDS)('is not %j', async (end) => {
+    const app = await InboundApp.start();
+    const client = await app.transaction(`${app.issue({ position: 1 })}@${MAIL_HOST}`);
+    await client.command('DATA');
+    const smuggled = `MAIL FROM:<>\r\nRCPT TO:<${app.issue({ position: 2 })}@${MAIL_HOST}>\r\nDATA\r\nSubject: smuggled\r\n\r\n`;
+    expect(await client.send(`Subject: first\r\n\r\nx${end}${smuggled}x\r\n.\r\n`).reply()).toMatch(/^250 /);
+    expect(await client.command('NOOP')).toMatch(/^250 /);
+    const reports = await app.reports();
+    expect(reports.map(({ position }) => position)).toEqual([1]);
+    expect(reports[0]?.raw.toString()).toContain('smuggled');
+    await app.close();
+  });
+
+  it('is the same when it comes byte by byte', async () => {
+    const app = await InboundApp.start();
+    const client = await app.transaction(`${app.issue()}@${MAIL_HOST}`);
+    await client.command('DATA');
+    client.socket.setNoDelay(true);
+    for (const byte of '..\r\n.\n\r\n..x\r\n.\r\n') {
+      await new Promise((sent) => client.socket.write(byte, sent));
+      await new Promise(setImmediate);
+    }
+    expect(await client.reply()).toMatch(/^250 /);
+    expect((await app.reports())[0]?.raw.toString()).toBe('Return-Path: <>\r\n.\r\n\n\r\n.x\r\n');
+    await app.close();
+  });
+});

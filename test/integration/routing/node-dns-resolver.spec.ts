@@ -1,0 +1,138 @@
+import { NodeDnsResolver } from '../../../src/common/dns/node-dns-resolver';
+import { DnsServer } from '../../doubles/dns-server';
+
+const many = Array.from({ length: 10_000 }, (_value, index) => [index, `mx${index}.test`] as const);
+
+describe('NodeDnsResolver', () => {
+  let dns: DnsServer;
+  let resolver: NodeDnsResolver;
+
+  beforeAll(async () => {
+    dns = await DnsServer.start({
+      'mail.test': { MX: [[10, 'MX1.Mail.Test.'], [20, 'mx2.mail.test']], A: ['192.0.2.1'] }, // prettier-ignore
+      'null.test': { MX: [[0, '.']] },
+      'both.test': { A: ['192.0.2.1', '192.0.2.2'], AAAA: ['2001:db8::1'], ttlSeconds: 77 },
+      'four.test': { A: ['192.0.2.1'], AAAA: 'servfail' },
+      'half.test': { A: 'servfail' },
+      'text.test': { TXT: ['v=spf1 -all', ['part one, ', 'part two']] },
+      'alias.test': { CNAME: 'alias2.test' },
+      'alias2.test': { CNAME: 'both.test' },
+      'loop1.test': { CNAME: 'loop2.test' },
+      'loop2.test': { CNAME: 'loop1.test' },
+      'large.test': { A: ['192.0.2.9'], truncated: true },
+      'many.test': { MX: many },
+      'servfail.test': 'servfail',
+      'refused.test': 'refused',
+      'garbage.test': 'garbage',
+      'silent.test': 'silent',
+    });
+    resolver = new NodeDnsResolver({ servers: [dns.endpoint], queryTimeoutMs: 200 });
+  });
+
+  afterAll(() => dns.stop());
+
+  it('answers mail exchangers in lower case, without the last dot', async () => {
+    await expect(resolver.resolveMx('mail.test')).resolves.toEqual({
+      kind: 'found',
+      records: [
+        { preference: 10, exchange: 'mx1.mail.test' },
+        { preference: 20, exchange: 'mx2.mail.test' },
+      ],
+    });
+  });
+
+  it('shows a null MX as an empty exchange', async () => {
+    const answer = await resolver.resolveMx('null.test');
+    expect(answer).toEqual({ kind: 'found', records: [{ preference: 0, exchange: '' }] });
+  });
+
+  it('answers the addresses of both families with their time to live', async () => {
+    await expect(resolver.resolveAddresses('both.test')).resolves.toEqual({
+      kind: 'found',
+      records: [
+        { address: '192.0.2.1', family: 4 },
+        { address: '192.0.2.2', family: 4 },
+        { address: '2001:db8::1', family: 6 },
+      ],
+      ttlSeconds: 77,
+    });
+  });
+
+  it('answers what one family has although the other fails', async () => {
+    const answer = await resolver.resolveAddresses('four.test');
+    expect(answer).toMatchObject({ kind: 'found', records: [{ address: '192.0.2.1', family: 4 }] });
+  });
+
+  it('concludes nothing when one family fails and the other has no address', async () => {
+    await expect(resolver.resolveAddresses('half.test')).resolves.toMatchObject({ kind: 'temporary' });
+  });
+
+  it('joins the strings of a TXT record', async () => {
+    const answer = await resolver.resolveTxt('text.test');
+    expect(answer).toEqual({ kind: 'found', records: ['v=spf1 -all', 'part one, part two'] });
+  });
+
+  it('follows aliases and shows them', async () => {
+    await expect(resolver.resolveAddresses('alias.test')).resolves.toMatchObject({ kind: 'found' });
+    await expect(resolver.resolveCname('alias.test')).resolves.toEqual({ kind: 'found', records: ['alias2.test'] });
+  });
+
+  it('ends in no data on a loop of aliases', async () => {
+    await expect(resolver.resolveMx('loop1.test')).resolves.toEqual({ kind: 'no-data' });
+  });
+
+  it('asks again over TCP when an answer is truncated', async () => {
+    const answer = await resolver.resolveAddresses('large.test');
+    expect(answer).toMatchObject({ kind: 'found', records: [{ address: '192.0.2.9' }] });
+  });
+
+  it('survives an answer of the greatest length', async () => {
+    const answer = await resolver.resolveMx('many.test');
+    expect(answer.kind === 'found' && answer.records.length).toBeGreaterThan(1_000);
+  });
+
+  it('tells a name without such records from a name that does not exist', async () => {
+    await expect(resolver.resolveTxt('mail.test')).resolves.toEqual({ kind: 'no-data' });
+    await expect(resolver.resolveAddresses('null.test')).resolves.toEqual({ kind: 'no-data' });
+    await expect(resolver.resolveMx('nowhere.test')).resolves.toEqual({ kind: 'no-domain' });
+    await expect(resolver.resolveAddresses('nowhere.test')).resolves.toEqual({ kind: 'no-domain' });
+  });
+
+  it.each([
+    ['servfail.test', 'ESERVFAIL'],
+    ['refused.test', 'EREFUSED'],
+    ['garbage.test', expect.stringMatching(/^E/) as string],
+    ['silent.test', expect.stringMatching(/ETIMEOUT|ECANCELLED/) as string],
+  ])('concludes nothing from %s', async (name, reason) => {
+    await expect(resolver.resolveMx(name)).resolves.toEqual({ kind: 'temporary', reason });
+  });
+
+  it('concludes nothing from a server that is not there', async () => {
+    const gone = await DnsServer.start();
+    const { endpoint } = gone;
+    await gone.stop();
+    const lost = new NodeDnsResolver({ servers: [endpoint], queryTimeoutMs: 200 });
+    await expect(lost.resolveMx('mail.test')).resolves.toMatchObject({ kind: 'temporary' });
+  });
+
+  it('ends a look-up when it is told to, without touching others', async () => {
+    const patient = new NodeDnsResolver({ servers: [dns.endpoint], queryTimeoutMs: 30_000 });
+    const controller = new AbortController();
+    const ended = patient.resolveMx('silent.test', { signal: controller.signal });
+    const other = patient.resolveAddresses('both.test');
+    controller.abort();
+    await expect(ended).resolves.toEqual({ kind: 'temporary', reason: 'ECANCELLED' });
+    await expect(other).resolves.toMatchObject({ kind: 'found' });
+    const late = await patient.resolveMx('mail.test', { signal: controller.signal });
+    expect(late).toEqual({ kind: 'temporary', reason: 'ECANCELLED' });
+  });
+
+  it.each(['', '.', 'a..b', 'a b.test', 'mail.test\u0000.evil', `${'x'.repeat(64)}.test`])(
+    'asks nothing for %j, which is no name',
+    async (name) => {
+      const before = dns.queries.length;
+      await expect(resolver.resolveMx(name)).resolves.toEqual({ kind: 'no-domain' });
+      expect(dns.queries).toHaveLength(before);
+    },
+  );
+});

@@ -1,0 +1,322 @@
+import { AppError } from '../../../src/common/errors/app-error';
+import type { SmtpResult } from '../../../src/delivery/smtp/smtp-result';
+import { ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
+import { SmtpSink } from '../../doubles/smtp-sink';
+import type { SmtpSinkOptions } from '../../doubles/smtp-sink';
+import { waitFor } from '../../setup/wait-for';
+import { SOON, SmtpClients, endpointOf, jobTo } from './smtp-client-kit';
+
+const ACCEPTED = { kind: 'accepted' };
+const ABORTED = { kind: 'failed', cause: 'aborted' };
+
+function recipients(count: number, name = 'user'): string[] {
+  return Array.from({ length: count }, (_each, index) => `${name}+${index}@example.org`);
+}
+
+describe('a pool', () => {
+  const clients = new SmtpClients();
+  let sink: SmtpSink;
+  const start = async (options: SmtpSinkOptions = {}): Promise<void> => void (sink = await SmtpSink.start(options));
+
+  afterEach(async () => {
+    clients.destroyAll();
+    await sink.stop();
+  });
+
+  it('sends one after the other on one connection, in order', async () => {
+    await start();
+    const pool = clients.pool(endpointOf(sink.port));
+    const to = recipients(20);
+    const results = await Promise.all(to.map((recipient) => pool.send(jobTo(recipient))));
+    expect(results.every((result) => result.kind === 'accepted')).toBe(true);
+    expect(sink.messages.map((message) => message.recipients[0])).toEqual(to);
+    expect(sink.connectionCount).toBe(1);
+    expect(pool).toMatchObject({ openConnections: 1, idleConnections: 1, waiting: 0 });
+  });
+
+  it('opens no more connections than it may, and uses them all', async () => {
+    await start();
+    const pool = clients.pool(endpointOf(sink.port), { maxConnections: 3 });
+    const sending = recipients(60, '250-late-1').map((recipient) => pool.send(jobTo(recipient)));
+    expect(pool).toMatchObject({ openConnections: 3, waiting: 57 });
+    await Promise.all(sending);
+    expect(sink).toMatchObject({ peakConnections: 3, connectionCount: 3, messageCount: 60 });
+  });
+
+  it('replaces a connection after its number of messages', async () => {
+    await start();
+    const pool = clients.pool(endpointOf(sink.port), { maxMessagesPerConnection: 5 });
+    await Promise.all(recipients(20).map((recipient) => pool.send(jobTo(recipient))));
+    await pool.close();
+    expect(sink).toMatchObject({ connectionCount: 4, messageCount: 20 });
+    expect(sink.commands.filter((line) => line === 'QUIT')).toHaveLength(4);
+  });
+
+  it('takes the connection that fell idle last', async () => {
+    await start();
+    const pool = clients.pool(endpointOf(sink.port), { maxConnections: 2 });
+    await Promise.all([pool.send(jobTo('250-late-20@example.org')), pool.send(jobTo('user@example.org'))]);
+    sink.clear();
+    await pool.send(jobTo('user@example.org'));
+    expect(sink.messages[0]?.connection).toBe(1);
+  });
+
+  it('says goodbye on an idle connection', async () => {
+    await start();
+    const pool = clients.pool(endpointOf(sink.port), { idleSeconds: SOON });
+    expect(await pool.send(jobTo('user@example.org'))).toMatchObject(ACCEPTED);
+    await sink.waitFor(() => sink.openConnections === 0);
+    expect(sink.commands.at(-1)).toBe('QUIT');
+    expect(pool).toMatchObject({ openConnections: 0, idleConnections: 0 });
+    expect(await pool.send(jobTo('user@example.org'))).toMatchObject(ACCEPTED);
+    expect(sink.connectionCount).toBe(2);
+  });
+
+  it('follows its limit down and up', async () => {
+    await start();
+    const pool = clients.pool(endpointOf(sink.port), { maxConnections: 4 });
+    await Promise.all(recipients(40).map((recipient) => pool.send(jobTo(recipient))));
+    pool.setMaxConnections(1);
+    await sink.waitFor(() => sink.openConnections === 1);
+    expect(pool.idleConnections).toBe(1);
+    const sending = recipients(20, '250-late-1').map((recipient) => pool.send(jobTo(recipient)));
+    pool.setMaxConnections(2);
+    expect(pool.openConnections).toBe(2);
+    pool.setMaxConnections(1);
+    await Promise.all(sending);
+    await sink.waitFor(() => sink.openConnections === 1);
+  });
+
+  it('closes no more than it must when its limit falls while all are busy', async () => {
+    await start();
+    const pool = clients.pool(endpointOf(sink.port), { maxConnections: 3 });
+    const sending = recipients(60, '250-late-1').map((recipient) => pool.send(jobTo(recipient)));
+    await sink.waitFor(() => sink.messageCount > 6);
+    pool.setMaxConnections(1);
+    await Promise.all(sending);
+    expect(sink).toMatchObject({ connectionCount: 3, messageCount: 60 });
+    expect(pool.idleConnections).toBe(1);
+  });
+
+  it('forgets an idle connection that the server has closed', async () => {
+    await start();
+    const pool = clients.pool(endpointOf(sink.port));
+    await pool.send(jobTo('user@example.org'));
+    sink.dropConnections();
+    await sink.waitFor(() => sink.openConnections === 0);
+    expect(await pool.send(jobTo('user@example.org'))).toMatchObject(ACCEPTED);
+    expect(sink.connectionCount).toBe(2);
+  });
+
+  it.each([
+    ['refuses', { startTls: 'refuse' }],
+    ['breaks', { startTls: 'close' }],
+  ] as const)('goes on in plaintext where the server %s opportunistic TLS', async (_case, options) => {
+    await start(options);
+    const pool = clients.pool(endpointOf(sink.port));
+    expect(await pool.send(jobTo('user@example.org'))).toMatchObject({ ...ACCEPTED, tls: false });
+    expect(sink).toMatchObject({ connectionCount: 2, messageCount: 1 });
+  });
+
+  it('keeps to its limit of connections while it goes back to plaintext', async () => {
+    await start({ startTls: 'close' });
+    const pool = clients.pool(endpointOf(sink.port), { maxConnections: 2, maxMessagesPerConnection: 3 });
+    const open: number[] = [];
+    const hooks = { beforeFinalDot: (): boolean => open.push(pool.openConnections) > 0 };
+    const results = await Promise.all(recipients(30).map((recipient) => pool.send(jobTo(recipient, { hooks }))));
+    expect(results.every((result) => result.kind === 'accepted' && !result.tls)).toBe(true);
+    expect(Math.max(...open)).toBe(2);
+  });
+
+  it('does not where TLS is required', async () => {
+    await start({ startTls: 'refuse' });
+    const pool = clients.pool(endpointOf(sink.port, { security: 'starttls' }));
+    expect(await pool.send(jobTo('user@example.org'))).toMatchObject({
+      kind: 'failed',
+      phase: 'starttls',
+      cause: 'tls',
+    });
+    expect(sink.connectionCount).toBe(1);
+  });
+
+  it('gives each job its own failure when nothing listens', async () => {
+    await start();
+    const { port } = sink;
+    await sink.stop();
+    const pool = clients.pool(endpointOf(port), { maxConnections: 2 });
+    const results = await Promise.all(recipients(5).map((recipient) => pool.send(jobTo(recipient))));
+    for (const result of results) expect(result).toMatchObject({ kind: 'failed', phase: 'connect', cause: 'refused' });
+    expect(pool).toMatchObject({ openConnections: 0, waiting: 0 });
+  });
+
+  it('hands a 421 to its own message only', async () => {
+    await start({ maxMessagesPerConnection: 2 });
+    const pool = clients.pool(endpointOf(sink.port));
+    const results = await Promise.all(recipients(4).map((recipient) => pool.send(jobTo(recipient))));
+    expect(results.map((result) => result.kind)).toEqual(['accepted', 'accepted', 'rejected', 'accepted']);
+    expect(results[2]).toMatchObject({ phase: 'mail', reply: { code: 421 } });
+    expect(sink.connectionCount).toBe(2);
+  });
+
+  it('rejects unsafe jobs and goes on with the others', async () => {
+    await start();
+    const pool = clients.pool(endpointOf(sink.port));
+    const [first, unsafe, last] = await Promise.allSettled(
+      ['a@example.org', 'b\r\n@example.org', 'c@example.org'].map((recipient) => pool.send(jobTo(recipient))),
+    );
+    expect([first, last]).toMatchObject([{ value: ACCEPTED }, { value: ACCEPTED }]);
+    expect(unsafe).toMatchObject({ status: 'rejected', reason: expect.any(AppError) as unknown });
+    expect(sink.connectionCount).toBe(1);
+  });
+
+  it('rejects a job whose hook throws, and goes on with the others on a new connection', async () => {
+    await start();
+    const pool = clients.pool(endpointOf(sink.port));
+    const hooks = {
+      beforeFinalDot: (): boolean => {
+        throw new Error('lease lost');
+      },
+    };
+    const [failed, next] = await Promise.allSettled([
+      pool.send(jobTo('a@example.org', { hooks })),
+      pool.send(jobTo('b@example.org')),
+    ]);
+    expect(failed).toMatchObject({ status: 'rejected' });
+    expect(next).toMatchObject({ value: ACCEPTED });
+    expect(sink.messages.map((message) => message.recipients)).toEqual([['b@example.org']]);
+  });
+
+  it('rejects jobs for an impossible endpoint', async () => {
+    await start();
+    const pool = clients.pool(endpointOf(70_000));
+    await expect(pool.send(jobTo('a@example.org'))).rejects.toThrow(/port/i);
+    expect(pool.openConnections).toBe(0);
+    await pool.close();
+  });
+
+  it('refuses an EHLO name that is none', async () => {
+    await start();
+    expect(() => clients.pool(endpointOf(sink.port), { heloName: 'a\r\nb' })).toThrow(AppError);
+  });
+
+  describe('that closes', () => {
+    it('sends what waits, says QUIT everywhere and takes nothing more', async () => {
+      await start();
+      const pool = clients.pool(endpointOf(sink.port), { maxConnections: 2 });
+      const sending = recipients(10).map((recipient) => pool.send(jobTo(recipient)));
+      const closing = pool.close();
+      expect(await pool.send(jobTo('late@example.org'))).toMatchObject({ ...ABORTED, phase: 'connect' });
+      await closing;
+      for (const result of await Promise.all(sending)) expect(result).toMatchObject(ACCEPTED);
+      expect(sink.messageCount).toBe(10);
+      expect(sink.commands.filter((line) => line === 'QUIT')).toHaveLength(2);
+      expect(pool.openConnections).toBe(0);
+    });
+
+    it('is closed at once when it has no connection', async () => {
+      await start();
+      await clients.pool(endpointOf(sink.port)).close();
+      expect(sink.connectionCount).toBe(0);
+    });
+
+    it('waits for the second try of a job', async () => {
+      await start({ startTls: 'close' });
+      const pool = clients.pool(endpointOf(sink.port));
+      const sending = pool.send(jobTo('user@example.org'));
+      await pool.close();
+      expect(await sending).toMatchObject(ACCEPTED);
+    });
+  });
+
+  it('drops what waits when told so', async () => {
+    await start();
+    const pool = clients.pool(endpointOf(sink.port));
+    const [busy, ...waiting] = recipients(5).map((recipient) => pool.send(jobTo(recipient)));
+    expect(pool.dropWaiting()).toBe(4);
+    for (const result of await Promise.all(waiting)) expect(result).toMatchObject({ ...ABORTED, phase: 'connect' });
+    expect(await busy).toMatchObject(ACCEPTED);
+  });
+
+  it('destroyed, ends everything with its phase', async () => {
+    await start();
+    const pool = clients.pool(endpointOf(sink.port), { maxConnections: 2 });
+    const sending = ['hang-after-dot', 'hang-at-rcpt', 'user'].map((name) => pool.send(jobTo(`${name}@example.org`)));
+    await sink.waitFor(
+      () => sink.unanswered.length === 1 && sink.commands.filter((line) => line.startsWith('RCPT')).length === 2,
+    );
+    pool.destroy();
+    expect(await Promise.all(sending)).toMatchObject([
+      { ...ABORTED, phase: 'final-dot', afterFinalDot: true },
+      { ...ABORTED, phase: 'rcpt', afterFinalDot: false },
+      { ...ABORTED, phase: 'connect', afterFinalDot: false },
+    ]);
+    await sink.waitFor(() => sink.openConnections === 0);
+    expect(await pool.send(jobTo('user@example.org'))).toMatchObject(ABORTED);
+    await pool.close();
+  });
+
+  it('leaves no socket behind', async () => {
+    await start();
+    const before = countSockets();
+    const pool = clients.pool(endpointOf(sink.port), { maxConnections: 4, maxMessagesPerConnection: 10 });
+    await Promise.all(recipients(200).map((recipient) => pool.send(jobTo(recipient))));
+    await pool.close();
+    await waitFor(() => countSockets() <= before, { what: 'the sockets to close' });
+  });
+
+  function countSockets(): number {
+    return process.getActiveResourcesInfo().filter((resource) => resource === 'TCPSocketWrap').length;
+  }
+
+  describe('when a kept connection turns out to be dead', () => {
+    const scripted: ScriptedSmtpServer[] = [];
+    beforeEach(() => start());
+    afterEach(() => Promise.all(scripted.splice(0).map((server) => server.stop())));
+
+    /** Takes one message per connection; at the next MAIL it does what `atReuse` says, on connections up to `bad`. */
+    async function sendTwo(
+      how: 'close' | 'reset' | 'answer',
+      bad = 1,
+    ): Promise<{ results: SmtpResult[]; connections: number }> {
+      const server = await ScriptedSmtpServer.start(async (peer, connection) => {
+        await peer.greet(['PIPELINING']);
+        for (let message = 1; ; message += 1) {
+          if (connection > 1 && connection <= bad) return peer.close();
+          await peer.until('DATA\r\n');
+          if (message === 2 && connection === 1) {
+            if (how === 'answer') peer.send('250 ok\r\n');
+            return how === 'reset' ? peer.reset() : peer.close();
+          }
+          peer.send('250 ok\r\n250 ok\r\n354 go\r\n');
+          await peer.until('\r\n.\r\n');
+          peer.send('250 taken\r\n');
+        }
+      });
+      scripted.push(server);
+      const pool = clients.pool(endpointOf(server.port));
+      const results = [await pool.send(jobTo('a@example.org')), await pool.send(jobTo('b@example.org'))];
+      return { results, connections: server.connectionCount };
+    }
+
+    it.each([['close'], ['reset']] as const)('by %s, the job gets a fresh one', async (how) => {
+      const { results, connections } = await sendTwo(how);
+      expect(results).toMatchObject([ACCEPTED, ACCEPTED]);
+      expect(connections).toBe(2);
+    });
+
+    it('a second failure is final', async () => {
+      const { results, connections } = await sendTwo('close', 2);
+      expect(results).toMatchObject([ACCEPTED, { kind: 'failed', phase: 'mail', cause: 'closed' }]);
+      expect(connections).toBe(2);
+    });
+
+    it('anything after a reply is final at once', async () => {
+      const { results, connections } = await sendTwo('answer');
+      expect(results).toMatchObject([
+        ACCEPTED,
+        { kind: 'failed', phase: 'rcpt', cause: 'closed', afterFinalDot: false },
+      ]);
+      expect(connections).toBe(1);
+    });
+  });
+});

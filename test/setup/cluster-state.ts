@@ -1,0 +1,16 @@
+import type { TestCluster } from './test-cluster';
+
+interface ClusterState {
+  /** Set-ups that have no teardown yet. */
+  users: number;
+  ready?: Promise<void>;
+  cluster?: TestCluster | undefined;
+}
+
+const KEY = Symbol.for('waybill.test-cluster');
+
+/** Shared by set-up and teardown, which Jest loads apart from each other. */
+export function state(): ClusterState {
+  const holder = globalThis as { [KEY]?: ClusterState };
+  return (holder[KEY] ??= { users: 0 });
+}

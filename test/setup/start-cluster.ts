@@ -1,0 +1,35 @@
+import { createTemplate, TestCluster } from './test-cluster';
+import { state } from './cluster-state';
+
+const SIGNALS: [NodeJS.Signals, number][] = [
+  ['SIGHUP', 129],
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+];
+
+/**
+ * Jest's globalSetup for every project that needs a database: one throw-away server with a migrated template, whose
+ * address goes into WAYBILL_TEST_CLUSTER_URL. With WAYBILL_TEST_SERVER_URL (a role that may create databases, a database
+ * with `test` in its name) that server is used instead.
+ */
+export default async function startCluster(): Promise<void> {
+  const shared = state();
+  shared.users += 1;
+  shared.ready ??= start();
+  await shared.ready;
+}
+
+async function start(): Promise<void> {
+  const url = process.env.WAYBILL_TEST_SERVER_URL ?? (await startThrowAwayCluster());
+  await createTemplate(url);
+  process.env.WAYBILL_TEST_CLUSTER_URL = url;
+}
+
+async function startThrowAwayCluster(): Promise<string> {
+  const cluster = await TestCluster.start();
+  state().cluster = cluster;
+  process.once('exit', () => state().cluster?.destroyNow());
+  // Ctrl-C would end Jest without a teardown, and without a word to the server, which is a daemon.
+  for (const [signal, exitCode] of SIGNALS) process.once(signal, () => process.exit(exitCode));
+  return cluster.createAdministrationDatabase();
+}

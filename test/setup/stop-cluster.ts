@@ -1,0 +1,11 @@
+import { state } from './cluster-state';
+
+/** Jest's globalTeardown: the last of the projects that share the server stops it. */
+export default async function stopCluster(): Promise<void> {
+  const shared = state();
+  shared.users -= 1;
+  const { cluster } = shared;
+  if (shared.users > 0 || !cluster) return;
+  shared.cluster = undefined;
+  await cluster.stop();
+}

@@ -1,0 +1,79 @@
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { waitFor } from './wait-for';
+
+/** Every migration is applied to it; a test database is its copy. */
+export const TEMPLATE = 'waybill_template';
+/** Nothing but a place to connect to while others are created and dropped: the template must have no connections. */
+export const ADMINISTRATION = 'waybill_test';
+
+/** object_in_use: someone is connected to the template, or another copy is being made. */
+const TEMPLATE_BUSY = '55006';
+
+export interface TestDatabase {
+  url: string;
+  /** Removes it, connections or not. */
+  drop(): Promise<void>;
+}
+
+/** A fresh database with the schema in place: one for each test file, or for each test that needs it. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const administrationUrl = process.env.WAYBILL_TEST_CLUSTER_URL;
+  if (administrationUrl === undefined) {
+    throw new Error('There is no test server: only the projects integration and e2e have one (jest.config.js).');
+  }
+  assertDisposable(administrationUrl);
+  const name = `waybill_test_${process.pid}_${randomBytes(4).toString('hex')}`;
+  await waitFor(() => withClient(administrationUrl, (client) => copyTemplate(client, name)), {
+    what: `a copy of ${TEMPLATE}`,
+  });
+  return {
+    url: withDatabase(administrationUrl, name),
+    drop: () =>
+      withClient(administrationUrl, async (client) => {
+        await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+      }),
+  };
+}
+
+/** The same server, another database. */
+export function withDatabase(url: string, name: string): string {
+  const changed = new URL(url);
+  changed.pathname = `/${name}`;
+  return changed.toString();
+}
+
+/** @throws for a server that could hold something of value: databases are created and dropped on it by force. */
+export function assertDisposable(url: string): void {
+  const name = new URL(url).pathname.slice(1);
+  if (/test|template/.test(name)) return;
+  throw new Error(`Tests do not touch the database "${name}": its name has neither "test" nor "template" in it.`);
+}
+
+async function copyTemplate(client: Client, name: string): Promise<boolean> {
+  try {
+    await client.query(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE} ${await copyStrategy(client)}`);
+    return true;
+  } catch (error) {
+    if ((error as { code?: string }).code === TEMPLATE_BUSY) return false;
+    throw error;
+  }
+}
+
+/** Copying files is faster than writing every page into the log as well, the default since Postgres 15. */
+async function copyStrategy(client: Client): Promise<string> {
+  const { rows } = await client.query<{ version: number }>(
+    `SELECT current_setting('server_version_num')::int AS version`,
+  );
+  return (rows[0]?.version ?? 0) >= 150_000 ? 'STRATEGY file_copy' : '';
+}
+
+async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client(url);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
