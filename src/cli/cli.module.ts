@@ -1,15 +1,12 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
-import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuthModule } from '../auth/auth.module';
 import { Metrics } from '../common/metrics/metrics';
 import type { AppConfig } from '../config/config';
 import { ConfigModule } from '../config/config.module';
 import { DatabaseModule } from '../database/database.module';
 import { DeliveryQueueModule } from '../delivery/queue/delivery-queue.module';
-import { Domain } from '../modules/domains/domain.entity';
 import { DomainsModule } from '../modules/domains/domains.module';
 import { ServerFactsRepository } from './doctor/server-facts.repository';
-import { DomainListRepository } from './domain-list.repository';
 
 /** The services behind the command line: those of the API, without HTTP. Global for the sake of what they all ask for. */
 @Global()
@@ -25,9 +22,8 @@ export class CliModule {
         AuthModule,
         DomainsModule,
         DeliveryQueueModule,
-        TypeOrmModule.forFeature([Domain]),
       ],
-      providers: [DomainListRepository, ServerFactsRepository, Metrics],
+      providers: [ServerFactsRepository, Metrics],
       exports: [Metrics],
     };
   }

@@ -6,7 +6,6 @@ import { SigningKeysService } from '../modules/domains/signing-keys.service';
 import { parseId } from './arguments';
 import type { CliSession, Services } from './cli-session';
 import { dkimRecord } from './dkim-record';
-import { DomainListRepository } from './domain-list.repository';
 import type { Report } from './output';
 import { fields, table } from './text';
 
@@ -61,7 +60,7 @@ async function markVerified(services: Services, organizationId: string, nameOrId
 
 async function list(services: Services, organizationId: string): Promise<Report> {
   await services.get(OrganizationsService).get(organizationId);
-  const rows = (await services.get(DomainListRepository).list(organizationId)).map(toRow);
+  const rows = (await services.get(DomainsService).list(organizationId)).map(toRow);
   return { json: rows, text: table(rows) };
 }
 

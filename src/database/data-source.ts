@@ -1,6 +1,6 @@
 import 'reflect-metadata';
-import type { Pool } from 'pg';
-import { DataSource, type DataSourceOptions, type EntitySchema } from 'typeorm';
+import type { Pool, PoolClient } from 'pg';
+import { DataSource, type DataSourceOptions, type EntityManager, type EntitySchema } from 'typeorm';
 import { MIGRATIONS } from './migrations';
 
 type PostgresOptions = Extract<DataSourceOptions, { type: 'postgres' }>;
@@ -11,17 +11,22 @@ export interface DataSourceSettings {
   readonly applicationName?: string;
   /** Features register theirs through their modules; migrations need none. */
   readonly entities?: (EntityClass | EntitySchema)[];
+  /** For migrations: statements may take as long as they need. */
+  readonly unhurried?: boolean;
   /** Called for errors of idle connections; without a listener the process would die with the database. */
   readonly onPoolError?: (error: Error) => void;
 }
 
 /** Limits of every connection (reliability: a stopped server cannot enforce its own timeouts, so the client does too). */
-const CONNECTION = {
-  connectionTimeoutMillis: 2_000,
+const TIME_LIMITS = {
   query_timeout: 10_000,
   statement_timeout: 8_000,
   lock_timeout: 4_000,
   idle_in_transaction_session_timeout: 10_000,
+};
+
+const CONNECTION = {
+  connectionTimeoutMillis: 2_000,
   keepAlive: true,
   // Every join here is a batch with its rows by primary key. Planned while a table is empty, a cached plan would scan or
   // hash the whole table and keep doing so as it grows; the nested loop over the index is right at every size.
@@ -40,7 +45,9 @@ export function dataSourceOptions(url: string, settings: DataSourceSettings = {}
     poolSize: settings.poolSize ?? 10,
     applicationName: settings.applicationName ?? 'waybill',
     poolErrorHandler: settings.onPoolError ?? (() => undefined),
-    extra: CONNECTION,
+    // TypeORM's own logger writes to standard output, which is JSON lines only.
+    logger: 'debug',
+    extra: settings.unhurried ? CONNECTION : { ...CONNECTION, ...TIME_LIMITS },
   };
 }
 
@@ -51,4 +58,11 @@ export function createDataSource(url: string, settings: DataSourceSettings = {})
 /** The driver's own pool, for prepared statements. */
 export function poolOf(dataSource: DataSource): Pool {
   return (dataSource.driver as unknown as { master: Pool }).master;
+}
+
+/** TypeORM on a connection of that pool which is in a transaction; it neither begins, ends nor releases anything itself. */
+export function managerOn(connection: PoolClient, dataSource: DataSource): EntityManager {
+  const runner = dataSource.createQueryRunner();
+  return Object.assign(runner, { databaseConnection: connection, isTransactionActive: true, transactionDepth: 1 })
+    .manager;
 }

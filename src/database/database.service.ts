@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { PoolClient } from 'pg';
-import { DataSource } from 'typeorm';
-import { poolOf } from './data-source';
+import { DataSource, type EntityManager } from 'typeorm';
+import { managerOn, poolOf } from './data-source';
 import { isRetryable, translateDatabaseError } from './database-errors';
 import type { Statement } from './statement';
 import type { Transaction } from './transaction';
@@ -19,7 +19,7 @@ export class Database {
   /** Runs one statement by itself (its own implicit transaction). */
   async run<Row>(statement: Statement<Row>): Promise<Row[]> {
     try {
-      const result = await poolOf(this.dataSource).query<Row & object>({ ...statement });
+      const result = await poolOf(this.dataSource).query<Row & object>(statement);
       return result.rows;
     } catch (error) {
       throw translateDatabaseError(error);
@@ -42,21 +42,44 @@ export class Database {
   }
 
   private async attempt<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    const runner = this.dataSource.createQueryRunner();
+    const connection = await poolOf(this.dataSource).connect();
+    connection.on('error', ignore);
+    let broken: Error | undefined;
     try {
-      const client = (await runner.connect()) as PoolClient;
-      await runner.startTransaction();
-      const run = async <Row>(statement: Statement<Row>): Promise<Row[]> =>
-        (await client.query<Row & object>({ ...statement })).rows;
-      const result = await work({ run, manager: runner.manager });
-      await runner.commitTransaction();
+      await connection.query('begin');
+      const result = await work(new OpenTransaction(connection, this.dataSource));
+      const { command } = await connection.query('commit');
+      // What Postgres answers when a failed statement went unnoticed: nothing has been written.
+      if (command !== 'COMMIT') throw new Error('The transaction was rolled back at its commit');
       return result;
     } catch (error) {
-      // On a broken connection the rollback fails too; the first error is the one that tells why.
-      if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
+      // A connection that cannot even roll back is of no more use; the first error is the one that tells why.
+      await connection.query('rollback').catch((failure: Error) => (broken = failure));
       throw error;
     } finally {
-      await runner.release().catch(() => undefined);
+      connection.off('error', ignore);
+      connection.release(broken);
     }
+  }
+}
+
+/** A connection that is lost in the middle of a transaction tells so at its next statement as well. */
+const ignore = (): void => undefined;
+
+class OpenTransaction implements Transaction {
+  private ormManager: EntityManager | undefined;
+
+  constructor(
+    private readonly connection: PoolClient,
+    private readonly dataSource: DataSource,
+  ) {}
+
+  async run<Row>(statement: Statement<Row>): Promise<Row[]> {
+    return (await this.connection.query<Row & object>(statement)).rows;
+  }
+
+  /** Made when first asked for: most transactions are statements only, and a query runner costs more than one of them. */
+  get manager(): EntityManager {
+    return (this.ormManager ??= managerOn(this.connection, this.dataSource));
   }
 }

@@ -127,9 +127,8 @@ function isRefusal(error: unknown): boolean {
 
 async function applyMigrations(url: string, log: (message: string) => void): Promise<string[]> {
   // Two connections: one holds the lock, the other one works.
-  const dataSource = createDataSource(url, { poolSize: 2, applicationName: 'waybill-migrations' });
+  const dataSource = createDataSource(url, { poolSize: 2, applicationName: 'waybill-migrations', unhurried: true });
   // TypeORM would tell standard output about a failed migration; that one is for JSON lines, or for a command's result.
-  dataSource.setOptions({ logger: 'debug' });
   await dataSource.initialize();
   try {
     const applied = await migrate(dataSource);

@@ -33,7 +33,7 @@ export function findControllers(): Type[] {
   const files = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' });
   return files
     .filter((file) => file.endsWith('.controller.ts'))
-    .flatMap((file) => Object.values(require(join(SOURCE, file)) as Record<string, unknown>))
+    .flatMap((file) => Object.values(jest.requireActual<Record<string, unknown>>(join(SOURCE, file))))
     .filter((value): value is Type => typeof value === 'function' && Reflect.hasMetadata(PATH_METADATA, value));
 }
 

@@ -27,19 +27,19 @@ describe('the OpenAPI rules', () => {
     expect(documentProblems(documentOf({}))).toEqual([]);
   });
 
-  it.each<[string, Partial<OperationObject>, Partial<OpenAPIObject>?]>([
+  it.each<[string, Partial<OperationObject>, Partial<OpenAPIObject>]>([
     ['3.0.0 is not version 3.1', {}, { openapi: '3.0.0' }],
-    ['#/components/schemas/No is missing', { responses: refers }],
-    ['path and path parameters differ', { parameters: [] }],
-    ['a path parameter is not required', { parameters: [{ name: 'id', in: 'path', schema: { type: 'string' } }] }],
-    ['id has no schema', { parameters: [{ name: 'id', in: 'path', required: true }] }],
-    ['operationId Things_read', { operationId: 'Things_read' }],
-    ['unknown security scheme basic', { security: [{ basic: [] }] }],
-    ['needs one tag', { tags: [] }],
-    ['tag Other is not described', { tags: ['Other'] }],
-    ['200 is not described', { responses: { '200': { description: '' } } }],
-    ['status 2xx', { responses: { '2xx': { description: 'x' } } }],
-    ['200 text/x has no schema', { responses: { '200': { description: 'x', content: { 'text/x': {} } } } }],
+    ['#/components/schemas/No is missing', { responses: refers }, {}],
+    ['path and path parameters differ', { parameters: [] }, {}],
+    ['a path parameter is not required', { parameters: [{ name: 'id', in: 'path', schema: { type: 'string' } }] }, {}],
+    ['id has no schema', { parameters: [{ name: 'id', in: 'path', required: true }] }, {}],
+    ['operationId Things_read', { operationId: 'Things_read' }, {}],
+    ['unknown security scheme basic', { security: [{ basic: [] }] }, {}],
+    ['needs one tag', { tags: [] }, {}],
+    ['tag Other is not described', { tags: ['Other'] }, {}],
+    ['200 is not described', { responses: { '200': { description: '' } } }, {}],
+    ['status 2xx', { responses: { '2xx': { description: 'x' } } }, {}],
+    ['200 text/x has no schema', { responses: { '200': { description: 'x', content: { 'text/x': {} } } } }, {}],
     [
       'things.read is there twice',
       {},

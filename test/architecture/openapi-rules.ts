@@ -126,8 +126,9 @@ function nestedProblems(schema: Schema, types: string[], where: string): string[
     .filter((name) => !names.includes(name))
     .map((name) => `${where} requires ${name}, which it does not have`);
   if (names.length === 0 && additionalProperties === undefined) problems.push(`${where} is an empty object`);
-  if (typeof additionalProperties === 'object')
+  if (typeof additionalProperties === 'object') {
     problems.push(...schemaProblems(additionalProperties as Schema, `${where}.*`));
+  }
   return [...problems, ...names.flatMap((name) => schemaProblems((properties as Schema)[name], `${where}.${name}`))];
 }
 

@@ -27,6 +27,10 @@ export class DomainsRepository {
     return this.domains.findOneBy({ organizationId, id });
   }
 
+  list(organizationId: string): Promise<Domain[]> {
+    return this.domains.find({ where: { organizationId }, order: { id: 'ASC' } });
+  }
+
   hasAny(organizationId: string): Promise<boolean> {
     return this.domains.existsBy({ organizationId });
   }

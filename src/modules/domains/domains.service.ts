@@ -59,13 +59,19 @@ export class DomainsService extends DomainOwnership {
       ? await this.domains.find(organizationId, nameOrId)
       : await this.domains.findForSending(organizationId, normalizeDomainName(nameOrId).domain);
     if (!domain) throw new NotFoundError('Domain');
+    const now = this.clock.now();
     try {
-      await this.domains.markVerified(organizationId, domain.id, this.clock.now());
+      await this.domains.markVerified(organizationId, domain.id, now);
     } catch (error) {
       if (violatedConstraint(error) === 'domains_verified_name') throw alreadyExists(domain.domain);
       throw error;
     }
-    return { ...domain, verificationStatus: 'verified' };
+    return { ...domain, verificationStatus: 'verified', verifiedAt: now, dkimStatus: 'verified', updatedAt: now };
+  }
+
+  /** Oldest first. */
+  list(organizationId: string): Promise<Domain[]> {
+    return this.domains.list(organizationId);
   }
 
   /** @param name undefined for the organization's default domain */

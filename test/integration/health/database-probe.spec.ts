@@ -1,7 +1,9 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { Client } from 'pg';
 import { SystemClock } from '../../../src/common/clock';
 import { DatabaseProbe } from '../../../src/modules/health/database-probe';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
+import { waitFor } from '../../setup/wait-for';
 
 const clock = new SystemClock();
 
@@ -45,15 +47,24 @@ describe('DatabaseProbe', () => {
     afterAll(() => database.drop());
 
     it('keeps its connection, and closes it with the process', async () => {
+      const watcher = new Client(database.url);
+      await watcher.connect();
+      const connections = async (): Promise<number[]> => {
+        const text = "select pid from pg_stat_activity where application_name = 'waybill-health'";
+        return (await watcher.query<{ pid: number }>(text)).rows.map(({ pid }) => pid);
+      };
       const probe = new DatabaseProbe(database.url, clock);
       expect(await probe.check()).toMatchObject({ healthy: true });
+      const first = await connections();
+      expect(first).toHaveLength(1);
       expect(await probe.check()).toMatchObject({ healthy: true });
+      expect(await connections()).toEqual(first);
       probe.onApplicationShutdown();
-      expect(await probe.check()).toMatchObject({ healthy: true });
-      probe.onApplicationShutdown();
+      await waitFor(async () => (await connections()).length === 0, { what: 'the connection to be closed' });
+      await watcher.end();
     });
 
-    it('names a wrong database or password without telling them', async () => {
+    it('tells that it was refused, and by whom to nobody', async () => {
       const missing = new URL(database.url);
       missing.pathname = '/waybill_test_missing';
       const answer = await new DatabaseProbe(missing.toString(), clock).check();

@@ -3,12 +3,14 @@ import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConsoleLogger, Global, Module } from '@nestjs/common';
-import { Test } from '@nestjs/testing';
+import { Test, type TestingModule } from '@nestjs/testing';
 import { DataSource } from 'typeorm';
+import type { Organization } from '../../../src/auth/organization.entity';
 import { OrganizationsService } from '../../../src/auth/organizations.service';
 import { DAY } from '../../../src/common/clock';
 import { deriveKey } from '../../../src/common/crypto/key-ring';
 import { Metrics } from '../../../src/common/metrics/metrics';
+import { AppConfig } from '../../../src/config/config';
 import { ConfigModule } from '../../../src/config/config.module';
 import { loadConfig } from '../../../src/config/load-config';
 import { DatabaseModule } from '../../../src/database/database.module';
@@ -19,7 +21,7 @@ import { InboundModule } from '../../../src/modules/inbound/inbound.module';
 import { InboundSmtpServer } from '../../../src/modules/inbound/inbound-smtp.server';
 import { InboundUpkeep } from '../../../src/modules/inbound/inbound-upkeep.service';
 import { FakeClock } from '../../doubles/fake-clock';
-import { createTestDatabase } from '../../setup/test-database';
+import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
 import { RawSmtpClient } from './raw-smtp-client';
 
 export const MAIL_HOST = 'mail.example.org';
@@ -44,27 +46,24 @@ class SilentLogger extends ConsoleLogger {
 /** The bounce listener on a database of its own, with one organization. */
 export class InboundApp {
   private readonly clients: RawSmtpClient[] = [];
+  private readonly returnPath: ReturnPath;
 
   private constructor(
+    private readonly module: TestingModule,
+    private readonly database: TestDatabase,
     readonly port: number,
-    readonly organizationId: string,
-    readonly ordinal: number,
-    readonly returnPath: ReturnPath,
     readonly clock: FakeClock,
-    readonly dataSource: DataSource,
-    readonly upkeep: InboundUpkeep,
-    readonly metrics: Metrics,
-    readonly dropDatabase: () => Promise<void>,
-    private readonly stop: () => Promise<void>,
-  ) {}
+    readonly organization: Organization,
+  ) {
+    this.returnPath = new ReturnPath(deriveKey(module.get(AppConfig).masterKey, 'return-path'), clock);
+  }
 
   static async start(limits: Partial<InboundLimits> = {}): Promise<InboundApp> {
     const database = await createTestDatabase();
     const clock = new FakeClock(new Date());
-    const masterKey = randomBytes(32);
     const config = loadConfig({
       DATABASE_URL: database.url,
-      MASTER_KEY: masterKey.toString('base64'),
+      MASTER_KEY: randomBytes(32).toString('base64'),
       WAYBILL_DATA_DIR: join(tmpdir(), 'waybill-inbound'),
       INBOUND_SMTP_PORT: '0',
       MAIL_HOST,
@@ -84,29 +83,27 @@ export class InboundApp {
       .compile();
     await module.init();
     const organizations = module.get(OrganizationsService, { strict: false });
-    const { id } = await organizations.create('Example');
-    const { ordinal } = await organizations.get(id);
-    return new InboundApp(
-      await module.get(InboundSmtpServer).listen(),
-      id,
-      ordinal,
-      new ReturnPath(deriveKey(masterKey, 'return-path'), clock),
-      clock,
-      module.get(DataSource),
-      module.get(InboundUpkeep),
-      module.get(Metrics),
-      database.drop,
-      async () => {
-        await module.close();
-        await database.drop();
-      },
-    );
+    const organization = await organizations.get((await organizations.create('Example')).id);
+    const port = await module.get(InboundSmtpServer).listen();
+    return new InboundApp(module, database, port, clock, organization);
+  }
+
+  get dataSource(): DataSource {
+    return this.module.get(DataSource);
+  }
+
+  deleteOld(): Promise<void> {
+    return this.module.get(InboundUpkeep).deleteOld();
+  }
+
+  dropDatabase(): Promise<void> {
+    return this.database.drop();
   }
 
   /** The local part of a genuine return path. */
   issue(target: Partial<ReturnPathTarget> = {}, days = 30): string {
     const full = {
-      organizationOrdinal: this.ordinal,
+      organizationOrdinal: this.organization.ordinal,
       mode: 'live',
       emailId: EMAIL_ID,
       position: 0,
@@ -143,14 +140,15 @@ export class InboundApp {
 
   /** The value of a metric's sample, 0 when there is none. */
   async count(sample: string): Promise<number> {
-    const text = await this.metrics.registry.metrics();
+    const text = await this.module.get(Metrics).registry.metrics();
     const line = text.split('\n').find((each) => each.startsWith(`waybill_${sample} `));
     return Number(line?.split(' ').at(-1) ?? 0);
   }
 
   async close(): Promise<void> {
     for (const client of this.clients) client.close();
-    await this.stop();
+    await this.module.close();
+    await this.database.drop();
   }
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { ReturnPath } from '../../../src/delivery/signing/return-path';
-import { InboundApp, MAIL_HOST } from './inbound-app';
-import type { RawSmtpClient } from './raw-smtp-client';
+import { EMAIL_ID, InboundApp, MAIL_HOST } from './inbound-app';
+import { RawSmtpClient } from './raw-smtp-client';
 
 describe('the bounce listener refuses', () => {
   let app: InboundApp;
@@ -75,9 +75,9 @@ describe('the bounce listener refuses', () => {
     const unknown = await client.command(`RCPT TO:<root@${MAIL_HOST}>`);
     const strangers = new ReturnPath(randomBytes(32), app.clock);
     const target = {
-      organizationOrdinal: app.ordinal,
+      organizationOrdinal: app.organization.ordinal,
       mode: 'live',
-      emailId: app.organizationId,
+      emailId: EMAIL_ID,
       position: 0,
     } as const;
     const forged = [
@@ -100,8 +100,9 @@ describe('the bounce listener refuses', () => {
       return `RCPT TO:<${local.slice(0, at)}${other}${local.slice(at + 1)}@${MAIL_HOST}>\r\n`;
     });
     client.send(lines.join(''));
-    for (const line of lines)
+    for (const line of lines) {
       expect([line, await client.reply()]).toEqual([line, expect.stringMatching(/^550 5\.1\.1 /)]);
+    }
   });
 
   it('to authenticate, to encrypt, to tell who exists, and to run what sendmail had', async () => {
@@ -119,7 +120,6 @@ describe('the bounce listener refuses', () => {
 
   it('whoever speaks before the greeting, and browsers', async () => {
     for (const opening of ['EHLO early.example\r\n', 'POST / HTTP/1.1\r\nHost: x\r\n\r\nEHLO x\r\n']) {
-      const { RawSmtpClient } = await import('./raw-smtp-client');
       const early = await RawSmtpClient.open(app.port);
       expect(await early.send(opening).reply()).toMatch(/^421 /);
       early.close();

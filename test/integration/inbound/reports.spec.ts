@@ -23,7 +23,7 @@ describe('a report', () => {
       {
         id: expect.any(String),
         received_at: app.clock.now(),
-        organization_id: app.organizationId,
+        organization_id: app.organization.id,
         mode: 'test',
         email_id: EMAIL_ID,
         position: 3,
@@ -91,10 +91,10 @@ describe('a report', () => {
 
   it('is deleted after 30 days', async () => {
     await app.deliver(REPORT, `${app.issue()}@${MAIL_HOST}`);
-    await app.upkeep.deleteOld();
+    await app.deleteOld();
     expect(await app.reports()).toHaveLength(1);
     app.clock.advance(30 * DAY + DAY);
-    await app.upkeep.deleteOld();
+    await app.deleteOld();
     expect(await app.reports()).toEqual([]);
   });
 

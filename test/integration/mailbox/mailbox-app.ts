@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type CanActivate, type ExecutionContext, Injectable, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE, NestFactory, Reflector } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { DataSource } from 'typeorm';
 import { PUBLIC_METADATA } from '../../../src/auth/require-scope.decorator';
 import { ErrorFilter } from '../../../src/common/http/error-filter';
@@ -17,7 +19,9 @@ import { translateDatabaseError } from '../../../src/database/database-errors';
 import { MailboxModule } from '../../../src/modules/mailbox/mailbox.module';
 import { MailboxSmtpServer } from '../../../src/modules/mailbox/mailbox-smtp.server';
 import { FakeClock } from '../../doubles/fake-clock';
-import { createTestDatabase } from '../../setup/test-database';
+import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
+import { exchange } from '../http/raw-client';
+import { RawSmtpClient } from '../inbound/raw-smtp-client';
 
 /** Stands for the guards of the service: nobody here has a key. */
 @Injectable()
@@ -29,51 +33,120 @@ class PublicOnlyGuard implements CanActivate {
   }
 }
 
-export interface MailboxApp {
-  readonly httpPort: number;
-  readonly smtpPort: number;
-  readonly clock: FakeClock;
-  readonly dataSource: DataSource;
-  /** A page, as a browser on this machine asks for it. */
-  get(path: string): Promise<Response>;
-  close(): Promise<void>;
+export interface ListedMessage {
+  id: string;
+  receivedAt: string;
+  returnPath: string;
+  recipients: string[];
+  sender: string;
+  subject: string;
+  size: number;
 }
 
 /** The mailbox with its listener and its pages, on a database of its own. */
-export async function startMailboxApp(environment: NodeJS.ProcessEnv = {}): Promise<MailboxApp> {
-  const database = await createTestDatabase();
-  const clock = new FakeClock();
-  const config = loadConfig({
-    DATABASE_URL: database.url,
-    MASTER_KEY: randomBytes(32).toString('base64'),
-    WAYBILL_DATA_DIR: join(tmpdir(), 'waybill-mailbox'),
-    PUBLIC_URL: 'https://mail.example.org',
-    ...environment,
-  });
+export class MailboxApp {
+  private constructor(
+    private readonly app: NestFastifyApplication,
+    private readonly database: TestDatabase,
+    readonly clock: FakeClock,
+    readonly httpPort: number,
+    readonly smtpPort: number,
+  ) {}
 
-  @Module({
-    imports: [ConfigModule.register(config, clock), DatabaseModule.register(database.url), MailboxModule],
-    providers: [
-      { provide: APP_GUARD, useClass: PublicOnlyGuard },
-      { provide: APP_PIPE, useClass: DtoPipe },
-      { provide: APP_FILTER, useClass: ErrorFilter },
-    ],
-  })
-  class MailboxTestModule {}
+  static async start(environment: NodeJS.ProcessEnv = {}): Promise<MailboxApp> {
+    const database = await createTestDatabase();
+    const clock = new FakeClock();
+    const config = loadConfig({
+      DATABASE_URL: database.url,
+      MASTER_KEY: randomBytes(32).toString('base64'),
+      WAYBILL_DATA_DIR: join(tmpdir(), 'waybill-mailbox'),
+      PUBLIC_URL: 'https://mail.example.org',
+      ...environment,
+    });
 
-  const adapter = createHttpAdapter({ translateError: translateDatabaseError });
-  const app = await NestFactory.create(MailboxTestModule, adapter, { logger: false, abortOnError: false });
-  await app.listen(0, '127.0.0.1');
-  const { port: httpPort } = adapter.getHttpServer().address() as AddressInfo;
-  return {
-    httpPort,
-    smtpPort: await app.get(MailboxSmtpServer).listen(),
-    clock,
-    dataSource: app.get(DataSource),
-    get: (path) => fetch(`http://127.0.0.1:${httpPort}${path}`),
-    close: async () => {
-      await app.close();
-      await database.drop();
-    },
-  };
+    @Module({
+      imports: [ConfigModule.register(config, clock), DatabaseModule.register(database.url), MailboxModule],
+      providers: [
+        { provide: APP_GUARD, useClass: PublicOnlyGuard },
+        { provide: APP_PIPE, useClass: DtoPipe },
+        { provide: APP_FILTER, useClass: ErrorFilter },
+      ],
+    })
+    class MailboxTestModule {}
+
+    const adapter = createHttpAdapter({ translateError: translateDatabaseError });
+    const options = { logger: false, abortOnError: false } as const;
+    const app = await NestFactory.create<NestFastifyApplication>(MailboxTestModule, adapter, options);
+    await app.listen(0, '127.0.0.1');
+    const { port } = adapter.getHttpServer().address() as AddressInfo;
+    return new MailboxApp(app, database, clock, port, await app.get(MailboxSmtpServer).listen());
+  }
+
+  get databaseUrl(): string {
+    return this.database.url;
+  }
+
+  /** The paths that the OpenAPI document knows. */
+  documentedPaths(): string[] {
+    return Object.keys(SwaggerModule.createDocument(this.app, new DocumentBuilder().build()).paths);
+  }
+
+  listenAgain(): Promise<number> {
+    return this.app.get(MailboxSmtpServer).listen();
+  }
+
+  query<Row>(text: string, values: unknown[] = []): Promise<Row[]> {
+    return this.app.get(DataSource).query(text, values);
+  }
+
+  /** As a browser on this machine asks for it. */
+  get(path: string): Promise<Response> {
+    return fetch(`http://127.0.0.1:${this.httpPort}${path}`);
+  }
+
+  /** A page that is there, as text. */
+  async page(path: string): Promise<string> {
+    const response = await this.get(path);
+    expect(response.status).toBe(200);
+    return response.text();
+  }
+
+  /** The status of a request with this Host header. */
+  async statusFor(host: string, path = '/mailbox'): Promise<number> {
+    const lines = [`GET ${path} HTTP/1.1`, `Host: ${host}`, 'Connection: close', '', ''];
+    return (await exchange(this.httpPort, lines.join('\r\n'))).status;
+  }
+
+  /** Newest first. */
+  async messages(): Promise<ListedMessage[]> {
+    return (JSON.parse(await this.page('/mailbox/messages.json')) as { data: ListedMessage[] }).data;
+  }
+
+  /** Sends one message over SMTP, bytes as they are (dots are stuffed); answers its id. */
+  async deliver(message: string | Buffer, recipients: readonly string[] = ['to@example.com']): Promise<string> {
+    const client = await RawSmtpClient.greeted(this.smtpPort);
+    await client.command('MAIL FROM:<from@example.org> SMTPUTF8');
+    for (const recipient of recipients) expect(await client.command(`RCPT TO:<${recipient}>`)).toMatch(/^250 /);
+    await client.command('DATA');
+    const stuffed = Buffer.from(message).toString('latin1').replace(/^\./gm, '..');
+    const reply = await client.send(Buffer.from(`${stuffed}\r\n.\r\n`, 'latin1')).reply();
+    client.close();
+    return /^250 2\.6\.0 Kept as (\S+)$/.exec(reply)?.[1] ?? reply;
+  }
+
+  async close(): Promise<void> {
+    await this.app.close();
+    await this.database.drop();
+  }
+}
+
+/** A message of the given fields and body, lines joined with CRLF. */
+export function message(fields: readonly string[], body: readonly string[] = []): string {
+  return [...fields, '', ...body].join('\r\n');
+}
+
+/** A multipart message. Each part is its lines, fields first. */
+export function multipart(subtype: string, fields: readonly string[], parts: readonly (readonly string[])[]): string {
+  const body = parts.flatMap((part) => ['--edge', ...part]);
+  return message([...fields, `Content-Type: multipart/${subtype}; boundary=edge`], [...body, '--edge--']);
 }

@@ -1,0 +1,108 @@
+import { UnavailableError } from '../../../src/common/errors/app-error';
+import { Database } from '../../../src/database/database.service';
+import { createDataSource } from '../../../src/database/data-source';
+import type { Transaction } from '../../../src/database/transaction';
+import { type OpenTestDatabase, openTestDatabase, statement } from '../../setup/open-test-database';
+import { waitFor } from '../../setup/wait-for';
+
+describe('Database', () => {
+  let observer: OpenTestDatabase;
+  let database: Database;
+  let close: () => Promise<void>;
+
+  beforeAll(async () => {
+    observer = await openTestDatabase({ poolSize: 2 });
+    const dataSource = await createDataSource(observer.url, { poolSize: 2 }).initialize();
+    close = () => dataSource.destroy();
+    database = new Database(dataSource);
+    await observer.query('create table notes (id int primary key, text text)');
+  });
+  afterEach(() => observer.query('truncate notes'));
+  afterAll(async () => {
+    await close();
+    await observer.drop();
+  });
+
+  const insert = (id: number) => statement<never>('insert into notes (id) values ($1)', [id]);
+  const ids = async () =>
+    (await observer.query<{ id: number }>('select id from notes order by id')).map(({ id }) => id);
+
+  /** Ends the transaction's connection on the server, and waits until this side has been told. */
+  async function killConnection(tx: Transaction): Promise<void> {
+    const [row] = await tx.run(statement<{ pid: number }>('select pg_backend_pid() as pid'));
+    await observer.query('select pg_terminate_backend($1)', [row?.pid]);
+    await waitFor(() => tx.manager.queryRunner?.isReleased, { what: 'the connection to break' });
+  }
+
+  it('commits what the work did, in one transaction', async () => {
+    const answer = await database.transaction(async (tx) => {
+      await tx.run(insert(1));
+      await tx.manager.query('insert into notes (id) values (2)');
+      expect(await ids()).toEqual([]);
+      return 'done';
+    });
+    expect(answer).toBe('done');
+    expect(await ids()).toEqual([1, 2]);
+  });
+
+  it('undoes everything when the work fails, with the error of the work', async () => {
+    const failure = new Error('changed my mind');
+    await expect(
+      database.transaction(async (tx) => {
+        await tx.run(insert(1));
+        throw failure;
+      }),
+    ).rejects.toBe(failure);
+    expect(await ids()).toEqual([]);
+  });
+
+  it.each(['the commit', 'a statement', 'a query of the ORM'])('a connection that breaks before %s', async (next) => {
+    const lost = database.transaction(async (tx) => {
+      await tx.run(insert(1));
+      await killConnection(tx);
+      if (next === 'a statement') await tx.run(insert(2));
+      if (next === 'a query of the ORM') await tx.manager.query('insert into notes (id) values (2)');
+    });
+    await lost.catch((e) => console.log(e)); await expect(lost).rejects.toBeInstanceOf(UnavailableError);
+    expect(await ids()).toEqual([]);
+    // The pool is none the worse.
+    await Promise.all([3, 4, 5].map((id) => database.transaction((tx) => tx.run(insert(id)))));
+    expect(await ids()).toEqual([3, 4, 5]);
+  });
+
+  it('two that lock the same rows in opposite order both succeed', async () => {
+    await observer.query('insert into notes (id) values (1), (2)');
+    const locked: number[] = [];
+    const lock = (first: number, second: number) =>
+      database.transaction(async (tx) => {
+        const touch = (id: number) =>
+          tx.run(statement(`update notes set text = coalesce(text, '') || 'x' where id = $1`, [id]));
+        await touch(first);
+        locked.push(first);
+        await waitFor(() => locked.length >= 2, { what: 'both to hold a lock' });
+        await touch(second);
+      });
+    await Promise.all([lock(1, 2), lock(2, 1)]);
+    expect(locked.length).toBe(3);
+    expect(await observer.query('select text from notes')).toEqual([{ text: 'xx' }, { text: 'xx' }]);
+  });
+
+  it('gives up on a failure that repeats, and on any other at once', async () => {
+    let attempts = 0;
+    const fail = (code: string) =>
+      database.transaction(async (tx) => {
+        attempts += 1;
+        await tx.run(statement(`do $$ begin raise sqlstate '${code}'; end $$`));
+      });
+    await expect(fail('40001')).rejects.toMatchObject({ code: '40001' });
+    expect(attempts).toBe(3);
+    await expect(fail('23514')).rejects.toMatchObject({ code: '23514' });
+    expect(attempts).toBe(4);
+  });
+
+  it('single statements of a lost connection are unavailable too', async () => {
+    const lost = database.run(statement('select pg_terminate_backend(pg_backend_pid())'));
+    await expect(lost).rejects.toBeInstanceOf(UnavailableError);
+    expect(await database.run(statement('select 1 as one'))).toEqual([{ one: 1 }]);
+  });
+});
