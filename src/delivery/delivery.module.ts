@@ -9,12 +9,15 @@ import { Claimer } from './worker/claimer.service';
 import { Conveyor } from './worker/conveyor.service';
 import { DeliveryWorker, WorkerSurroundings } from './worker/delivery-worker.service';
 import { Housekeeper, HousekeepingRounds } from './worker/housekeeper.service';
+import { JournaledSettler } from './worker/journaled-settler.service';
 import { Lanes } from './worker/lanes';
 import { MessagePreparer } from './worker/message-preparer.service';
 import { OverdueSweeper } from './worker/overdue-sweeper.service';
+import { ResultJournal } from './worker/result-journal';
 import { Settler } from './worker/settler.service';
 import { SmtpTransmitter } from './worker/smtp-transmitter';
 import { Transmitter } from './worker/transmitter';
+import { WorkerMetrics } from './worker/worker-metrics';
 import { WorkSignal } from './worker/work-signal.service';
 import { WorkerSession } from './worker/worker-session';
 
@@ -39,8 +42,24 @@ const transmitter: Provider = {
 };
 
 const WORKER: Provider[] = [
-  ...[AttemptService, Claimer, Conveyor, DeliveryWorker, Housekeeper, HousekeepingRounds, MessagePreparer],
-  ...[OverdueSweeper, PeriodicJobs, Settler, WorkSignal, WorkerSession, WorkerSurroundings, lanes, transmitter],
+  AttemptService,
+  Claimer,
+  Conveyor,
+  DeliveryWorker,
+  Housekeeper,
+  HousekeepingRounds,
+  JournaledSettler,
+  MessagePreparer,
+  OverdueSweeper,
+  PeriodicJobs,
+  ResultJournal,
+  Settler,
+  WorkSignal,
+  WorkerMetrics,
+  WorkerSession,
+  WorkerSurroundings,
+  lanes,
+  transmitter,
 ];
 
 /** The engine. It is given its ports (messages, keys, outcomes, ordinals, router) by the worker's root module. */

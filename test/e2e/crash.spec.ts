@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client } from 'pg';
 import { SmtpSink } from '../doubles/smtp-sink';
 import { createTestDatabase, type TestDatabase } from '../setup/test-database';
 import { waitFor } from '../setup/wait-for';
@@ -78,6 +79,31 @@ describe('a killed worker', () => {
     expect(new Set(copies.map((message) => sha256(message.content))).size).toBe(1);
     const [explanation] = email.events.filter((event: any) => event.eventType === 'deferred');
     expect(explanation).toMatchObject({ source: 'system', eventData: { reason: 'outcome_unknown', recipient } });
+  });
+
+  it('between the 250 and the commit repeats nothing: the next worker settles from the journal', async () => {
+    const recipient = 'noted@example.com';
+    sink.behaviours.set(recipient, '250-late-800');
+    const id = await api.send({ to: [recipient] });
+    const first = await worker();
+    await waitFor(() => sink.commands.some((line) => line.includes(recipient)), { what: 'the conversation' });
+    const admin = new Client(process.env.WAYBILL_TEST_CLUSTER_URL);
+    await admin.connect();
+    const name = new URL(database.url).pathname.slice(1);
+    await admin.query(`alter database ${name} allow_connections false`);
+    await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name]);
+    await waitFor(() => copiesOf(id).length === 1, { what: 'the mail' });
+    await waitFor(() => first.lines.some((line) => String(line.msg).includes('could not be committed')), {
+      what: 'the failure',
+    });
+    await first.kill('SIGKILL');
+    await admin.query(`alter database ${name} allow_connections true`);
+    await admin.end();
+    const second = await worker();
+    const email = await api.waitForStatus(id, 'sent');
+    await second.stop();
+    expect(copiesOf(id)).toHaveLength(1);
+    expect(eventTypes(email)).toEqual(['queued', 'sending', 'sent']);
   });
 
   it('loses nothing of many mails', async () => {

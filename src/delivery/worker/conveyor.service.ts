@@ -2,8 +2,8 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { ClaimedDelivery } from '../ports/delivery';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
 import { AttemptService } from './attempt.service';
+import { JournaledSettler } from './journaled-settler.service';
 import { MessagePreparer, type Prepared } from './message-preparer.service';
-import { Settler } from './settler.service';
 import { WorkerSession } from './worker-session';
 
 /** Carries claimed deliveries from preparation to settlement; knows how many are under way. */
@@ -16,7 +16,7 @@ export class Conveyor {
   constructor(
     private readonly preparer: MessagePreparer,
     private readonly attempts: AttemptService,
-    private readonly settler: Settler,
+    private readonly settler: JournaledSettler,
     private readonly queue: DeliveryQueueRepository,
     private readonly session: WorkerSession,
   ) {}

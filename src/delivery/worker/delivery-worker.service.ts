@@ -4,6 +4,7 @@ import { SECOND } from '../../common/clock';
 import { AppConfig } from '../../config/config';
 import { Claimer } from './claimer.service';
 import { Conveyor } from './conveyor.service';
+import { JournaledSettler } from './journaled-settler.service';
 import { Lanes } from './lanes';
 import { Transmitter } from './transmitter';
 import { WorkSignal } from './work-signal.service';
@@ -20,6 +21,7 @@ export class WorkerSurroundings {
     readonly signal: WorkSignal,
     readonly lanes: Lanes,
     readonly transmitter: Transmitter,
+    readonly settler: JournaledSettler,
   ) {}
 }
 
@@ -65,6 +67,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
   }
 
   private async run(): Promise<void> {
+    await this.outside.settler.recover();
     while (this.state === 'running') {
       try {
         if (!(await this.step())) await this.outside.signal.wait(POLL_MS);
@@ -101,5 +104,6 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
       await drained;
     }
     await this.outside.transmitter.close();
+    this.outside.settler.end();
   }
 }

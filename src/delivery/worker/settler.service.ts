@@ -44,8 +44,9 @@ export class Settler {
       try {
         return await this.batcher.add(settlement);
       } catch (error) {
-        if (failures === 0)
-          {this.logger.error(`Results could not be committed, trying again: ${(error as Error).message}`);}
+        if (failures === 0) {
+          this.logger.error(`Results could not be committed, trying again: ${(error as Error).message}`);
+        }
         await delay(RETRY_MS * Math.min(10, 1 + failures));
       }
     }

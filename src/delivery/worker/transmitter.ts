@@ -21,6 +21,9 @@ export abstract class Transmitter {
     mayFinish: () => boolean,
   ): Promise<TransmissionResult>;
 
+  /** Connections of any state. */
+  abstract get openConnections(): number;
+
   /** Waits for running conversations, then closes idle connections. */
   abstract close(): Promise<void>;
 
