@@ -24,7 +24,7 @@ export class JournaledSettler {
   async settle(settlement: Settlement): Promise<void> {
     const { kind } = settlement.outcomes[0].outcome;
     if (settlement.claim.mode === 'test' || (kind !== 'sent' && kind !== 'delivered'))
-      return this.settler.settle(settlement);
+      {return this.settler.settle(settlement);}
     this.journal.note(settlement);
     await this.settler.settle(settlement);
     this.journal.settled();

@@ -15,8 +15,8 @@ const KEEP = { messages: 1_000, bytes: 180 * MIB };
 const SLACK = { messages: 100, bytes: 10 * MIB };
 
 /**
- * Puts received messages into the mailbox, and old ones out of it. Concurrent messages share one insert (3,000 messages/s
- * on two cores shared with the database, where one commit each reached 900).
+ * Puts received messages into the mailbox, and old ones out of it. Concurrent messages share one insert (about 4,000
+ * messages of 3.5 kB a second over 20 connections, on two cores with client and database; an insert each: 2,500).
  */
 @Injectable()
 export class MailboxIntake {

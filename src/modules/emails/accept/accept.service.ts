@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
-import { AppError } from '../../../common/errors/app-error';
+import { AppError, UnavailableError } from '../../../common/errors/app-error';
+import { Metrics } from '../../../common/metrics/metrics';
 import { MicroBatcher } from '../../../common/micro-batcher';
 import { Database } from '../../../database/database.service';
 import { WorkerWaker } from '../../../delivery/queue/worker-waker.service';
@@ -14,6 +15,9 @@ import type { Submission, SubmissionResult } from './submission';
 /** A key that another process works on is asked for again this often, for two seconds in all. */
 const KEY_RETRIES = 20;
 const KEY_RETRY_MS = 100;
+/** Seconds of work for a healthy database; beyond it waiting only fills memory. */
+const MAX_WAITING = 2_000;
+const BATCH_SIZES = [1, 2, 5, 10, 20, 50, 100, 200];
 
 /**
  * Takes submissions and answers once they are committed. Concurrent callers share one transaction (17,000 emails/s
@@ -33,6 +37,7 @@ export class AcceptService {
     private readonly suppressions: SuppressionsService,
     private readonly transaction: AcceptTransaction,
     private readonly waker: WorkerWaker,
+    private readonly metrics: Metrics,
   ) {}
 
   /**
@@ -59,6 +64,7 @@ export class AcceptService {
   }
 
   private async attempt(submission: Submission): Promise<SubmissionAnswer> {
+    if (this.batcher.depth >= MAX_WAITING) throw new UnavailableError('Too many emails are waiting to be accepted');
     const answer = await this.batcher.add(submission);
     return answer ?? this.commitAlone(submission);
   }
@@ -85,6 +91,9 @@ export class AcceptService {
   private async write(screened: readonly ScreenedSubmission[]): Promise<SubmissionAnswer[]> {
     const answers = await this.database.transaction((tx) => this.transaction.run(screened, tx));
     this.waker.wake();
+    this.metrics
+      .histogram({ name: 'accept_batch_size', help: 'Submissions that shared one commit', buckets: BATCH_SIZES })
+      .observe(screened.length);
     return answers;
   }
 }
