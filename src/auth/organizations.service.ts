@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { Clock, SECOND } from '../common/clock';
 import { AppError, NotFoundError } from '../common/errors/app-error';
 import { isUuid, newId } from '../common/ids';
+import { SingleFlight } from '../common/single-flight';
 import type { Organization, OrganizationStatus } from './organization.entity';
 import { OrganizationsRepository } from './organizations.repository';
 
@@ -21,6 +22,7 @@ const MAX_ORDINAL = 2 ** 31 - 1;
 @Injectable()
 export class OrganizationsService {
   private readonly settings = new LRUCache<string, OrganizationSettings>({ max: 10_000, ttl: SETTINGS_CACHE_MS });
+  private readonly lookUps = new SingleFlight<OrganizationSettings>();
 
   constructor(
     private readonly organizations: OrganizationsRepository,
@@ -61,12 +63,7 @@ export class OrganizationsService {
 
   /** Answers from memory for a few seconds. @throws NotFoundError for an unknown id. */
   async settingsOf(id: string): Promise<OrganizationSettings> {
-    const known = this.settings.get(id);
-    if (known) return known;
-    const { ordinal, trackOpens, trackClicks } = await this.get(id);
-    const settings = { ordinal, trackOpens, trackClicks };
-    this.settings.set(id, settings);
-    return settings;
+    return this.settings.get(id) ?? this.lookUps.run(id, () => this.lookUpSettings(id));
   }
 
   /** @throws NotFoundError for an unknown id. */
@@ -74,5 +71,12 @@ export class OrganizationsService {
     if (!isUuid(id) || !(await this.organizations.setStatus(id, status, this.clock.now()))) {
       throw new NotFoundError('Organization');
     }
+  }
+
+  private async lookUpSettings(id: string): Promise<OrganizationSettings> {
+    const { ordinal, trackOpens, trackClicks } = await this.get(id);
+    const settings = { ordinal, trackOpens, trackClicks };
+    this.settings.set(id, settings);
+    return settings;
   }
 }

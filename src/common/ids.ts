@@ -42,11 +42,6 @@ export function isUuid(value: string): boolean {
   return UUID.test(value.toLowerCase());
 }
 
-/** The time in a UUID version 7, in milliseconds since the epoch. */
-export function timeOfId(id: string): number {
-  return parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
-}
-
 /** The smallest UUID version 7 of a millisecond: a bound for ranges of ids. */
 export function firstIdAt(time: Date): string {
   const hex = Math.max(0, time.getTime()).toString(16).padStart(12, '0');

@@ -49,7 +49,6 @@ export interface DeliveryConfig {
 
 export interface LimitsConfig {
   readonly rateLimitEnabled: boolean;
-  readonly warmupEnabled: boolean;
   /** Test mode, recipients per sender domain. */
   readonly testRecipientsPerDay: number;
   readonly testRecipientsPerLifetime: number;

@@ -26,7 +26,6 @@ export class Environment {
   @Port() PORT = 3000;
   @Port() METRICS_PORT = 9464;
   @Port() INBOUND_SMTP_PORT = 2526;
-  @Port() DNS_PORT = 5354;
 
   @IsOptional()
   @Matches(/^postgres(ql)?:\/\//, { message: 'DATABASE_URL must begin with postgres://' })
@@ -51,7 +50,6 @@ export class Environment {
   @IsOptional()
   @Matches(/^https?:\/\/[^/\s]+/, { message: 'PUBLIC_URL must begin with http:// or https://' })
   PUBLIC_URL?: string;
-  @IsOptional() @IsString() DKIM_ZONE?: string;
   @IsOptional()
   @Matches(/^[A-Za-z0-9+/_-]{43}=?$/, { message: 'MASTER_KEY must be 32 bytes in base64' })
   MASTER_KEY?: string;
@@ -63,12 +61,10 @@ export class Environment {
   @toBoolean @IsBoolean() RATE_LIMIT_ENABLED = true;
   /** JSON object: requests per window by endpoint class, e.g. {"send": 1200}. */
   @IsOptional() @IsString() RATE_LIMITS?: string;
-  @toBoolean @IsBoolean() WARMUP_ENABLED = true;
   @Count(1_000_000_000) TEST_RECIPIENTS_PER_DAY = 100;
   @Count(1_000_000_000) TEST_RECIPIENTS_PER_LIFETIME = 300;
   @Count(1_000_000_000) TEST_REQUESTS_PER_HOUR = 500;
   @IsString() SIMULATOR_DOMAIN = 'simulator.waybill.test';
   @toBoolean @IsBoolean() TRUST_PROXY = false;
-  @toBoolean @IsBoolean() WEBHOOK_ALLOW_PRIVATE = false;
   @IsIn(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']) LOG_LEVEL = 'info';
 }

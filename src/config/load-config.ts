@@ -36,7 +36,6 @@ const optionalNames: Record<string, undefined> = {
   DNS_SERVERS: undefined,
   MAIL_HOST: undefined,
   PUBLIC_URL: undefined,
-  DKIM_ZONE: undefined,
   MASTER_KEY: undefined,
   RATE_LIMITS: undefined,
 };
@@ -84,7 +83,6 @@ function toConfig(environment: Environment): AppConfig {
     delivery: toDelivery(environment),
     limits: {
       rateLimitEnabled: environment.RATE_LIMIT_ENABLED,
-      warmupEnabled: environment.WARMUP_ENABLED,
       testRecipientsPerDay: environment.TEST_RECIPIENTS_PER_DAY,
       testRecipientsPerLifetime: environment.TEST_RECIPIENTS_PER_LIFETIME,
       testRequestsPerHour: environment.TEST_REQUESTS_PER_HOUR,

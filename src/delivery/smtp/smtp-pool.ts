@@ -242,8 +242,9 @@ function removeFrom(connections: SmtpConnection[], connection: SmtpConnection): 
 function secondTry(entry: Entry, result: SmtpResult, isReused: boolean): Entry | undefined {
   if (result.kind !== 'failed') return undefined;
   // Opportunistic TLS (RFC 7435): broken encryption is worth no more than none, but no less either.
-  if (result.mayRetryInPlaintext)
-    {return { ...entry, needsFresh: true, endpoint: { ...entry.endpoint, security: 'none' } };}
+  if (result.mayRetryInPlaintext) {
+    return { ...entry, needsFresh: true, endpoint: { ...entry.endpoint, security: 'none' } };
+  }
   // Others that were idle may be as dead, hence a fresh one.
   return isReused && !entry.needsFresh && isStale(result) ? { ...entry, needsFresh: true } : undefined;
 }

@@ -8,12 +8,13 @@ const MAX_POOLS = 2_000;
 
 /** One connection pool per next hop, made when first needed and closed after minutes without use. */
 export class NextHopPools {
+  /** Dropped, but not done: they finish what they have begun, unless `destroy` cuts them off. */
+  private readonly closing = new Set<SmtpPool>();
   private readonly pools = new LRUCache<string, SmtpPool>({
     max: MAX_POOLS,
     ttl: 5 * MINUTE,
     updateAgeOnGet: true,
-    // A pool that is dropped finishes what it has begun.
-    dispose: (pool) => void pool.close(),
+    dispose: (pool) => void this.retire(pool),
   });
 
   constructor(private readonly options: SmtpPoolOptions) {}
@@ -28,18 +29,24 @@ export class NextHopPools {
   }
 
   get openConnections(): number {
-    return [...this.pools.values()].reduce((sum, pool) => sum + pool.openConnections, 0);
+    return [...this.pools.values(), ...this.closing].reduce((sum, pool) => sum + pool.openConnections, 0);
   }
 
   /** Waits for running conversations. */
   async close(): Promise<void> {
-    const pools = [...this.pools.values()];
+    const pools = [...this.pools.values(), ...this.closing];
     this.pools.clear();
     await Promise.all(pools.map((pool) => pool.close()));
   }
 
   /** Ends every conversation now. */
   destroy(): void {
-    for (const pool of this.pools.values()) pool.destroy();
+    for (const pool of [...this.pools.values(), ...this.closing]) pool.destroy();
+  }
+
+  private async retire(pool: SmtpPool): Promise<void> {
+    this.closing.add(pool);
+    await pool.close();
+    this.closing.delete(pool);
   }
 }

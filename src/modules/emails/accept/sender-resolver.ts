@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { SECOND } from '../../../common/clock';
 import { AppError } from '../../../common/errors/app-error';
 import type { Mode } from '../../../common/mode';
+import { SingleFlight } from '../../../common/single-flight';
 import { DomainsService } from '../../domains/domains.service';
 import type { Sender } from './send-request';
 
@@ -26,6 +27,8 @@ const CACHE_MS = 2 * SECOND;
 @Injectable()
 export class SenderResolver {
   private readonly verified = new LRUCache<string, SenderDomain>({ max: 20_000, ttl: CACHE_MS });
+  /** A burst or a batch asks once. */
+  private readonly lookUps = new SingleFlight<SenderDomain | undefined>();
 
   constructor(private readonly domains: DomainsService) {}
 
@@ -45,8 +48,14 @@ export class SenderResolver {
 
   private async find(organizationId: string, name: string | undefined): Promise<SenderDomain | undefined> {
     const key = `${organizationId} ${name ?? ''}`;
-    const known = this.verified.get(key);
-    if (known) return known;
+    return this.verified.get(key) ?? this.lookUps.run(key, () => this.lookUp(organizationId, name, key));
+  }
+
+  private async lookUp(
+    organizationId: string,
+    name: string | undefined,
+    key: string,
+  ): Promise<SenderDomain | undefined> {
     const found = await this.domains.findForSending(organizationId, name);
     if (!found) return undefined;
     const domain = { id: found.id, name: found.domain, verified: found.verificationStatus === 'verified' };

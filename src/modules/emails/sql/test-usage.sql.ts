@@ -3,12 +3,6 @@
 // Not the ORM: an upsert that answers the new values. Only test mail pays for its row lock.
 import type { Statement } from '../../../database/statement';
 
-export interface TestUsage {
-  domainId: string;
-  today: number;
-  lifetime: number;
-}
-
 const LOCK = `
   insert into test_usage as u (organization_id, domain_id, day, recipients)
   select organization_id, domain_id, day, 0
