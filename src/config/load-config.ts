@@ -55,8 +55,9 @@ function crossChecks(environment: Environment): string[] {
   if (environment.DATABASE_URL && !environment.MASTER_KEY) {
     problems.push('MASTER_KEY must be set (32 bytes in base64) when DATABASE_URL is: it encrypts the DKIM keys');
   }
-  if (!parseRequestLimits(environment.RATE_LIMITS))
-    {problems.push('RATE_LIMITS must be a JSON object of positive integers');}
+  if (!parseRequestLimits(environment.RATE_LIMITS)) {
+    problems.push('RATE_LIMITS must be a JSON object of positive integers');
+  }
   return problems;
 }
 

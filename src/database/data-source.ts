@@ -28,6 +28,8 @@ const TIME_LIMITS = {
 const CONNECTION = {
   connectionTimeoutMillis: 2_000,
   keepAlive: true,
+  // Statements that do not need each other's results go out together instead of waiting for each answer in turn.
+  pipeline: true,
   // Every join here is a batch with its rows by primary key. Planned while a table is empty, a cached plan would scan or
   // hash the whole table and keep doing so as it grows; the nested loop over the index is right at every size.
   options: '-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off',

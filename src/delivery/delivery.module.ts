@@ -8,6 +8,7 @@ import { AttemptService } from './worker/attempt.service';
 import { Claimer } from './worker/claimer.service';
 import { Conveyor } from './worker/conveyor.service';
 import { DeliveryWorker, WorkerSurroundings } from './worker/delivery-worker.service';
+import { ForgottenClaims } from './worker/forgotten-claims.service';
 import { Housekeeper, HousekeepingRounds } from './worker/housekeeper.service';
 import { JournaledSettler } from './worker/journaled-settler.service';
 import { Lanes } from './worker/lanes';
@@ -46,6 +47,7 @@ const WORKER: Provider[] = [
   Claimer,
   Conveyor,
   DeliveryWorker,
+  ForgottenClaims,
   Housekeeper,
   HousekeepingRounds,
   JournaledSettler,

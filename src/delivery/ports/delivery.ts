@@ -28,6 +28,8 @@ export interface ClaimedDelivery extends DeliveryKey {
   readonly attempt: number;
   /** How often a worker died while it held this delivery. */
   readonly crashes: number;
+  /** The worker session that holds it. */
+  readonly sessionId: string;
   /** Fencing token: a result is taken only with the token of the newest claim. */
   readonly claimToken: number;
   readonly claimedAt: Date;

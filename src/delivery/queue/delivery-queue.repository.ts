@@ -8,6 +8,7 @@ import { burySessions } from './sql/bury-sessions.sql';
 import { type ClaimInput, claimDeliveries } from './sql/claim-deliveries.sql';
 import { claimOverdue } from './sql/claim-overdue.sql';
 import { enqueueDeliveries } from './sql/enqueue-deliveries.sql';
+import { findHeldClaims } from './sql/find-held-claims.sql';
 import { findOpenDeliveries, type OpenDelivery } from './sql/find-open-deliveries.sql';
 import { measureQueue, type QueueMeasure } from './sql/measure-queue.sql';
 import { notifyWorkers } from './sql/notify-workers.sql';
@@ -51,9 +52,14 @@ export class DeliveryQueueRepository {
     await this.database.run(releaseDeliveries(claims));
   }
 
-  /** Frees what dead sessions held. */
-  reap(limit: number, tx: Transaction): Promise<FreedDelivery[]> {
-    return tx.run(reapSessions(limit));
+  /** What a session holds since before a moment, as the database knows it. */
+  findHeld(sessionId: string, claimedBefore: Date): Promise<ClaimedDelivery[]> {
+    return this.database.run(findHeldClaims(sessionId, claimedBefore));
+  }
+
+  /** Frees what dead sessions held, those in `spared` aside. */
+  reap(limit: number, tx: Transaction, spared: readonly string[] = []): Promise<FreedDelivery[]> {
+    return tx.run(reapSessions(limit, spared));
   }
 
   async burySessions(): Promise<void> {

@@ -11,6 +11,7 @@ import { WorkerSession } from './worker-session';
 export class Conveyor {
   private readonly logger = new Logger(Conveyor.name);
   private readonly underWay = new Set<Promise<void>>();
+  private readonly inHand = new Set<string>();
   private room: (() => void) | undefined;
 
   constructor(
@@ -27,9 +28,15 @@ export class Conveyor {
 
   /** Takes claims on; a batch that cannot be prepared (the database is away) is given back. */
   async take(claims: readonly ClaimedDelivery[]): Promise<void> {
+    for (const claim of claims) this.inHand.add(nameOf(claim));
     const prepared = await this.prepare(claims);
-    if (!prepared) return;
-    for (const [claim, item] of prepared) this.track(this.deliver(claim, item));
+    if (prepared) for (const [claim, item] of prepared) this.track(claim, this.deliver(claim, item));
+    else for (const claim of claims) this.inHand.delete(nameOf(claim));
+  }
+
+  /** False for a claim that this process does not work on. */
+  has(claim: ClaimedDelivery): boolean {
+    return this.inHand.has(nameOf(claim));
   }
 
   /** Resolves when fewer than `limit` are under way. */
@@ -53,29 +60,34 @@ export class Conveyor {
   }
 
   private async deliver(claim: ClaimedDelivery, prepared: Prepared): Promise<void> {
-    const result = await this.attempts.run(claim, prepared, () => this.session.isSafe());
+    const result = await this.attempts.run(claim, prepared, () => this.session.holds(claim.sessionId));
     if (result.kind === 'settled') await this.settler.settle(result.settlement);
     else await this.release([claim]);
   }
 
-  /** A claim that cannot be given back now is freed with its session. */
+  /** A claim that cannot be given back now is found again as one that nobody works on. */
   private async release(claims: readonly ClaimedDelivery[]): Promise<void> {
     await this.queue
       .release(claims)
       .catch((error: unknown) => this.logger.warn(`Claims not given back: ${(error as Error).message}`));
   }
 
-  private track(run: Promise<void>): void {
+  private track(claim: ClaimedDelivery, run: Promise<void>): void {
     const tracked = run
       .catch((error: unknown) =>
-        this.logger.error({ msg: 'A delivery was lost on the way; its lease frees it', error }),
+        this.logger.error({ msg: 'A delivery was lost on the way; it will be found again', error }),
       )
       .finally(() => {
         this.underWay.delete(tracked);
+        this.inHand.delete(nameOf(claim));
         const { room } = this;
         this.room = undefined;
         room?.();
       });
     this.underWay.add(tracked);
   }
+}
+
+function nameOf({ emailId, position, claimToken }: ClaimedDelivery): string {
+  return `${emailId} ${position} ${claimToken}`;
 }

@@ -6,6 +6,7 @@ import { OutcomeSink } from '../ports/outcome-sink';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
 import type { FreedDelivery } from '../queue/sql/reap-sessions.sql';
 import { WorkSignal } from './work-signal.service';
+import { WorkerSession } from './worker-session';
 
 const PROMOTE_BATCH = 5_000;
 /** With a run every few seconds at most some hundred a second: a recovery must not be a storm. */
@@ -20,6 +21,7 @@ export class HousekeepingRounds {
   constructor(
     readonly jobs: PeriodicJobs,
     readonly signal: WorkSignal,
+    readonly session: WorkerSession,
   ) {}
 }
 
@@ -52,7 +54,7 @@ export class Housekeeper implements OnApplicationBootstrap {
   /** Frees the claims of dead sessions; the events say that a mail may have gone out unnoticed. */
   async reap(): Promise<void> {
     const freed = await this.database.transaction(async (tx) => {
-      const deliveries = await this.queue.reap(REAP_BATCH, tx);
+      const deliveries = await this.queue.reap(REAP_BATCH, tx, this.rounds.session.lately());
       const now = this.clock.now();
       await this.outcomes.record(
         deliveries.map((delivery) => workerLost(delivery, now)),

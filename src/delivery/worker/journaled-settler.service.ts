@@ -23,8 +23,9 @@ export class JournaledSettler {
   /** Resolves once the result is committed, or known to be outdated. */
   async settle(settlement: Settlement): Promise<void> {
     const { kind } = settlement.outcomes[0].outcome;
-    if (settlement.claim.mode === 'test' || (kind !== 'sent' && kind !== 'delivered'))
-      {return this.settler.settle(settlement);}
+    if (settlement.claim.mode === 'test' || (kind !== 'sent' && kind !== 'delivered')) {
+      return this.settler.settle(settlement);
+    }
     this.journal.note(settlement);
     await this.settler.settle(settlement);
     this.journal.settled();

@@ -7,6 +7,8 @@ import { WorkerSessionsRepository } from '../queue/worker-sessions.repository';
 
 /** Part of the lease that must be left for a final dot to be written: the reply and the commit come after it. */
 const SAFETY = 1 / 6;
+/** Results held back by an outage are committed within this time after it. */
+const SETTLE_MS = 30 * SECOND;
 
 /**
  * This process's lease on what it has claimed.
@@ -24,6 +26,7 @@ export class WorkerSession {
   private timer: NodeJS.Timeout | undefined;
   private safeUntilMs = -Infinity;
   private current: string | undefined;
+  private lost: { readonly id: string; readonly atMs: number }[] = [];
 
   constructor(
     private readonly sessions: WorkerSessionsRepository,
@@ -35,12 +38,22 @@ export class WorkerSession {
 
   /** Undefined until `begin` succeeded, and after the lease was lost. */
   get id(): string | undefined {
-    return this.isSafe() ? this.current : undefined;
+    return this.current !== undefined && this.holds(this.current) ? this.current : undefined;
   }
 
-  /** True while a claim of this session cannot have been given to anyone else. */
-  isSafe(): boolean {
-    return this.current !== undefined && this.clock.monotonicMs() < this.safeUntilMs;
+  /** True while a claim of that session cannot have been given to anyone else. */
+  holds(id: string): boolean {
+    return this.current === id && this.clock.monotonicMs() < this.safeUntilMs;
+  }
+
+  /**
+   * Sessions that this process lost a short while ago. After an outage of the database their results are about to be
+   * committed, so this process does not free their claims at once; other processes cannot know and may.
+   */
+  lately(): string[] {
+    const since = this.clock.monotonicMs() - SETTLE_MS;
+    const lost = this.lost.filter(({ atMs }) => atMs > since).map(({ id }) => id);
+    return this.current === undefined || this.holds(this.current) ? lost : [...lost, this.current];
   }
 
   /** Begins a session, or a new one after a loss. @throws UnavailableError */
@@ -48,6 +61,7 @@ export class WorkerSession {
     const id = newId();
     const startedMs = this.clock.monotonicMs();
     await this.sessions.begin(id, hostname(), process.pid, this.leaseMs / SECOND);
+    this.remember(startedMs);
     this.current = id;
     this.extend(startedMs);
     this.timer ??= setInterval(() => void this.renew(), this.leaseMs / 3).unref();
@@ -82,6 +96,12 @@ export class WorkerSession {
 
   private lose(): void {
     this.logger.warn('The worker has lost its lease; others may own its claims');
+    this.remember(this.clock.monotonicMs());
     this.current = undefined;
+  }
+
+  private remember(atMs: number): void {
+    if (this.current === undefined) return;
+    this.lost = [...this.lost.slice(-9), { id: this.current, atMs }];
   }
 }

@@ -1,4 +1,4 @@
-import { join, relative } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import { Controller, Get, Header, Param, Query, Res, UseGuards } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
@@ -31,8 +31,8 @@ export class MailboxController {
     private readonly mailbox: MailboxService,
     { http, dataDir }: AppConfig,
   ) {
-    const credentialsFile = `./${relative(process.cwd(), join(dataDir, 'credentials.json'))}`;
-    this.firstSteps = { publicUrl: http.publicUrl, credentialsFile };
+    const path = relative(process.cwd(), join(dataDir, 'credentials.json')).split(sep);
+    this.firstSteps = { publicUrl: http.publicUrl, credentialsFile: `./${path.join('/')}` };
   }
 
   @Get()

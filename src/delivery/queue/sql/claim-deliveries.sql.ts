@@ -21,6 +21,7 @@ export const CLAIMED_COLUMNS = `
     d.category,
     d.attempt,
     d.crashes,
+    d.session_id as "sessionId",
     d.claim_token as "claimToken",
     d.claimed_at as "claimedAt",
     d.first_due_at as "firstDueAt",

@@ -25,9 +25,11 @@ export class AcceptTransaction {
     const emails = plan.emails();
     const refused = await this.quota.charge(emails, tx);
     const written = emails.filter((email) => !refused.has(email.id));
-    await this.accepts.insert(written, tx);
-    await this.stats.record(countAccepted(written, this.clock.now()), tx);
-    await this.ledger.remember(plan.toRemember(refused), tx);
+    await Promise.all([
+      this.accepts.insert(written, tx),
+      this.stats.record(countAccepted(written, this.clock.now()), tx),
+      this.ledger.remember(plan.toRemember(refused), tx),
+    ]);
     return plan.answers(refused);
   }
 

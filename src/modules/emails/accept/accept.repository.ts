@@ -18,14 +18,13 @@ export class AcceptRepository {
   async insert(emails: readonly AcceptedEmail[], tx: Transaction): Promise<void> {
     if (emails.length === 0) return;
     const now = this.clock.now();
-    await tx.run(insertEmails(emails, now));
     const withAttachments = emails.filter((email) => email.command.request.attachments.length > 0);
-    if (withAttachments.length > 0) await tx.run(insertAttachments(withAttachments));
-    await this.queue.enqueue(
-      emails.flatMap((email) => deliveriesOf(email, now)),
-      now,
-      tx,
-    );
+    const deliveries = emails.flatMap((email) => deliveriesOf(email, now));
+    await Promise.all([
+      tx.run(insertEmails(emails, now)),
+      withAttachments.length > 0 && tx.run(insertAttachments(withAttachments)),
+      this.queue.enqueue(deliveries, now, tx),
+    ]);
   }
 }
 

@@ -30,6 +30,7 @@ const outcomes: fc.Arbitrary<DeliveryOutcome> = fc.constantFrom<DeliveryOutcome>
   { kind: 'delivered', smtp: { code: 250, response: '250 OK' } },
   deferred,
   hardBounce,
+  { kind: 'bounced', bounceType: 'soft', suppress: false, reason: 'full' },
   { kind: 'failed', reason: 'expired' },
   { kind: 'spam_report' },
   { kind: 'opened' },

@@ -98,23 +98,24 @@ class EmailFold {
     }
     // A delivery was a hand-over too.
     const kinds: LastingOutcome[] = kind === 'delivered' ? ['sent', 'delivered'] : [kind];
+    // A repetition counts no more, but it may tell of an earlier time, or that the address is to be suppressed after all.
+    for (const lasting of kinds) this.noteTime(lasting, outcome.occurredAt);
+    const reason = suppressionReason(outcome);
+    if (reason) this.suppressions.push({ ...this.owner(), email: outcome.recipient, reason });
     return kinds
       .filter((lasting) => !hasSeen(seen, lasting))
       .reduce((set, lasting) => {
-        this.note(lasting, outcome);
+        const counter = COUNTER_OF[lasting];
+        if (counter) this.count(counter, outcome);
         return withSeen(set, lasting);
       }, seen);
   }
 
-  private note(lasting: LastingOutcome, outcome: RecordedOutcome): void {
-    const counter = COUNTER_OF[lasting];
-    if (counter) this.count(counter, outcome);
-    if (lasting in TIME_OF) {
-      const time = TIME_OF[lasting as keyof typeof TIME_OF];
-      if (this.times[time] === null || outcome.occurredAt < this.times[time]) this.times[time] = outcome.occurredAt;
-    }
-    const reason = suppressionReason(outcome);
-    if (reason) this.suppressions.push({ ...this.owner(), email: outcome.recipient, reason });
+  private noteTime(lasting: LastingOutcome, occurredAt: Date): void {
+    if (!(lasting in TIME_OF)) return;
+    const time = TIME_OF[lasting as keyof typeof TIME_OF];
+    const known = this.times[time];
+    if (known === null || occurredAt < known) this.times[time] = occurredAt;
   }
 
   private count(counter: Counter, outcome: RecordedOutcome): void {

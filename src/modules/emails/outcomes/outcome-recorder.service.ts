@@ -30,15 +30,13 @@ export class OutcomeRecorder extends OutcomeSink {
     );
     const changes = emails.map((email) => applyOutcomes(email, byEmail.get(email.emailId) ?? []));
     if (changes.length === 0) return;
-    await this.outcomes.write(changes, this.clock.now(), tx);
-    await this.stats.record(
-      changes.flatMap((change) => change.deltas),
-      tx,
-    );
-    await this.suppressions.suppress(
-      changes.flatMap((change) => change.suppressions),
-      tx,
-    );
+    const deltas = changes.flatMap((change) => change.deltas);
+    const suppressions = changes.flatMap((change) => change.suppressions);
+    await Promise.all([
+      this.outcomes.write(changes, this.clock.now(), tx),
+      this.stats.record(deltas, tx),
+      this.suppressions.suppress(suppressions, tx),
+    ]);
   }
 }
 

@@ -10,9 +10,10 @@ import type { EmailChanges, EmailState, RecipientState } from './email-state';
 export class OutcomesRepository {
   /** The emails with their recipients, locked until the transaction ends; unknown ones are left out. */
   async lock(keys: readonly EmailKey[], tx: Transaction): Promise<EmailState[]> {
-    const emails = await tx.run(lockEmails(keys));
+    // Sent together and run one after the other: the second one's snapshot is taken once the first holds its locks.
+    const [emails, loaded] = await Promise.all([tx.run(lockEmails(keys)), tx.run(loadRecipients(keys))]);
     const recipients = new Map<string, RecipientState[]>();
-    for (const { emailId, ...recipient } of await tx.run(loadRecipients(emails))) {
+    for (const { emailId, ...recipient } of loaded) {
       const known = recipients.get(emailId);
       if (known) known.push(recipient);
       else recipients.set(emailId, [recipient]);

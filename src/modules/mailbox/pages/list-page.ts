@@ -18,15 +18,16 @@ export interface FirstSteps {
 export function listPage(mailbox: MailboxPage, firstSteps: FirstSteps): string {
   const body = escapeHtml`<header>
       <h1>Mailbox</h1>
-      <p>${summary(mailbox)}</p>
+      ${summary(mailbox)}
     </header>
     <main>${mailbox.total === 0 ? emptyMailbox(firstSteps) : table(mailbox)}</main>
     ${pager(mailbox)}`;
   return layout({ title: `Mailbox (${mailbox.total})`, body, refreshSeconds: REFRESH_SECONDS });
 }
 
-function summary({ total }: MailboxPage): Markup {
-  return escapeHtml`${total} ${total === 1 ? 'message' : 'messages'}, newest first. Times are UTC.`;
+function summary({ total }: MailboxPage): Markup | undefined {
+  if (total === 0) return undefined;
+  return escapeHtml`<p>${total} ${total === 1 ? 'message' : 'messages'}, newest first. Times are UTC.</p>`;
 }
 
 function table({ messages }: MailboxPage): Markup {

@@ -19,7 +19,7 @@ const UNREADABLE: Readonly<Record<'too-large' | 'malformed', string>> = {
 export function messagePage({ message, head, content }: OpenMessage): string {
   const title = message.subject || '(no subject)';
   const body = escapeHtml`<header>
-      <p><a href="/mailbox">Mailbox</a></p>
+      <p><a href="/mailbox">&larr; Mailbox</a></p>
       <h1><bdi>${title}</bdi></h1>
     </header>
     <main>

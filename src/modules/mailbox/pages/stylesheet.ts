@@ -21,7 +21,8 @@ header p { margin: .25rem 0; color: var(--faint); }
   background: var(--card); border: 1px solid var(--line); border-radius: 8px;
 }
 .card { padding: .75rem 1rem; }
-.card h2 { margin-top: 0; }
+.card > :first-child { margin-top: 0; }
+.card > :last-child { margin-bottom: 0; }
 .hint { margin: .25rem 0 0; color: var(--faint); font-size: .85rem; }
 .button {
   display: inline-block; padding: .25rem .75rem; border: 1px solid var(--line); border-radius: 6px;
@@ -56,10 +57,10 @@ nav { display: flex; gap: 1rem; justify-content: center; margin-top: 1rem; }
   .list tr:first-child { border-top: 0; }
   .list td { padding: 0; border: 0; width: auto !important; }
   .list .subject { grid-row: 1; grid-column: 1 / -1; }
+  .list .when, .list .number { grid-row: 2; color: var(--faint); }
   .list .from, .list .to { grid-column: 1 / -1; color: var(--faint); }
   .list .from::before { content: 'From '; }
   .list .to::before { content: 'To '; }
-  .list .number { color: var(--faint); }
   dl, .fields { grid-template-columns: 1fr; gap: 0; }
   dd { margin-bottom: .5rem; }
 }
