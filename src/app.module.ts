@@ -6,6 +6,7 @@ import type { AppConfig } from './config/config';
 import { ConfigModule } from './config/config.module';
 import type { Role } from './config/roles';
 import { DatabaseModule } from './database/database.module';
+import { DomainsModule } from './modules/domains/domains.module';
 import { InboundModule } from './modules/inbound/inbound.module';
 import { WorkerModule } from './worker.module';
 
@@ -15,7 +16,7 @@ type Imports = NonNullable<DynamicModule['imports']>;
 const MODULES: Record<Role, () => Imports> = {
   api: () => [ApiModule],
   worker: () => [WorkerModule.register()],
-  inbound: () => [InboundModule],
+  inbound: () => [DomainsModule, InboundModule],
   dns: () => [],
 };
 

@@ -6,7 +6,7 @@ export class InboundReports1700000000009 extends ForwardOnlyMigration {
   readonly name = 'InboundReports1700000000009';
 
   protected readonly sql = `
-    -- Bounce messages as they came, committed before the listener's 250.
+    -- Bounce messages with a Return-Path line before them, committed before the listener's 250.
     create table inbound_reports (
       organization_id uuid not null,
       mode text not null,
@@ -19,5 +19,7 @@ export class InboundReports1700000000009 extends ForwardOnlyMigration {
       raw bytea not null,
       primary key (organization_id, mode, email_id, position, digest)
     );
+    -- Retention and the parser go by the order of arrival.
+    create index inbound_reports_id on inbound_reports (id);
   `;
 }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, type Repository, type SelectQueryBuilder } from 'typeorm';
 import type { Mode } from '../../common/mode';
+import { MINUTE } from '../../common/clock';
 import { firstIdAt } from '../../common/ids';
 import type { EmailKey } from '../../delivery/ports/delivery';
 import { Email } from './email.entity';
@@ -80,11 +81,28 @@ export class EmailsRepository {
     if (filter.domainId !== undefined) query.andWhere('email.domainId = :domainId', { domainId: filter.domainId });
     if (filter.status !== undefined) query.andWhere('email.status = :status', { status: filter.status });
     if (filter.tag !== undefined) query.andWhere(':tag = any(email.tags)', { tag: filter.tag });
-    // A range of time is a range of ids: the primary key and the partitions serve it.
-    if (filter.from !== undefined) query.andWhere('email.id >= :from', { from: firstIdAt(filter.from) });
-    if (filter.to !== undefined) query.andWhere('email.id < :to', { to: firstIdAt(filter.to) });
+    createdBetween(query, filter.from, filter.to);
     if (filter.recipient !== undefined) sentTo(query, filter.recipient);
     return query;
+  }
+}
+
+/** Ids are made a moment before their emails are written. */
+const ID_LEAD_MS = MINUTE;
+
+/** A range of time is about a range of ids: the primary key and the partitions serve that, and the rest is exact. */
+function createdBetween(query: SelectQueryBuilder<Email>, from: Date | undefined, to: Date | undefined): void {
+  if (from) {
+    query.andWhere('email.id >= :fromId and email.createdAt >= :from', {
+      from,
+      fromId: firstIdAt(new Date(from.getTime() - ID_LEAD_MS)),
+    });
+  }
+  if (to) {
+    query.andWhere('email.id < :toId and email.createdAt < :to', {
+      to,
+      toId: firstIdAt(new Date(to.getTime() + ID_LEAD_MS)),
+    });
   }
 }
 

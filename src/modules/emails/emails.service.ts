@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { NotFoundError } from '../../common/errors/app-error';
 import { isUuid } from '../../common/ids';
+import { parseAddress } from '../../common/mail-address';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
 import { AttachmentsRepository } from './attachments.repository';
 import { CancelEmailService } from './cancel-email.service';
@@ -39,11 +40,13 @@ export class EmailsService {
     private readonly cancellation: CancelEmailService,
   ) {}
 
+  /** The filter's `recipient` may be spelled in any way that names the same mailbox. */
   async list(
     viewer: Viewer,
-    filter: EmailFilter,
+    { recipient, ...others }: EmailFilter,
     page: { page: number; limit: number; after?: string },
   ): Promise<EmailPage> {
+    const filter = { ...others, recipient: recipient === undefined ? undefined : normalForm(recipient) };
     const offset = (page.page - 1) * page.limit;
     const [emails, total] = await Promise.all([
       this.emails.listPage(viewer, filter, { limit: page.limit, offset, after: page.after }),
@@ -105,6 +108,12 @@ export class EmailsService {
     if (!email) throw new NotFoundError('Email');
     return email;
   }
+}
+
+/** What is no address is looked for as it is, and found nowhere. */
+function normalForm(recipient: string): string {
+  const parsed = parseAddress(recipient);
+  return parsed.ok ? parsed.email : recipient;
 }
 
 function keyOf({ organizationId, mode, id }: Email) {

@@ -125,6 +125,17 @@ describe('time limits of the bounce listener', () => {
   });
 });
 
+describe('the end of the application', () => {
+  it('is the end of the listener, also for clients that stay', async () => {
+    const app = await InboundApp.start({ closeMs: 50 });
+    const client = await RawSmtpClient.greeted(app.port);
+    await app.close();
+    expect(await client.reply()).toMatch(/^421 /);
+    await client.untilClosed();
+    await expect(RawSmtpClient.open(app.port)).rejects.toThrow('ECONNREFUSED');
+  });
+});
+
 describe('the end of a message', () => {
   let app: InboundApp;
   beforeAll(async () => {
