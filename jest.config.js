@@ -15,6 +15,9 @@ const database = {
 module.exports = {
   reporters: ['default', '<rootDir>/test/setup/summary-reporter.js'],
   testTimeout: 30_000,
+  maxWorkers: 2,
+  // A worker keeps every file's modules; a fresh one is cheaper than a gigabyte.
+  workerIdleMemoryLimit: '700MB',
   projects: [
     { ...shared, displayName: 'unit', testMatch: ['<rootDir>/src/**/*.spec.ts'] },
     { ...shared, displayName: 'architecture', testMatch: ['<rootDir>/test/architecture/**/*.spec.ts'] },

@@ -4,6 +4,7 @@ import { ApiKeyGuard } from './auth/api-key.guard';
 import { AuthModule } from './auth/auth.module';
 import { ScopeGuard } from './auth/scope.guard';
 import { BodyGuard } from './common/http/body.guard';
+import { UndeclaredInputGuard } from './common/http/undeclared-input.guard';
 import { ErrorFilter } from './common/http/error-filter';
 import { DtoPipe } from './common/http/validate-dto';
 import { DocsModule } from './docs/docs.module';
@@ -24,6 +25,7 @@ import { ThrottlingModule } from './throttling/throttling.module';
     { provide: APP_GUARD, useClass: ScopeGuard },
     { provide: APP_GUARD, useExisting: RateLimitGuard },
     { provide: APP_GUARD, useClass: BodyGuard },
+    { provide: APP_GUARD, useClass: UndeclaredInputGuard },
   ],
 })
 export class ApiModule {}

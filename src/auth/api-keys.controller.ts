@@ -31,7 +31,7 @@ export class ApiKeysController {
   @ApiList(ApiKeyDto, 'total')
   @ApiErrors('insufficient_permissions')
   async list(@CurrentPrincipal() principal: Principal) {
-    const keys = await this.keys.list(principal.organizationId);
+    const keys = await this.keys.listFor(principal);
     return { data: keys.map(toApiKeyDto), total: keys.length };
   }
 
@@ -42,7 +42,7 @@ export class ApiKeysController {
   @ApiData(RevokedApiKeyDto)
   @ApiErrors('insufficient_permissions', 'resource_not_found')
   async revoke(@CurrentPrincipal() principal: Principal, @Param('id', UuidParamPipe) id: string) {
-    await this.keys.revoke(principal.organizationId, id);
+    await this.keys.revokeFor(principal, id);
     return { data: { id, revoked: true } satisfies RevokedApiKeyDto };
   }
 }

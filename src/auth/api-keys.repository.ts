@@ -31,10 +31,13 @@ export class ApiKeysRepository {
     return this.keys.findOneBy({ id });
   }
 
-  /** False when the organization has no such key; revoking twice keeps the first time. */
-  async revoke(organizationId: string, id: string, at: Date): Promise<boolean> {
+  find(organizationId: string, id: string): Promise<ApiKey | null> {
+    return this.keys.findOneBy({ organizationId, id });
+  }
+
+  /** Revoking twice keeps the first time. */
+  async revoke(organizationId: string, id: string, at: Date): Promise<void> {
     await this.keys.update({ organizationId, id, revokedAt: IsNull() }, { revokedAt: at });
-    return this.keys.existsBy({ organizationId, id });
   }
 
   async noteUses(uses: readonly KeyUse[]): Promise<void> {

@@ -18,6 +18,14 @@ export interface NewApiKey {
   readonly domainId?: string;
 }
 
+/** On whose behalf keys are managed: a test key sees test keys only, a bound key those of its domain only. */
+export interface KeyHolder {
+  readonly organizationId: string;
+  readonly mode: Mode;
+  readonly scopes: ReadonlySet<string>;
+  readonly domainId: string | undefined;
+}
+
 export type CreatedApiKey = Omit<ApiKey, 'hash' | 'lastUsedAt' | 'revokedAt'> & { readonly key: string };
 
 @Injectable()
@@ -33,10 +41,10 @@ export class ApiKeysService {
    * Makes a key on behalf of another one, which can hand on only what it has itself.
    * @throws AppError insufficient_permissions, ValidationError
    */
-  async createFor(
-    creator: { organizationId: string; scopes: ReadonlySet<string>; domainId?: string },
-    wanted: NewApiKey,
-  ): Promise<CreatedApiKey> {
+  async createFor(creator: KeyHolder, wanted: NewApiKey): Promise<CreatedApiKey> {
+    if (creator.mode === 'test' && wanted.mode === 'live') {
+      throw new AppError('insufficient_permissions', 'A test key can create test keys only');
+    }
     const missing = wanted.scopes.filter((scope) => !creator.scopes.has(scope));
     if (missing.length > 0) {
       throw new AppError('insufficient_permissions', `This API key cannot grant the scope ${missing.join(', ')}`, {
@@ -76,14 +84,20 @@ export class ApiKeysService {
     return { ...record, key };
   }
 
+  /** Every key of an organization: for the command line. */
   list(organizationId: string): Promise<ApiKey[]> {
     return this.keys.list(organizationId);
   }
 
+  async listFor(holder: KeyHolder): Promise<ApiKey[]> {
+    return (await this.keys.list(holder.organizationId)).filter((key) => isVisible(key, holder));
+  }
+
   /** @throws NotFoundError */
-  async revoke(organizationId: string, id: string): Promise<void> {
-    if (!(await this.keys.revoke(organizationId, id, this.clock.now()))) throw new NotFoundError('API key');
-    this.verifier.forget();
+  async revokeFor(holder: KeyHolder, id: string): Promise<void> {
+    const key = await this.keys.find(holder.organizationId, id);
+    if (!key || !isVisible(key, holder)) throw new NotFoundError('API key');
+    await this.revoke(holder.organizationId, id);
   }
 
   /** For the operator, who names a key by its id alone. @throws NotFoundError */
@@ -92,4 +106,14 @@ export class ApiKeysService {
     if (!key) throw new NotFoundError('API key');
     await this.revoke(key.organizationId, key.id);
   }
+
+  private async revoke(organizationId: string, id: string): Promise<void> {
+    await this.keys.revoke(organizationId, id, this.clock.now());
+    this.verifier.forget();
+  }
+}
+
+function isVisible(key: ApiKey, holder: KeyHolder): boolean {
+  const inMode = holder.mode === 'live' || key.mode === 'test';
+  return inMode && (holder.domainId === undefined || key.domainId === holder.domainId);
 }

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { waitFor } from '../../test/setup/wait-for';
 import { MicroBatcher } from './micro-batcher';
 
 describe('MicroBatcher', () => {
@@ -47,6 +48,31 @@ describe('MicroBatcher', () => {
     release();
     await Promise.all([first, ...rest]);
     expect(sizes).toEqual([1, 10]);
+  });
+
+  it('starts a second batch when it is full, or when the first one takes long', async () => {
+    const sizes: number[] = [];
+    const finish: (() => void)[] = [];
+    const batcher = new MicroBatcher<number, number>(
+      async (batch) => {
+        sizes.push(batch.length);
+        await new Promise<void>((resolve) => finish.push(resolve));
+        return batch;
+      },
+      { maxWeight: 3, concurrency: 3 },
+    );
+    const all = [batcher.add(1)];
+    await waitFor(() => sizes.length === 1, { what: 'a batch' });
+    all.push(batcher.add(2), batcher.add(3));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(sizes).toEqual([1]);
+    all.push(batcher.add(4));
+    await waitFor(() => sizes.length === 2, { what: 'a batch' });
+    all.push(batcher.add(5));
+    await waitFor(() => sizes.length === 3, { what: 'a batch' });
+    expect(sizes).toEqual([1, 3, 1]);
+    for (const release of finish) release();
+    await expect(Promise.all(all)).resolves.toEqual([1, 2, 3, 4, 5]);
   });
 
   it('rejects the callers of a failed batch and serves the next', async () => {

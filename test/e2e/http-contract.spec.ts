@@ -100,7 +100,7 @@ describe('keys and scopes', () => {
   it('binds a key to one domain', async () => {
     const bound = api.as(await acme.key('live', ['email:send', 'email:read'], acme.domainId));
     await bound.send({ from: 'a@acme.example' });
-    expectError(await bound.post('/v1/emails', { ...EMAIL, from: 'a@other.example' }), 422, 'domain_not_verified');
+    expectError(await bound.post('/v1/emails', { ...EMAIL, from: 'a@other.example' }), 403, 'domain_not_allowed');
     const { body } = await bound.get('/v1/emails');
     expect(body.data.every((email: any) => email.domainId === acme.domainId)).toBe(true);
   });
@@ -203,7 +203,54 @@ describe('refusals', () => {
   });
 });
 
+describe('input that no route declares', () => {
+  it('is refused by name', async () => {
+    const id = await api.send();
+    for (const path of [`/v1/emails/${id}?foo=1`, '/v1/api-keys?foo=1']) {
+      const answer = await api.get(path);
+      expectError(answer, 400, 'invalid_request');
+      expect(Object.keys(answer.body.error.details.validation)).toEqual(['foo']);
+    }
+    expectError(await api.post('/v1/emails?foo=1', EMAIL), 400, 'invalid_request');
+    expectError(await api.post(`/v1/emails/${id}/cancel`, { foo: 1 }), 400, 'invalid_request');
+    const nested = await api.post('/v1/emails', { ...EMAIL, to: [{ email: 'a@example.com', foo: 1 }] });
+    expect(Object.keys(nested.body.error.details.validation)).toEqual(['to[0].foo']);
+  });
+
+  it('in one item of a batch does not sink the others', async () => {
+    const body = `[${JSON.stringify(EMAIL)},{"to":["a@example.com"],"subject":"a\\u0000","text":"t"},{"constructor":1}]`;
+    const answer = await api.post('/v1/emails/batch', body);
+    expect(answer.body.data.summary).toEqual({ total: 3, successful: 1, failed: 2 });
+    expect(Object.keys(answer.body.data.data[1].details.validation)).toEqual(['1.subject']);
+  });
+});
+
+describe('keys of lesser standing', () => {
+  it('manage only keys of their own kind', async () => {
+    const tester = api.as(acme.testKey);
+    expectError(
+      await tester.post('/v1/api-keys', { name: 'x', mode: 'live', scopes: ['email:read'] }),
+      403,
+      'insufficient_permissions',
+    );
+    expect((await tester.get('/v1/api-keys')).body.data.every((key: any) => key.mode === 'test')).toBe(true);
+    const mine = (await api.get('/v1/api-keys')).body.data.find(
+      (key: any) => key.mode === 'live' && !key.domainId && !key.revokedAt,
+    );
+    expectError(await tester.delete(`/v1/api-keys/${mine.id}`), 404, 'resource_not_found');
+    const bound = api.as(await acme.key('live', ['key:manage'], acme.domainId));
+    expect((await bound.get('/v1/api-keys')).body.data.every((key: any) => key.domainId === acme.domainId)).toBe(true);
+    expectError(await bound.delete(`/v1/api-keys/${mine.id}`), 404, 'resource_not_found');
+  });
+});
+
 describe('idempotency', () => {
+  it('does not mind whether the key comes in the header or in the body', async () => {
+    const first = await api.post('/v1/emails', EMAIL, { 'x-idempotency-key': 'either-way' });
+    const second = await api.post('/v1/emails', { ...EMAIL, idempotencyKey: 'either-way' });
+    expect(second.body).toEqual(first.body);
+  });
+
   it('makes twenty identical requests one email', async () => {
     const email = { ...EMAIL, to: ['idempotent@example.com'] };
     const answers = await Promise.all(

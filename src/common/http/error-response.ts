@@ -68,6 +68,8 @@ export function errorBody({ code, message, details, suggestion }: AppError): str
 /** Answers with the envelope. Errors are never cached, whatever the handler had in mind. */
 export function sendError(reply: FastifyReply, error: AppError): FastifyReply {
   if (error.retryAfterSeconds !== undefined) void reply.header('retry-after', error.retryAfterSeconds);
+  // RFC 9110 section 11.6.1.
+  if (statusOf(error) === 401) void reply.header('www-authenticate', 'Bearer');
   return reply
     .code(statusOf(error))
     .header('content-type', 'application/json; charset=utf-8')

@@ -66,7 +66,7 @@ function unsupported(message: string): AppError {
 
 function parsed(request: FastifyRequest, bytes: Buffer, options: BodyOptions): unknown {
   try {
-    return parseJson(bytes, options.maxItems);
+    return options.elementwise ? parseElements(bytes, options.maxItems) : parseJson(bytes, options.maxItems);
   } catch (error) {
     request.refusal = error as AppError;
     return undefined;
@@ -78,11 +78,39 @@ function parsed(request: FastifyRequest, bytes: Buffer, options: BodyOptions): u
  * @throws ValidationError for broken UTF-8 or JSON and for what `scanJson` finds, naming the field where it can.
  */
 export function parseJson(bytes: Buffer, maxItems: number = DEFAULT_BODY.maxItems): unknown {
-  if (!isUtf8(bytes)) throw new ValidationError({ body: ['is not well-formed UTF-8'] });
-  const text = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
-  if (text.length === 0) return undefined;
+  const text = textOf(bytes);
   const finding = scanJson(text, { maxDepth: MAX_DEPTH, maxItems });
   if (finding) throw refused(text, finding);
+  return read(text);
+}
+
+/**
+ * Reads a JSON array whose elements stand alone: what `scanJson` finds inside one makes that one a `ValidationError`.
+ * @throws ValidationError for what concerns the text as a whole
+ */
+export function parseElements(bytes: Buffer, maxItems: number): unknown {
+  const text = textOf(bytes);
+  const limits = { maxDepth: MAX_DEPTH, maxItems };
+  const finding = scanJson(text, limits);
+  if (!finding) return read(text);
+  const unreadable = scanJson(text, { ...limits, structureOnly: true });
+  if (unreadable) throw refused(text, unreadable);
+  const value = read(text);
+  if (!Array.isArray(value) || finding.problem === 'number') throw refused(text, finding);
+  return value.map((element: unknown, index) => {
+    const own = Buffer.from(JSON.stringify(element));
+    const problem = scanJson(own, limits);
+    return problem ? refused(own, problem, `${index}.`) : element;
+  });
+}
+
+function textOf(bytes: Buffer): Buffer {
+  if (!isUtf8(bytes)) throw new ValidationError({ body: ['is not well-formed UTF-8'] });
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
+}
+
+function read(text: Buffer): unknown {
+  if (text.length === 0) return undefined;
   try {
     return JSON.parse(text.toString('utf8'));
   } catch (error) {
@@ -90,9 +118,9 @@ export function parseJson(bytes: Buffer, maxItems: number = DEFAULT_BODY.maxItem
   }
 }
 
-function refused(text: Buffer, { problem, offset }: JsonFinding): ValidationError {
+function refused(text: Buffer, { problem, offset }: JsonFinding, prefix = ''): ValidationError {
   const isWhole = problem === 'depth' || problem === 'items';
-  return new ValidationError({ [isWhole ? 'body' : pathAt(text, offset)]: [PROBLEMS[problem]] });
+  return new ValidationError({ [isWhole ? 'body' : prefix + pathAt(text, offset)]: [PROBLEMS[problem]] });
 }
 
 function positionIn(error: unknown): string {

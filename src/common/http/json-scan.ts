@@ -21,6 +21,8 @@ export interface JsonLimits {
   readonly maxDepth: number;
   /** Commas and colons: about one per element, two per member. */
   readonly maxItems: number;
+  /** Looks for what makes the text as a whole unreadable (`depth`, `items`), and for nothing else. */
+  readonly structureOnly?: boolean;
 }
 
 const QUOTE = 0x22;
@@ -215,6 +217,7 @@ class Scanner {
   }
 
   private report(problem: JsonProblem, offset: number): void {
+    if (this.limits.structureOnly === true && problem !== 'depth' && problem !== 'items') return;
     this.finding ??= { problem, offset };
   }
 }

@@ -7,7 +7,7 @@ describe('textFromHtml', () => {
       '<ul><li>one</li><li>two</li></ul><p><a href="https://b.example/track">Track it</a>' +
       '<a href="https://b.example/">https://b.example/</a><img src="https://b.example/p.gif" alt="x"></p></body></html>';
     expect(textFromHtml(html)).toBe(
-      'Your order\n\nIt is on its way.\n\n * one\n * two\n\nTrack it [https://b.example/track]https://b.example/',
+      'Your order\n\nIt is on its way.\n\n * one\n * two\n\nTrack it [https://b.example/track]https://b.example/x',
     );
   });
 

@@ -1,4 +1,4 @@
-import { compile } from 'html-to-text';
+import { compile, type FormatCallback } from 'html-to-text';
 
 /**
  * Bounds on what is read of the html. Nested or unclosed tags cost the parser quadratic time: 256 KiB of them took 2.5 s,
@@ -10,11 +10,19 @@ const MAX_DEPTH = 60;
 const MAX_CHILD_NODES = 5_000;
 const LINE_WIDTH = 76;
 
+/** What an image says; its address tells a reader nothing. */
+const alternativeText: FormatCallback = (element, _walk, builder) => {
+  const attributes = element.attribs as Readonly<Record<string, string>> | undefined;
+  if (attributes?.alt) builder.addInline(attributes.alt);
+};
+
 const convert = compile({
+  formatters: { alternativeText },
   wordwrap: LINE_WIDTH,
   limits: { maxDepth: MAX_DEPTH, maxChildNodes: MAX_CHILD_NODES, ellipsis: '…' },
   selectors: [
-    { selector: 'img', format: 'skip' },
+    { selector: 'img', format: 'alternativeText' },
+    ...['td', 'th'].map((selector) => ({ selector, format: 'inlineSurround', options: { suffix: ' ' } })),
     { selector: 'a', options: { hideLinkHrefIfSameAsText: true, noAnchorUrl: true } },
     ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map((selector) => ({ selector, options: { uppercase: false } })),
   ],

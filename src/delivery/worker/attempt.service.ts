@@ -31,7 +31,8 @@ export class AttemptService {
 
   /** @param mayFinish asked right before the final dot */
   async run(claim: ClaimedDelivery, prepared: Prepared, mayFinish: () => boolean): Promise<AttemptResult> {
-    if ('ending' in prepared) return this.settled(claim, prepared.ending, 'worker');
+    // No attempt was made: the one that the claim counted is taken back.
+    if ('ending' in prepared) return this.settled({ ...claim, attempt: claim.attempt - 1 }, prepared.ending, 'worker');
     if (claim.mode === 'test') return this.simulate(claim);
     try {
       const message = await prepared.message;
@@ -85,7 +86,7 @@ export class AttemptService {
   ): AttemptResult {
     const { organizationId, mode, emailId, position, domainId, recipient, attempt } = claim;
     const base = { organizationId, mode, emailId, position, domainId, recipient, source, occurredAt: this.clock.now() };
-    const first: RecordedOutcome = { ...base, outcome, attempt };
+    const first: RecordedOutcome = { ...base, outcome, ...(attempt > 0 && { attempt }) };
     const rest = followUps.map((followUp): RecordedOutcome => ({ ...base, outcome: followUp }));
     return { kind: 'settled', settlement: { claim, outcomes: [first, ...rest] } };
   }

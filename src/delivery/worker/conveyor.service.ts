@@ -6,7 +6,7 @@ import { JournaledSettler } from './journaled-settler.service';
 import { MessagePreparer, type Prepared } from './message-preparer.service';
 import { WorkerSession } from './worker-session';
 
-/** Carries claimed deliveries from preparation to settlement; knows how many are under way. */
+/** Carries claimed deliveries from preparation to settlement; knows which are under way. */
 @Injectable()
 export class Conveyor {
   private readonly logger = new Logger(Conveyor.name);

@@ -79,6 +79,10 @@ export class DomainsService extends DomainOwnership {
     return this.domains.findForSending(organizationId, name);
   }
 
+  find(organizationId: string, id: string): Promise<Domain | null> {
+    return this.domains.find(organizationId, id);
+  }
+
   async owns(organizationId: string, domainId: string): Promise<boolean> {
     return isUuid(domainId) && (await this.domains.find(organizationId, domainId)) !== null;
   }

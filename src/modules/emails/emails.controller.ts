@@ -34,7 +34,7 @@ export class EmailsController {
   @Get(':id')
   @ApiOperation({ summary: 'Read an email with its recipients and events' })
   @ApiData(EmailDetailDto)
-  @ApiErrors('resource_not_found')
+  @ApiErrors('invalid_request', 'resource_not_found')
   async detail(@CurrentPrincipal() principal: Principal, @Param('id', UuidParamPipe) id: string) {
     return { data: toDetailDto(await this.emails.detail(principal, id)) };
   }
@@ -42,7 +42,7 @@ export class EmailsController {
   @Get(':id/events')
   @ApiOperation({ summary: "List an email's events", description: 'Oldest first.' })
   @ApiData(EmailEventDto, { isArray: true })
-  @ApiErrors('resource_not_found')
+  @ApiErrors('invalid_request', 'resource_not_found')
   async events(@CurrentPrincipal() principal: Principal, @Param('id', UuidParamPipe) id: string) {
     return { data: (await this.emails.events(principal, id)).map(toEventDto) };
   }
@@ -50,7 +50,7 @@ export class EmailsController {
   @Get(':id/content')
   @ApiOperation({ summary: "Read an email's content", description: 'Until its retention ends.' })
   @ApiData(EmailContentDto)
-  @ApiErrors('resource_not_found')
+  @ApiErrors('invalid_request', 'resource_not_found')
   async content(@CurrentPrincipal() principal: Principal, @Param('id', UuidParamPipe) id: string) {
     return { data: toContentDto(await this.emails.content(principal, id)) };
   }
@@ -60,7 +60,10 @@ export class EmailsController {
   @RequireScope('email:send')
   @ApiOperation({ summary: 'Cancel a scheduled or queued email' })
   @ApiData(CancelledEmailDto)
-  @ApiErrors('resource_not_found', 'email_not_cancellable')
+  @ApiErrors(
+    ...(['invalid_request', 'resource_not_found', 'email_not_cancellable'] as const),
+    ...(['payload_too_large', 'unsupported_media_type'] as const),
+  )
   async cancel(@CurrentPrincipal() principal: Principal, @Param('id', UuidParamPipe) id: string) {
     await this.emails.cancel(principal, id);
     return { data: { id, status: 'failed' } satisfies CancelledEmailDto };

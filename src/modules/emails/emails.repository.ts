@@ -67,7 +67,10 @@ export class EmailsRepository {
   }
 
   findEvents({ organizationId, mode, emailId }: EmailKey): Promise<EmailEvent[]> {
-    return this.events.find({ where: { organizationId, mode, emailId }, order: { sequence: 'ASC' } });
+    return this.events.find({
+      where: { organizationId, mode, emailId },
+      order: { occurredAt: 'ASC', sequence: 'ASC' },
+    });
   }
 
   private matching(viewer: Viewer, filter: EmailFilter): SelectQueryBuilder<Email> {

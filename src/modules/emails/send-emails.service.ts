@@ -82,7 +82,9 @@ export class SendEmailsService {
   }
 }
 
+/** An element that could not even be read has come here as its error. */
 function parseItem(body: unknown, now: Date, prefix: string): { request: SendRequest } | AppError {
+  if (body instanceof AppError) return body;
   try {
     const parsed: ParsedSendRequest = parseSendRequest(body, now, prefix);
     return parsed.ok ? { request: parsed.request } : new ValidationError(parsed.errors);

@@ -8,13 +8,14 @@ const TEXT = `
   with given as (
     select * from unnest($1::uuid[], $2::text[], $3::uuid[], $4::smallint[], $5::int[])
       as g (organization_id, mode, email_id, position, claim_token)
-  ), held as materialized (
-    select d.organization_id, d.mode, d.email_id, d.position
+  ), locked as materialized (
+    select d.organization_id, d.mode, d.email_id, d.position, d.state, d.claim_token = g.claim_token as is_newest
     from deliveries d
     join given g using (organization_id, mode, email_id, position)
-    where d.state = 'claimed' and d.claim_token = g.claim_token
     order by d.organization_id, d.mode, d.email_id, d.position
     for update of d
+  ), held as materialized (
+    select * from locked where state = 'claimed' and is_newest
   )
   update deliveries d
   set state = 'ready', session_id = null, attempt = d.attempt - 1

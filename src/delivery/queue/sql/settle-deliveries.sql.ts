@@ -1,6 +1,8 @@
 // Takes the results of claimed deliveries: terminal ones leave the queue, the others wait for their next attempt.
 // A result counts only with the token of the newest claim (fencing): a worker that lost its lease changes nothing.
 // Writes: deliveries (primary key). Locks: rows in primary-key order. Rows: one settle batch.
+// The state is looked at after the look-up by key: as a condition of it, it tempts the planner to walk the index of all
+// claims, dead ones included (0.9 ms of 1.1 ms for 20 rows).
 // Not the ORM: delete, update and fencing for a whole batch in one round trip.
 import type { Statement } from '../../../database/statement';
 import type { SettledDelivery } from '../settled-delivery';
@@ -10,13 +12,16 @@ const TEXT = `
     select *
     from unnest($1::uuid[], $2::text[], $3::uuid[], $4::smallint[], $5::int[], $6::timestamptz[])
       with ordinality as r (organization_id, mode, email_id, position, claim_token, next_attempt_at, ordinality)
-  ), held as materialized (
-    select d.organization_id, d.mode, d.email_id, d.position, r.next_attempt_at, r.ordinality
+  ), locked as materialized (
+    select
+      d.organization_id, d.mode, d.email_id, d.position, d.state,
+      d.claim_token = r.claim_token as is_newest, r.next_attempt_at, r.ordinality
     from deliveries d
     join results r using (organization_id, mode, email_id, position)
-    where d.state = 'claimed' and d.claim_token = r.claim_token
     order by d.organization_id, d.mode, d.email_id, d.position
     for update of d
+  ), held as materialized (
+    select * from locked where state = 'claimed' and is_newest
   ), removed as (
     delete from deliveries d
     using held h

@@ -42,13 +42,13 @@ export class FieldReader {
     return [];
   }
 
-  /** Length in UTF-16 units, as clients count it. */
+  /** Length in characters (code points). */
   text(value: unknown, path: string, limits: { min: number; max: number }): string | undefined {
     if (typeof value !== 'string') {
       this.add(path, 'must be a string');
       return undefined;
     }
-    if (value.length >= limits.min && value.length <= limits.max) return value;
+    if (value.length >= limits.min && fits(value, limits.max)) return value;
     this.add(path, `must be ${limits.min} to ${limits.max} characters long`);
     return undefined;
   }
@@ -64,4 +64,10 @@ export class FieldReader {
       if (!known.has(name)) this.add(path === '' ? name : `${path}.${name}`, 'is not a known field');
     }
   }
+}
+
+/** A character is one or two UTF-16 units, so most texts need no counting, and long ones none either. */
+function fits(text: string, maxCharacters: number): boolean {
+  if (text.length <= maxCharacters) return true;
+  return text.length <= 2 * maxCharacters && [...text].length <= maxCharacters;
 }

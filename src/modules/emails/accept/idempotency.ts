@@ -2,9 +2,17 @@ import { createHash } from 'node:crypto';
 import { ValidationError } from '../../../common/errors/app-error';
 import { isIdempotencyKey } from './parse-send-request';
 
-/** SHA-256 of the canonical JSON (RFC 8785 style: members sorted by name, no white space). */
+/**
+ * SHA-256 of the canonical JSON (RFC 8785 style: members sorted by name, no white space). The key itself does not count,
+ * so that it may come in the header the first time and in the body the next.
+ */
 export function fingerprint(body: unknown): Buffer {
-  return createHash('sha256').update(canonicalJson(body)).digest();
+  const counted = isObject(body) ? { ...body, idempotencyKey: undefined } : body;
+  return createHash('sha256').update(canonicalJson(counted)).digest();
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The body reader has bounded the depth, so plain recursion is safe. */

@@ -4,17 +4,16 @@ import type { FieldReader } from './field-reader';
 import type { Recipient, RecipientKind, Sender } from './send-request';
 
 const MAX_RECIPIENTS = 50;
+/** Before duplicates are dropped. */
+const MAX_MENTIONS = 500;
 const MAX_REPLY_TO = 10;
 const KINDS: readonly RecipientKind[] = ['to', 'cc', 'bcc'];
 
 /** `to`, `cc` and `bcc`, each address once: the first mention counts. */
 export function readRecipients(reader: FieldReader, body: Record<string, unknown>): Recipient[] {
   const unique = new Map<string, Recipient>();
-  let given = 0;
   for (const kind of KINDS) {
-    const values = reader.list(body[kind], kind, MAX_RECIPIENTS);
-    given += values.length;
-    values.forEach((value, index) => {
+    reader.list(body[kind], kind, MAX_MENTIONS).forEach((value, index) => {
       const mailbox = readMailbox(reader, value, `${kind}[${index}]`);
       if (!mailbox) return;
       const key = addressKey(mailbox.email);
@@ -24,7 +23,9 @@ export function readRecipients(reader: FieldReader, body: Record<string, unknown
   if (body.to === undefined || (Array.isArray(body.to) && body.to.length === 0)) {
     reader.add('to', 'must contain at least one recipient');
   }
-  if (given > MAX_RECIPIENTS) reader.add('to', `with cc and bcc must contain at most ${MAX_RECIPIENTS} recipients`);
+  if (unique.size > MAX_RECIPIENTS) {
+    reader.add('to', `with cc and bcc must contain at most ${MAX_RECIPIENTS} recipients`);
+  }
   return [...unique.values()];
 }
 
@@ -54,19 +55,38 @@ export function readSender(reader: FieldReader, value: unknown): Sender {
 /** Any well-formed domain: only the local part of the result is used. */
 const ANY_DOMAIN = '@default.invalid';
 
+const NAMED_LOCAL_PART = /^([^<>]*)<([^<>@]+)>$/;
+/** Longer texts are no address, whatever is put behind them. */
+const MAX_COMPLETED = 1_000;
+
+/** The value with the default domain put in; undefined when it has a domain, or is no address at all. */
 function completeLocalPart(value: unknown): unknown {
-  if (typeof value === 'string') return value !== '' && !value.includes('@') ? value + ANY_DOMAIN : undefined;
-  const email = typeof value === 'object' && value !== null ? (value as { email?: unknown }).email : undefined;
+  if (typeof value === 'string') return completeText(value);
+  const email = isRecord(value) ? value.email : undefined;
   if (typeof email !== 'string' || email === '' || email.includes('@')) return undefined;
   return { ...(value as object), email: email + ANY_DOMAIN };
 }
 
+function completeText(value: string): string | undefined {
+  if (value === '' || value.length > MAX_COMPLETED || value.includes('@')) return undefined;
+  const [, name, localPart] = NAMED_LOCAL_PART.exec(value) ?? [];
+  return localPart === undefined ? value + ANY_DOMAIN : `${name}<${localPart}${ANY_DOMAIN}>`;
+}
+
+const MAILBOX_FIELDS = new Set(['email', 'name']);
+
 function readMailbox(reader: FieldReader, value: unknown, path: string): Mailbox | undefined {
+  const object = isRecord(value);
+  if (object) reader.unknownFields(value, MAILBOX_FIELDS, path);
   const parsed = parseMailbox(value);
   if (parsed.ok) return parsed.mailbox;
-  const inObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  reader.add(inObject ? `${path}.email` : path, parsed.message);
+  const field = parsed.message.startsWith('has a name') ? 'name' : 'email';
+  reader.add(object ? `${path}.${field}` : path, parsed.message);
   return undefined;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function present<T>(value: T | undefined): T[] {

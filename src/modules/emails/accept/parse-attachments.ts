@@ -16,7 +16,7 @@ const CONTENT_ID = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.@-]{1,200}$/;
 const FILENAME = /^[^\u0000-\u001f\u007f\\/]{1,255}$/;
 /** Types that mail providers refuse because they run when opened. */
 const EXECUTABLE =
-  /\.(ade|adp|app|apk|appx|bat|chm|cmd|com|cpl|dll|dmg|exe|gadget|hta|ins|isp|iso|jar|js|jse|lib|lnk|mde|msc|msi|msix|msp|mst|nsh|pif|ps1|reg|scr|sct|shb|sys|vb|vbe|vbs|vhd|vxd|wsc|wsf|wsh|xll)\.?\s*$/i;
+  /\.(ade|adp|app|apk|appx|bat|cab|chm|cmd|com|cpl|dll|dmg|exe|gadget|hta|ins|isp|iso|jar|js|jse|lib|lnk|mde|msc|msi|msix|msp|mst|nsh|pif|ps1|reg|scr|sct|shb|sys|vb|vbe|vbs|vhd|vxd|wsc|wsf|wsh|xll)[.\s]*$/i;
 
 /** @throws AppError payload_too_large when the attachments exceed 25 MiB together */
 export function readAttachments(reader: FieldReader, value: unknown): Attachment[] {
@@ -48,7 +48,7 @@ function readAttachment(reader: FieldReader, value: unknown, path: string): Atta
 }
 
 function readFilename(reader: FieldReader, value: unknown, path: string): string {
-  if (typeof value !== 'string' || !FILENAME.test(value)) {
+  if (typeof value !== 'string' || !FILENAME.test(value) || /^\.+$/.test(value)) {
     reader.add(`${path}.filename`, 'must be a file name of 1 to 255 characters without folders');
     return '';
   }

@@ -11,9 +11,9 @@ const CONTROL = /[\u0000-\u0008\u000a-\u001f\u007f]/;
 const RESERVED = new Set([
   ...['from', 'to', 'cc', 'bcc', 'subject', 'date', 'message-id', 'sender', 'reply-to', 'return-path', 'received'],
   ...['mime-version', 'dkim-signature', 'domainkey-signature', 'feedback-id', 'authentication-results'],
-  ...['arc-seal', 'arc-message-signature', 'arc-authentication-results', 'delivered-to', 'bcc', 'apparently-to'],
+  ...['arc-seal', 'arc-message-signature', 'arc-authentication-results', 'delivered-to', 'apparently-to'],
   ...['resent-from', 'resent-to', 'resent-cc', 'resent-bcc', 'resent-date', 'resent-sender', 'resent-message-id'],
-  ...['errors-to', 'return-receipt-to', 'x-waybill-id'],
+  ...['errors-to', 'return-receipt-to'],
 ]);
 
 /** Custom headers. CR and LF never pass, so a value cannot become a second header. */

@@ -20,6 +20,8 @@ interface SenderDomain {
   readonly verified: boolean;
 }
 
+type FoundDomain = NonNullable<Awaited<ReturnType<DomainsService['find']>>>;
+
 /** How long a verified domain is taken for granted; everything else is looked up each time. */
 const CACHE_MS = 2 * SECOND;
 
@@ -37,13 +39,21 @@ export class SenderResolver {
    * @throws AppError domain_not_verified, domain_not_allowed
    */
   async resolve(sender: Sender, submitter: Submitter): Promise<{ id: string; name: string }> {
-    const domain = await this.find(submitter.organizationId, sender.domain);
+    const { domainId } = submitter;
+    const domain = await this.findFor(sender, submitter);
+    if (domainId !== undefined && domain?.id !== domainId) {
+      throw new AppError('domain_not_allowed', 'This API key is bound to another domain');
+    }
     // Test mail never leaves the service, so its domain need not be verified in DNS.
     if (!domain || (!domain.verified && submitter.mode === 'live')) throw notVerified(sender.domain ?? domain?.name);
-    if (submitter.domainId !== undefined && submitter.domainId !== domain.id) {
-      throw new AppError('domain_not_allowed', `This API key must not send from ${domain.name}`);
-    }
     return domain;
+  }
+
+  /** A bound key's short sender forms mean its own domain. */
+  private async findFor(sender: Sender, { organizationId, domainId }: Submitter): Promise<SenderDomain | undefined> {
+    if (sender.domain !== undefined || domainId === undefined) return this.find(organizationId, sender.domain);
+    const bound = await this.domains.find(organizationId, domainId);
+    return bound ? toSenderDomain(bound) : undefined;
   }
 
   private async find(organizationId: string, name: string | undefined): Promise<SenderDomain | undefined> {
@@ -58,10 +68,14 @@ export class SenderResolver {
   ): Promise<SenderDomain | undefined> {
     const found = await this.domains.findForSending(organizationId, name);
     if (!found) return undefined;
-    const domain = { id: found.id, name: found.domain, verified: found.verificationStatus === 'verified' };
+    const domain = toSenderDomain(found);
     if (domain.verified) this.verified.set(key, domain);
     return domain;
   }
+}
+
+function toSenderDomain({ id, domain, verificationStatus }: FoundDomain): SenderDomain {
+  return { id, name: domain, verified: verificationStatus === 'verified' };
 }
 
 function notVerified(name: string | undefined): AppError {

@@ -26,22 +26,22 @@ class EmailBaseDto {
   @ApiProperty({ format: 'date-time' }) createdAt!: string;
   @ApiPropertyOptional({ format: 'date-time' }) sentAt?: string;
   @ApiPropertyOptional({ format: 'date-time' }) deliveredAt?: string;
+  @ApiPropertyOptional({ format: 'date-time' }) bouncedAt?: string;
+  @ApiPropertyOptional({ format: 'date-time' }) failedAt?: string;
+  @ApiPropertyOptional({ format: 'date-time' }) scheduledFor?: string;
+  @ApiPropertyOptional() replyTo?: string;
+  @ApiProperty({ type: [String] }) tags!: string[];
+  @ApiPropertyOptional({ type: 'object', additionalProperties: true }) metadata?: Record<string, unknown>;
 }
 
 export class EmailListItemDto extends EmailBaseDto {
   @ApiProperty({ format: 'uuid' }) domainId!: string;
-  @ApiPropertyOptional() replyTo?: string;
   @ApiPropertyOptional({ description: 'Left out when longer than 64 KiB' }) htmlBody?: string;
   @ApiPropertyOptional({ description: 'Left out when longer than 64 KiB' }) textBody?: string;
   @ApiProperty({ format: 'date-time' }) queuedAt!: string;
   @ApiProperty({ format: 'date-time' }) updatedAt!: string;
-  @ApiPropertyOptional({ format: 'date-time' }) scheduledFor?: string;
-  @ApiPropertyOptional({ format: 'date-time' }) bouncedAt?: string;
-  @ApiPropertyOptional({ format: 'date-time' }) failedAt?: string;
   @ApiProperty({ type: 'integer' }) openCount!: number;
   @ApiProperty({ type: 'integer' }) clickCount!: number;
-  @ApiProperty({ type: [String] }) tags!: string[];
-  @ApiPropertyOptional({ type: 'object', additionalProperties: true }) metadata?: Record<string, unknown>;
 }
 
 export class EmailRecipientDto {
@@ -54,7 +54,6 @@ export class EmailRecipientDto {
 }
 
 export class EmailDetailDto extends EmailBaseDto {
-  @ApiPropertyOptional({ format: 'date-time' }) scheduledFor?: string;
   @ApiProperty({ type: [EmailEventDto] }) events!: EmailEventDto[];
   @ApiProperty({ type: [EmailRecipientDto] }) recipients!: EmailRecipientDto[];
 }

@@ -23,7 +23,6 @@ export function toEventDto(event: EmailEvent): EmailEventDto {
 export function toDetailDto({ email, recipients, events }: EmailDetail): EmailDetailDto {
   return {
     ...baseOf(email),
-    ...present({ scheduledFor: iso(email.scheduledFor) }),
     events: events.map(toEventDto),
     recipients: recipients.map(({ recipient, nextAttemptAt }) => ({
       email: recipient.address,
@@ -72,15 +71,9 @@ function toListItem(email: Email, content: EmailContent | undefined): EmailListI
     updatedAt: email.updatedAt.toISOString(),
     openCount: email.openCount,
     clickCount: email.clickCount,
-    tags: email.tags ?? [],
     ...present({
-      replyTo: email.replyTo?.join(', '),
       htmlBody: listed(content?.html),
       textBody: listed(content?.text),
-      metadata: email.metadata ?? undefined,
-      scheduledFor: iso(email.scheduledFor),
-      bouncedAt: iso(email.bouncedAt),
-      failedAt: iso(email.failedAt),
     }),
   };
 }
@@ -94,12 +87,18 @@ function baseOf(email: Email) {
     toEmails: email.toEmails,
     subject: email.subject,
     createdAt: email.createdAt.toISOString(),
+    tags: email.tags ?? [],
     ...present({
       fromName: email.fromName ?? undefined,
       ccEmails: email.ccEmails ?? undefined,
       bccEmails: email.bccEmails ?? undefined,
       sentAt: iso(email.sentAt),
       deliveredAt: iso(email.deliveredAt),
+      bouncedAt: iso(email.bouncedAt),
+      failedAt: iso(email.failedAt),
+      scheduledFor: iso(email.scheduledFor),
+      replyTo: email.replyTo?.join(', '),
+      metadata: email.metadata ?? undefined,
     }),
   };
 }

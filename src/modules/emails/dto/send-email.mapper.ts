@@ -11,7 +11,7 @@ export function toAcceptedDto(accepted: Extract<ItemResult, { kind: 'accepted' }
     status,
     ...(scheduledAt && { scheduledAt }),
     ...(suppressed.length > 0 && {
-      warnings: [`${suppressed.length} of the recipients are on the suppression list and were left out`],
+      warnings: [`Left out because they are on the suppression list: ${suppressed.length} of the recipients`],
       suppressedRecipients: [...suppressed],
     }),
   };

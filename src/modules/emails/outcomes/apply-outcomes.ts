@@ -148,8 +148,8 @@ function lastResponse({ outcome }: RecordedOutcome): string | undefined {
     case 'unknown':
     case 'bounced':
       return outcome.smtp?.response ?? outcome.reason;
+    // The reason of a failure is its event's; what the remote side said last stays.
     case 'failed':
-      return outcome.detail ?? outcome.reason;
     case 'sending':
     case 'spam_report':
     case 'opened':

@@ -23,7 +23,7 @@ export const EVENT_TYPES = [
 
 export type EventType = (typeof EVENT_TYPES)[number];
 
-type EventBody = Pick<NewEvent, 'source' | 'data'> & { eventType: EventType };
+export type EventBody = Pick<NewEvent, 'source' | 'data'> & { eventType: EventType };
 
 /**
  * The events that an outcome adds to a recipient's history. A repeated terminal outcome adds none, except a second
@@ -78,7 +78,8 @@ function eventTypes(outcome: DeliveryOutcome, source: RecordedOutcome['source'])
   }
 }
 
-function eventData({ recipient, outcome, attempt }: RecordedOutcome): Record<string, unknown> {
+/** What an event says of its outcome. */
+export function eventData({ recipient, outcome, attempt }: RecordedOutcome): Record<string, unknown> {
   const base = { recipient, ...(attempt !== undefined && { attempt }) };
   switch (outcome.kind) {
     case 'sending':

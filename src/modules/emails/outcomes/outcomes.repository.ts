@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { Transaction } from '../../../database/transaction';
+import type { RecordedOutcome } from '../../../delivery/ports/outcome';
 import { loadRecipients } from '../sql/load-recipients.sql';
 import { lockEmails } from '../sql/lock-emails.sql';
+import { markSending } from '../sql/mark-sending.sql';
 import { writeOutcomes } from '../sql/write-outcomes.sql';
 import type { EmailChanges, EmailState, RecipientState } from './email-state';
 
@@ -19,6 +21,11 @@ export class OutcomesRepository {
       else recipients.set(emailId, [recipient]);
     }
     return emails.map((email) => ({ ...email, recipients: recipients.get(email.emailId) ?? [] }));
+  }
+
+  /** Claims alone need no look at the emails' states beforehand. */
+  async writeClaims(claims: readonly RecordedOutcome[], now: Date, tx: Transaction): Promise<void> {
+    await tx.run(markSending(claims, now));
   }
 
   async write(changes: readonly EmailChanges[], now: Date, tx: Transaction): Promise<void> {

@@ -1,0 +1,26 @@
+import { ValidationError } from '../errors/app-error';
+import { parseElements } from './json-body';
+
+const parse = (text: string) => parseElements(Buffer.from(text), 1_000) as unknown[];
+
+/** A batch whose items stand alone even when one of them cannot be read. */
+describe('parseElements', () => {
+  it.each([
+    ['a NUL', '{"text":"a\\u0000"}', '1.text'],
+    ['a lone surrogate', '{"to":["a","\\ud800"]}', '1.to[1]'],
+    ['a prototype key', '{"a":{"__proto__":1}}', '1.a'],
+  ])('makes an element with %s its own error', (_name, element, path) => {
+    const [first, second, third] = parse(`[{"ok":1},${element},{"ok":3}]`);
+    expect([first, third]).toEqual([{ ok: 1 }, { ok: 3 }]);
+    expect(second).toBeInstanceOf(ValidationError);
+    const { validation } = (second as ValidationError).details as { validation: Record<string, string[]> };
+    expect(Object.keys(validation)[0]).toContain(path);
+  });
+
+  it('refuses the whole when it cannot be read at all', () => {
+    const deep = `${'['.repeat(50)}${']'.repeat(50)}`;
+    for (const text of [`["\\u0000",${deep}]`, '["\\u0000"', '{"a":"\\u0000"}', `["\\u0000"${',1'.repeat(2_000)}]`]) {
+      expect(() => parse(text)).toThrow(ValidationError);
+    }
+  });
+});
