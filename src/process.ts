@@ -14,13 +14,14 @@ interface Parts {
 }
 
 /**
- * A process's life: database, service, first-start seeding, "ready"; then SIGINT or SIGTERM stops the service first and
+ * A process's life: database, service, first-start seeding, "ready"; then SIGINT, SIGTERM or SIGHUP stops the service first and
  * the embedded database last. A second signal, or a stop that takes too long, ends it with exit code 1.
  */
 export async function runProcess(config: AppConfig, logger: Logger): Promise<void> {
   const stopping = new AbortController();
   const stopped = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => onSignal(signal, stopping, logger));
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => onSignal(signal, stopping, logger));
   process.on('unhandledRejection', (error) => die(logger, 'unhandled rejection', error));
   process.on('uncaughtException', (error) => die(logger, 'uncaught exception', error));
   let parts: Parts | undefined;
@@ -38,7 +39,7 @@ async function start(config: AppConfig, logger: Logger): Promise<Parts> {
   const database = await openDatabase(config, { log: (message) => logger.info(message), stopWhenLast: true });
   try {
     const service = await startService(config, database.url, logger);
-    const credentials = database.embedded ? await seedFirstStart(service.app, config) : undefined;
+    const credentials = config.roles.has('api') ? await seedFirstStart(service.app, config) : undefined;
     const { port, metricsPort } = service;
     logger.info({ port, metricsPort, roles: [...config.roles], deliveryMode: config.delivery.mode }, 'ready');
     if (credentials && port !== undefined) welcome(curlCommand(credentials, port), config, port);

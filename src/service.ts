@@ -43,12 +43,27 @@ export async function startService(config: AppConfig, databaseUrl: string, logge
         nestOptions,
       )
     : await NestFactory.createApplicationContext(module, nestOptions);
-  if (http) await listen(app as NestFastifyApplication, config);
+  try {
+    if (http) await listen(app as NestFastifyApplication, config);
+    return await serving(app, config, draining, metrics);
+  } catch (error) {
+    // Open connections would keep the embedded database from stopping.
+    await app.close().catch(() => undefined);
+    throw error;
+  }
+}
+
+async function serving(
+  app: INestApplicationContext,
+  config: AppConfig,
+  draining: Draining,
+  metrics: Metrics,
+): Promise<RunningService> {
   const { host, metricsPort } = config.http;
   const metricsServer = await startMetricsServer({ host, port: metricsPort, registry: metrics.registry });
   return {
     app,
-    port: http ? portOf(app as NestFastifyApplication) : undefined,
+    port: config.roles.has('api') ? portOf(app as NestFastifyApplication) : undefined,
     metricsPort: metricsServer.port,
     close: async () => {
       draining.begin();

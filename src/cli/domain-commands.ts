@@ -44,7 +44,7 @@ async function add(services: Services, organizationId: string, name: string): Pr
     verification_status: domain.verificationStatus,
     dkim_selector: domain.dkimSelector,
   };
-  const record = key ? dkimRecord(key) : null;
+  const record = key && !(key instanceof Error) ? dkimRecord(key) : null;
   return {
     json: { ...shown, dkim_record: record },
     text: fields({ ...shown, 'dkim_record host': record?.host, 'dkim_record value': record?.value }),

@@ -45,10 +45,12 @@ function crossChecks(environment: Environment): string[] {
   const unknownRoles = list(environment.WAYBILL_ROLES).filter(
     (role) => role !== 'all' && !ROLES.includes(role as Role),
   );
-  if (unknownRoles.length > 0) problems.push(`WAYBILL_ROLES must be a comma list of ${ROLES.join(', ')}, or all`);
+  if (unknownRoles.length > 0 || list(environment.WAYBILL_ROLES).length === 0)
+    problems.push(`WAYBILL_ROLES must be a comma list of ${ROLES.join(', ')}, or all`);
   if (environment.DELIVERY_MODE === 'relay' && !parseRelay(environment.RELAY_URL)) {
     problems.push('RELAY_URL must be smtp[s]://[user:password@]host[:port] when DELIVERY_MODE is relay');
   }
+  if (environment.PUBLIC_URL && !URL.canParse(environment.PUBLIC_URL)) problems.push('PUBLIC_URL must be a URL');
   if (environment.DELIVERY_MODE === 'direct' && !environment.MAIL_HOST) {
     problems.push('MAIL_HOST must be set when DELIVERY_MODE is direct: it is the EHLO name and the return-path host');
   }
@@ -128,7 +130,7 @@ function parseRoles(value: string): Role[] {
 
 /** `smtp[s]://[user:password@]host[:port]`; undefined when it is not one. */
 export function parseRelay(value: string | undefined): RelayConfig | undefined {
-  if (!value || !URL.canParse(value)) return undefined;
+  if (!value || !URL.canParse(value) || /%(?![0-9a-f]{2})/i.test(value)) return undefined;
   const url = new URL(value);
   if (url.hostname === '' || !['smtp:', 'smtps:'].includes(url.protocol)) return undefined;
   const implicitTls = url.protocol === 'smtps:';

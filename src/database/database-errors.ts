@@ -30,6 +30,7 @@ const UNAVAILABLE_CODES = [
   'ENOTFOUND',
   'EAI_AGAIN',
   'EHOSTUNREACH',
+  '55000',
   '55P03',
   '25006',
   'XX000',

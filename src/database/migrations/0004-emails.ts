@@ -100,10 +100,10 @@ export class Emails1700000000004 extends ForwardOnlyMigration {
     ) partition by range (email_id);
 
     -- A missing month never loses mail: it lands in the default partition, and a metric tells.
-    create table emails_default partition of emails default;
+    create table emails_default partition of emails default with (fillfactor = 60);
     create table email_contents_default partition of email_contents default;
     create table email_attachments_default partition of email_attachments default;
-    create table email_recipients_default partition of email_recipients default;
+    create table email_recipients_default partition of email_recipients default with (fillfactor = 60);
     create table email_events_default partition of email_events default;
 
     call create_month_partitions('emails', 3);

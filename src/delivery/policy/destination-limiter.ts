@@ -111,6 +111,15 @@ export class DestinationLimiter {
     return state === undefined ? this.options.startConcurrency : this.limitIn(state);
   }
 
+  /** Destinations whose limit or load differs from a new one's, with both: what a claim goes by. The latest 1,000 of them. */
+  loads(): { destination: string; limit: number; active: number }[] {
+    const start = this.options.startConcurrency;
+    return [...this.destinations]
+      .map(([destination, state]) => ({ destination, limit: this.limitIn(state), active: state.active }))
+      .filter(({ limit, active }) => active > 0 || limit !== start)
+      .slice(-MAXIMUM_BLOCKED_LISTED);
+  }
+
   /** When a destination may be tried again; undefined unless it is paused. */
   pausedUntil(destination: string): Date | undefined {
     const state = this.destinations.get(destination);

@@ -11,6 +11,8 @@ export interface SigningKey {
 
 /** Where the engine gets DKIM keys from; bound to the domains feature by the worker's root module. */
 export abstract class SigningKeySource {
-  /** The key to sign with now, by domain id; a removed domain is left out. */
-  abstract keysFor(domains: readonly { organizationId: string; domainId: string }[]): Promise<Map<string, SigningKey>>;
+  /** The key to sign with now, by domain id; a removed domain is left out, and a key that cannot be opened is its error. */
+  abstract keysFor(
+    domains: readonly { organizationId: string; domainId: string }[],
+  ): Promise<Map<string, SigningKey | Error>>;
 }

@@ -57,9 +57,9 @@ export class DeliveryQueueRepository {
     return this.database.run(findHeldClaims(sessionId, claimedBefore));
   }
 
-  /** Frees what dead sessions held, those in `spared` aside. */
-  reap(limit: number, tx: Transaction, spared: readonly string[] = []): Promise<FreedDelivery[]> {
-    return tx.run(reapSessions(limit, spared));
+  /** Frees what dead sessions held. */
+  reap(limit: number, tx: Transaction): Promise<FreedDelivery[]> {
+    return tx.run(reapSessions(limit));
   }
 
   async burySessions(): Promise<void> {

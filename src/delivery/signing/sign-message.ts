@@ -15,6 +15,7 @@ export interface SignOptions {
 /** How long a signature counts (`x=`): over the four days of retries, and short against replay. */
 const VALIDITY_SECONDS = 7 * 24 * 3_600;
 const LINE_WIDTH = 76;
+const BASE64_WIDTH = 72;
 const FIELD_NAME = 'DKIM-Signature';
 
 /**
@@ -71,7 +72,11 @@ function foldNames(names: readonly string[]): string {
 }
 
 function foldBase64(text: string): string {
-  return text.replace(/.{72}(?=.)/g, '$&\r\n ');
+  let folded = text.slice(0, BASE64_WIDTH);
+  for (let at = BASE64_WIDTH; at < text.length; at += BASE64_WIDTH) {
+    folded += `\r\n ${text.slice(at, at + BASE64_WIDTH)}`;
+  }
+  return folded;
 }
 
 /** RFC 6376 section 3.7: the signed fields, each with CRLF, then the signature field itself with an empty `b=`. */

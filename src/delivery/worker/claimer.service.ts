@@ -6,6 +6,7 @@ import type { ClaimedDelivery } from '../ports/delivery';
 import type { RecordedOutcome } from '../ports/outcome';
 import { OutcomeSink } from '../ports/outcome-sink';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
+import type { ClaimInput, ClaimRooms } from '../queue/sql/claim-deliveries.sql';
 
 const NIL = '00000000-0000-0000-0000-000000000000';
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
@@ -29,27 +30,30 @@ export class Claimer {
   ) {}
 
   /** @throws UnavailableError */
-  async claim(sessionId: string, limit: number, blockedDestinations: readonly string[]): Promise<ClaimedDelivery[]> {
-    const claimed = await this.claimFrom(this.afterOrganizationId, sessionId, limit, blockedDestinations);
+  async claim(
+    sessionId: string,
+    limit: number,
+    blocked: readonly string[],
+    rooms?: ClaimRooms,
+  ): Promise<ClaimedDelivery[]> {
+    const claimed = await this.claimFrom({ sessionId, limit, blockedDestinations: blocked, rooms });
     if (claimed.length === 0 && this.afterOrganizationId !== NIL) {
       // The round is over: begin the next one.
       this.afterOrganizationId = NIL;
-      return this.claimFrom(NIL, sessionId, limit, blockedDestinations);
+      return this.claimFrom({ sessionId, limit, blockedDestinations: blocked, rooms });
     }
     this.afterOrganizationId = lastOrganization(claimed) ?? NIL;
     for (const { organizationId, destination } of claimed) this.cursors.set(organizationId, destination);
     return claimed;
   }
 
-  private claimFrom(afterOrganizationId: string, sessionId: string, limit: number, blocked: readonly string[]) {
+  private claimFrom(wanted: Pick<ClaimInput, 'sessionId' | 'limit' | 'blockedDestinations' | 'rooms'>) {
     const now = this.clock.now();
     const input = {
-      sessionId,
-      limit,
-      afterOrganizationId,
+      ...wanted,
+      afterOrganizationId: this.afterOrganizationId,
       destinationPivot: randomLetter() + randomLetter(),
-      destinationCursors: this.cursorsAfter(afterOrganizationId),
-      blockedDestinations: blocked,
+      destinationCursors: this.cursorsAfter(this.afterOrganizationId),
       now,
     };
     return this.database.transaction(async (tx) => {

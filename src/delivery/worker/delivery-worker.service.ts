@@ -86,7 +86,8 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     const heldBack = this.outside.lanes.heldBack();
     const { id } = this.session;
     if (id === undefined || heldBack.all || this.state !== 'running') return false;
-    const claims = await this.claimer.claim(id, concurrency - this.conveyor.size, heldBack.destinations);
+    const room = concurrency - this.conveyor.size;
+    const claims = await this.claimer.claim(id, room, heldBack.destinations, this.outside.lanes.rooms());
     if (claims.length === 0) return false;
     await this.conveyor.take(claims);
     return true;

@@ -1,13 +1,13 @@
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
-import { Clock, MINUTE } from '../../common/clock';
+import { Clock, SECOND } from '../../common/clock';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
 import { Conveyor } from './conveyor.service';
 import { WorkerSession } from './worker-session';
 
-const EVERY_MS = MINUTE;
-/** Well past the moment in which a claim is committed but not yet in hand. */
-const SETTLED_IN_MS = MINUTE;
+const EVERY_MS = 10 * SECOND;
+/** Past the time limit of a claim's transaction, after which it is in hand or was never answered. */
+const SETTLED_IN_MS = 15 * SECOND;
 
 /**
  * Gives back claims that the database says this session holds but nobody here works on: a claim whose commit was

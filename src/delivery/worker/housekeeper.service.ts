@@ -53,8 +53,11 @@ export class Housekeeper implements OnApplicationBootstrap {
 
   /** Frees the claims of dead sessions; the events say that a mail may have gone out unnoticed. */
   async reap(): Promise<void> {
+    // Whatever cost this worker its lease (a frozen database) probably cost the others theirs: they come first with the
+    // results that they have kept, else each would repeat the other's mail.
+    if (this.rounds.session.lately().length > 0) return;
     const freed = await this.database.transaction(async (tx) => {
-      const deliveries = await this.queue.reap(REAP_BATCH, tx, this.rounds.session.lately());
+      const deliveries = await this.queue.reap(REAP_BATCH, tx);
       const now = this.clock.now();
       await this.outcomes.record(
         deliveries.map((delivery) => workerLost(delivery, now)),

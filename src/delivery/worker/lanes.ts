@@ -1,6 +1,8 @@
 import { type Clock } from '../../common/clock';
+import type { ClaimRooms } from '../queue/sql/claim-deliveries.sql';
 import {
   type DestinationLimiterOptions,
+  DESTINATION_LIMITER_DEFAULTS,
   DestinationLimiter,
   type DestinationState,
 } from '../policy/destination-limiter';
@@ -13,10 +15,12 @@ export type LaneOptions = Pick<DestinationLimiterOptions, 'lanes'> &
   };
 
 const SHARED_HOP = 'next-hop';
-
+/** Claims per lane: one under way, one ready to follow it. */
+const CLAIM_AHEAD = 2;
 /** Lets conversations to a destination begin one by one as its limit allows; the others wait here in order. */
 export class Lanes {
   private readonly limiter: DestinationLimiter;
+  private readonly startConcurrency: number;
   private readonly waiting = new Map<string, ((granted: boolean) => void)[]>();
 
   constructor(
@@ -24,6 +28,7 @@ export class Lanes {
     private readonly options: LaneOptions,
   ) {
     this.limiter = new DestinationLimiter(clock, options);
+    this.startConcurrency = options.startConcurrency ?? DESTINATION_LIMITER_DEFAULTS.startConcurrency;
   }
 
   /** Resolves true when a conversation may begin, false when the destination is held back and asking again later is better. */
@@ -46,8 +51,21 @@ export class Lanes {
 
   /** Destinations not worth claiming for right now. */
   heldBack(): { all: boolean; destinations: string[] } {
-    if (!this.options.sharedHop) return { all: false, destinations: this.limiter.blockedDestinations() };
-    return { all: this.limiter.pausedUntil(SHARED_HOP) !== undefined, destinations: [] };
+    if (this.options.sharedHop) return { all: this.limiter.pausedUntil(SHARED_HOP) !== undefined, destinations: [] };
+    return { all: false, destinations: this.limiter.blockedDestinations() };
+  }
+
+  /**
+   * How much a claim may take: what can begin soon (twice the limit, less what is under way or waits here), so that a slow
+   * destination holds a few claims and not the whole worker.
+   */
+  rooms(): ClaimRooms | undefined {
+    if (this.options.sharedHop) return undefined;
+    const known = this.limiter.loads().map(({ destination, limit, active }) => {
+      const waiting = this.waiting.get(destination)?.length ?? 0;
+      return { destination, room: Math.max(0, CLAIM_AHEAD * limit - active - waiting) };
+    });
+    return { fresh: CLAIM_AHEAD * this.startConcurrency, known };
   }
 
   describe(): DestinationState[] {

@@ -82,6 +82,7 @@ export class MessagePreparer {
     if (!message) return { ending: { kind: 'failed', reason: 'content_unavailable' } };
     const key = batch.keys.get(claim.domainId);
     const ordinal = batch.ordinals.get(claim.organizationId);
+    if (key instanceof Error) return { message: failing(key) };
     if (!key || ordinal === undefined) return { ending: { kind: 'failed', reason: 'domain_removed' } };
     let bytes = batch.composed.get(claim.emailId);
     if (!bytes) {
@@ -101,6 +102,13 @@ export class MessagePreparer {
       smtpUtf8: needsSmtpUtf8(recipient) || headerNeedsSmtpUtf8(message),
     };
   }
+}
+
+/** Fails the attempt, not the process: whoever awaits it gets the error. */
+function failing(error: Error): Promise<never> {
+  const failed = Promise.reject<never>(error);
+  failed.catch(() => undefined);
+  return failed;
 }
 
 const EMPTY: SignedMessage = { bytes: Buffer.alloc(0), returnPath: '', smtpUtf8: false };

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import { Clock, SECOND } from '../../common/clock';
+import { AppError } from '../../common/errors/app-error';
 import { Metrics } from '../../common/metrics/metrics';
 import { MicroBatcher } from '../../common/micro-batcher';
 import { Database } from '../../database/database.service';
@@ -16,6 +17,9 @@ export interface Settlement {
 }
 
 const RETRY_MS = SECOND;
+/** Failures closer together than this belong to one outage. */
+const QUIET_MS = 30 * SECOND;
+const NO_FAILURE = (): undefined => undefined;
 
 /**
  * Commits results: queue, recipients, emails, events, counters and suppressions in one transaction per micro-batch.
@@ -25,7 +29,8 @@ const RETRY_MS = SECOND;
 @Injectable()
 export class Settler {
   private readonly logger = new Logger(Settler.name);
-  private readonly batcher = new MicroBatcher<Settlement, void>((batch) => this.commit(batch), {
+  private toldAtMs = -Infinity;
+  private readonly batcher = new MicroBatcher<Settlement, Error | undefined>((batch) => this.commit(batch), {
     maxWeight: 200,
     concurrency: 2,
   });
@@ -42,17 +47,41 @@ export class Settler {
   async settle(settlement: Settlement): Promise<void> {
     for (let failures = 0; ; failures += 1) {
       try {
-        return await this.batcher.add(settlement);
+        const failure = await this.batcher.add(settlement);
+        if (failure) throw failure;
+        return;
       } catch (error) {
-        if (failures === 0) {
-          this.logger.error(`Results could not be committed, trying again: ${(error as Error).message}`);
-        }
+        this.tellOnce(error as Error);
         await delay(RETRY_MS * Math.min(10, 1 + failures));
       }
     }
   }
 
-  private async commit(batch: readonly Settlement[]): Promise<void[]> {
+  /** Once per outage, not once per mail. */
+  private tellOnce(error: Error): void {
+    const now = this.clock.monotonicMs();
+    if (now - this.toldAtMs > QUIET_MS) {
+      this.logger.error(`Results could not be committed, trying again: ${error.message}`);
+    }
+    this.toldAtMs = now;
+  }
+
+  /** One result that cannot be committed must not hold up its neighbours: then each goes by itself. */
+  private async commit(batch: readonly Settlement[]): Promise<(Error | undefined)[]> {
+    try {
+      await this.write(batch);
+      return batch.map(() => undefined);
+    } catch (error) {
+      if (error instanceof AppError || batch.length === 1) throw error;
+      const failures: (Error | undefined)[] = [];
+      for (const settlement of batch) {
+        failures.push(await this.write([settlement]).then(NO_FAILURE, (failure: Error) => failure));
+      }
+      return failures;
+    }
+  }
+
+  private async write(batch: readonly Settlement[]): Promise<void> {
     const taken = await this.database.transaction(async (tx) => {
       const indexes = await this.queue.settle(batch.map(toQueueResult), this.clock.now(), tx);
       const outcomes = indexes.flatMap((index) => batch[index]?.outcomes ?? []);
@@ -60,7 +89,6 @@ export class Settler {
       return indexes.length;
     });
     this.count(batch, taken);
-    return batch.map(() => undefined);
   }
 
   private count(batch: readonly Settlement[], taken: number): void {

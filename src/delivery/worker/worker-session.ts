@@ -47,8 +47,8 @@ export class WorkerSession {
   }
 
   /**
-   * Sessions that this process lost a short while ago. After an outage of the database their results are about to be
-   * committed, so this process does not free their claims at once; other processes cannot know and may.
+   * Sessions that this process lost a short while ago: after an outage of the database results are about to be committed,
+   * here and elsewhere.
    */
   lately(): string[] {
     const since = this.clock.monotonicMs() - SETTLE_MS;

@@ -1,8 +1,9 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { MINUTE } from '../../common/clock';
 import { type SigningKey, SigningKeySource } from '../../delivery/ports/signing-key-source';
 import { parsePrivateKey } from './dkim-key-pair';
+import type { DkimKey } from './dkim-key.entity';
 import { DkimVault } from './dkim-vault';
 import { DomainsRepository } from './domains.repository';
 
@@ -14,7 +15,8 @@ const CACHE_MS = MINUTE;
 /** The keys to sign with, decrypted and parsed once and then kept for a minute. */
 @Injectable()
 export class SigningKeysService extends SigningKeySource {
-  private readonly cache = new LRUCache<string, SigningKey>({ max: 10_000, ttl: CACHE_MS });
+  private readonly logger = new Logger(SigningKeysService.name);
+  private readonly cache = new LRUCache<string, SigningKey | Error>({ max: 10_000, ttl: CACHE_MS });
 
   constructor(
     private readonly domains: DomainsRepository,
@@ -23,7 +25,7 @@ export class SigningKeysService extends SigningKeySource {
     super();
   }
 
-  async keysFor(owners: readonly Owner[]): Promise<Map<string, SigningKey>> {
+  async keysFor(owners: readonly Owner[]): Promise<Map<string, SigningKey | Error>> {
     const missing = owners.filter(({ domainId }) => !this.cache.has(domainId));
     if (missing.length > 0) await this.load(missing);
     return new Map(
@@ -39,8 +41,20 @@ export class SigningKeysService extends SigningKeySource {
     for (const key of await this.domains.findActiveKeys(owners)) {
       const domain = names.get(key.domainId);
       if (domain === undefined) continue;
+      this.cache.set(key.domainId, this.open(key, domain));
+    }
+  }
+
+  /** A damaged key must hold up its own domain's mail and nobody else's. */
+  private open(key: DkimKey, domain: string): SigningKey | Error {
+    try {
       const privateKey = parsePrivateKey(this.vault.open(key.privateKeySealed, key));
-      this.cache.set(key.domainId, { domain, selector: key.selector, privateKey });
+      return { domain, selector: key.selector, privateKey };
+    } catch (error) {
+      this.logger.error(
+        `The DKIM key ${key.selector} of domain ${key.domainId} cannot be opened: ${(error as Error).message}`,
+      );
+      return error as Error;
     }
   }
 }

@@ -111,7 +111,13 @@ const TEXT = `
       from deliveries d
       where d.state = 'ready' and d.organization_id = l.organization_id and d.destination = l.destination
       order by d.due_at, d.email_id, d.position
-      limit l.share / l.siblings + (l.rank <= l.share % l.siblings)::int
+      limit least(
+        l.share / l.siblings + (l.rank <= l.share % l.siblings)::int,
+        coalesce(
+          (select k.room from unnest($9::text[], $10::int[]) as k (destination, room) where k.destination = l.destination),
+          $11::int
+        )
+      )
       for update skip locked
     ) next
   )
@@ -121,6 +127,14 @@ const TEXT = `
   where d.organization_id = due.organization_id and d.mode = due.mode
     and d.email_id = due.email_id and d.position = due.position
   returning ${CLAIMED_COLUMNS}`;
+
+const UNBOUNDED = 1_000_000;
+
+/** The most rows to take for known destinations, and for any other. */
+export interface ClaimRooms {
+  readonly fresh: number;
+  readonly known: readonly { readonly destination: string; readonly room: number }[];
+}
 
 export interface ClaimInput {
   readonly sessionId: string;
@@ -132,6 +146,8 @@ export interface ClaimInput {
   /** The same for single organizations: the destination that was served last, by organization id. */
   readonly destinationCursors?: ReadonlyMap<string, string>;
   readonly blockedDestinations: readonly string[];
+  /** How much to take per lane; without bounds when absent. */
+  readonly rooms?: ClaimRooms;
   readonly now: Date;
 }
 
@@ -149,6 +165,9 @@ export function claimDeliveries(input: ClaimInput): Statement<ClaimedDelivery> {
       input.now,
       cursors.map(([organizationId]) => organizationId),
       cursors.map(([, destination]) => destination),
+      (input.rooms?.known ?? []).map(({ destination }) => destination),
+      (input.rooms?.known ?? []).map(({ room }) => room),
+      input.rooms?.fresh ?? UNBOUNDED,
     ],
   };
 }

@@ -16,7 +16,7 @@ const TEXT = `
     select d.organization_id, d.mode, d.email_id, d.position
     from worker_sessions s
     join deliveries d on d.session_id = s.id and d.state = 'claimed'
-    where s.lease_until < now() and not s.id = any($2::uuid[])
+    where s.lease_until < now()
     order by d.organization_id, d.mode, d.email_id, d.position
     limit $1
     for update of d skip locked
@@ -34,7 +34,6 @@ const TEXT = `
     d.recipient,
     d.attempt + 1 as attempt`;
 
-/** @param spared sessions whose worker lives and is about to settle what it holds */
-export function reapSessions(limit: number, spared: readonly string[]): Statement<FreedDelivery> {
-  return { name: 'reap-sessions', text: TEXT, values: [limit, spared] };
+export function reapSessions(limit: number): Statement<FreedDelivery> {
+  return { name: 'reap-sessions', text: TEXT, values: [limit] };
 }
