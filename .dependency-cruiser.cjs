@@ -63,7 +63,8 @@ module.exports = {
       from: { path: '^src/modules/' },
       to: {
         path: '^src/delivery/',
-        pathNot: '^src/delivery/(ports/|queue/(delivery-queue\\.(repository|module)|worker-waker\\.service)\\.ts$|signing/return-path\\.ts$)',
+        pathNot:
+          '^src/delivery/(ports/|queue/(delivery-queue\\.(repository|module)|worker-waker\\.service)\\.ts$|signing/return-path\\.ts$)',
       },
     },
     {

@@ -20,8 +20,9 @@ interface Parts {
 export async function runProcess(config: AppConfig, logger: Logger): Promise<void> {
   const stopping = new AbortController();
   const stopped = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => onSignal(signal, stopping, logger));
+  }
   process.on('unhandledRejection', (error) => die(logger, 'unhandled rejection', error));
   process.on('uncaughtException', (error) => die(logger, 'uncaught exception', error));
   let parts: Parts | undefined;

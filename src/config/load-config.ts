@@ -40,27 +40,32 @@ const optionalNames: Record<string, undefined> = {
   RATE_LIMITS: undefined,
 };
 
+/** What no single variable's rule can tell: each with what is wrong when it does not hold. */
 function crossChecks(environment: Environment): string[] {
-  const problems: string[] = [];
-  const unknownRoles = list(environment.WAYBILL_ROLES).filter(
-    (role) => role !== 'all' && !ROLES.includes(role as Role),
-  );
-  if (unknownRoles.length > 0 || list(environment.WAYBILL_ROLES).length === 0)
-    problems.push(`WAYBILL_ROLES must be a comma list of ${ROLES.join(', ')}, or all`);
-  if (environment.DELIVERY_MODE === 'relay' && !parseRelay(environment.RELAY_URL)) {
-    problems.push('RELAY_URL must be smtp[s]://[user:password@]host[:port] when DELIVERY_MODE is relay');
-  }
-  if (environment.PUBLIC_URL && !URL.canParse(environment.PUBLIC_URL)) problems.push('PUBLIC_URL must be a URL');
-  if (environment.DELIVERY_MODE === 'direct' && !environment.MAIL_HOST) {
-    problems.push('MAIL_HOST must be set when DELIVERY_MODE is direct: it is the EHLO name and the return-path host');
-  }
-  if (environment.DATABASE_URL && !environment.MASTER_KEY) {
-    problems.push('MASTER_KEY must be set (32 bytes in base64) when DATABASE_URL is: it encrypts the DKIM keys');
-  }
-  if (!parseRequestLimits(environment.RATE_LIMITS)) {
-    problems.push('RATE_LIMITS must be a JSON object of positive integers');
-  }
-  return problems;
+  const { DELIVERY_MODE: mode, MAIL_HOST, DATABASE_URL, MASTER_KEY, PUBLIC_URL } = environment;
+  const roles = list(environment.WAYBILL_ROLES);
+  const areRoles = roles.length > 0 && roles.every((role) => role === 'all' || ROLES.includes(role as Role));
+  const checks: [boolean, string][] = [
+    [areRoles, `WAYBILL_ROLES must be a comma list of ${ROLES.join(', ')}, or all`],
+    [
+      mode !== 'relay' || parseRelay(environment.RELAY_URL) !== undefined,
+      'RELAY_URL must be smtp[s]://[user:password@]host[:port] when DELIVERY_MODE is relay',
+    ],
+    [PUBLIC_URL === undefined || URL.canParse(PUBLIC_URL), 'PUBLIC_URL must be a URL'],
+    [
+      mode !== 'direct' || MAIL_HOST !== undefined,
+      'MAIL_HOST must be set when DELIVERY_MODE is direct: it is the EHLO name and the return-path host',
+    ],
+    [
+      DATABASE_URL === undefined || MASTER_KEY !== undefined,
+      'MASTER_KEY must be set (32 bytes in base64) when DATABASE_URL is: it encrypts the DKIM keys',
+    ],
+    [
+      parseRequestLimits(environment.RATE_LIMITS) !== undefined,
+      'RATE_LIMITS must be a JSON object of positive integers',
+    ],
+  ];
+  return checks.filter(([holds]) => !holds).map(([, problem]) => problem);
 }
 
 function toConfig(environment: Environment): AppConfig {

@@ -46,8 +46,11 @@ export class Database {
     connection.on('error', ignore);
     let broken: Error | undefined;
     try {
-      await connection.query('begin');
+      // Goes out together with the first statement (a round trip less); it can only fail with its connection.
+      const begun = connection.query('begin');
+      begun.catch(ignore);
       const result = await work(new OpenTransaction(connection, this.dataSource));
+      await begun;
       const { command } = await connection.query('commit');
       // What Postgres answers when a failed statement went unnoticed: nothing has been written.
       if (command !== 'COMMIT') throw new Error('The transaction was rolled back at its commit');

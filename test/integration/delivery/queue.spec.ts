@@ -84,6 +84,7 @@ describe('the delivery queue', () => {
         claimToken: 1,
         claimedAt: NOW,
         firstDueAt: NOW,
+        sessionId: expect.any(String),
       });
     });
   });

@@ -1,0 +1,127 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import pg from 'pg';
+import { startHelper, startProduct } from './child.mjs';
+import { DIST, load, ROOT } from './product.mjs';
+import { provision } from './provision.mjs';
+import { say } from './say.mjs';
+import { STATEMENT_SETTINGS, StatementTimes } from './statements.mjs';
+
+/** Far above what can be reached, so that requests are counted against limits but never refused. */
+const NO_LIMITS = JSON.stringify({ send: 1e9, batch: 1e9, organization: 1e9 });
+
+/**
+ * What every figure needs: a database of its own with production settings, an organization with a verified domain and a
+ * key, and a way to start processes. `close` ends and removes all of it, whatever has been started so far.
+ */
+export class Bench {
+  #folder;
+  #server;
+  #environment;
+  #running = [];
+  #opening;
+  #closing;
+
+  constructor({ profile }) {
+    this.profile = profile;
+  }
+
+  open() {
+    this.#opening = this.#open();
+    return this.#opening;
+  }
+
+  close() {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  /** A process of the product: `{pid, port, stop()}`. */
+  startProduct(roles, env = {}) {
+    const main = path.join(DIST, 'main.js');
+    const settings = { ...this.#environment, ...env, WAYBILL_ROLES: roles };
+    return this.#keep(startProduct({ main, logFile: this.#logFile(roles), env: settings, profile: this.profile }));
+  }
+
+  /** A process of `bench/processes`: `{pid, started, call(name, details), stop()}`. */
+  startHelper(name, options = {}) {
+    const file = path.join(ROOT, 'bench/processes', `${name}.mjs`);
+    const all = { ...options, environment: this.#environment };
+    return this.#keep(startHelper({ file, logFile: this.#logFile(name), options: all }));
+  }
+
+  /** What a reader must know to compare figures. */
+  async facts() {
+    const names = ['fsync', 'full_page_writes', 'synchronous_commit', 'shared_buffers', 'max_wal_size'];
+    const values = names.map((name) => `current_setting('${name}') as ${name}`);
+    const { rows } = await this.database.query(`select version(), ${values.join(', ')}`);
+    const [{ version, ...settings }] = rows;
+    const memoryGigabytes = Math.round(os.totalmem() / 2 ** 30);
+    return [
+      `${os.cpus()[0]?.model.trim()}, ${os.availableParallelism()} cores, ${memoryGigabytes} GB, ${os.type()}`,
+      `Node ${process.versions.node}, ${version.split(' ', 2).join(' ')}`,
+      Object.entries(settings)
+        .map(([name, value]) => `${name}=${value}`)
+        .join(' '),
+    ];
+  }
+
+  async #open() {
+    this.#folder = await mkdtemp(path.join(os.tmpdir(), 'waybill-bench-'));
+    // Under root the server is another user, who has to pass through.
+    await chmod(this.#folder, 0o711);
+    say('starting a Postgres of its own');
+    const { startEmbeddedPostgres } = load('./database/embedded/embedded-postgres.js');
+    const settings = this.profile ? STATEMENT_SETTINGS : {};
+    this.#server = await startEmbeddedPostgres({ dataDir: this.#folder, settings });
+    this.databaseUrl = this.#server.url;
+    this.#environment = environmentFor(this.databaseUrl, this.#folder);
+    this.postgresPid = await postmasterPid(this.#server.folder);
+    this.tenant = await provision(this.#environment, this.databaseUrl);
+    this.database = new pg.Pool({ connectionString: this.databaseUrl, max: 4 });
+    this.database.on('error', () => undefined);
+    this.#running.push({ stop: () => this.database.end() });
+    if (!this.profile) return;
+    this.statements = new StatementTimes(this.databaseUrl);
+    this.#running.push({ stop: () => this.statements.close() });
+  }
+
+  async #close() {
+    await this.#opening?.catch(() => undefined);
+    for (const process of this.#running.splice(0)) await process.stop();
+    await this.#server?.stop({ evenIfInUse: true });
+    const folders = [this.#folder, this.#server?.folder].filter((folder) => folder !== undefined);
+    for (const folder of folders) await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  async #keep(starting) {
+    const started = await starting;
+    this.#running.push(started);
+    return started;
+  }
+
+  #logFile(name) {
+    return path.join(this.#folder, `${name}.log`);
+  }
+}
+
+function environmentFor(databaseUrl, folder) {
+  return {
+    DATABASE_URL: databaseUrl,
+    WAYBILL_DATA_DIR: path.join(folder, 'service'),
+    MASTER_KEY: randomBytes(32).toString('base64'),
+    HOST: '127.0.0.1',
+    PORT: '0',
+    METRICS_PORT: '0',
+    MAIL_HOST: 'mail.bench.test',
+    RATE_LIMITS: NO_LIMITS,
+  };
+}
+
+async function postmasterPid(folder) {
+  const { clusterPaths } = load('./database/embedded/cluster-location.js');
+  const { readPostmasterFile } = load('./database/embedded/postmaster-file.js');
+  return (await readPostmasterFile(clusterPaths(folder).data))?.pid;
+}

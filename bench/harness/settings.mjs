@@ -1,0 +1,43 @@
+import { parseArgs } from 'node:util';
+
+const SCENARIOS = ['accept-single', 'accept-batch', 'deliver'];
+
+export const USAGE = `npm run bench -- [--rounds N] [--seconds S] [--messages N] [--only ${SCENARIOS.join('|')}] [--profile FOLDER]
+
+  --rounds    rounds of floor and product, by default 3
+  --seconds   length of one timed run, by default 5
+  --messages  mails that the product delivers in one run, by default 6,000
+  --only      one figure; may be given several times
+  --profile   a folder for CPU profiles of the product; statements are timed too, so do not keep those figures
+`;
+
+/** The command line. @throws Error for what it does not know */
+export function parseSettings(args) {
+  const { values } = parseArgs({
+    args,
+    options: {
+      rounds: { type: 'string', default: '3' },
+      seconds: { type: 'string', default: '5' },
+      messages: { type: 'string', default: '6000' },
+      only: { type: 'string', multiple: true, default: SCENARIOS },
+      profile: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const unknown = values.only.find((name) => !SCENARIOS.includes(name));
+  if (unknown !== undefined) throw new Error(`--only knows ${SCENARIOS.join(', ')}, not ${unknown}`);
+  return {
+    rounds: positive('rounds', values.rounds),
+    seconds: positive('seconds', values.seconds),
+    messages: positive('messages', values.messages),
+    scenarios: values.only,
+    profile: values.profile,
+    help: values.help,
+  };
+}
+
+function positive(name, text) {
+  const value = Number(text);
+  if (!(value > 0)) throw new Error(`--${name} must be a positive number`);
+  return value;
+}

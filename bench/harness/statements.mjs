@@ -1,0 +1,41 @@
+import pg from 'pg';
+
+/** Makes the server time every statement: for `--profile` only, because it costs some of what it measures. */
+export const STATEMENT_SETTINGS = {
+  shared_preload_libraries: 'pg_stat_statements',
+  'pg_stat_statements.track': 'all',
+  'pg_stat_statements.track_utility': 'on',
+};
+
+/** Reads what the server knows of its statements. */
+export class StatementTimes {
+  constructor(url) {
+    const administrator = new URL(url);
+    // The roles of the embedded cluster share one password.
+    administrator.username = 'postgres';
+    this.pool = new pg.Pool({ connectionString: administrator.href, max: 1 });
+    this.pool.on('error', () => undefined);
+  }
+
+  async reset() {
+    await this.pool.query('create extension if not exists pg_stat_statements');
+    await this.pool.query('select pg_stat_statements_reset()');
+  }
+
+  /** Lines for people: the statements that took the most time since the reset, with µs per unit of work. */
+  async describe(units, limit = 14) {
+    const { rows } = await this.pool.query(
+      `select left(regexp_replace(query, '\\s+', ' ', 'g'), 70) as query, calls::int, rows::int, total_exec_time as ms
+       from pg_stat_statements where toplevel order by total_exec_time desc limit $1`,
+      [limit],
+    );
+    return rows.map(
+      ({ query, calls, rows: count, ms }) =>
+        `${((ms * 1_000) / units).toFixed(1).padStart(8)} µs each ${String(calls).padStart(6)} calls ${String(count).padStart(7)} rows ${(ms / calls).toFixed(2).padStart(8)} ms a call  ${query.trim()}`,
+    );
+  }
+
+  close() {
+    return this.pool.end();
+  }
+}

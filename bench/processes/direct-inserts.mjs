@@ -1,0 +1,12 @@
+// The statements with which the product accepts emails, run from a bare script: what the database and its driver allow.
+import { serve } from '../harness/helper.mjs';
+import { DirectInserts } from '../harness/direct-inserts.mjs';
+
+let inserts;
+
+serve({
+  start: ({ environment, connections, tenant }) => {
+    inserts = new DirectInserts({ url: environment.DATABASE_URL, connections, tenant });
+  },
+  run: ({ bodies, seconds }) => inserts.runFor(bodies, seconds),
+});

@@ -1,0 +1,55 @@
+// The product's own API with one more route, which does all that accepting does up to the database: key, scope, limits,
+// body, validation. What the route itself answers is a constant.
+import 'reflect-metadata';
+import { serve } from '../harness/helper.mjs';
+import { load } from '../harness/product.mjs';
+
+serve({ start });
+
+async function start({ environment }) {
+  const { AppModule } = load('./app.module.js');
+  const { loadConfig } = load('./config/load-config.js');
+  const { createLogger } = load('./common/logging/logger.js');
+  const { startService } = load('./service.js');
+  const withoutRoute = AppModule.register.bind(AppModule);
+  const routes = benchModule();
+  AppModule.register = (parts) => {
+    const module = withoutRoute(parts);
+    return { ...module, imports: [...module.imports, routes] };
+  };
+  const config = loadConfig({ ...environment, WAYBILL_ROLES: 'api' });
+  const { port } = await startService(config, config.database.url, createLogger({ level: config.logLevel }));
+  return { port };
+}
+
+/** Decorators without a compiler: this file is run as it is. */
+function benchModule() {
+  const { Body, Controller, HttpCode, Module, Post } = load('@nestjs/common');
+  const { RequireScope } = load('./auth/require-scope.decorator.js');
+  const { RateLimitClass } = load('./common/http/rate-limit-class.decorator.js');
+  const { SEND_BODY, TakesBody } = load('./common/http/body-options.js');
+  const { parseSendRequest } = load('./modules/emails/accept/parse-send-request.js');
+
+  class ValidateController {
+    validate(body) {
+      const parsed = parseSendRequest(body, new Date());
+      return { data: { id: '00000000-0000-7000-8000-000000000000', status: parsed.ok ? 'queued' : 'refused' } };
+    }
+  }
+  class BenchModule {}
+
+  const method = Object.getOwnPropertyDescriptor(ValidateController.prototype, 'validate');
+  const decorators = [
+    Post('validate'),
+    HttpCode(202),
+    RequireScope('email:send'),
+    RateLimitClass('send'),
+    TakesBody(SEND_BODY),
+  ];
+  for (const decorate of decorators) decorate(ValidateController.prototype, 'validate', method);
+  Reflect.defineMetadata('design:paramtypes', [Object], ValidateController.prototype, 'validate');
+  Body()(ValidateController.prototype, 'validate', 0);
+  Controller('bench')(ValidateController);
+  Module({ controllers: [ValidateController] })(BenchModule);
+  return BenchModule;
+}

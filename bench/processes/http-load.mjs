@@ -1,0 +1,71 @@
+// Load over HTTP/1.1: keep-alive connections that each have one request under way. Requests are made once, and of an
+// answer only status and length are read: a general load generator took more CPU than the service it was to load.
+import { connect } from 'node:net';
+import { serve } from '../harness/helper.mjs';
+
+serve({ start: () => undefined, run });
+
+/**
+ * @param target `{port, path, key, bodies}`: JSON texts that are sent in turn
+ * @returns how many were answered with 202 within the time, and the latencies' percentiles in ms
+ */
+async function run({ port, path, key, bodies, connections, seconds }) {
+  const requests = bodies.map((body) => toRequest(path, key, body));
+  const state = { next: 0, until: performance.now() + seconds * 1_000, latencies: [], requests, port };
+  const begin = performance.now();
+  await Promise.all(Array.from({ length: connections }, () => runConnection(state)));
+  const latencies = state.latencies.sort((one, other) => one - other);
+  const at = (share) => latencies[Math.floor(latencies.length * share)];
+  return { count: latencies.length, seconds: (performance.now() - begin) / 1_000, p50: at(0.5), p99: at(0.99) };
+}
+
+function toRequest(path, key, body) {
+  const head = [
+    `POST ${path} HTTP/1.1`,
+    'host: bench',
+    `authorization: Bearer ${key}`,
+    'content-type: application/json',
+    `content-length: ${Buffer.byteLength(body)}`,
+  ];
+  return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`);
+}
+
+/** One client: it comes back when the service ends a connection after its thousandth request. */
+async function runConnection(state) {
+  while (performance.now() < state.until) await useConnection(state);
+}
+
+function useConnection(state) {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port: state.port, host: '127.0.0.1', noDelay: true });
+    let pending = Buffer.alloc(0);
+    let sentAt = 0;
+    const send = () => {
+      sentAt = performance.now();
+      if (sentAt >= state.until) return void socket.end();
+      socket.write(state.requests[state.next % state.requests.length]);
+      state.next += 1;
+    };
+    socket.on('connect', send).on('error', reject).on('close', resolve);
+    socket.on('data', (chunk) => {
+      pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
+      const answer = readAnswer(pending);
+      if (!answer) return;
+      pending = Buffer.alloc(0);
+      if (answer.status !== '202') return void socket.destroy(new Error(`Answered ${answer.text}`));
+      state.latencies.push(performance.now() - sentAt);
+      if (!answer.closes) send();
+    });
+  });
+}
+
+/** Undefined until the answer is complete. */
+function readAnswer(bytes) {
+  const headEnd = bytes.indexOf('\r\n\r\n');
+  if (headEnd === -1) return undefined;
+  const head = bytes.latin1Slice(0, headEnd);
+  const length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0);
+  if (bytes.length < headEnd + 4 + length) return undefined;
+  const status = head.slice(9, 12);
+  return { status, closes: /\r\nconnection: close/i.test(head), text: status === '202' ? '' : bytes.toString() };
+}

@@ -1,0 +1,21 @@
+import { newId } from '../../src/common/ids';
+import type { AcceptCommand, AcceptedEmail } from '../../src/modules/emails/accept/accepted-email';
+import { parseSendRequest } from '../../src/modules/emails/accept/parse-send-request';
+import { sendBody } from './send-requests';
+
+/** What the accept path would write for a request, of an organization that nobody else knows. */
+export function acceptedEmail(fields: Record<string, unknown> = {}): AcceptedEmail {
+  const attachments = [{ filename: 'a.txt', content: '' }];
+  const parsed = parseSendRequest(sendBody({ from: 'a@x.example', attachments, ...fields }), new Date());
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors));
+  const { request } = parsed;
+  const command: AcceptCommand = {
+    kind: 'command',
+    organizationId: newId(),
+    mode: 'live',
+    domain: { id: newId(), name: 'x.example' },
+    request,
+    trackByDefault: { opens: true, clicks: true },
+  };
+  return { id: newId(), command, recipients: request.recipients, suppressed: [] };
+}

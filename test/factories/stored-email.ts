@@ -1,0 +1,54 @@
+import type { Queryable } from './tenants';
+
+/** All rows that one email has, as the driver reads them. */
+export interface StoredEmail {
+  email: Record<string, any>;
+  content: Record<string, any>;
+  recipients: Record<string, any>[];
+  deliveries: Record<string, any>[];
+  events: Record<string, any>[];
+  attachments: Record<string, any>[];
+}
+
+export async function readStoredEmail(db: Queryable, id: string): Promise<StoredEmail> {
+  const rows = async (table: string, order: string): Promise<Record<string, any>[]> =>
+    db.query(`select * from ${table} where email_id = $1 order by ${order}`, [id]);
+  const [email] = await db.query('select * from emails where id = $1', [id]);
+  const [content] = await rows('email_contents', 'email_id');
+  return {
+    email,
+    content: content ?? {},
+    recipients: await rows('email_recipients', 'position'),
+    deliveries: await rows('deliveries', 'position'),
+    events: await rows('email_events', 'sequence'),
+    attachments: await rows('email_attachments', 'position'),
+  };
+}
+
+/** How many emails there are, of one organization or of all. */
+export async function countEmails(db: Queryable, organizationId?: string): Promise<number> {
+  const [row] = await db.query('select count(*)::int from emails where $1::uuid is null or organization_id = $1', [
+    organizationId ?? null,
+  ]);
+  return row.count;
+}
+
+/** Counters of an organization: folded and not yet folded ones together, zeros left out. */
+export async function readCounters(
+  db: Queryable,
+  organizationId: string,
+  mode = 'live',
+): Promise<Record<string, number>> {
+  const names = ['emails', 'accepted', 'sent', 'delivered', 'bounced', 'failed', 'deferred', 'complaints'];
+  names.push('unsubscribes', 'opens', 'clicks');
+  const columns = names.map((name) => `coalesce(sum(${name}), 0)::int as ${name}`).join(', ');
+  const [row] = await db.query(
+    `select ${columns} from (
+       select ${names.join(', ')} from stats_hourly where organization_id = $1 and mode = $2
+       union all
+       select ${names.join(', ')} from stats_deltas where organization_id = $1 and mode = $2
+     ) all_counters`,
+    [organizationId, mode],
+  );
+  return Object.fromEntries(Object.entries(row as Record<string, number>).filter(([, count]) => count !== 0));
+}

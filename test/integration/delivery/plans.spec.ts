@@ -1,0 +1,238 @@
+import type { PoolClient } from 'pg';
+import type { DataSource } from 'typeorm';
+import { findKeyByHash } from '../../../src/auth/sql/find-key-by-hash.sql';
+import { touchKeys } from '../../../src/auth/sql/touch-keys.sql';
+import { newId } from '../../../src/common/ids';
+import { createDataSource, poolOf } from '../../../src/database/data-source';
+import type { Statement } from '../../../src/database/statement';
+import type { ClaimedDelivery, EmailKey } from '../../../src/delivery/ports/delivery';
+import { burySessions } from '../../../src/delivery/queue/sql/bury-sessions.sql';
+import { claimDeliveries } from '../../../src/delivery/queue/sql/claim-deliveries.sql';
+import { enqueueDeliveries } from '../../../src/delivery/queue/sql/enqueue-deliveries.sql';
+import { findHeldClaims } from '../../../src/delivery/queue/sql/find-held-claims.sql';
+import { findOpenDeliveries } from '../../../src/delivery/queue/sql/find-open-deliveries.sql';
+import { promoteDue } from '../../../src/delivery/queue/sql/promote-due.sql';
+import { reapSessions } from '../../../src/delivery/queue/sql/reap-sessions.sql';
+import { releaseDeliveries } from '../../../src/delivery/queue/sql/release-deliveries.sql';
+import { settleDeliveries } from '../../../src/delivery/queue/sql/settle-deliveries.sql';
+import { withdrawDeliveries } from '../../../src/delivery/queue/sql/withdraw-deliveries.sql';
+import { applyOutcomes } from '../../../src/modules/emails/outcomes/apply-outcomes';
+import type { EmailState } from '../../../src/modules/emails/outcomes/email-state';
+import { deleteExpiredKeys } from '../../../src/modules/emails/sql/delete-expired-keys.sql';
+import { findStoredResponses, storeResponses } from '../../../src/modules/emails/sql/idempotency.sql';
+import { insertAttachments } from '../../../src/modules/emails/sql/insert-attachments.sql';
+import { insertEmails } from '../../../src/modules/emails/sql/insert-emails.sql';
+import { loadMessages } from '../../../src/modules/emails/sql/load-messages.sql';
+import { loadRecipients } from '../../../src/modules/emails/sql/load-recipients.sql';
+import { lockEmails } from '../../../src/modules/emails/sql/lock-emails.sql';
+import { writeOutcomes } from '../../../src/modules/emails/sql/write-outcomes.sql';
+import { addSuppressions } from '../../../src/modules/suppressions/sql/add-suppressions.sql';
+import { findSuppressed } from '../../../src/modules/suppressions/sql/find-suppressed.sql';
+import { acceptedEmail } from '../../factories/accepted-emails';
+import { claimInput, fillQueue, newDelivery } from '../../factories/deliveries';
+import { DEFERRED, recordedOutcome } from '../../factories/outcomes';
+import { loadSkewedData } from '../../factories/skewed-data';
+import { explainPrepared, type PlanNode } from '../../setup/explain';
+import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
+
+/** What the statements are about. */
+interface Facts {
+  sessionId: string;
+  claims: ClaimedDelivery[];
+  emails: EmailKey[];
+  addresses: { organizationId: string; mode: 'live'; key: string }[];
+  hash: Buffer;
+}
+
+const BATCH = 100;
+const BIG =
+  /^(deliveries|emails|email_contents|email_attachments|email_recipients|email_events|suppressions|api_keys|idempotency_keys)(_\d{4}_\d\d|_default)?$/;
+const PARTITIONED = /^(emails|email_contents|email_recipients)_(\d{4}_\d\d|default)$/;
+
+const STATEMENTS: Record<string, (facts: Facts) => Statement<unknown>> = {
+  claim: ({ sessionId }) => claimDeliveries(claimInput(sessionId, { blockedDestinations: ['blocked.example'] })),
+  promote: () => promoteDue(new Date(Date.now() + 600_000), BATCH),
+  settle: ({ claims }) =>
+    settleDeliveries(
+      claims.map((claim, n) => ({ ...claim, nextAttemptAt: n % 2 === 0 ? null : new Date() })),
+      new Date(),
+    ),
+  release: ({ claims }) => releaseDeliveries(claims),
+  reap: () => reapSessions(BATCH),
+  bury: () => burySessions(),
+  withdraw: ({ emails }) => withdrawDeliveries(emails[0] ?? unknownEmail()),
+  'find open': ({ emails }) => findOpenDeliveries(emails[0] ?? unknownEmail()),
+  'find held': ({ sessionId }) => findHeldClaims(sessionId, new Date()),
+  enqueue: () => enqueueDeliveries([newDelivery(), newDelivery()], new Date()),
+  'lock emails': ({ emails }) => lockEmails(emails),
+  'load recipients': ({ emails }) => loadRecipients(emails),
+  'load messages': ({ emails }) => loadMessages(emails),
+  'write outcomes': ({ emails }) => writeOutcomes(emails.map(changesOf), new Date()),
+  'find suppressed': ({ addresses }) => findSuppressed(addresses),
+  'add suppressions': ({ addresses }) =>
+    addSuppressions(addresses.map(({ key, ...owner }) => ({ ...owner, email: key, reason: 'hard_bounce' }))),
+  'find a key': ({ hash }) => findKeyByHash(hash),
+  'touch keys': ({ emails }) =>
+    touchKeys(emails.map(({ organizationId }) => ({ organizationId, id: newId(), usedAt: new Date() }))),
+  'insert emails': () => insertEmails([acceptedEmail(), acceptedEmail()], new Date()),
+  'insert attachments': () => insertAttachments([acceptedEmail()]),
+  'find responses': ({ emails }) => findStoredResponses(emails.map(keyClaim), new Date(0)),
+  'store responses': ({ emails }) =>
+    storeResponses(
+      emails.map((email, n) => ({ claim: keyClaim(email, n), response: [] })),
+      new Date(),
+    ),
+  'delete expired keys': () => deleteExpiredKeys(new Date(Date.now() - 600_000), BATCH),
+};
+
+describe('plans', () => {
+  let db: OpenTestDatabase;
+  let dataSource: DataSource;
+  /** By a pool with the product's settings. */
+  const clients: Record<'early' | 'generic' | 'custom', PoolClient | undefined> = {
+    early: undefined,
+    generic: undefined,
+    custom: undefined,
+  };
+  let facts: Facts;
+
+  beforeAll(async () => {
+    db = await openTestDatabase({ poolSize: 1 });
+    dataSource = await createDataSource(db.url, { poolSize: 3 }).initialize();
+    const early = await poolOf(dataSource).connect();
+    clients.early = early;
+    const nothing = unknownFacts();
+    for (const build of Object.values(STATEMENTS)) {
+      for (let run = 0; run < 7; run += 1) await inVain(early, build(nothing));
+    }
+    await loadSkewedData(db);
+    facts = await findFacts(db);
+  }, 60_000);
+  afterAll(async () => {
+    for (const client of Object.values(clients)) client?.release();
+    await dataSource.destroy();
+    await db.drop();
+  });
+
+  const explain = (client: keyof typeof clients, build: (typeof STATEMENTS)[string]) =>
+    explainPrepared(clients[client]!, build(facts));
+
+  describe('made while all tables were empty', () => {
+    it('are made once', async () => {
+      const unknown = await clients.early!.query<{ name: string }>(
+        `select name from pg_prepared_statements where generic_plans = 0 and name <> ''`,
+      );
+      expect(unknown.rows.map(({ name }) => name)).toEqual([]);
+    });
+
+    it.each(Object.entries(STATEMENTS))('read by index once the tables have grown: %s', async (_name, build) => {
+      expectFrugal(await explain('early', build));
+    });
+
+    it('look at ready rows alone to claim', async () => {
+      expectReadyRowsAlone(await explain('early', STATEMENTS.claim!));
+    });
+  });
+
+  describe('made on full tables', () => {
+    beforeAll(async () => {
+      // Makes everybody plan anew.
+      await db.query('analyze');
+      clients.generic = await poolOf(dataSource).connect();
+      clients.custom = await poolOf(dataSource).connect();
+      await clients.generic.query('set plan_cache_mode = force_generic_plan');
+      await clients.custom.query('set plan_cache_mode = force_custom_plan');
+    });
+
+    it.each(Object.entries(STATEMENTS))('read by index: %s', async (_name, build) => {
+      expectFrugal(await explain('generic', build));
+      expectFrugal(await explain('custom', build));
+    });
+
+    it('look at ready rows alone to claim', async () => {
+      expectReadyRowsAlone(await explain('generic', STATEMENTS.claim!));
+      expectReadyRowsAlone(await explain('custom', STATEMENTS.claim!));
+    });
+
+    it('look at ready rows alone to claim, also in the queue of one organization', async () => {
+      await db.query('truncate deliveries');
+      await fillQueue(db, 20_000);
+      await db.query('vacuum analyze deliveries');
+      expectReadyRowsAlone(await explain('generic', STATEMENTS.claim!));
+      expectReadyRowsAlone(await explain('custom', STATEMENTS.claim!));
+    });
+  });
+});
+
+function expectReadyRowsAlone(plan: readonly PlanNode[]): void {
+  const reads = plan.filter((node) => node['Relation Name'] === 'deliveries' && node['Node Type'].includes('Scan'));
+  // The update finds each claimed row by its key.
+  const byKey = reads.filter((node) => node['Index Name'] !== 'deliveries_ready');
+  expect(byKey.map((node) => node['Actual Rows'])).toEqual([1]);
+  expect(reads.map((node) => node['Rows Removed by Filter'] ?? 0)).toEqual(reads.map(() => 0));
+}
+
+/** No big table is read as a whole, and of each partitioned table only the partition of the ids in question. */
+function expectFrugal(plan: readonly PlanNode[]): void {
+  const scans = plan.filter((node) => BIG.test(node['Relation Name'] ?? '') && node['Node Type'].includes('Scan'));
+  expect(scans.filter((node) => node['Node Type'] === 'Seq Scan')).toEqual([]);
+  expect(scans.filter((node) => (node['Index Cond'] ?? node['Recheck Cond']) === undefined)).toEqual([]);
+  const touched = scans.filter((node) => (node['Actual Loops'] ?? 0) > 0).map((node) => node['Relation Name'] ?? '');
+  const partitions = new Set(touched.filter((name) => PARTITIONED.test(name)));
+  const tables = [...partitions].map((name) => PARTITIONED.exec(name)?.[1]);
+  expect(tables).toEqual([...new Set(tables)]);
+}
+
+/** Runs a statement in a transaction that is undone. */
+async function inVain(client: PoolClient, statement: Statement<unknown>): Promise<void> {
+  await client.query('begin');
+  await client.query({ ...statement });
+  await client.query('rollback');
+}
+
+async function findFacts({ query }: OpenTestDatabase): Promise<Facts> {
+  const [session] = await query<{ id: string }>('select id from worker_sessions where lease_until > now() limit 1');
+  const claims = await query<ClaimedDelivery>(
+    `select organization_id as "organizationId", mode, email_id as "emailId", position, claim_token as "claimToken"
+     from deliveries where state = 'claimed' order by random() limit ${BATCH}`,
+  );
+  const emails = await query<EmailKey>(
+    `select organization_id as "organizationId", mode, id as "emailId" from emails order by random() limit ${BATCH}`,
+  );
+  const addresses = await query<Facts['addresses'][number]>(
+    `select organization_id as "organizationId", mode, address_key as key from suppressions
+     order by random() limit ${BATCH}`,
+  );
+  const [key] = await query<{ hash: Buffer }>('select hash from api_keys limit 1');
+  if (!session || !key) throw new Error('The data has not been loaded');
+  return { sessionId: session.id, claims, emails, addresses, hash: key.hash };
+}
+
+/** Names of things that do not exist, as many as there will be. */
+function unknownFacts(): Facts {
+  const emails = Array.from({ length: BATCH }, unknownEmail);
+  return {
+    sessionId: newId(),
+    claims: emails.map((email) => ({ ...email, position: 0, claimToken: 1 }) as ClaimedDelivery),
+    emails,
+    addresses: emails.map(({ organizationId }) => ({ organizationId, mode: 'live', key: 'r@x.example' })),
+    hash: Buffer.alloc(32),
+  };
+}
+
+function unknownEmail(): EmailKey {
+  return { organizationId: newId(), mode: 'live', emailId: newId() };
+}
+
+function keyClaim({ organizationId, mode }: EmailKey, n: number) {
+  return { organizationId, mode, path: '/v1/emails', key: `key ${n}`, fingerprint: Buffer.alloc(32) };
+}
+
+function changesOf(key: EmailKey) {
+  const recipient = { position: 0, address: 'r@x.example', seen: 0, status: 'queued', attempts: 0, lastResponse: null };
+  const email = { ...key, domainId: key.organizationId, status: 'queued', eventSequence: 1, scheduledFor: null };
+  const owner = { organizationId: key.organizationId, domainId: key.organizationId };
+  return applyOutcomes({ ...email, recipients: [recipient] } as EmailState, [
+    recordedOutcome({ ...owner, domain: '', as: () => ({ ...key, domainId: undefined }) }, key.emailId, DEFERRED),
+  ]);
+}

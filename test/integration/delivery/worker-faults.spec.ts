@@ -1,0 +1,236 @@
+import { MINUTE } from '../../../src/common/clock';
+import { UnavailableError } from '../../../src/common/errors/app-error';
+import { Database } from '../../../src/database/database.service';
+import { MessageSource } from '../../../src/delivery/ports/message-source';
+import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
+import { ForgottenClaims } from '../../../src/delivery/worker/forgotten-claims.service';
+import { Housekeeper } from '../../../src/delivery/worker/housekeeper.service';
+import { FakeClock } from '../../doubles/fake-clock';
+import { type ScriptedPeer, ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
+import { SmtpSink } from '../../doubles/smtp-sink';
+import { TcpProxy } from '../../doubles/tcp-proxy';
+import type { StoredEmail } from '../../factories/stored-email';
+import type { Core } from '../../setup/core-context';
+import { DeliveryScene } from '../../setup/delivery-scene';
+import { waitFor } from '../../setup/wait-for';
+
+const eventTypes = ({ events }: StoredEmail) => events.map(({ event_type }) => event_type);
+
+/** A door that a test opens. */
+function gate(): { opened: Promise<void>; open: () => void } {
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { opened, open };
+}
+
+async function sayGoodbye(peer: ScriptedPeer): Promise<void> {
+  await peer.expect('QUIT');
+  peer.send('221 bye\r\n');
+  peer.close();
+}
+
+describe('a worker that has lost its lease', () => {
+  let clock: FakeClock;
+  let scene: DeliveryScene;
+
+  beforeAll(async () => {
+    clock = new FakeClock();
+    scene = await DeliveryScene.open(clock);
+  });
+  afterEach(() => scene.clear());
+  afterAll(() => scene.close());
+
+  const sessions = async () => (await scene.db.query('select id from worker_sessions')).length;
+
+  /**
+   * A server that keeps the first client waiting for the 354; later clients are served at once. Messages are the ones
+   * that ended with a dot.
+   */
+  async function startSlowServer() {
+    const [held, released] = [gate(), gate()];
+    const messages: number[] = [];
+    const gone: number[] = [];
+    const server = await ScriptedSmtpServer.start(async (peer, connection) => {
+      await peer.greet();
+      for (const command of ['MAIL', 'RCPT']) {
+        await peer.expect(command);
+        peer.send('250 ok\r\n');
+      }
+      await peer.expect('DATA');
+      if (connection === 1) {
+        held.open();
+        await released.opened;
+      }
+      peer.send('354 go\r\n');
+      await peer.until('\r\n.\r\n').catch((error: unknown) => {
+        gone.push(connection);
+        throw error;
+      });
+      messages.push(connection);
+      peer.send('250 taken\r\n');
+      await sayGoodbye(peer);
+    });
+    return { server, messages, gone, held: held.opened, release: released.open };
+  }
+
+  it('writes no final dot, settles nothing and gives the mail back', async () => {
+    const { server, messages, gone, held, release } = await startSlowServer();
+    const [id = ''] = await scene.acceptTo('ada');
+    await scene.startWorker({ hopPort: server.port });
+    await held;
+    clock.advance(MINUTE);
+    release();
+    await waitFor(() => gone.includes(1), { what: 'the conversation to be broken off' });
+    const rows = await scene.readWhenStatus(id, 'sent');
+    expect(eventTypes(rows)).toEqual(['queued', 'sending', 'sent']);
+    expect(rows.recipients).toMatchObject([{ attempts: 1 }]);
+    expect(messages).toEqual([expect.any(Number)]);
+    expect(messages).not.toContain(1);
+    await scene.clear();
+    await server.stop();
+  });
+
+  it('writes no final dot either when it has begun the next lease', async () => {
+    const { server, messages, gone, held, release } = await startSlowServer();
+    const [id = ''] = await scene.acceptTo('ada');
+    await scene.startWorker({ hopPort: server.port });
+    await held;
+    clock.advance(MINUTE);
+    // Others see the lease end too, and free the mail for whoever asks next: the same worker under its next lease.
+    await scene.db.query('update worker_sessions set lease_until = now()');
+    const other = await scene.startWorker({ hopPort: server.port, isRunning: false });
+    await other.get(Housekeeper).reap();
+    const rows = await scene.readWhenStatus(id, 'sent');
+    expect(await sessions()).toBe(2);
+    expect(messages).toEqual([2]);
+    release();
+    await waitFor(() => gone.includes(1), { what: 'the first conversation to be broken off' });
+    expect(messages).toEqual([2]);
+    expect(eventTypes(rows)).toEqual(['queued', 'sending', 'deferred', 'sent']);
+    expect(eventTypes(await scene.read(id))).toEqual(eventTypes(rows));
+    expect(await scene.queue()).toEqual({});
+    await scene.clear();
+    await server.stop();
+  });
+});
+
+describe('a worker whose database goes away', () => {
+  let scene: DeliveryScene;
+  let proxy: TcpProxy;
+  let url: string;
+
+  beforeAll(async () => {
+    scene = await DeliveryScene.open();
+    const direct = new URL(scene.db.url);
+    proxy = await TcpProxy.start(Number(direct.port));
+    direct.port = String(proxy.port);
+    url = direct.toString();
+  });
+  afterEach(async () => {
+    proxy.restore();
+    jest.restoreAllMocks();
+    await scene.clear();
+  });
+  afterAll(async () => {
+    await scene.close();
+    await proxy.stop();
+  });
+
+  it('keeps results and commits them later, without a second send', async () => {
+    const [taken, answered] = [gate(), gate()];
+    const recipients: string[] = [];
+    const server = await ScriptedSmtpServer.start(async (peer) => {
+      await peer.greet(['PIPELINING']);
+      await peer.expect('MAIL');
+      recipients.push(await peer.expect('RCPT'));
+      await peer.expect('DATA');
+      peer.send('250 ok\r\n250 ok\r\n354 go\r\n');
+      await peer.until('\r\n.\r\n');
+      if (recipients.length === 10) taken.open();
+      await answered.opened;
+      peer.send('250 taken\r\n');
+      await sayGoodbye(peer);
+    });
+    const ids = await scene.acceptTo(...Array.from({ length: 10 }, (_, n) => `r${n}`));
+    await scene.startWorker({ hopPort: server.port, url });
+    await taken.opened;
+    proxy.cut();
+    answered.open();
+    // The worker has read all answers when it has turned to the next thing, which fails too.
+    await waitFor(async () => (await openSessions('waybill-worker')) === 0, { what: 'the connections to end' });
+    expect(await scene.queue()).toEqual({ claimed: 10 });
+    proxy.restore();
+    for (const id of ids) {
+      expect(eventTypes(await scene.readWhenStatus(id, 'sent'))).toEqual(['queued', 'sending', 'sent']);
+    }
+    expect(new Set(recipients).size).toBe(10);
+    expect(recipients).toHaveLength(10);
+    await scene.clear();
+    await server.stop();
+  });
+
+  it('goes on with new mail afterwards', async () => {
+    const sink = await SmtpSink.start();
+    await scene.startWorker({ hopPort: sink.port, url });
+    const [before = ''] = await scene.acceptTo('before');
+    await scene.readWhenStatus(before, 'sent');
+    proxy.cut();
+    const ids = await scene.acceptTo('a', 'b', 'c');
+    proxy.restore();
+    for (const id of ids) await scene.readWhenStatus(id, 'sent');
+    expect(sink.messageCount).toBe(4);
+    await sink.stop();
+  });
+
+  describe('for a moment, in the worst of moments', () => {
+    let sink: SmtpSink;
+
+    beforeEach(async () => {
+      sink = await SmtpSink.start();
+    });
+    afterEach(() => sink.stop());
+
+    async function expectFound(worker: Core, id: string): Promise<void> {
+      const isSent = async () => {
+        // As if a minute had passed, which is how long a claim may be on its way to the worker.
+        await scene.db.query(`update deliveries set claimed_at = claimed_at - interval '1 minute'`);
+        await worker.get(ForgottenClaims).release();
+        return (await scene.read(id)).email.status === 'sent';
+      };
+      await waitFor(isSent, { what: 'the claim to be found again' });
+    }
+    const away = () => Promise.reject(new UnavailableError());
+
+    it('loses no claim whose commit went unanswered', async () => {
+      const worker = await scene.startWorker({ hopPort: sink.port, isRunning: false });
+      const database = worker.get(Database);
+      const transaction = database.transaction.bind(database);
+      jest.spyOn(database, 'transaction').mockImplementationOnce(async (work) => {
+        await transaction(work);
+        throw new UnavailableError();
+      });
+      const ids = await scene.acceptTo('a', 'b', 'c');
+      await worker.start();
+      for (const id of ids) await expectFound(worker, id);
+      expect(sink.messageCount).toBe(3);
+    });
+
+    it('loses no claim that could neither be prepared nor be given back', async () => {
+      const worker = await scene.startWorker({ hopPort: sink.port, isRunning: false });
+      jest.spyOn(worker.get(MessageSource), 'load').mockImplementationOnce(away);
+      jest.spyOn(worker.get(DeliveryQueueRepository), 'release').mockImplementationOnce(away);
+      const ids = await scene.acceptTo('a', 'b', 'c');
+      await worker.start();
+      for (const id of ids) await expectFound(worker, id);
+      expect(sink.messageCount).toBe(3);
+    });
+  });
+
+  async function openSessions(applicationName: string): Promise<number> {
+    const rows = await scene.db.query(
+      'select from pg_stat_activity where datname = current_database() and application_name = $1',
+      [applicationName],
+    );
+    return rows.length;
+  }
+});

@@ -1,0 +1,233 @@
+import { DAY, HOUR, MINUTE } from '../../../src/common/clock';
+import { OverdueSweeper } from '../../../src/delivery/worker/overdue-sweeper.service';
+import { FakeClock } from '../../doubles/fake-clock';
+import { SmtpSink } from '../../doubles/smtp-sink';
+import { readCounters, type StoredEmail } from '../../factories/stored-email';
+import { addSuppression } from '../../factories/tenants';
+import type { Core } from '../../setup/core-context';
+import { DeliveryScene } from '../../setup/delivery-scene';
+
+const eventTypes = ({ events }: StoredEmail) => events.map(({ event_type }) => event_type);
+const lastEvent = ({ events }: StoredEmail) => events.at(-1);
+
+describe('a worker', () => {
+  let clock: FakeClock;
+  let scene: DeliveryScene;
+  let sink: SmtpSink;
+
+  beforeAll(async () => {
+    clock = new FakeClock();
+    scene = await DeliveryScene.open(clock);
+  });
+  beforeEach(async () => {
+    sink = await SmtpSink.start();
+  });
+  afterEach(async () => {
+    await scene.clear();
+    await sink.stop();
+  });
+  afterAll(() => scene.close());
+
+  const start = (isFinalHop = false): Promise<Core> => scene.startWorker({ hopPort: sink.port, isFinalHop });
+  const suppressions = () => scene.db.query('select email, reason from suppressions');
+
+  describe('records what became of each recipient', () => {
+    it('taken by a relay', async () => {
+      const before = await readCounters(scene.db, scene.tenant.organizationId);
+      const [id = ''] = await scene.acceptTo('ada');
+      await start();
+      const rows = await scene.readWhenStatus(id, 'sent');
+      expect(eventTypes(rows)).toEqual(['queued', 'sending', 'sent']);
+      expect(lastEvent(rows)).toMatchObject({
+        source: 'smtp',
+        data: { recipient: 'ada@x.example', attempt: 1, code: 250, response: '250 2.0.0 taken', tls: false },
+      });
+      expect(rows.recipients).toMatchObject([{ status: 'sent', attempts: 1, last_response: '250 2.0.0 taken' }]);
+      expect(rows.deliveries).toEqual([]);
+      const after = await readCounters(scene.db, scene.tenant.organizationId);
+      expect(after.sent).toBe((before.sent ?? 0) + 1);
+      expect(after.delivered).toBe(before.delivered);
+    });
+
+    it('taken by its own server', async () => {
+      const [id = ''] = await scene.acceptTo('ada');
+      await start(true);
+      const rows = await scene.readWhenStatus(id, 'delivered');
+      expect(eventTypes(rows)).toEqual(['queued', 'sending', 'sent', 'delivered']);
+      expect(rows.email).toMatchObject({ sent_at: clock.now(), delivered_at: clock.now() });
+    });
+
+    it('refused for good', async () => {
+      const [id = ''] = await scene.acceptTo('rcpt-550-5.1.1');
+      await start();
+      const rows = await scene.readWhenStatus(id, 'bounced');
+      expect(eventTypes(rows)).toEqual(['queued', 'sending', 'bounced']);
+      expect(lastEvent(rows)?.data).toMatchObject({ bounceType: 'hard', code: 550, enhancedCode: '5.1.1', attempt: 1 });
+      expect(rows.deliveries).toEqual([]);
+      expect(await suppressions()).toEqual([{ email: 'rcpt-550-5.1.1@x.example', reason: 'hard_bounce' }]);
+    });
+
+    it('refused for now', async () => {
+      const [id = ''] = await scene.acceptTo('rcpt-451');
+      await start();
+      const rows = await scene.readWhen(id, (found) => eventTypes(found).includes('deferred'), 'a deferral');
+      const dueAt = rows.deliveries[0]?.due_at as Date;
+      expect(rows.deliveries).toMatchObject([{ state: 'waiting', attempt: 1, session_id: null }]);
+      expect(lastEvent(rows)?.data).toMatchObject({ code: 451, nextAttemptAt: dueAt.toISOString() });
+      expect(rows.email.status).toBe('sending');
+      expect(await suppressions()).toEqual([]);
+    });
+
+    it('unknown, when the answer to the final dot is lost', async () => {
+      const [id = ''] = await scene.acceptTo('close-after-dot');
+      await start();
+      const rows = await scene.readWhen(id, (found) => eventTypes(found).includes('deferred'), 'a deferral');
+      expect(lastEvent(rows)?.data).toMatchObject({ reason: 'outcome_unknown', attempt: 1 });
+      expect(rows.deliveries).toMatchObject([{ state: 'waiting', attempt: 1 }]);
+      expect(sink.unanswered).toHaveLength(1);
+    });
+
+    it('several of one email, each by itself', async () => {
+      const to = ['ada@x.example', 'rcpt-550-5.1.1@x.example', 'rcpt-451@x.example'];
+      const id = await scene.accept({ to, bcc: ['close-after-dot@x.example'] });
+      await start(true);
+      const rows = await scene.readWhen(id, ({ recipients }) => recipients.every((r) => r.attempts === 1), 'attempts');
+      expect(rows.recipients.map(({ status }) => status)).toEqual(['delivered', 'bounced', 'sending', 'sending']);
+      expect(rows.deliveries.map(({ position }) => position)).toEqual([2, 3]);
+      expect(rows.events.map(({ sequence }) => sequence)).toEqual(rows.events.map((_, n) => n + 1));
+      expect(rows.email).toMatchObject({ status: 'delivered', event_sequence: rows.events.length });
+      const [first, second] = [...sink.messages, ...sink.unanswered];
+      expect(first?.content.equals(second?.content ?? Buffer.alloc(0))).toBe(true);
+      expect(first?.content.toString()).not.toContain('close-after-dot');
+      expect(first?.from).not.toBe(second?.from);
+    });
+
+    it.each([
+      ['delivered', 'delivered', ['queued', 'sending', 'sent', 'delivered']],
+      ['bounced', 'bounced', ['queued', 'sending', 'bounced']],
+      ['complained', 'delivered', ['queued', 'sending', 'sent', 'delivered', 'spam_report']],
+      ['opened', 'delivered', ['queued', 'sending', 'sent', 'delivered', 'opened']],
+    ])('of test mail to %s@, without a network', async (localPart, status, types) => {
+      const id = await scene.accept({ to: [`${localPart}+1@simulator.waybill.test`] }, 'test');
+      await start();
+      expect(eventTypes(await scene.readWhenStatus(id, status))).toEqual(types);
+      expect(sink.connectionCount).toBe(0);
+    });
+  });
+
+  describe('tries again', () => {
+    it('when it is due, and not before', async () => {
+      const [id = ''] = await scene.acceptTo('rcpt-450-greylist');
+      await start();
+      await scene.readWhen(id, ({ deliveries }) => deliveries[0]?.state === 'waiting', 'a deferral');
+      // 90 s, give or take a fifth.
+      clock.advance(71_000);
+      const [probe = ''] = await scene.acceptTo('probe');
+      await scene.readWhenStatus(probe, 'sent');
+      expect((await scene.read(id)).deliveries).toMatchObject([{ state: 'waiting' }]);
+      clock.advance(38_000);
+      const rows = await scene.readWhenStatus(id, 'sent');
+      expect(eventTypes(rows)).toEqual(['queued', 'sending', 'deferred', 'sent']);
+      expect(rows.recipients).toMatchObject([{ attempts: 2 }]);
+    });
+
+    it('with the same bytes after an unknown outcome', async () => {
+      sink.behaviours.set('ada@x.example', 'close-after-dot');
+      const [id = ''] = await scene.acceptTo('ada');
+      await start();
+      await scene.readWhen(id, ({ deliveries }) => deliveries[0]?.state === 'waiting', 'a deferral');
+      sink.behaviours.clear();
+      clock.advance(2 * MINUTE);
+      await scene.readWhenStatus(id, 'sent');
+      const [first, second] = [sink.unanswered[0], sink.messages[0]];
+      expect(first?.content.toString('latin1')).toBe(second?.content.toString('latin1'));
+      expect(first?.from).toBe(second?.from);
+    });
+
+    it('for four days, then no more', async () => {
+      const [id = ''] = await scene.acceptTo('rcpt-451');
+      await start();
+      for (let day = 0; day < 4; day += 1) {
+        const isDeferred = ({ deliveries, recipients }: StoredEmail) =>
+          deliveries[0]?.state === 'waiting' && recipients[0]?.attempts === day + 1;
+        await scene.readWhen(id, isDeferred, `deferral ${day + 1}`);
+        clock.advance(DAY);
+      }
+      const rows = await scene.readWhenStatus(id, 'bounced');
+      expect(lastEvent(rows)?.data).toMatchObject({ bounceType: 'soft', reason: expect.stringContaining('exhausted') });
+      expect(rows.deliveries).toEqual([]);
+      expect(await suppressions()).toEqual([]);
+    });
+  });
+
+  describe('makes no attempt', () => {
+    const failure = (rows: StoredEmail) => ({ type: lastEvent(rows)?.event_type, ...lastEvent(rows)?.data });
+
+    it('after the time that the email gave itself', async () => {
+      const expiresAt = () => new Date(clock.now().getTime() + MINUTE).toISOString();
+      const late = await scene.accept({ expiresAt: expiresAt() });
+      clock.advance(MINUTE);
+      const soon = await scene.accept({ to: ['rcpt-451@x.example'], expiresAt: expiresAt() });
+      await start();
+      expect(failure(await scene.readWhenStatus(late, 'failed'))).toMatchObject({ type: 'failed', reason: 'expired' });
+      // The second attempt would come after the limit.
+      const rows = await scene.readWhenStatus(soon, 'failed');
+      expect(failure(rows)).toMatchObject({ type: 'failed', reason: 'expired', attempt: 1 });
+      expect(sink.messageCount).toBe(0);
+    });
+
+    it('before its time', async () => {
+      const scheduledAt = new Date(clock.now().getTime() + HOUR);
+      const id = await scene.accept({ scheduledAt: scheduledAt.toISOString() });
+      await start();
+      clock.advance(HOUR - 1_000);
+      const [probe = ''] = await scene.acceptTo('probe');
+      await scene.readWhenStatus(probe, 'sent');
+      expect((await scene.read(id)).email.status).toBe('scheduled');
+      clock.advance(1_000);
+      const rows = await scene.readWhenStatus(id, 'sent');
+      expect(eventTypes(rows)).toEqual(['scheduled', 'queued', 'sending', 'sent']);
+      expect(sink.messages.at(-1)?.content.toString()).toContain(
+        `Date: ${scheduledAt.toUTCString().replace('GMT', '+0000')}`,
+      );
+    });
+
+    it('at a recipient suppressed since', async () => {
+      const id = await scene.accept({ to: ['Ada@x.example', 'bob@x.example'] });
+      await addSuppression(scene.db, scene.tenant, { email: 'ada@x.example', reason: 'manual' });
+      await start();
+      const rows = await scene.readWhenStatus(id, 'sent');
+      expect(rows.recipients.map(({ status }) => status)).toEqual(['failed', 'sent']);
+      expect(rows.events.find(({ event_type }) => event_type === 'blocked')?.data).toMatchObject({ detail: 'manual' });
+      expect(sink.messages.flatMap(({ recipients }) => recipients)).toEqual(['bob@x.example']);
+    });
+
+    it('without content, without a key, or when it killed its workers', async () => {
+      const [gone = '', keyless = '', poison = ''] = await scene.acceptTo('a', 'b', 'c');
+      await scene.db.query('delete from email_contents where email_id = $1', [gone]);
+      await scene.db.query('update deliveries set domain_id = gen_random_uuid() where email_id = $1', [keyless]);
+      await scene.db.query('update deliveries set crashes = 5 where email_id = $1', [poison]);
+      await start();
+      const reasons = [gone, keyless, poison].map(
+        async (id) => failure(await scene.readWhenStatus(id, 'failed')).reason,
+      );
+      expect(await Promise.all(reasons)).toEqual(['content_unavailable', 'domain_removed', 'poison']);
+      expect(await scene.queue()).toEqual({});
+    });
+
+    it('once its life has ended while it waited', async () => {
+      const [id = ''] = await scene.acceptTo('ada');
+      await scene.db.query(`update deliveries set state = 'waiting', due_at = $1`, [new Date('2100-01-01')]);
+      const worker = await start();
+      const [probe = ''] = await scene.acceptTo('probe');
+      await scene.readWhenStatus(probe, 'sent');
+      clock.advance(4 * DAY + 1);
+      // The clock's jump has ended the lease too; any claim begins the next one.
+      const [other = ''] = await scene.acceptTo('probe');
+      await scene.readWhenStatus(other, 'sent');
+      await worker.get(OverdueSweeper).sweep();
+      const rows = await scene.readWhenStatus(id, 'bounced');
+      expect(lastEvent(rows)?.data).toMatchObject({ bounceType: 'soft', reason: 'retries exhausted' });
+    });
+  });
+});

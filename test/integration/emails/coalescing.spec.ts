@@ -1,0 +1,148 @@
+import { newId } from '../../../src/common/ids';
+import { Database } from '../../../src/database/database.service';
+import { AcceptService } from '../../../src/modules/emails/accept/accept.service';
+import type { AcceptCommand } from '../../../src/modules/emails/accept/accepted-email';
+import { parseSendRequest } from '../../../src/modules/emails/accept/parse-send-request';
+import type { SendRequest } from '../../../src/modules/emails/accept/send-request';
+import { SendEmailsService } from '../../../src/modules/emails/send-emails.service';
+import { sendBody } from '../../factories/send-requests';
+import { countEmails, readCounters } from '../../factories/stored-email';
+import { createTenant, type Tenant } from '../../factories/tenants';
+import { type Core, startCore } from '../../setup/core-context';
+import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
+
+describe('accepting many emails at once', () => {
+  let db: OpenTestDatabase;
+  let core: Core;
+  let sender: SendEmailsService;
+  let accepts: AcceptService;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    db = await openTestDatabase({ poolSize: 3, applicationName: 'observer' });
+    core = await startCore(db.url);
+    sender = core.get(SendEmailsService);
+    accepts = core.get(AcceptService);
+  });
+  beforeEach(async () => {
+    tenant = await createTenant(db);
+  });
+  afterEach(() => jest.restoreAllMocks());
+  afterAll(async () => {
+    await core.close();
+    await db.drop();
+  });
+
+  const send = (fields: Record<string, unknown> = {}) => sender.sendOne(sendBody(fields), undefined, tenant.as('live'));
+
+  function command(fields: Record<string, unknown> = {}, spoiled: Partial<SendRequest> = {}): AcceptCommand {
+    const parsed = parseSendRequest(sendBody({ from: `a@${tenant.domain}`, ...fields }), new Date());
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors));
+    const { organizationId, domainId: id, domain: name } = tenant;
+    const request = { ...parsed.request, ...spoiled };
+    return { kind: 'command', organizationId, mode: 'live', domain: { id, name }, request, trackByDefault: TRACK };
+  }
+  const TRACK = { opens: true, clicks: true };
+  const submit = (candidate: AcceptCommand) => accepts.submit({ items: [{ candidate }] });
+
+  it('takes far fewer transactions than emails', async () => {
+    await send();
+    const transactions = jest.spyOn(core.get(Database), 'transaction');
+    const ids = await Promise.all(Array.from({ length: 200 }, async () => (await send()).accepted.id));
+    expect(new Set(ids).size).toBe(200);
+    expect(await countEmails(db, tenant.organizationId)).toBe(201);
+    expect(transactions.mock.calls.length).toBeLessThanOrEqual(8);
+    expect(await readCounters(db, tenant.organizationId)).toEqual({ emails: 201, accepted: 201 });
+  });
+
+  it.each<[string, Partial<SendRequest>]>([
+    ['breaks a rule of the schema', { category: 'nonsense' as 'bulk' }],
+    ['holds what the database cannot store', { subject: 'a\0b' }],
+  ])('one that %s does not sink its neighbours', async (_name, spoiled) => {
+    const good = Array.from({ length: 30 }, () => command());
+    const all = [...good.slice(0, 15), command({}, spoiled), ...good.slice(15)];
+    const results = await Promise.allSettled(all.map(submit));
+    const failed = results.filter((result) => result.status === 'rejected');
+    expect(failed).toHaveLength(1);
+    expect(results[15]?.status).toBe('rejected');
+    expect(await countEmails(db, tenant.organizationId)).toBe(30);
+    expect(await readCounters(db, tenant.organizationId)).toEqual({ emails: 30, accepted: 30 });
+  });
+
+  it('a batch is committed as a whole', async () => {
+    const items = [command(), command({}, { category: 'nonsense' as 'bulk' }), command()];
+    await expect(accepts.submit({ items: items.map((candidate) => ({ candidate })) })).rejects.toThrow();
+    expect(await countEmails(db, tenant.organizationId)).toBe(0);
+  });
+
+  it('keeps large and small emails apart enough, all of them arrive', async () => {
+    const html = 'x'.repeat(300_000);
+    const sends = Array.from({ length: 40 }, (_, n) => send(n % 4 === 0 ? { html } : {}));
+    await Promise.all(sends);
+    expect(await countEmails(db, tenant.organizationId)).toBe(40);
+  });
+
+  describe('when connections break', () => {
+    const terminate = () =>
+      db.query(`select pg_terminate_backend(pid) from pg_stat_activity
+                where datname = current_database() and application_name = 'waybill'`);
+
+    /** What became of emails that are known by their subjects. */
+    async function outcomes(subjects: readonly string[], results: readonly PromiseSettledResult<unknown>[]) {
+      const found = await db.query<{ subject: string }>('select subject from emails where subject = any($1)', [
+        subjects,
+      ]);
+      const stored = new Set(found.map((row) => row.subject));
+      return results.map((result, index) => ({
+        accepted: result.status === 'fulfilled',
+        code: result.status === 'rejected' ? (result.reason as { code?: string }).code : undefined,
+        stored: stored.has(subjects[index] ?? ''),
+      }));
+    }
+
+    it('answers with success only what is stored, in any moment', async () => {
+      const all: { accepted: boolean; code: string | undefined; stored: boolean }[] = [];
+      for (let round = 0; round < 100; round += 1) {
+        const subjects = Array.from({ length: 4 }, () => newId());
+        const sends = Promise.allSettled(subjects.map((subject) => submit(command({ subject }))));
+        for (let turn = 0; turn < round % 12; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+        await terminate();
+        all.push(...(await outcomes(subjects, await sends)));
+      }
+      expect(all.filter(({ accepted, stored }) => accepted && !stored)).toEqual([]);
+      expect(new Set(all.map(({ code }) => code))).toEqual(new Set([undefined, 'service_unavailable']));
+      await expect(send()).resolves.toMatchObject({ replayed: false });
+    });
+
+    it('stores nothing of what dies at its commit', async () => {
+      await db.query(`
+        create function die() returns trigger language plpgsql as $$
+          begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$;
+        create constraint trigger die after insert on stats_deltas deferrable initially deferred
+          for each row execute function die()`);
+      const subjects = Array.from({ length: 20 }, () => newId());
+      const results = await Promise.allSettled(subjects.map((subject) => submit(command({ subject }))));
+      await db.query('drop trigger die on stats_deltas');
+      const dead = { accepted: false, code: 'service_unavailable', stored: false };
+      expect(await outcomes(subjects, results)).toEqual(subjects.map(() => dead));
+      await expect(send()).resolves.toMatchObject({ replayed: false });
+    });
+
+    it.each([
+      ['a deadlock', '40P01'],
+      ['a serialization failure', '40001'],
+    ])('tries again by itself after %s', async (_name, code) => {
+      await db.query(`
+        create sequence attempts;
+        create function fail_twice() returns trigger language plpgsql as $$
+          begin if nextval('attempts') <= 2 then raise sqlstate '${code}'; end if; return new; end $$;
+        create trigger fail_twice before insert on stats_deltas for each statement execute function fail_twice()`);
+      try {
+        await expect(send()).resolves.toMatchObject({ replayed: false });
+      } finally {
+        await db.query('drop trigger fail_twice on stats_deltas; drop function fail_twice; drop sequence attempts');
+      }
+      expect(await countEmails(db, tenant.organizationId)).toBe(1);
+    });
+  });
+});

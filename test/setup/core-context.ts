@@ -1,0 +1,58 @@
+import { Global, Module, type Type } from '@nestjs/common';
+import { Test, type TestingModule } from '@nestjs/testing';
+import { tmpdir } from 'node:os';
+import { AuthModule } from '../../src/auth/auth.module';
+import { type Clock, SystemClock } from '../../src/common/clock';
+import { Metrics } from '../../src/common/metrics/metrics';
+import type { AppConfig } from '../../src/config/config';
+import { ConfigModule } from '../../src/config/config.module';
+import { loadConfig } from '../../src/config/load-config';
+import { DatabaseModule } from '../../src/database/database.module';
+import { DeliveryQueueModule } from '../../src/delivery/queue/delivery-queue.module';
+import { DomainsModule } from '../../src/modules/domains/domains.module';
+import { EmailsModule } from '../../src/modules/emails/emails.module';
+import { StatsModule } from '../../src/modules/stats/stats.module';
+import { SuppressionsModule } from '../../src/modules/suppressions/suppressions.module';
+
+const CORE = [AuthModule, DomainsModule, EmailsModule, StatsModule, SuppressionsModule, DeliveryQueueModule];
+
+/** What the process's root module makes known to all. */
+@Global()
+@Module({ providers: [Metrics], exports: [Metrics] })
+export class FloorModule {}
+
+export interface CoreOptions {
+  readonly clock?: Clock;
+  /** Environment variables beside the defaults of a test. */
+  readonly env?: Record<string, string>;
+}
+
+export interface Core {
+  /** Begins the background work, when the context was not made running. */
+  start(): Promise<unknown>;
+  get<T>(type: Type<T> | (abstract new (...args: never[]) => T)): T;
+  close(): Promise<void>;
+}
+
+/** The configuration of a test: a fixed master key, nothing on the disk. */
+export function testConfig(env: Record<string, string> = {}): AppConfig {
+  const MASTER_KEY = Buffer.alloc(32, 7).toString('base64');
+  return loadConfig({ MASTER_KEY, WAYBILL_DATA_DIR: tmpdir(), LOG_LEVEL: 'silent', ...env });
+}
+
+/** The services behind the API on a database, without HTTP and without a worker: one process, as it were. */
+export async function startCore(url: string, { clock = new SystemClock(), env }: CoreOptions = {}): Promise<Core> {
+  const floors = [ConfigModule.register(testConfig(env), clock), DatabaseModule.register(url), FloorModule];
+  return contextOf(await Test.createTestingModule({ imports: [...floors, ...CORE] }).compile());
+}
+
+/** A quiet context; without `isRunning` its background work is not begun. */
+export async function contextOf(module: TestingModule, isRunning = true): Promise<Core> {
+  module.useLogger(false);
+  if (isRunning) await module.init();
+  return {
+    start: () => module.init(),
+    get: (type) => module.get(type, { strict: false }),
+    close: () => module.close(),
+  };
+}

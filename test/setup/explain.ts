@@ -1,0 +1,52 @@
+import { escapeLiteral, type PoolClient } from 'pg';
+import type { Statement } from '../../src/database/statement';
+
+/** One node of a plan, as `explain (format json)` names things. */
+export interface PlanNode {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Index Name'?: string;
+  'Index Cond'?: string;
+  'Recheck Cond'?: string;
+  'Actual Loops'?: number;
+  'Actual Rows'?: number;
+  'Rows Removed by Filter'?: number;
+  Plans?: PlanNode[];
+}
+
+/**
+ * The plan of a prepared statement, with what its execution really touched; the execution is undone. The statement is
+ * prepared first if the connection does not know it yet.
+ */
+export async function explainPrepared(client: PoolClient, statement: Statement<unknown>): Promise<PlanNode[]> {
+  const known = await client.query('select from pg_prepared_statements where name = $1', [statement.name]);
+  if (known.rows.length === 0) await client.query(`prepare "${statement.name}" as ${statement.text}`);
+  const values = statement.values.map(literal).join(', ');
+  await client.query('begin');
+  try {
+    const call = statement.values.length > 0 ? `"${statement.name}"(${values})` : `"${statement.name}"`;
+    const { rows } = await client.query(`explain (analyze, costs off, timing off, format json) execute ${call}`);
+    return flatten((rows[0] as { 'QUERY PLAN': [{ Plan: PlanNode }] })['QUERY PLAN'][0].Plan);
+  } finally {
+    await client.query('rollback');
+  }
+}
+
+function flatten(node: PlanNode): PlanNode[] {
+  return [node, ...(node.Plans ?? []).flatMap(flatten)];
+}
+
+function literal(value: unknown): string {
+  return value === null || value === undefined ? 'null' : escapeLiteral(textOf(value));
+}
+
+function textOf(value: unknown): string {
+  if (value instanceof Date) return value.toISOString();
+  if (Buffer.isBuffer(value)) return `\\x${value.toString('hex')}`;
+  if (!Array.isArray(value)) return String(value);
+  const elements = value.map((element) => {
+    if (element === null || element === undefined) return 'null';
+    return `"${textOf(element).replace(/["\\]/g, '\\$&')}"`;
+  });
+  return `{${elements.join(',')}}`;
+}

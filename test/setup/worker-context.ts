@@ -1,0 +1,50 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Test } from '@nestjs/testing';
+import { type Clock, SystemClock } from '../../src/common/clock';
+import { ConfigModule } from '../../src/config/config.module';
+import { DatabaseModule } from '../../src/database/database.module';
+import { Router } from '../../src/delivery/routing/router';
+import { FixedRouter } from '../../src/delivery/routing/fixed-router';
+import { WorkerModule } from '../../src/worker.module';
+import { contextOf, type Core, FloorModule, testConfig } from './core-context';
+
+export interface WorkerOptions {
+  readonly clock?: Clock;
+  readonly env?: Record<string, string>;
+  /** Where all mail goes, on 127.0.0.1. */
+  readonly hopPort: number;
+  /** True: the next hop stands for the recipients' own servers, so that a 250 means `delivered`. */
+  readonly isFinalHop?: boolean;
+  /** False: the parts only; nothing runs by itself. */
+  readonly isRunning?: boolean;
+}
+
+/** The worker role of one process, in relay mode. It has a data directory of its own. */
+export async function startWorker(url: string, options: WorkerOptions): Promise<Core> {
+  const { clock = new SystemClock(), hopPort: port, isFinalHop: final = false, isRunning = true } = options;
+  const dataDir = await mkdtemp(join(tmpdir(), 'waybill-worker-'));
+  const config = testConfig({
+    DELIVERY_MODE: 'relay',
+    RELAY_URL: `smtp://127.0.0.1:${port}`,
+    WAYBILL_DATA_DIR: dataDir,
+    // A test that has failed shall end.
+    DRAIN_SECONDS: '5',
+    ...options.env,
+  });
+  const floors = [ConfigModule.register(config, clock), DatabaseModule.register(url, 'waybill-worker'), FloorModule];
+  const module = await Test.createTestingModule({ imports: [...floors, WorkerModule.register()] })
+    .overrideProvider(Router)
+    .useValue(new FixedRouter(clock, { hostName: '127.0.0.1', port, final }))
+    .compile();
+  const { start, get, close } = await contextOf(module, isRunning);
+  return {
+    start,
+    get,
+    close: async () => {
+      await close();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
