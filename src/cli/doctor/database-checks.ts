@@ -66,7 +66,10 @@ async function openDkimKeys(services: Services): Promise<number> {
   );
   if (owners.length === 0) return 0;
   try {
-    return (await services.get(SigningKeysService).keysFor(owners)).size;
+    const keys = [...(await services.get(SigningKeysService).keysFor(owners)).values()];
+    const closed = keys.find((key) => key instanceof Error);
+    if (closed) throw closed;
+    return keys.length;
   } catch (error) {
     if (isUnavailable(error)) throw error;
     throw new Error('it does not open the DKIM keys in this database: it is not the key they were sealed with', {
