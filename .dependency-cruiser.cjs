@@ -1,7 +1,7 @@
 'use strict';
 
 /** One picture, read top to bottom: entry > features > {auth, throttling, delivery} > database > config > common. */
-const LEAVES = 'domains|suppressions|stats|health|mailbox|inbound';
+const LEAVES = 'audit|suppressions|stats|health|mailbox|inbound';
 
 module.exports = {
   forbidden: [
@@ -48,6 +48,12 @@ module.exports = {
       severity: 'error',
       from: { path: `^src/modules/(${LEAVES})/` },
       to: { path: '^src/modules/', pathNot: '^src/modules/$1/' },
+    },
+    {
+      name: 'domains-see-audit-and-stats',
+      severity: 'error',
+      from: { path: '^src/modules/domains/' },
+      to: { path: '^src/modules/', pathNot: '^src/modules/(domains|audit|stats)/' },
     },
     {
       name: 'features-meet-through-service-or-module',

@@ -50,7 +50,7 @@ describe('MicroBatcher', () => {
     expect(sizes).toEqual([1, 10]);
   });
 
-  it('starts a second batch when it is full, or when the first one takes long', async () => {
+  it('starts a second batch when its share has gathered, or when the first one takes long', async () => {
     const sizes: number[] = [];
     const finish: (() => void)[] = [];
     const batcher = new MicroBatcher<number, number>(
@@ -73,6 +73,25 @@ describe('MicroBatcher', () => {
     expect(sizes).toEqual([1, 3, 1]);
     for (const release of finish) release();
     await expect(Promise.all(all)).resolves.toEqual([1, 2, 3, 4, 5]);
+  });
+
+  it('divides what is under way among the batches that may run', async () => {
+    const sizes: number[] = [];
+    const finish: (() => void)[] = [];
+    const batcher = new MicroBatcher<number, number>(
+      async (batch) => {
+        sizes.push(batch.length);
+        await new Promise<void>((resolve) => finish.push(resolve));
+        return batch;
+      },
+      { maxWeight: 100, concurrency: 2 },
+    );
+    const numbers = Array.from({ length: 60 }, (_, index) => index);
+    const all = Promise.all(numbers.map((number) => batcher.add(number)));
+    await waitFor(() => sizes.length === 2, { what: 'two batches' });
+    expect(sizes).toEqual([30, 30]);
+    for (const release of finish) release();
+    await expect(all).resolves.toEqual(numbers);
   });
 
   it('rejects the callers of a failed batch and serves the next', async () => {

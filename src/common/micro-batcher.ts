@@ -2,9 +2,10 @@
  * Group commit: collects items of concurrent callers and hands them to one function.
  *
  * A batch starts at once when nothing is running; while one runs, further items gather, so the batch size follows the
- * load by itself and an idle service adds no waiting. Up to `concurrency` batches run at a time, but a further one starts
- * only when it is full or has waited for `PATIENCE_MS`: few large batches cost less than many small ones (a third of the
- * database's time in accepts of single emails), and a slow one holds nobody up for long.
+ * load by itself and an idle service adds no waiting. Up to `concurrency` batches run at a time, each with its share of
+ * all that is under way, so that one is being made while another one is being written: a single large batch would have
+ * event loop and database wait for each other. A further batch starts when its share has gathered or `PATIENCE_MS` have
+ * passed: many small ones cost more than few large ones, and a slow one holds nobody up for long.
  * Every caller gets the result at its own position, or the batch's error.
  */
 export interface MicroBatcherOptions<Item> {
@@ -23,12 +24,15 @@ interface Waiting<Item, Result> {
 }
 
 /** Longer than a commit usually takes, shorter than anybody notices. */
-const PATIENCE_MS = 10;
+const PATIENCE_MS = 5;
+/** Below this weight a batch of its own costs more than it saves. */
+const MIN_SHARE = 16;
 
 export class MicroBatcher<Item, Result> {
   private readonly waiting: Waiting<Item, Result>[] = [];
   private waitingWeight = 0;
   private running = 0;
+  private runningWeight = 0;
   private scheduled = false;
   private patience: NodeJS.Timeout | undefined;
 
@@ -55,7 +59,7 @@ export class MicroBatcher<Item, Result> {
 
   private schedule(): void {
     if (this.scheduled || this.waiting.length === 0 || this.running >= this.options.concurrency) return;
-    if (this.running === 0 || this.waitingWeight >= this.options.maxWeight) this.startSoon();
+    if (this.running === 0 || this.waitingWeight >= this.share()) this.startSoon();
     else this.patience ??= setTimeout(() => this.startSoon(), PATIENCE_MS);
   }
 
@@ -70,20 +74,28 @@ export class MicroBatcher<Item, Result> {
     });
   }
 
+  private share(): number {
+    const { maxWeight, concurrency } = this.options;
+    return Math.min(maxWeight, Math.max(MIN_SHARE, (this.waitingWeight + this.runningWeight) / concurrency));
+  }
+
   private takeNext(): Waiting<Item, Result>[] {
+    const share = this.share();
     let weight = 0;
     const end = this.waiting.findIndex((entry, index) => {
       weight += entry.weight;
-      return weight > this.options.maxWeight && index > 0;
+      return weight > share && index > 0;
     });
     const batch = this.waiting.splice(0, end === -1 ? this.waiting.length : end);
-    this.waitingWeight = this.waiting.reduce((sum, entry) => sum + entry.weight, 0);
+    this.waitingWeight = weightOf(this.waiting);
     return batch;
   }
 
   private async runNext(): Promise<void> {
     const batch = this.takeNext();
+    const weight = weightOf(batch);
     this.running += 1;
+    this.runningWeight += weight;
     this.schedule();
     try {
       const results = await this.process(batch.map((entry) => entry.item));
@@ -92,7 +104,12 @@ export class MicroBatcher<Item, Result> {
       for (const entry of batch) entry.reject(error);
     } finally {
       this.running -= 1;
+      this.runningWeight -= weight;
       this.schedule();
     }
   }
+}
+
+function weightOf(entries: readonly { readonly weight: number }[]): number {
+  return entries.reduce((sum, entry) => sum + entry.weight, 0);
 }

@@ -47,8 +47,24 @@ export interface DeliveryConfig {
   readonly leaseSeconds: number;
 }
 
+/** What customers' DNS records point at. */
+export interface DnsConfig {
+  /** Of the authoritative responder, UDP and TCP. */
+  readonly port: number;
+  /** Delegated zone that the responder answers for; undefined: customers publish the keys themselves. */
+  readonly dkimZone: string | undefined;
+  /** The include of the SPF record. */
+  readonly spfHost: string;
+  /** Target of `bounce.<domain>`. */
+  readonly bounceHost: string;
+  /** Target of `click.<domain>`. */
+  readonly trackingHost: string;
+  readonly dmarcReportAddress: string;
+}
+
 export interface LimitsConfig {
   readonly rateLimitEnabled: boolean;
+  readonly warmupEnabled: boolean;
   /** Test mode, recipients per sender domain. */
   readonly testRecipientsPerDay: number;
   readonly testRecipientsPerLifetime: number;
@@ -67,6 +83,7 @@ export abstract class AppConfig {
   abstract readonly http: HttpConfig;
   abstract readonly database: DatabaseConfig;
   abstract readonly delivery: DeliveryConfig;
+  abstract readonly dns: DnsConfig;
   abstract readonly limits: LimitsConfig;
   abstract readonly inboundSmtpPort: number;
   abstract readonly simulatorDomain: string;

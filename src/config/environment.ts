@@ -1,5 +1,5 @@
 import { Transform } from 'class-transformer';
-import { IsBoolean, IsIn, IsInt, IsOptional, IsString, Matches, Max, Min } from 'class-validator';
+import { IsBoolean, IsEmail, IsIn, IsInt, IsOptional, IsString, Matches, Max, Min } from 'class-validator';
 
 const toInteger = Transform(({ value }: { value: unknown }) =>
   typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value,
@@ -7,6 +7,8 @@ const toInteger = Transform(({ value }: { value: unknown }) =>
 const toBoolean = Transform(({ value }: { value: unknown }) =>
   value === 'true' || value === '1' ? true : value === 'false' || value === '0' ? false : value,
 );
+
+const HOST_NAME = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
 
 function Port(): PropertyDecorator {
   return (target, key) => {
@@ -26,6 +28,7 @@ export class Environment {
   @Port() PORT = 3000;
   @Port() METRICS_PORT = 9464;
   @Port() INBOUND_SMTP_PORT = 2526;
+  @Port() DNS_PORT = 5354;
 
   @IsOptional()
   @Matches(/^postgres(ql)?:\/\//, { message: 'DATABASE_URL must begin with postgres://' })
@@ -43,10 +46,15 @@ export class Environment {
   @toBoolean @IsBoolean() ALLOW_PRIVATE_DESTINATIONS = false;
   @IsOptional() @IsString() DNS_SERVERS?: string;
   @IsOptional()
-  @Matches(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i, {
-    message: 'MAIL_HOST must be a host name',
-  })
+  @Matches(HOST_NAME, { message: 'MAIL_HOST must be a host name' })
   MAIL_HOST?: string;
+  @IsOptional() @Matches(HOST_NAME, { message: 'DKIM_ZONE must be a host name' }) DKIM_ZONE?: string;
+  @IsOptional() @Matches(HOST_NAME, { message: 'SPF_HOST must be a host name' }) SPF_HOST?: string;
+  @IsOptional() @Matches(HOST_NAME, { message: 'BOUNCE_HOST must be a host name' }) BOUNCE_HOST?: string;
+  @IsOptional() @Matches(HOST_NAME, { message: 'TRACKING_HOST must be a host name' }) TRACKING_HOST?: string;
+  @IsOptional()
+  @IsEmail({}, { message: 'DMARC_REPORT_ADDRESS must be an email address' })
+  DMARC_REPORT_ADDRESS?: string;
   @IsOptional()
   @Matches(/^https?:\/\/[^/\s]+/, { message: 'PUBLIC_URL must begin with http:// or https://' })
   PUBLIC_URL?: string;
@@ -59,6 +67,7 @@ export class Environment {
   @Count(3_600) DRAIN_SECONDS = 90;
   @Count(3_600) LEASE_SECONDS = 30;
   @toBoolean @IsBoolean() RATE_LIMIT_ENABLED = true;
+  @toBoolean @IsBoolean() WARMUP_ENABLED = true;
   /** JSON object: requests per window by endpoint class, e.g. {"send": 1200}. */
   @IsOptional() @IsString() RATE_LIMITS?: string;
   @Count(1_000_000_000) TEST_RECIPIENTS_PER_DAY = 100;

@@ -35,6 +35,11 @@ const optionalNames: Record<string, undefined> = {
   RELAY_URL: undefined,
   DNS_SERVERS: undefined,
   MAIL_HOST: undefined,
+  DKIM_ZONE: undefined,
+  SPF_HOST: undefined,
+  BOUNCE_HOST: undefined,
+  TRACKING_HOST: undefined,
+  DMARC_REPORT_ADDRESS: undefined,
   PUBLIC_URL: undefined,
   MASTER_KEY: undefined,
   RATE_LIMITS: undefined,
@@ -89,8 +94,10 @@ function toConfig(environment: Environment): AppConfig {
       migrateOnStart: environment.MIGRATE_ON_START,
     },
     delivery: toDelivery(environment),
+    dns: toDns(environment),
     limits: {
       rateLimitEnabled: environment.RATE_LIMIT_ENABLED,
+      warmupEnabled: environment.WARMUP_ENABLED,
       testRecipientsPerDay: environment.TEST_RECIPIENTS_PER_DAY,
       testRecipientsPerLifetime: environment.TEST_RECIPIENTS_PER_LIFETIME,
       testRequestsPerHour: environment.TEST_REQUESTS_PER_HOUR,
@@ -113,11 +120,29 @@ function toDelivery(environment: Environment): AppConfig['delivery'] {
     smtpPort: environment.SMTP_PORT,
     allowPrivateDestinations: environment.ALLOW_PRIVATE_DESTINATIONS,
     dnsServers: list(environment.DNS_SERVERS),
-    mailHost: (environment.MAIL_HOST ?? 'mail.waybill.test').toLowerCase(),
+    mailHost: mailHostOf(environment),
     concurrency: environment.DELIVERY_CONCURRENCY,
     connectionsPerHost: environment.CONNECTIONS_PER_HOST,
     drainSeconds: environment.DRAIN_SECONDS,
     leaseSeconds: environment.LEASE_SECONDS,
+  };
+}
+
+function mailHostOf({ MAIL_HOST }: Environment): string {
+  return (MAIL_HOST ?? 'mail.waybill.test').toLowerCase();
+}
+
+/** What is not named is derived from the mail host. */
+function toDns(environment: Environment): AppConfig['dns'] {
+  const mailHost = mailHostOf(environment);
+  const { DKIM_ZONE, SPF_HOST, BOUNCE_HOST, TRACKING_HOST, DMARC_REPORT_ADDRESS } = environment;
+  return {
+    port: environment.DNS_PORT,
+    dkimZone: DKIM_ZONE?.toLowerCase(),
+    spfHost: (SPF_HOST ?? `spf.${mailHost}`).toLowerCase(),
+    bounceHost: (BOUNCE_HOST ?? mailHost).toLowerCase(),
+    trackingHost: (TRACKING_HOST ?? `click.${mailHost}`).toLowerCase(),
+    dmarcReportAddress: DMARC_REPORT_ADDRESS ?? `dmarc@${mailHost}`,
   };
 }
 

@@ -7,6 +7,8 @@ import { SuppressionsAndStats1700000000006 } from './migrations/0006-suppression
 import { ThrottleHits1700000000007 } from './migrations/0007-throttle-hits';
 import { Mailbox1700000000008 } from './migrations/0008-mailbox';
 import { InboundReports1700000000009 } from './migrations/0009-inbound-reports';
+import { DomainLifecycle1700000000010 } from './migrations/0010-domain-lifecycle';
+import { AuditLog1700000000011 } from './migrations/0011-audit-log';
 
 /** In the order in which they run. */
 export const MIGRATIONS = [
@@ -19,4 +21,6 @@ export const MIGRATIONS = [
   ThrottleHits1700000000007,
   Mailbox1700000000008,
   InboundReports1700000000009,
+  DomainLifecycle1700000000010,
+  AuditLog1700000000011,
 ];

@@ -9,6 +9,8 @@ const OWNERS: Record<string, string> = {
   api_keys: 'auth',
   domains: 'modules/domains',
   dkim_keys: 'modules/domains',
+  domain_checks: 'modules/domains',
+  audit_log: 'modules/audit',
   emails: 'modules/emails',
   email_contents: 'modules/emails',
   email_attachments: 'modules/emails',

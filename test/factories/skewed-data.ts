@@ -1,6 +1,6 @@
 import type { Queryable } from './tenants';
 
-/** An id of the fourth hour of this month at the earliest, so that all rows fall into one partition. */
+/** An id of a moment, version 7. All are of this month's first day, so that they fall into one partition. */
 const ID_AT = (moment: string) => `
   (left(uuid_v7_floor(${moment})::text, 14) || '7' || substr(gen_random_uuid()::text, 16))::uuid`;
 
@@ -11,7 +11,7 @@ const ORGANIZATIONS = `
 /** Nine emails in ten belong to the first organization. */
 const EMAILS = `
   create temporary table given as
-  select o.id as organization_id, ${ID_AT(`date_trunc('month', now()) + n * interval '1 second'`)} as id, n
+  select o.id as organization_id, ${ID_AT(`date_trunc('month', now() at time zone 'UTC') at time zone 'UTC' + n * interval '1 second'`)} as id, n
   from generate_series(1, 50000) n
   join (select id, row_number() over (order by id) as place from organizations) o
     on o.place = case when n % 10 > 0 then 1 else 1 + n / 10 % 200 end;

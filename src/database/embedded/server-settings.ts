@@ -6,7 +6,7 @@ export type ServerSettings = Record<string, string>;
 /** For a small service on a machine of its own: durable, modest in memory and disk, and quiet about people's addresses. */
 const DEFAULTS: ServerSettings = {
   synchronous_commit: 'on',
-  shared_buffers: '128MB',
+  shared_buffers: '256MB',
   max_wal_size: '1GB',
   wal_compression: 'on',
   timezone: 'UTC',

@@ -30,8 +30,8 @@ import { withdrawDeliveries } from './sql/withdraw-deliveries.sql';
 export class DeliveryQueueRepository {
   constructor(private readonly database: Database) {}
 
-  async enqueue(rows: readonly NewDelivery[], now: Date, tx: Transaction): Promise<void> {
-    await tx.run(enqueueDeliveries(rows, now));
+  enqueue(rows: readonly NewDelivery[], now: Date, tx: Transaction): void {
+    tx.write(enqueueDeliveries(rows, now));
   }
 
   async promoteDue(now: Date, limit: number): Promise<number> {

@@ -1,5 +1,11 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
+/**
+ * `pending`: its record has not been seen in DNS yet, the older key signs. `active`: signs. `retiring`: published until
+ * `expiresAt`, for mail that is under way.
+ */
+export type DkimKeyState = 'pending' | 'active' | 'retiring';
+
 /** A DKIM key pair; the private half is sealed under the master key. */
 @Entity('dkim_keys')
 export class DkimKey {
@@ -9,7 +15,7 @@ export class DkimKey {
   @Column('bytea', { name: 'private_key_sealed' }) privateKeySealed!: Buffer;
   /** Base64 of the DER public key: the `p=` of the DNS record. */
   @Column('text', { name: 'public_key' }) publicKey!: string;
-  @Column('text', { default: 'active' }) state!: 'active' | 'retiring';
+  @Column('text', { default: 'active' }) state!: DkimKeyState;
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
   @Column('timestamptz', { name: 'expires_at', nullable: true }) expiresAt!: Date | null;
 }

@@ -19,6 +19,17 @@ export class Domain {
   @Column('text', { name: 'dkim_status', nullable: true }) dkimStatus!: DkimStatus | null;
   @Column('text', { name: 'warming_status', default: 'not_started' }) warmingStatus!: WarmingStatus;
   @Column('boolean', { name: 'is_default', default: false }) isDefault!: boolean;
+  /** When a worker looks at the records next; a worker that does moves it ahead. */
+  @Column('timestamptz', { name: 'next_check_at', default: () => 'now()' }) nextCheckAt!: Date;
+  @Column('timestamptz', { name: 'last_checked_at', nullable: true }) lastCheckedAt!: Date | null;
+  /** Since when the ownership record has been gone without a break. */
+  @Column('timestamptz', { name: 'verification_failing_since', nullable: true })
+  verificationFailingSince!: Date | null;
+  @Column('timestamptz', { name: 'dkim_failing_since', nullable: true }) dkimFailingSince!: Date | null;
+  @Column('boolean', { name: 'return_path_verified', default: false }) returnPathVerified!: boolean;
+  @Column('boolean', { name: 'tracking_verified', default: false }) trackingVerified!: boolean;
+  /** 0 to 100; null until it has been computed. */
+  @Column('smallint', { name: 'reputation_score', nullable: true }) reputationScore!: number | null;
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
   @Column('timestamptz', { name: 'updated_at', default: () => 'now()' }) updatedAt!: Date;
 }

@@ -9,8 +9,8 @@ import type { HourlyDelta } from './sum-deltas';
 export class StatsRepository {
   constructor(private readonly database: Database) {}
 
-  async append(rows: readonly HourlyDelta[], tx: Transaction): Promise<void> {
-    await tx.run(appendDeltas(rows));
+  append(rows: readonly HourlyDelta[], tx: Transaction): void {
+    tx.write(appendDeltas(rows));
   }
 
   /** Answers how many deltas it folded. */

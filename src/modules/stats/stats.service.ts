@@ -12,8 +12,8 @@ export class StatsService {
   constructor(private readonly stats: StatsRepository) {}
 
   /** Counts within the caller's transaction, so that a counter never differs from the events. */
-  async record(deltas: readonly StatDelta[], tx: Transaction): Promise<void> {
-    if (deltas.length > 0) await this.stats.append(sumDeltas(deltas), tx);
+  record(deltas: readonly StatDelta[], tx: Transaction): void {
+    if (deltas.length > 0) this.stats.append(sumDeltas(deltas), tx);
   }
 
   /** Folds what has been appended into the hourly rows; for the background job. */

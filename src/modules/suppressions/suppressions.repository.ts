@@ -13,7 +13,7 @@ export class SuppressionsRepository {
     return this.database.run(findSuppressed(addresses));
   }
 
-  async add(rows: readonly NewSuppression[], tx: Transaction): Promise<void> {
-    await tx.run(addSuppressions(rows));
+  add(rows: readonly NewSuppression[], tx: Transaction): void {
+    tx.write(addSuppressions(rows));
   }
 }

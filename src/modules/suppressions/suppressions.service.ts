@@ -26,8 +26,8 @@ export class SuppressionsService {
   }
 
   /** Lists addresses within the caller's transaction. */
-  async suppress(rows: readonly NewSuppression[], tx: Transaction): Promise<void> {
-    if (rows.length > 0) await this.suppressions.add(rows, tx);
+  suppress(rows: readonly NewSuppression[], tx: Transaction): void {
+    if (rows.length > 0) this.suppressions.add(rows, tx);
   }
 }
 

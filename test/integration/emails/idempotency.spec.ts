@@ -1,6 +1,9 @@
 import { DAY, HOUR } from '../../../src/common/clock';
+import type { PeriodicJobs } from '../../../src/common/jobs/periodic-jobs';
 import { newId } from '../../../src/common/ids';
 import { canonicalJson } from '../../../src/modules/emails/accept/idempotency';
+import { EmailUpkeepRepository } from '../../../src/modules/emails/email-upkeep.repository';
+import { EmailUpkeep } from '../../../src/modules/emails/email-upkeep.service';
 import { SendEmailsService } from '../../../src/modules/emails/send-emails.service';
 import { FakeClock } from '../../doubles/fake-clock';
 import { sendBody } from '../../factories/send-requests';
@@ -241,6 +244,29 @@ describe('idempotency keys', () => {
       expect(results).toMatchObject([{ code: 'idempotency_in_progress' }, { kind: 'accepted' }]);
       await leave();
     });
+  });
+
+  it('are cleaned up when their time is over, and not before', async () => {
+    const upkeep = new EmailUpkeep(
+      new EmailUpkeepRepository(db.database),
+      { start: () => undefined } as unknown as PeriodicJobs,
+      clock,
+    );
+    const keys = async () =>
+      (await db.query('select key from idempotency_keys where organization_id = $1', [tenant.organizationId])).map(
+        ({ key }) => key as string,
+      );
+    await send('old');
+    clock.advance(1);
+    await send('young');
+    clock.advance(DAY - 1);
+    await Promise.all([upkeep.expireKeys(), upkeep.expireKeys(), send('old')]);
+    expect(await keys()).toEqual(expect.arrayContaining(['young', 'old']));
+    expect((await send('old')).replayed).toBe(true);
+    expect(await emails()).toBe(3);
+    clock.advance(2);
+    await upkeep.expireKeys();
+    expect(await keys()).toEqual(['old']);
   });
 
   it('leave nothing behind when the first request dies before its commit', async () => {

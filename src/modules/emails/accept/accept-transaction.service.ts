@@ -25,11 +25,9 @@ export class AcceptTransaction {
     const emails = plan.emails();
     const refused = await this.quota.charge(emails, tx);
     const written = emails.filter((email) => !refused.has(email.id));
-    await Promise.all([
-      this.accepts.insert(written, tx),
-      this.stats.record(countAccepted(written, this.clock.now()), tx),
-      this.ledger.remember(plan.toRemember(refused), tx),
-    ]);
+    this.accepts.insert(written, tx);
+    this.stats.record(countAccepted(written, this.clock.now()), tx);
+    this.ledger.remember(plan.toRemember(refused), tx);
     return plan.answers(refused);
   }
 
@@ -43,11 +41,21 @@ export class AcceptTransaction {
 }
 
 function countAccepted(emails: readonly AcceptedEmail[], occurredAt: Date): StatDelta[] {
-  return emails.flatMap(({ command: { organizationId, mode, domain }, recipients }) => {
-    const owner = { organizationId, mode, domainId: domain.id, occurredAt };
-    return [
-      { ...owner, counter: 'emails' as const, by: 1 },
-      { ...owner, counter: 'accepted' as const, by: recipients.length },
-    ];
-  });
+  const counts = new Map<string, { owner: Omit<StatDelta, 'counter' | 'by'>; emails: number; recipients: number }>();
+  for (const { command, recipients } of emails) {
+    const { organizationId, mode, domain } = command;
+    const key = `${domain.id} ${mode}`;
+    const count = counts.get(key);
+    if (count) {
+      count.emails += 1;
+      count.recipients += recipients.length;
+    } else {
+      const owner = { organizationId, mode, domainId: domain.id, occurredAt };
+      counts.set(key, { owner, emails: 1, recipients: recipients.length });
+    }
+  }
+  return [...counts.values()].flatMap(({ owner, emails: by, recipients }) => [
+    { ...owner, counter: 'emails' as const, by },
+    { ...owner, counter: 'accepted' as const, by: recipients },
+  ]);
 }

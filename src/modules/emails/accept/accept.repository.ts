@@ -15,16 +15,17 @@ export class AcceptRepository {
   ) {}
 
   /** Writes the emails with all that belongs to them, and puts their recipients into the queue. */
-  async insert(emails: readonly AcceptedEmail[], tx: Transaction): Promise<void> {
+  insert(emails: readonly AcceptedEmail[], tx: Transaction): void {
     if (emails.length === 0) return;
     const now = this.clock.now();
     const withAttachments = emails.filter((email) => email.command.request.attachments.length > 0);
-    const deliveries = emails.flatMap((email) => deliveriesOf(email, now));
-    await Promise.all([
-      tx.run(insertEmails(emails, now)),
-      withAttachments.length > 0 && tx.run(insertAttachments(withAttachments)),
-      this.queue.enqueue(deliveries, now, tx),
-    ]);
+    tx.write(insertEmails(emails, now));
+    if (withAttachments.length > 0) tx.write(insertAttachments(withAttachments));
+    this.queue.enqueue(
+      emails.flatMap((email) => deliveriesOf(email, now)),
+      now,
+      tx,
+    );
   }
 }
 

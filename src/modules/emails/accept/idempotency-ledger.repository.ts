@@ -34,10 +34,10 @@ export class IdempotencyLedgerRepository {
     });
   }
 
-  async remember(
+  remember(
     rows: readonly { claim: IdempotencyClaim; response: ItemResult | readonly ItemResult[] }[],
     tx: Transaction,
-  ): Promise<void> {
-    if (rows.length > 0) await tx.run(storeResponses(rows, this.clock.now()));
+  ): void {
+    if (rows.length > 0) tx.write(storeResponses(rows, this.clock.now()));
   }
 }

@@ -35,11 +35,9 @@ export class OutcomeRecorder extends OutcomeSink {
     if (changes.length === 0) return;
     const deltas = changes.flatMap((change) => change.deltas);
     const suppressions = changes.flatMap((change) => change.suppressions);
-    await Promise.all([
-      this.outcomes.write(changes, this.clock.now(), tx),
-      this.stats.record(deltas, tx),
-      this.suppressions.suppress(suppressions, tx),
-    ]);
+    this.outcomes.write(changes, this.clock.now(), tx);
+    this.stats.record(deltas, tx);
+    this.suppressions.suppress(suppressions, tx);
   }
 }
 

@@ -24,11 +24,11 @@ export class OutcomesRepository {
   }
 
   /** Claims alone need no look at the emails' states beforehand. */
-  async writeClaims(claims: readonly RecordedOutcome[], now: Date, tx: Transaction): Promise<void> {
-    await tx.run(markSending(claims, now));
+  writeClaims(claims: readonly RecordedOutcome[], now: Date, tx: Transaction): void {
+    tx.write(markSending(claims, now));
   }
 
-  async write(changes: readonly EmailChanges[], now: Date, tx: Transaction): Promise<void> {
-    await tx.run(writeOutcomes(changes, now));
+  write(changes: readonly EmailChanges[], now: Date, tx: Transaction): void {
+    tx.write(writeOutcomes(changes, now));
   }
 }

@@ -1,0 +1,34 @@
+import * as fc from 'fast-check';
+import { arrayText } from './array-text';
+
+describe('arrayText', () => {
+  it('writes ids, numbers, booleans, times and nulls', () => {
+    const time = new Date('2026-03-04T05:06:07.089Z');
+    expect(arrayText(['a b', 1, -2.5, true, time, null, undefined, ''])).toBe(
+      '{"a b",1,-2.5,true,"2026-03-04T05:06:07.089Z",NULL,NULL,""}',
+    );
+    expect(arrayText([])).toBe('{}');
+  });
+
+  it('leaves what it does not know to the driver', () => {
+    expect(arrayText([Buffer.from('x')])).toBeUndefined();
+    expect(arrayText([['nested']])).toBeUndefined();
+  });
+
+  it('lets every text come back as it was', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('"', '\\', '{}', ',', 'NULL'))),
+        (texts) => {
+          expect(readBack(arrayText(texts) as string)).toEqual(texts);
+        },
+      ),
+    );
+  });
+});
+
+/** By the rules of the manual's section on array input: quoted elements, a backslash before a quote or a backslash. */
+function readBack(literal: string): string[] {
+  const elements = literal.slice(1, -1).match(/"(?:[^"\\]|\\[\s\S])*"/g) ?? [];
+  return elements.map((element) => element.slice(1, -1).replace(/\\([\s\S])/g, '$1'));
+}

@@ -1,0 +1,17 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { RecordPurpose } from './dns-record';
+
+/** What the last look at one record found. */
+@Entity('domain_checks')
+export class DomainCheck {
+  @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
+  @PrimaryColumn('uuid', { name: 'domain_id' }) domainId!: string;
+  @PrimaryColumn('text') purpose!: RecordPurpose;
+  @PrimaryColumn('text') host!: string;
+  /** `unreachable`: the DNS did not answer, so nothing is known; `verified` tells what was known before. */
+  @Column('text') result!: 'verified' | 'missing' | 'wrong' | 'unreachable';
+  @Column('boolean') verified!: boolean;
+  /** A sentence for the person who edits the zone. */
+  @Column('text', { nullable: true }) problem!: string | null;
+  @Column('timestamptz', { name: 'checked_at' }) checkedAt!: Date;
+}
