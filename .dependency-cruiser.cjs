@@ -56,6 +56,13 @@ module.exports = {
       to: { path: '^src/modules/', pathNot: '^src/modules/(domains|audit|stats)/' },
     },
     {
+      name: 'dkim-zone-sees-published-keys',
+      comment: 'The responder talks to strangers: it has no way to private keys.',
+      severity: 'error',
+      from: { path: '^src/modules/dkim-zone/' },
+      to: { path: '^src/(modules|auth|delivery)/', pathNot: '^src/modules/(dkim-zone/|domains/published-keys\\.)' },
+    },
+    {
       name: 'features-meet-through-service-or-module',
       comment: 'Never through a repository, an entity or SQL.',
       severity: 'error',

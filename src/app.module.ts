@@ -6,18 +6,20 @@ import type { AppConfig } from './config/config';
 import { ConfigModule } from './config/config.module';
 import type { Role } from './config/roles';
 import { DatabaseModule } from './database/database.module';
+import { DkimZoneModule } from './modules/dkim-zone/dkim-zone.module';
 import { DomainsModule } from './modules/domains/domains.module';
+import { MasterKeyCheckModule } from './modules/domains/master-key-check.module';
 import { InboundModule } from './modules/inbound/inbound.module';
 import { WorkerModule } from './worker.module';
 
 type Imports = NonNullable<DynamicModule['imports']>;
 
-/** What each role adds to a process. The dns role has nothing to answer until domains delegate a zone. */
+/** What each role adds to a process. */
 const MODULES: Record<Role, () => Imports> = {
-  api: () => [ApiModule],
-  worker: () => [WorkerModule.register()],
-  inbound: () => [DomainsModule, InboundModule],
-  dns: () => [],
+  api: () => [MasterKeyCheckModule, ApiModule],
+  worker: () => [MasterKeyCheckModule, WorkerModule.register()],
+  inbound: () => [MasterKeyCheckModule, DomainsModule, InboundModule],
+  dns: () => [DkimZoneModule],
 };
 
 export interface ProcessParts {

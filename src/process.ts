@@ -30,14 +30,25 @@ export async function runProcess(config: AppConfig, logger: Logger): Promise<voi
     parts = await start(config, logger);
     await stopped;
   } catch (error) {
-    logger.fatal({ err: error }, 'start failed');
-    process.exitCode = 1;
+    failStart(error, stopping.signal, logger);
   }
   await stop(parts, config, logger);
 }
 
+/** Ctrl-C reaches initdb as well: a start that ends after it has not failed. */
+function failStart(error: unknown, stopping: AbortSignal, logger: Logger): void {
+  if (stopping.aborted) {
+    logger.info('the start was broken off');
+    logger.debug({ err: error }, 'how the start ended');
+    return;
+  }
+  logger.fatal({ err: error }, 'start failed');
+  process.exitCode = 1;
+}
+
 async function start(config: AppConfig, logger: Logger): Promise<Parts> {
-  const database = await openDatabase(config, { log: (message) => logger.info(message), stopWhenLast: true });
+  const log = (message: string): void => logger.info(message);
+  const database = await openDatabase(config, { log, stopWhenLast: true, revive: true });
   try {
     const service = await startService(config, database.url, logger);
     const credentials = config.roles.has('api') ? await seedFirstStart(service.app, config) : undefined;

@@ -10,6 +10,7 @@ import { type Logger, logRequestsTo, NestLogger, observeDroppedLines } from './c
 import { Metrics } from './common/metrics/metrics';
 import { startMetricsServer } from './common/metrics/metrics-server';
 import { observeRequests } from './common/metrics/request-metrics';
+import { opensPort } from './common/port-error';
 import type { AppConfig } from './config/config';
 import { translateDatabaseError } from './database/database-errors';
 import { buildOpenApiDocument } from './docs/openapi-document';
@@ -87,7 +88,7 @@ function adapterFor(config: AppConfig, draining: Draining, metrics: Metrics, log
 
 async function listen(app: NestFastifyApplication, { http }: AppConfig): Promise<void> {
   setUpDocs(app, buildOpenApiDocument(app));
-  await app.listen(http.port, http.host);
+  await opensPort('PORT', http, app.listen(http.port, http.host));
 }
 
 function portOf(app: NestFastifyApplication): number {

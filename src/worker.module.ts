@@ -12,8 +12,16 @@ import { SigningKeySource } from './delivery/ports/signing-key-source';
 import { DirectRouter } from './delivery/routing/direct-router';
 import { FixedRouter } from './delivery/routing/fixed-router';
 import { Router } from './delivery/routing/router';
+import { DomainUpkeep } from './modules/domains/domain-upkeep.service';
 import { DomainsModule } from './modules/domains/domains.module';
+import { ReputationModule } from './modules/domains/reputation/reputation.module';
+import { ReputationRefresh } from './modules/domains/reputation/reputation-refresh.service';
 import { SigningKeysService } from './modules/domains/signing-keys.service';
+import { DomainRecheck } from './modules/domains/verification/domain-recheck.service';
+import { DueDomainsRepository } from './modules/domains/verification/due-domains.repository';
+import { RecheckMetrics } from './modules/domains/verification/recheck-metrics.service';
+import { WarmUpJob } from './modules/domains/warm-up/warm-up-job.service';
+import { WarmUpModule } from './modules/domains/warm-up/warm-up.module';
 import { EmailUpkeep } from './modules/emails/email-upkeep.service';
 import { EmailUpkeepRepository } from './modules/emails/email-upkeep.repository';
 import { EmailsModule } from './modules/emails/emails.module';
@@ -44,8 +52,18 @@ export class WorkerModule {
   static register(): DynamicModule {
     return {
       module: WorkerModule,
-      imports: [DeliveryModule.register([PortsModule]), EmailsModule, StatsModule],
-      providers: [EmailUpkeep, EmailUpkeepRepository, StatsFolding],
+      imports: [DeliveryModule.register([PortsModule]), EmailsModule, ReputationModule, StatsModule, WarmUpModule],
+      providers: [
+        DomainRecheck,
+        DomainUpkeep,
+        DueDomainsRepository,
+        EmailUpkeep,
+        EmailUpkeepRepository,
+        RecheckMetrics,
+        ReputationRefresh,
+        StatsFolding,
+        WarmUpJob,
+      ],
     };
   }
 }

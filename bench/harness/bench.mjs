@@ -117,6 +117,7 @@ function environmentFor(databaseUrl, folder) {
     METRICS_PORT: '0',
     MAIL_HOST: 'mail.bench.test',
     RATE_LIMITS: NO_LIMITS,
+    WARMUP_ENABLED: 'false',
   };
 }
 

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, type Repository } from 'typeorm';
 import { Database } from '../database/database.service';
+import type { Transaction } from '../database/transaction';
 import { ApiKey } from './api-key.entity';
 import { findKeyByHash, type KeyByHash } from './sql/find-key-by-hash.sql';
 import { type KeyUse, touchKeys } from './sql/touch-keys.sql';
@@ -38,6 +39,10 @@ export class ApiKeysRepository {
   /** Revoking twice keeps the first time. */
   async revoke(organizationId: string, id: string, at: Date): Promise<void> {
     await this.keys.update({ organizationId, id, revokedAt: IsNull() }, { revokedAt: at });
+  }
+
+  async revokeBoundTo(organizationId: string, domainId: string, at: Date, tx: Transaction): Promise<void> {
+    await tx.manager.update(ApiKey, { organizationId, domainId, revokedAt: IsNull() }, { revokedAt: at });
   }
 
   async noteUses(uses: readonly KeyUse[]): Promise<void> {

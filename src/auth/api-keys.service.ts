@@ -3,6 +3,7 @@ import { Clock } from '../common/clock';
 import { AppError, NotFoundError, ValidationError } from '../common/errors/app-error';
 import { isUuid, newId } from '../common/ids';
 import type { Mode } from '../common/mode';
+import type { Transaction } from '../database/transaction';
 import type { ApiKey } from './api-key.entity';
 import { ApiKeyVerifier } from './api-key-verifier.service';
 import { ApiKeysRepository } from './api-keys.repository';
@@ -105,6 +106,11 @@ export class ApiKeysService {
     const key = isUuid(id) ? await this.keys.findAnywhere(id) : null;
     if (!key) throw new NotFoundError('API key');
     await this.revoke(key.organizationId, key.id);
+  }
+
+  /** With the domain, whoever removes it, in the transaction that does; seen everywhere within two seconds. */
+  async revokeBoundTo(organizationId: string, domainId: string, tx: Transaction): Promise<void> {
+    await this.keys.revokeBoundTo(organizationId, domainId, this.clock.now(), tx);
   }
 
   private async revoke(organizationId: string, id: string): Promise<void> {

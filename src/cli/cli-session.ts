@@ -2,7 +2,9 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { AppConfig } from '../config/config';
 import { loadConfig } from '../config/load-config';
+import { readMasterKeyFrom } from '../config/master-key';
 import { openDatabase, type OpenDatabaseOptions } from '../database/open-database';
+import { CliError } from './cli-error';
 import { CliModule } from './cli.module';
 import type { Output, Report } from './output';
 
@@ -24,6 +26,15 @@ export class CliSession {
   config(): AppConfig {
     const config = loadConfig(this.environment);
     return { ...config, database: { ...config.database, poolSize: POOL_SIZE } };
+  }
+
+  /** A master key given on the command line: a file, or `env:NAME`. @throws CliError invalid_configuration */
+  readMasterKey(source: string): Buffer {
+    try {
+      return readMasterKeyFrom(source, this.environment);
+    } catch (error) {
+      throw new CliError('invalid_configuration', `The new key cannot be read: ${(error as Error).message}`);
+    }
   }
 
   /** Runs a command and shows what it answers. An unreachable database is an error at once. */

@@ -6,6 +6,8 @@ import { ConfigModule } from '../config/config.module';
 import { DatabaseModule } from '../database/database.module';
 import { DeliveryQueueModule } from '../delivery/queue/delivery-queue.module';
 import { DomainsModule } from '../modules/domains/domains.module';
+import { SealedKeysModule } from '../modules/domains/sealed-keys.module';
+import { WarmUpModule } from '../modules/domains/warm-up/warm-up.module';
 import { ServerFactsRepository } from './doctor/server-facts.repository';
 
 /** The services behind the command line: those of the API, without HTTP. Global for the sake of what they all ask for. */
@@ -21,6 +23,8 @@ export class CliModule {
         DatabaseModule.register(url, 'waybill-cli'),
         AuthModule,
         DomainsModule,
+        SealedKeysModule,
+        WarmUpModule,
         DeliveryQueueModule,
       ],
       providers: [ServerFactsRepository, Metrics],

@@ -1,20 +1,20 @@
 import type { Command } from 'commander';
 import { OrganizationsService } from '../auth/organizations.service';
 import type { Domain } from '../modules/domains/domain.entity';
+import { DomainDetailsService } from '../modules/domains/domain-details.service';
 import { DomainsService } from '../modules/domains/domains.service';
-import { SigningKeysService } from '../modules/domains/signing-keys.service';
 import { parseId } from './arguments';
 import type { CliSession, Services } from './cli-session';
-import { dkimRecord } from './dkim-record';
 import type { Report } from './output';
 import { fields, table } from './text';
+import { addWarmUpCommands } from './warm-up-commands';
 
 /** `waybill domain …` */
 export function addDomainCommands(program: Command, session: CliSession): void {
   const group = program.command('domain').description('sender domains');
   group
     .command('add')
-    .description('register a domain and show its DKIM record')
+    .description('register a domain and show the DNS records to publish')
     .argument('<organization id>', '', parseId)
     .argument('<domain>')
     .action((organizationId: string, name: string) => session.run((services) => add(services, organizationId, name)));
@@ -31,23 +31,25 @@ export function addDomainCommands(program: Command, session: CliSession): void {
     .description('list the domains of an organization')
     .argument('<organization id>', '', parseId)
     .action((organizationId: string) => session.run((services) => list(services, organizationId)));
+  addWarmUpCommands(group, session);
 }
 
 async function add(services: Services, organizationId: string, name: string): Promise<Report> {
   await services.get(OrganizationsService).get(organizationId);
   const domain = await services.get(DomainsService).add(organizationId, name);
-  const keys = await services.get(SigningKeysService).keysFor([{ organizationId, domainId: domain.id }]);
-  const key = keys.get(domain.id);
+  const { records } = await services.get(DomainDetailsService).detailOf(domain);
   const shown = {
     id: domain.id,
     domain: domain.domain,
     verification_status: domain.verificationStatus,
     dkim_selector: domain.dkimSelector,
   };
-  const record = key && !(key instanceof Error) ? dkimRecord(key) : null;
+  const wanted = records.map(({ record: { purpose, type, host, value } }) => ({ purpose, type, host, value }));
+  // Without a delegated zone a new domain has one key, and its owner publishes it.
+  const key = wanted.find(({ purpose, type }) => purpose === 'dkim' && type === 'TXT');
   return {
-    json: { ...shown, dkim_record: record },
-    text: fields({ ...shown, 'dkim_record host': record?.host, 'dkim_record value': record?.value }),
+    json: { ...shown, dkim_record: key ? { host: key.host, value: key.value } : null, records: wanted },
+    text: `${fields(shown)}\n\n${table(wanted)}`,
   };
 }
 

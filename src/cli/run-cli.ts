@@ -7,6 +7,7 @@ import { addKeyCommands } from './key-commands';
 import { addMigrateCommand } from './migrate-command';
 import { addOrganizationCommands } from './organization-commands';
 import type { Output } from './output';
+import { addSealedKeysCommands } from './sealed-keys-commands';
 
 export interface RunOptions {
   /** Default: the process's own. */
@@ -56,6 +57,7 @@ function createProgram(session: CliSession, help: string[]): Command {
     });
   addOrganizationCommands(program, session);
   addKeyCommands(program, session);
+  addSealedKeysCommands(program, session);
   addDomainCommands(program, session);
   addMigrateCommand(program, session);
   addDoctorCommand(program, session);

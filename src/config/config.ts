@@ -53,6 +53,8 @@ export interface DnsConfig {
   readonly port: number;
   /** Delegated zone that the responder answers for; undefined: customers publish the keys themselves. */
   readonly dkimZone: string | undefined;
+  /** The zone's NS records: the same names as in its delegation. Never empty. */
+  readonly nameServerHosts: readonly string[];
   /** The include of the SPF record. */
   readonly spfHost: string;
   /** Target of `bounce.<domain>`. */
@@ -80,6 +82,8 @@ export abstract class AppConfig {
   abstract readonly logLevel: string;
   /** 32 bytes: seals secrets at rest and derives the keys of tokens. */
   abstract readonly masterKey: Buffer;
+  /** While the master key is being changed: the other one, which opens as well but seals nothing. */
+  abstract readonly previousMasterKey: Buffer | undefined;
   abstract readonly http: HttpConfig;
   abstract readonly database: DatabaseConfig;
   abstract readonly delivery: DeliveryConfig;

@@ -1,5 +1,6 @@
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsEmail, IsIn, IsInt, IsOptional, IsString, Matches, Max, Min } from 'class-validator';
+import { MASTER_KEY_TEXT } from './master-key';
 
 const toInteger = Transform(({ value }: { value: unknown }) =>
   typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value,
@@ -8,7 +9,7 @@ const toBoolean = Transform(({ value }: { value: unknown }) =>
   value === 'true' || value === '1' ? true : value === 'false' || value === '0' ? false : value,
 );
 
-const HOST_NAME = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
+export const HOST_NAME = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
 
 function Port(): PropertyDecorator {
   return (target, key) => {
@@ -49,6 +50,7 @@ export class Environment {
   @Matches(HOST_NAME, { message: 'MAIL_HOST must be a host name' })
   MAIL_HOST?: string;
   @IsOptional() @Matches(HOST_NAME, { message: 'DKIM_ZONE must be a host name' }) DKIM_ZONE?: string;
+  @IsOptional() @IsString() DKIM_ZONE_SERVERS?: string;
   @IsOptional() @Matches(HOST_NAME, { message: 'SPF_HOST must be a host name' }) SPF_HOST?: string;
   @IsOptional() @Matches(HOST_NAME, { message: 'BOUNCE_HOST must be a host name' }) BOUNCE_HOST?: string;
   @IsOptional() @Matches(HOST_NAME, { message: 'TRACKING_HOST must be a host name' }) TRACKING_HOST?: string;
@@ -59,8 +61,11 @@ export class Environment {
   @Matches(/^https?:\/\/[^/\s]+/, { message: 'PUBLIC_URL must begin with http:// or https://' })
   PUBLIC_URL?: string;
   @IsOptional()
-  @Matches(/^[A-Za-z0-9+/_-]{43}=?$/, { message: 'MASTER_KEY must be 32 bytes in base64' })
+  @Matches(MASTER_KEY_TEXT, { message: 'MASTER_KEY must be 32 bytes in base64' })
   MASTER_KEY?: string;
+  @IsOptional()
+  @Matches(MASTER_KEY_TEXT, { message: 'MASTER_KEY_PREVIOUS must be 32 bytes in base64' })
+  MASTER_KEY_PREVIOUS?: string;
 
   @Count(2_000) DELIVERY_CONCURRENCY = 100;
   @Count(500) CONNECTIONS_PER_HOST = 20;
@@ -73,7 +78,8 @@ export class Environment {
   @Count(1_000_000_000) TEST_RECIPIENTS_PER_DAY = 100;
   @Count(1_000_000_000) TEST_RECIPIENTS_PER_LIFETIME = 300;
   @Count(1_000_000_000) TEST_REQUESTS_PER_HOUR = 500;
-  @IsString() SIMULATOR_DOMAIN = 'simulator.waybill.test';
+  @Matches(HOST_NAME, { message: 'SIMULATOR_DOMAIN must be a host name' })
+  SIMULATOR_DOMAIN = 'simulator.waybill.test';
   @toBoolean @IsBoolean() TRUST_PROXY = false;
   @IsIn(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']) LOG_LEVEL = 'info';
 }

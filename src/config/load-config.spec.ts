@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { Resolver } from 'node:dns/promises';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigurationError, loadConfig, parseRelay } from './load-config';
@@ -34,6 +35,10 @@ describe('loadConfig', () => {
     [{ DATABASE_URL: 'mysql://x' }, 'DATABASE_URL'],
     [{ DATABASE_URL: 'postgres://u:secret@h/db', MASTER_KEY: '' }, 'MASTER_KEY'],
     [{ MASTER_KEY: 'short' }, 'MASTER_KEY'],
+    [{ MASTER_KEY_PREVIOUS: 'short' }, 'MASTER_KEY_PREVIOUS'],
+    [{ DKIM_ZONE_SERVERS: 'ns1.example.com,192 0' }, 'DKIM_ZONE_SERVERS'],
+    [{ DKIM_ZONE: 'dkim.example.com', DKIM_ZONE_SERVERS: 'ns.DKIM.example.com' }, 'DKIM_ZONE_SERVERS'],
+    [{ DKIM_ZONE: 'example.com', MAIL_HOST: 'mail.example.com' }, 'DKIM_ZONE_SERVERS'],
     [{ WAYBILL_ROLES: 'api,mailman' }, 'WAYBILL_ROLES'],
     [{ DELIVERY_MODE: 'pigeon' }, 'DELIVERY_MODE'],
     [{ DELIVERY_MODE: 'relay' }, 'RELAY_URL'],
@@ -41,6 +46,13 @@ describe('loadConfig', () => {
     [{ DELIVERY_MODE: 'direct' }, 'MAIL_HOST'],
     [{ MAIL_HOST: 'mail host' }, 'MAIL_HOST'],
     [{ PUBLIC_URL: 'ftp://x' }, 'PUBLIC_URL'],
+    [{ HOST: '127.0.0.1:3000' }, 'HOST'],
+    [{ HOST: '127.0.0.256' }, 'HOST'],
+    [{ DNS_SERVERS: 'resolver.example.com' }, 'DNS_SERVERS'],
+    [{ DNS_SERVERS: '192.0.2.53,localhost:53' }, 'DNS_SERVERS'],
+    [{ DNS_SERVERS: '192.0.2.53:0' }, 'DNS_SERVERS'],
+    [{ DNS_SERVERS: '2001:db8::53:70000:x' }, 'DNS_SERVERS'],
+    [{ SIMULATOR_DOMAIN: 'simulator domain' }, 'SIMULATOR_DOMAIN'],
     [{ RATE_LIMIT_ENABLED: 'perhaps' }, 'RATE_LIMIT_ENABLED'],
     [{ RATE_LIMITS: '{"send":-1}' }, 'RATE_LIMITS'],
     [{ RATE_LIMITS: '[1]' }, 'RATE_LIMITS'],
@@ -57,6 +69,27 @@ describe('loadConfig', () => {
     expect(message).toContain(name);
     expect(message).not.toContain('secret');
     if (name === 'MASTER_KEY') expect(message).not.toContain('short\n');
+  });
+
+  it.each(['0.0.0.0', '::', '::1', 'localhost', 'host-1.example.com'])('listens on %s', (host) => {
+    expect(load({ HOST: host }).http.host).toBe(host);
+  });
+
+  it('takes resolvers by address, with a port or without', () => {
+    const servers = ['192.0.2.53', '192.0.2.53:5353', '2001:db8::53', '[2001:db8::53]:5353'];
+    const { dnsServers } = load({ DNS_SERVERS: servers.join(', ') }).delivery;
+    expect(dnsServers).toEqual(servers);
+    expect(() => new Resolver().setServers(dnsServers)).not.toThrow();
+  });
+
+  it('names the data directory that cannot be used, and the remedy', () => {
+    const file = join(dataDir, 'a-file');
+    writeFileSync(file, '');
+    for (const folder of [file, join(file, 'below')]) {
+      expect(() => loadConfig({ WAYBILL_DATA_DIR: folder })).toThrow(
+        new RegExp(`WAYBILL_DATA_DIR: ${folder} cannot be used, since .* file .*: make it writable`),
+      );
+    }
   });
 
   it.each([

@@ -3,8 +3,10 @@ import { resolve } from 'node:path';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import type { AppConfig, RelayConfig } from './config';
-import { Environment } from './environment';
-import { readOrCreateMasterKey } from './master-key';
+import { unusableDataDir } from './data-dir';
+import { Environment, HOST_NAME } from './environment';
+import { StoredMasterKey } from './master-key';
+import { isAddressOrName, isDnsServer } from './network-names';
 import { ROLES, type Role } from './roles';
 
 /** A start with a bad environment is refused; names every bad variable, never its value. */
@@ -36,12 +38,14 @@ const optionalNames: Record<string, undefined> = {
   DNS_SERVERS: undefined,
   MAIL_HOST: undefined,
   DKIM_ZONE: undefined,
+  DKIM_ZONE_SERVERS: undefined,
   SPF_HOST: undefined,
   BOUNCE_HOST: undefined,
   TRACKING_HOST: undefined,
   DMARC_REPORT_ADDRESS: undefined,
   PUBLIC_URL: undefined,
   MASTER_KEY: undefined,
+  MASTER_KEY_PREVIOUS: undefined,
   RATE_LIMITS: undefined,
 };
 
@@ -66,6 +70,18 @@ function crossChecks(environment: Environment): string[] {
       'MASTER_KEY must be set (32 bytes in base64) when DATABASE_URL is: it encrypts the DKIM keys',
     ],
     [
+      nameServersOf(environment).every((host) => HOST_NAME.test(host) && !isWithin(host, environment.DKIM_ZONE)),
+      'DKIM_ZONE_SERVERS (by default MAIL_HOST) must be a comma list of host names outside DKIM_ZONE: the zone has no addresses',
+    ],
+    [
+      list(environment.DNS_SERVERS).every(isDnsServer),
+      'DNS_SERVERS must be a comma list of addresses, each with a port or without (192.0.2.53:53, [2001:db8::53]:53), no names',
+    ],
+    [
+      environment.HOST === undefined || isAddressOrName(environment.HOST),
+      'HOST must be an address or a host name of this machine',
+    ],
+    [
       parseRequestLimits(environment.RATE_LIMITS) !== undefined,
       'RATE_LIMITS must be a JSON object of positive integers',
     ],
@@ -80,7 +96,7 @@ function toConfig(environment: Environment): AppConfig {
     roles: new Set(parseRoles(environment.WAYBILL_ROLES)),
     dataDir: resolve(environment.WAYBILL_DATA_DIR),
     logLevel: environment.LOG_LEVEL,
-    masterKey: toMasterKey(environment),
+    ...toMasterKeys(environment),
     http: {
       host,
       port: environment.PORT,
@@ -108,9 +124,20 @@ function toConfig(environment: Environment): AppConfig {
   };
 }
 
-function toMasterKey(environment: Environment): Buffer {
-  if (environment.MASTER_KEY) return Buffer.from(environment.MASTER_KEY, 'base64');
-  return readOrCreateMasterKey(resolve(environment.WAYBILL_DATA_DIR));
+function toMasterKeys(environment: Environment): Pick<AppConfig, 'masterKey' | 'previousMasterKey'> {
+  const { MASTER_KEY, MASTER_KEY_PREVIOUS } = environment;
+  const stored = new StoredMasterKey(resolve(environment.WAYBILL_DATA_DIR));
+  const masterKey = MASTER_KEY ? Buffer.from(MASTER_KEY, 'base64') : readOrCreate(stored, environment);
+  if (MASTER_KEY_PREVIOUS) return { masterKey, previousMasterKey: Buffer.from(MASTER_KEY_PREVIOUS, 'base64') };
+  return { masterKey, previousMasterKey: MASTER_KEY ? undefined : stored.readPrevious() };
+}
+
+function readOrCreate(stored: StoredMasterKey, { WAYBILL_DATA_DIR }: Environment): Buffer {
+  try {
+    return stored.readOrCreate();
+  } catch (error) {
+    throw new ConfigurationError([unusableDataDir(resolve(WAYBILL_DATA_DIR), error) ?? (error as Error).message]);
+  }
 }
 
 function toDelivery(environment: Environment): AppConfig['delivery'] {
@@ -139,11 +166,21 @@ function toDns(environment: Environment): AppConfig['dns'] {
   return {
     port: environment.DNS_PORT,
     dkimZone: DKIM_ZONE?.toLowerCase(),
+    nameServerHosts: nameServersOf(environment),
     spfHost: (SPF_HOST ?? `spf.${mailHost}`).toLowerCase(),
     bounceHost: (BOUNCE_HOST ?? mailHost).toLowerCase(),
     trackingHost: (TRACKING_HOST ?? `click.${mailHost}`).toLowerCase(),
     dmarcReportAddress: DMARC_REPORT_ADDRESS ?? `dmarc@${mailHost}`,
   };
+}
+
+function nameServersOf(environment: Environment): string[] {
+  const named = list(environment.DKIM_ZONE_SERVERS).map((host) => host.toLowerCase());
+  return named.length > 0 ? named : [mailHostOf(environment)];
+}
+
+function isWithin(host: string, zone: string | undefined): boolean {
+  return zone !== undefined && `.${host}`.endsWith(`.${zone.toLowerCase()}`);
 }
 
 function list(value: string | undefined): string[] {

@@ -9,6 +9,10 @@ import { Mailbox1700000000008 } from './migrations/0008-mailbox';
 import { InboundReports1700000000009 } from './migrations/0009-inbound-reports';
 import { DomainLifecycle1700000000010 } from './migrations/0010-domain-lifecycle';
 import { AuditLog1700000000011 } from './migrations/0011-audit-log';
+import { WarmUp1700000000012 } from './migrations/0012-warm-up';
+import { PublishedKeys1700000000013 } from './migrations/0013-published-keys';
+import { CheckPatience1700000000014 } from './migrations/0014-check-patience';
+import { ExpiredDkimKeys1700000000015 } from './migrations/0015-expired-dkim-keys';
 
 /** In the order in which they run. */
 export const MIGRATIONS = [
@@ -23,4 +27,8 @@ export const MIGRATIONS = [
   InboundReports1700000000009,
   DomainLifecycle1700000000010,
   AuditLog1700000000011,
+  WarmUp1700000000012,
+  PublishedKeys1700000000013,
+  CheckPatience1700000000014,
+  ExpiredDkimKeys1700000000015,
 ];

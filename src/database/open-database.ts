@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client } from 'pg';
 import { SECOND, SystemClock } from '../common/clock';
 import { UnavailableError } from '../common/errors/app-error';
 import type { AppConfig } from '../config/config';
@@ -7,6 +6,7 @@ import { ConfigurationError } from '../config/load-config';
 import { createDataSource } from './data-source';
 import { isUnavailable } from './database-errors';
 import { attachEmbeddedPostgres, startEmbeddedPostgres } from './embedded/embedded-postgres';
+import { Keeper, type Revival } from './keeper';
 import { migrate } from './migrate';
 
 export interface OpenDatabaseOptions {
@@ -21,6 +21,8 @@ export interface OpenDatabaseOptions {
    * behind the server of a killed predecessor; wrong for a command beside it. One that is in use stays up either way.
    */
   readonly stopWhenLast?: boolean;
+  /** Embedded: whether a server that dies is started again for as long as this process has it open. */
+  readonly revive?: boolean;
 }
 
 export interface OpenDatabase {
@@ -36,7 +38,6 @@ type Opened = Omit<OpenDatabase, 'applied'>;
 
 const DEFAULT_WAIT_SECONDS = 60;
 const RETRY_MS = SECOND;
-const CONNECT_TIMEOUT_MS = 2 * SECOND;
 const EMBEDDED_ATTEMPTS = 3;
 const clock = new SystemClock();
 
@@ -66,7 +67,10 @@ async function openEmbedded(dataDir: string, options: OpenDatabaseOptions): Prom
   for (let attempt = 1; ; attempt += 1) {
     const server = await attachOrStart(dataDir, options);
     try {
-      const keeper = await connect(server.url);
+      const keeper = await Keeper.hold(
+        server.url,
+        options.revive ? revivalOf(server.url, dataDir, options) : undefined,
+      );
       const stop = async (): Promise<void> => {
         await keeper.end();
         await server.stop();
@@ -77,6 +81,12 @@ async function openEmbedded(dataDir: string, options: OpenDatabaseOptions): Prom
       if (attempt >= EMBEDDED_ATTEMPTS || !isUnavailable(error)) throw error;
     }
   }
+}
+
+/** On the same port, since the pool goes on asking there. */
+function revivalOf(url: string, dataDir: string, { log }: OpenDatabaseOptions): Revival {
+  const port = Number(new URL(url).port);
+  return { log, start: () => startEmbeddedPostgres({ dataDir, log, port }) };
 }
 
 async function attachOrStart(
@@ -101,7 +111,7 @@ async function openExternal(
   const begin = clock.monotonicMs();
   for (let said = ''; ;) {
     try {
-      await (await connect(url)).end();
+      await (await Keeper.hold(url)).end();
       const applied = wantsMigrations ? await applyMigrations(url, options.log) : [];
       return { url, embedded: false, applied, stop: () => Promise.resolve() };
     } catch (error) {
@@ -140,20 +150,6 @@ async function applyMigrations(url: string, log: (message: string) => void): Pro
   } finally {
     await dataSource.destroy();
   }
-}
-
-/** An open, idle connection: proof that the server answers, and for others the sign that it is in use. */
-async function connect(url: string): Promise<Client> {
-  const client = new Client({
-    connectionString: url,
-    application_name: 'waybill-keeper',
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    keepAlive: true,
-  });
-  // An idle connection that breaks must not end the process.
-  client.on('error', () => undefined);
-  await client.connect();
-  return client;
 }
 
 /** Host, port and name; never the user, the password or the parameters. */

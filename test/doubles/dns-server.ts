@@ -13,7 +13,7 @@ export interface DnsRecords {
   AAAA?: readonly string[] | DnsFault;
   /** `[preference, exchange]`; `'.'` is the null MX. */
   MX?: readonly (readonly [number, string])[] | DnsFault;
-  /** A string each, or its parts. */
+  /** A string each, or its parts; a string that is too long for one part is cut into several. */
   TXT?: readonly (string | readonly string[])[] | DnsFault;
   CNAME?: string;
   NS?: readonly string[] | DnsFault;
@@ -160,6 +160,7 @@ function answerOf(name: string, zone: DnsRecords, type: RecordType, record: unkn
 }
 
 function dataOf(type: RecordType, record: unknown): unknown {
+  if (type === 'TXT' && typeof record === 'string') return record.match(/[^]{1,255}/g) ?? record;
   if (type !== 'MX') return record;
   const [preference, exchange] = record as [number, string];
   return { preference, exchange };

@@ -42,6 +42,7 @@ const common = () => ({
   DELIVERY_MODE: 'relay',
   RELAY_URL: `smtp://127.0.0.1:${sink.port}`,
   RATE_LIMIT_ENABLED: 'false',
+  WARMUP_ENABLED: 'false',
 });
 const worker = () => ServiceProcess.start({ ...common(), WAYBILL_ROLES: 'worker', LEASE_SECONDS: '2' });
 const copiesOf = (id: string) => sink.messages.filter((message) => message.content.includes(id));

@@ -51,6 +51,7 @@ const direct = () => ({
   DNS_SERVERS: dns.endpoint,
   ALLOW_PRIVATE_DESTINATIONS: 'true',
   RATE_LIMIT_ENABLED: 'false',
+  WARMUP_ENABLED: 'false',
 });
 
 describe('direct delivery', () => {
@@ -240,6 +241,7 @@ describe('relay delivery', () => {
       WAYBILL_DATA_DIR: workFolder,
       DELIVERY_MODE: 'relay',
       RELAY_URL: `smtp://waybill:s3cret@127.0.0.1:${relay.port}`,
+      WARMUP_ENABLED: 'false',
     });
     try {
       const api = new ApiClient(service.port, tenant.liveKey);

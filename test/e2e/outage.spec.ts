@@ -29,6 +29,7 @@ beforeAll(async () => {
     WAYBILL_DATA_DIR: workFolder,
     DELIVERY_MODE: 'relay',
     RELAY_URL: `smtp://127.0.0.1:${sink.port}`,
+    WARMUP_ENABLED: 'false',
   });
   api = new ApiClient(service.port, tenant.liveKey);
   admin = new Client(process.env.WAYBILL_TEST_CLUSTER_URL);

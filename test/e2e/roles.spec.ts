@@ -1,8 +1,14 @@
+import { Resolver } from 'node:dns/promises';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client } from 'pg';
+import { newId } from '../../src/common/ids';
+import { DkimVault } from '../../src/modules/domains/dkim-vault';
+import { testConfig } from '../setup/core-context';
 import { createTestDatabase, type TestDatabase } from '../setup/test-database';
-import { ServiceProcess } from './kit/service-process';
+import { waitFor } from '../setup/wait-for';
+import { MASTER_KEY, ServiceProcess } from './kit/service-process';
 
 let database: TestDatabase;
 let workFolder: string;
@@ -32,4 +38,50 @@ describe('a process', () => {
       expect(service.lines.filter((line) => ['error', 'fatal'].includes(line.level))).toEqual([]);
     },
   );
+
+  it('of the role dns answers for its zone', async () => {
+    const env = { DATABASE_URL: database.url, WAYBILL_DATA_DIR: workFolder };
+    const service = await ServiceProcess.start({ ...env, WAYBILL_ROLES: 'dns', DKIM_ZONE: 'dkim.example.org' });
+    const { msg } = await waitFor(() => service.lines.find((line) => /answers for dkim\.example\.org/.test(line.msg)), {
+      what: 'the responder',
+    });
+    const resolver = new Resolver();
+    resolver.setServers([`127.0.0.1:${/port (\d+)/.exec(msg)?.[1]}`]);
+    expect(await resolver.resolveNs('dkim.example.org')).toEqual(['mail.waybill.test']);
+    await expect(resolver.resolveTxt('wb1.dkim.example.org')).rejects.toMatchObject({ code: 'ENOTFOUND' });
+    await service.stop();
+    expect(service.exitCode).toBe(0);
+  });
+
+  describe('with a master key that is not the one of its database', () => {
+    const other = Buffer.alloc(32, 'other').toString('base64');
+    const start = (roles: string, env: Record<string, string> = {}) =>
+      ServiceProcess.start({
+        ...{ DATABASE_URL: database.url, WAYBILL_DATA_DIR: workFolder, WAYBILL_ROLES: roles, MASTER_KEY: other },
+        ...env,
+      });
+    beforeAll(async () => {
+      const owner = { organizationId: newId(), domainId: newId(), selector: 'wb1' };
+      const sealed = new DkimVault(testConfig({ MASTER_KEY })).seal(Buffer.from('key'), owner);
+      const client = new Client(database.url);
+      await client.connect();
+      await client.query(
+        `insert into dkim_keys (organization_id, domain_id, selector, private_key_sealed, public_key)
+         values ($1, $2, $3, $4, '')`,
+        [...Object.values(owner), sealed],
+      );
+      await client.end();
+    });
+
+    it.each(['api', 'worker', 'inbound'])('does not start in the role %s', async (roles) => {
+      await expect(start(roles)).rejects.toThrow('MASTER_KEY opens none of the DKIM keys in this database');
+    });
+
+    it('starts when it knows the other one too, or needs none', async () => {
+      for (const service of [await start('api,worker', { MASTER_KEY_PREVIOUS: MASTER_KEY }), await start('dns')]) {
+        await service.stop();
+        expect(service.exitCode).toBe(0);
+      }
+    });
+  });
 });

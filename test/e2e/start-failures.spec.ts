@@ -1,16 +1,24 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { waitFor } from '../setup/wait-for';
 import { ServiceProcess } from './kit/service-process';
 
 let dataDir: string;
 let occupied: Server;
 let port: string;
 
+/** Open to pass through, so that the cluster of a service that root starts lies within, and goes with it. */
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'waybill-start-'));
+  chmodSync(folder, 0o711);
+  return folder;
+}
+
 beforeAll(async () => {
-  dataDir = mkdtempSync(join(tmpdir(), 'waybill-start-'));
+  dataDir = newFolder();
   occupied = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => occupied.once('listening', resolve));
   port = String((occupied.address() as AddressInfo).port);
@@ -23,14 +31,41 @@ afterAll(() => {
 /** A start that fails late must take the embedded database with it. */
 describe('a start that fails', () => {
   it.each(['PORT', 'METRICS_PORT', 'INBOUND_SMTP_PORT'])('because %s is taken leaves nothing running', async (name) => {
-    await expect(ServiceProcess.start({ WAYBILL_DATA_DIR: dataDir, [name]: port })).rejects.toThrow('EADDRINUSE');
+    await expect(ServiceProcess.start({ WAYBILL_DATA_DIR: dataDir, [name]: port })).rejects.toThrow(
+      `${name}: port ${port} on 127.0.0.1 is in use by another process`,
+    );
     expect(existsSync(join(dataDir, 'pg18/data/PG_VERSION'))).toBe(true);
     expect(existsSync(join(dataDir, 'pg18/data/postmaster.pid'))).toBe(false);
+  });
+
+  it('because DNS_PORT is taken says so as well', async () => {
+    const zone = { DKIM_ZONE: 'dkim.waybill.test', DNS_PORT: port };
+    await expect(ServiceProcess.start({ WAYBILL_DATA_DIR: dataDir, ...zone })).rejects.toThrow(
+      `DNS_PORT: port ${port} on 127.0.0.1 is in use by another process`,
+    );
   });
 
   it('can be repeated with success', async () => {
     const service = await ServiceProcess.start({ WAYBILL_DATA_DIR: dataDir });
     await service.stop();
     expect(service.exitCode).toBe(0);
+  });
+});
+
+describe('Ctrl-C while the database is being made', () => {
+  it('ends the start without calling it a failure, and the next one works', async () => {
+    const fresh = newFolder();
+    const broken = ServiceProcess.launch({ WAYBILL_DATA_DIR: fresh });
+    const isMaking = () => broken.lines.some(({ msg }) => msg.startsWith('creating a database'));
+    await waitFor(isMaking, { what: 'initdb', timeoutMs: 20_000 });
+    await broken.kill('SIGINT');
+    expect(broken.exitCode).toBe(0);
+    expect(broken.describe()).not.toMatch(/initdb|"level":"(error|fatal)"|\bat .*\.js:/);
+    expect(broken.lines.at(-1)?.msg).toBe('stopped');
+
+    const service = await ServiceProcess.start({ WAYBILL_DATA_DIR: fresh });
+    await service.stop();
+    expect(service.exitCode).toBe(0);
+    rmSync(fresh, { recursive: true, force: true });
   });
 });

@@ -10,7 +10,21 @@ export interface StoredEmail {
   attachments: Record<string, any>[];
 }
 
+/** All of them as they were at one moment: every commit that changes any of them writes the email's own row. */
 export async function readStoredEmail(db: Queryable, id: string): Promise<StoredEmail> {
+  for (;;) {
+    const before = await versionOf(db, id);
+    const stored = await readTables(db, id);
+    if (before === (await versionOf(db, id))) return stored;
+  }
+}
+
+async function versionOf(db: Queryable, id: string): Promise<string | undefined> {
+  const [row] = await db.query('select xmin::text as version from emails where id = $1', [id]);
+  return row?.version;
+}
+
+async function readTables(db: Queryable, id: string): Promise<StoredEmail> {
   const rows = async (table: string, order: string): Promise<Record<string, any>[]> =>
     db.query(`select * from ${table} where email_id = $1 order by ${order}`, [id]);
   const [email] = await db.query('select * from emails where id = $1', [id]);

@@ -29,6 +29,8 @@ export async function startWorker(url: string, options: WorkerOptions): Promise<
     DELIVERY_MODE: 'relay',
     RELAY_URL: `smtp://127.0.0.1:${port}`,
     WAYBILL_DATA_DIR: dataDir,
+    // Nothing answers there: the re-check of domains must not ask the resolvers of the machine.
+    DNS_SERVERS: '127.0.0.1:9',
     // A test that has failed shall end.
     DRAIN_SECONDS: '5',
     ...options.env,

@@ -2,6 +2,7 @@ import { NotFoundError } from '../../common/errors/app-error';
 import { examine, ok } from './check';
 import { judgeClock, judgeQueue } from './database-checks';
 import { checkDisk, checkNode, judgeFreeSpace } from './host-checks';
+import { judgePending } from './schema-state';
 
 const GIBIBYTE = 1024 ** 3;
 
@@ -70,5 +71,23 @@ describe('judgeQueue', () => {
     expect(judgeQueue({ ...measure, workers: 1 }).status).toBe('warning');
     expect(judgeQueue({ ...measure, oldestReadySeconds: 299 }).status).toBe('ok');
     expect(judgeQueue({ ...measure, ready: 0 }).status).toBe('ok');
+  });
+});
+
+describe('judgePending', () => {
+  it('tells an empty database from one that is behind', () => {
+    expect(judgePending([], 3)).toEqual({
+      status: 'ok',
+      message: 'the schema is up to date',
+      details: { pending: [] },
+    });
+    expect(judgePending(['A', 'B', 'C'], 3)).toMatchObject({
+      status: 'problem',
+      message: expect.stringMatching(/^the database is empty: run `waybill migrate`/),
+    });
+    expect(judgePending(['C'], 3)).toMatchObject({
+      status: 'problem',
+      message: expect.stringMatching(/older than this build.*C$/),
+    });
   });
 });

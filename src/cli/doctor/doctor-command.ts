@@ -2,28 +2,39 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import type { AppConfig } from '../../config/config';
 import { findClusterFolder } from '../../database/embedded/cluster-location';
+import { parseId } from '../arguments';
 import { CliError } from '../cli-error';
 import type { CliSession, Services } from '../cli-session';
 import { table } from '../text';
 import { type Check, examine, type Finding, ok } from './check';
-import {
-  checkClock,
-  checkDatabase,
-  checkMasterKey,
-  checkMigrations,
-  checkQueue,
-  checkWorkers,
-} from './database-checks';
+import { checkClock, checkDatabase, checkMasterKey, checkQueue, checkWorkers } from './database-checks';
+import { diagnoseDomain, type DomainDoctorOptions } from './domain/domain-doctor';
+import { parseSmtpHost } from './domain/egress';
 import { checkDisk, checkNode } from './host-checks';
+import { checkMigrations } from './schema-state';
 
 type DatabaseCheck = (services: Services, url: string) => Promise<Finding>;
 
-/** `waybill doctor` */
+/** These read tables. */
+const NEED_MIGRATIONS: ReadonlySet<string> = new Set(['master key', 'queue', 'workers']);
+
+/** `waybill doctor`, `waybill doctor <domain>` */
 export function addDoctorCommand(program: Command, session: CliSession): void {
   program
     .command('doctor')
-    .description('look for what keeps the service from working; exit code 1 when something does')
-    .action(() => diagnose(session));
+    .description(
+      'look for what keeps the service, or the mail of one domain, from working; exit code 1 when something does',
+    )
+    .argument('[domain]', 'compare its DNS records, and the way out for its mail, with what they should be')
+    .option('--org <id>', 'whose domain, where several organizations have it', parseId)
+    .option(
+      '--smtp-host <host[:port]>',
+      'server to try the way out with; default: the mail exchangers of the domain',
+      parseSmtpHost,
+    )
+    .action((domain: string | undefined, options: DomainDoctorOptions) =>
+      domain === undefined ? diagnose(session) : diagnoseDomain(session, domain, options),
+    );
 }
 
 async function diagnose(session: CliSession): Promise<void> {
@@ -64,14 +75,25 @@ async function examineDatabase(session: CliSession, config: AppConfig): Promise<
   const checks: Check[] = [];
   const opening = await examine('database', () =>
     session.withServices(config, options, async (services, url) => {
-      for (const [name, look] of Object.entries(looks)) checks.push(await examine(name, () => look(services, url)));
+      for (const [name, look] of Object.entries(looks)) {
+        const isUseless = NEED_MIGRATIONS.has(name) && checks.some(isFailedMigration);
+        checks.push(isUseless ? skipped(name, 'needs the migrations') : await examine(name, () => look(services, url)));
+      }
       return ok('closed');
     }),
   );
   if (opening.status === 'ok') return checks;
-  const skipped = Object.keys(looks).filter((name) => !checks.some((check) => check.name === name));
-  const because: Finding = { status: 'skipped', message: 'needs the database' };
-  return [...checks, opening, ...skipped.filter((name) => name !== 'database').map((name) => ({ name, ...because }))];
+  const missing = Object.keys(looks).filter((name) => !checks.some((check) => check.name === name));
+  const others = missing.filter((name) => name !== 'database');
+  return [...checks, opening, ...others.map((name) => skipped(name, 'needs the database'))];
+}
+
+function isFailedMigration({ name, status }: Check): boolean {
+  return name === 'migrations' && status === 'problem';
+}
+
+function skipped(name: string, message: string): Check {
+  return { name, status: 'skipped', message };
 }
 
 /** The embedded cluster may lie outside the data directory, on another file system. */

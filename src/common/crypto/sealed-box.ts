@@ -52,9 +52,9 @@ export function open(sealed: Buffer, key: SealingKey, context: string): Buffer {
   }
 }
 
-/** The id of the key that a box was sealed with: for choosing among old and new keys. */
-export function keyIdOf(sealed: Buffer): number {
-  return sealed.readUInt32BE(KEY_ID_AT);
+/** The id of the key that a box was sealed with: for choosing among old and new keys. Undefined for what is no box. */
+export function keyIdOf(sealed: Buffer): number | undefined {
+  return sealed.length < NONCE_AT ? undefined : sealed.readUInt32BE(KEY_ID_AT);
 }
 
 function additionalData(header: Buffer, context: string): Buffer {

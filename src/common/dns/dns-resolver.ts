@@ -41,4 +41,6 @@ export abstract class DnsResolver {
   abstract resolveTxt(name: string, options?: LookupOptions): Promise<DnsAnswer<string>>;
   /** The alias target, lower case. */
   abstract resolveCname(name: string, options?: LookupOptions): Promise<DnsAnswer<string>>;
+  /** The names of an IP address, lower case. */
+  abstract resolvePtr(address: string, options?: LookupOptions): Promise<DnsAnswer<string>>;
 }

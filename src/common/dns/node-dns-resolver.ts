@@ -3,6 +3,7 @@ import { SECOND } from '../clock';
 import { dnsErrorCode } from './dns-error-code';
 import { DnsResolver, type DnsAnswer, type IpAddress, type LookupOptions, type MxRecord } from './dns-resolver';
 import { isHostName } from './host-name';
+import { reverseName } from './reverse-name';
 
 export interface NodeDnsResolverOptions {
   /** `host:port` or `[v6]:port`, in order of preference; the system's own when empty. */
@@ -51,6 +52,12 @@ export class NodeDnsResolver extends DnsResolver {
 
   override async resolveCname(name: string, options: LookupOptions = {}): Promise<DnsAnswer<string>> {
     return mapRecords(await this.query(name, options, (resolver) => resolver.resolveCname(name)), normalize);
+  }
+
+  /** Asked as a name: the platform's own reverse look-up would read the hosts file first. */
+  override async resolvePtr(address: string, options: LookupOptions = {}): Promise<DnsAnswer<string>> {
+    const name = reverseName(address) ?? '';
+    return mapRecords(await this.query(name, options, (resolver) => resolver.resolvePtr(name)), normalize);
   }
 
   private async query<Item>(

@@ -50,7 +50,7 @@ export interface HttpServerOptions {
 
 const DEFAULTS: HttpServerOptions = {
   trustProxy: false,
-  maxHeldBodyBytes: 512 * MIB,
+  maxHeldBodyBytes: 96 * MIB,
   maxHeaderBytes: 16 * 1024,
   maxRequestsPerSocket: 1_000,
   maxConnections: 10_000,

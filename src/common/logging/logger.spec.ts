@@ -89,4 +89,14 @@ describe('NestLogger', () => {
       { level: 'fatal', msg: 'end' },
     ]);
   });
+
+  it('keeps what Nest tells of its own start out of the way', () => {
+    const { lines, logger } = collect();
+    const nest = new NestLogger(logger);
+    nest.log('AppModule dependencies initialized', 'InstanceLoader');
+    nest.log('Mapped {/v1/emails, POST} route', 'RouterExplorer');
+    nest.log('said by us', 'Database');
+    nest.error('failed', 'stack', 'InstanceLoader');
+    expect(lines).toMatchObject([{ msg: 'said by us' }, { level: 'error', msg: 'failed' }]);
+  });
 });

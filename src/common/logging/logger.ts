@@ -66,12 +66,17 @@ export function logRequestsTo(logger: Logger): LogRequest {
   };
 }
 
+const START_CONTEXTS: ReadonlySet<string> = new Set([
+  ...['NestFactory', 'NestApplication', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer'],
+]);
+
 /** Makes Nest's own messages JSON lines of the same log. */
 export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
 
+  /** Nest tells of every module and route at its start: some sixty lines in which "ready" would drown. */
   log(message: unknown, ...rest: unknown[]): void {
-    this.write('info', message, rest);
+    this.write(START_CONTEXTS.has(String(rest.at(-1))) ? 'debug' : 'info', message, rest);
   }
 
   warn(message: unknown, ...rest: unknown[]): void {

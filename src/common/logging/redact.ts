@@ -9,6 +9,7 @@ const SECRETS = new Set([
   'apikey',
   'privatekey',
   'masterkey',
+  'previousmasterkey',
   'html',
   'text',
   'subject',

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
+import { opensPort } from '../port-error';
 
 export interface MetricsServerOptions {
   readonly host: string;
@@ -8,6 +9,8 @@ export interface MetricsServerOptions {
   readonly port: number;
   readonly registry: Registry;
 }
+
+const HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
 
 export interface MetricsServer {
   readonly port: number;
@@ -18,7 +21,7 @@ export interface MetricsServer {
 export async function startMetricsServer({ host, port, registry }: MetricsServerOptions): Promise<MetricsServer> {
   const server = createServer({ headersTimeout: 5_000, requestTimeout: 5_000 }, (request, response) => {
     const answer = (status: number, type: string, body: string): void => {
-      response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(body);
+      response.writeHead(status, { ...HEADERS, 'content-type': type }).end(body);
     };
     if (request.method !== 'GET' || request.url !== '/metrics') {
       answer(404, 'text/plain', 'not found\n');
@@ -29,12 +32,13 @@ export async function startMetricsServer({ host, port, registry }: MetricsServer
       () => answer(500, 'text/plain', 'metrics could not be collected\n'),
     );
   });
-  await new Promise<void>((resolve, reject) => {
+  const opening = new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(port, host, () => {
       server.off('error', reject);
       resolve();
     });
   });
+  await opensPort('METRICS_PORT', { host, port }, opening);
   return {
     port: (server.address() as AddressInfo).port,
     close: () =>

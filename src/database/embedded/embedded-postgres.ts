@@ -1,5 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import path from 'node:path';
+import { unusableDataDir } from '../../config/data-dir';
 import { serviceUrl } from './administration';
 import { findBinaries } from './binaries';
 import { ensureCluster, readPassword } from './cluster';
@@ -79,7 +80,9 @@ async function prepareDataDir(dataDir: string): Promise<string> {
     throw new Error(`The data directory ${dataDir} has a character in its path that Postgres cannot be started with.`);
   }
   // Root only passes through: the server's user has no business in the directory itself, which holds other secrets too.
-  await makeFolder(dataDir, process.getuid?.() === 0 ? 0o711 : 0o700);
+  await makeFolder(dataDir, process.getuid?.() === 0 ? 0o711 : 0o700).catch((cause: Error) => {
+    throw new Error(unusableDataDir(dataDir, cause) ?? cause.message, { cause });
+  });
   return realpath(dataDir);
 }
 

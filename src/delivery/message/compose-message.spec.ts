@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import PostalMime from 'postal-mime';
 import type { Email } from 'postal-mime';
-import type { OutgoingMessage } from '../ports/message-source';
+import type { CompleteMessage } from '../ports/message-source';
 import { composeMessage } from './compose-message';
 import { headerNeedsSmtpUtf8 } from './header-block';
 
 const NAMES = ['From', 'To', 'Subject', 'Date', 'Message-ID', 'MIME-Version', 'Content-Type'];
 const PIXEL = Buffer.from('89504e470d0a1a0a', 'hex');
 
-function message(parts: Partial<OutgoingMessage> = {}): OutgoingMessage {
+function message(parts: Partial<CompleteMessage> = {}): CompleteMessage {
   return {
     organizationId: 'org',
     mode: 'live',
@@ -22,6 +22,7 @@ function message(parts: Partial<OutgoingMessage> = {}): OutgoingMessage {
     subject: 'Hello',
     text: 'Good day',
     headers: {},
+    attachmentBytes: 0,
     attachments: [],
     ...parts,
   };
@@ -36,7 +37,7 @@ function expectSound(bytes: Buffer): void {
   for (const line of text.slice(0, text.indexOf('\r\n\r\n')).split('\r\n')) expect(line).toMatch(/[^ \t]/);
 }
 
-async function compose(parts: Partial<OutgoingMessage>): Promise<Email> {
+async function compose(parts: Partial<CompleteMessage>): Promise<Email> {
   const bytes = await composeMessage(message(parts));
   expectSound(bytes);
   expect(bytes.toString('latin1')).not.toMatch(/[^\t\n\r\x20-\x7e]/);
@@ -180,7 +181,7 @@ describe('composeMessage', () => {
   });
 
   it('never shows a blind recipient', async () => {
-    const sneaky = { ...message(), bcc: [{ email: 'eve@evil.example' }] } as OutgoingMessage;
+    const sneaky = { ...message(), bcc: [{ email: 'eve@evil.example' }] } as CompleteMessage;
     expect((await composeMessage(sneaky)).toString()).not.toMatch(/bcc|eve@/i);
   });
 

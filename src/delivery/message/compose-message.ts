@@ -1,4 +1,4 @@
-import type { OutgoingMessage } from '../ports/message-source';
+import type { CompleteMessage } from '../ports/message-source';
 import { contentEntity, contentOf } from './content';
 import { headerBlock } from './header-block';
 import type { HeaderField } from './header-block';
@@ -14,7 +14,7 @@ import { mixedEntity } from './mixed-entity';
  * @param extraHeaders fields that the engine or a feature adds, after those of the customer
  */
 export async function composeMessage(
-  message: OutgoingMessage,
+  message: CompleteMessage,
   extraHeaders: readonly HeaderField[] = [],
 ): Promise<Buffer> {
   const header = Buffer.from(headerBlock(message, extraHeaders));

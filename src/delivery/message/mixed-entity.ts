@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import MailComposer from 'nodemailer/lib/mail-composer';
 import type { MailComposerAttachment } from 'nodemailer/lib/mail-composer';
-import type { MessageAttachment, OutgoingMessage } from '../ports/message-source';
+import type { CompleteMessage, MessageAttachment } from '../ports/message-source';
 import { contentOf, textEntity } from './content';
 import { messageId } from './header-block';
 import { crlfChunks, toCrlf } from './line-ends';
@@ -23,7 +23,7 @@ const HEADER_END = '\r\n\r\n';
  * from `textEntity`, and the message's header from `headerBlock`, so that both kinds of message agree. All that nodemailer
  * would choose at random is given.
  */
-export async function mixedEntity(message: OutgoingMessage): Promise<Buffer[]> {
+export async function mixedEntity(message: CompleteMessage): Promise<Buffer[]> {
   const { text, html } = contentOf(message);
   const composer = new MailComposer({
     messageId: messageId(message),

@@ -9,7 +9,7 @@ export interface MessageAttachment {
   readonly content: Buffer;
 }
 
-/** All that is needed to compose an email's bytes, the same at every attempt. */
+/** An email's content, attachments aside, the same at every attempt. */
 export interface OutgoingMessage extends EmailKey {
   readonly domainId: string;
   /** The `Date` header: when the email was due, so that every attempt sends the same bytes. */
@@ -23,6 +23,12 @@ export interface OutgoingMessage extends EmailKey {
   readonly text?: string;
   /** Customer headers, already checked: no CR, LF or NUL, none of the service's own names. */
   readonly headers: Readonly<Record<string, string>>;
+  /** All attachments together, at least 1; 0 without any. */
+  readonly attachmentBytes: number;
+}
+
+/** All that is needed to compose an email's bytes. */
+export interface CompleteMessage extends OutgoingMessage {
   readonly attachments: readonly MessageAttachment[];
 }
 
@@ -30,6 +36,8 @@ export interface OutgoingMessage extends EmailKey {
 export abstract class MessageSource {
   /** Messages by email id; an email whose content is gone is left out. */
   abstract load(emails: readonly EmailKey[]): Promise<Map<string, OutgoingMessage>>;
+  /** Loaded apart, right before they are sent: they are large, and few mails have any. @throws Error when they are gone */
+  abstract loadAttachments(email: EmailKey): Promise<MessageAttachment[]>;
   /** Those of the deliveries whose recipient has been suppressed since acceptance, with the reason. */
   abstract findBlocked(deliveries: readonly ClaimedDelivery[]): Promise<Map<ClaimedDelivery, string>>;
 }

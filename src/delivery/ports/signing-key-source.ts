@@ -7,6 +7,8 @@ export interface SigningKey {
   readonly selector: string;
   /** RSA, parsed once: parsing the PEM costs more than the signature (0.34 against 0.25 ms). */
   readonly privateKey: KeyObject;
+  /** Host of the envelope sender once the domain points one at us (aligned SPF, RFC 7489 section 3.1.2); else our own. */
+  readonly returnPathHost?: string | undefined;
 }
 
 /** Where the engine gets DKIM keys from; bound to the domains feature by the worker's root module. */

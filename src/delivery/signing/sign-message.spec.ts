@@ -117,6 +117,7 @@ describe('signMessage', () => {
           subject,
           html,
           headers: { 'List-Unsubscribe': '<https://mail.example/u>', 'X-Any': name },
+          attachmentBytes: 1,
           attachments: hasAttachment ? [{ filename: name, contentType: 'text/plain', content: Buffer.from(html) }] : [],
         });
         expect(await verdict(await signed(composed))).toBe('pass');

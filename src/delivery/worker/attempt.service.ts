@@ -7,9 +7,9 @@ import type { ClaimedDelivery } from '../ports/delivery';
 import type { DeliveryOutcome, OutcomeSource, RecordedOutcome } from '../ports/outcome';
 import { simulate } from '../simulator/simulate';
 import { Lanes } from './lanes';
-import type { Prepared } from './message-preparer.service';
+import type { Prepared, PreparedMessage } from './message-preparer.service';
 import type { Settlement } from './settler.service';
-import { type SignedMessage, Transmitter } from './transmitter';
+import { Transmitter } from './transmitter';
 
 /** `released`: the attempt did not begin or was called off before its final dot, and is not charged. */
 export type AttemptResult =
@@ -35,8 +35,7 @@ export class AttemptService {
     if ('ending' in prepared) return this.settled({ ...claim, attempt: claim.attempt - 1 }, prepared.ending, 'worker');
     if (claim.mode === 'test') return this.simulate(claim);
     try {
-      const message = await prepared.message;
-      return await this.transmit(claim, message, mayFinish);
+      return await this.transmit(claim, prepared, mayFinish);
     } catch (error) {
       return this.unforeseen(claim, error);
     }
@@ -44,13 +43,13 @@ export class AttemptService {
 
   private async transmit(
     claim: ClaimedDelivery,
-    message: SignedMessage,
+    { withMessage }: PreparedMessage,
     mayFinish: () => boolean,
   ): Promise<AttemptResult> {
     if (!(await this.lanes.acquire(claim.destination))) return RELEASED;
     let result: TransmissionResult | undefined;
     try {
-      result = await this.transmitter.transmit(claim, message, mayFinish);
+      result = await withMessage((message) => this.transmitter.transmit(claim, message, mayFinish));
     } finally {
       this.lanes.release(claim.destination, result ? releaseSignalOf(result) : 'neutral', causeOf(result));
     }

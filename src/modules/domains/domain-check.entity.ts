@@ -11,6 +11,8 @@ export class DomainCheck {
   /** `unreachable`: the DNS did not answer, so nothing is known; `verified` tells what was known before. */
   @Column('text') result!: 'verified' | 'missing' | 'wrong' | 'unreachable';
   @Column('boolean') verified!: boolean;
+  /** Since when a record that had been seen has been gone, without a break. */
+  @Column('timestamptz', { name: 'failing_since', nullable: true }) failingSince!: Date | null;
   /** A sentence for the person who edits the zone. */
   @Column('text', { nullable: true }) problem!: string | null;
   @Column('timestamptz', { name: 'checked_at' }) checkedAt!: Date;

@@ -3,6 +3,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 export type VerificationStatus = 'pending' | 'verified' | 'failed';
 export type DkimStatus = 'pending' | 'verified' | 'failed';
 export type WarmingStatus = 'not_started' | 'warming' | 'warmed' | 'paused';
+export type PauseReason = 'bounces' | 'complaints';
 
 /** A sender domain of an organization. */
 @Entity('domains')
@@ -15,9 +16,16 @@ export class Domain {
   @Column('text', { name: 'verification_status', default: 'pending' }) verificationStatus!: VerificationStatus;
   @Column('text', { name: 'verification_token' }) verificationToken!: string;
   @Column('timestamptz', { name: 'verified_at', nullable: true }) verifiedAt!: Date | null;
+  /** Of the newest key, whether it signs yet or not. */
   @Column('text', { name: 'dkim_selector', nullable: true }) dkimSelector!: string | null;
   @Column('text', { name: 'dkim_status', nullable: true }) dkimStatus!: DkimStatus | null;
   @Column('text', { name: 'warming_status', default: 'not_started' }) warmingStatus!: WarmingStatus;
+  /** The first live send; its UTC day is day 1. */
+  @Column('timestamptz', { name: 'warming_started_at', nullable: true }) warmingStartedAt!: Date | null;
+  @Column('timestamptz', { name: 'warming_paused_at', nullable: true }) warmingPausedAt!: Date | null;
+  @Column('text', { name: 'warming_pause_reason', nullable: true }) warmingPauseReason!: PauseReason | null;
+  /** The last resumption: what happened before is not held against the domain again. */
+  @Column('timestamptz', { name: 'warming_judged_since', nullable: true }) warmingJudgedSince!: Date | null;
   @Column('boolean', { name: 'is_default', default: false }) isDefault!: boolean;
   /** When a worker looks at the records next; a worker that does moves it ahead. */
   @Column('timestamptz', { name: 'next_check_at', default: () => 'now()' }) nextCheckAt!: Date;

@@ -1,24 +1,53 @@
 import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { AuthModule } from '../../auth/auth.module';
 import { DomainOwnership } from '../../auth/domain-ownership';
+import { AuditModule } from '../audit/audit.module';
+import { DefaultDomainService } from './default-domain.service';
 import { DkimKey } from './dkim-key.entity';
+import { DkimKeyMaker } from './dkim-key-maker';
+import { DkimKeysRepository } from './dkim-keys.repository';
+import { DkimKeysService } from './dkim-keys.service';
+import { DkimRotationService } from './dkim-rotation.service';
 import { DkimVault } from './dkim-vault';
 import { Domain } from './domain.entity';
+import { DomainCheck } from './domain-check.entity';
+import { DomainChecksRepository } from './domain-checks.repository';
+import { DomainDetailsService } from './domain-details.service';
+import { DomainInspectionService } from './domain-inspection.service';
+import { DomainRegistrationService } from './domain-registration.service';
+import { DomainRemovalService } from './domain-removal.service';
+import { DomainReportsService } from './domain-reports.service';
+import { DomainSetUpController } from './domain-set-up.controller';
+import { DomainsController } from './domains.controller';
 import { DomainsRepository } from './domains.repository';
 import { DomainsService } from './domains.service';
+import { SenderNames } from './sender-names';
 import { SigningKeysService } from './signing-keys.service';
+import { DomainVerificationService } from './verification/domain-verification.service';
+import { VERIFICATION_PROVIDERS } from './verification/verification.providers';
+import { WarmUpModule } from './warm-up/warm-up.module';
+
+const NAMES = [DefaultDomainService, DomainRegistrationService, DomainRemovalService, DomainsRepository, SenderNames];
+const KEYS = [DkimKeyMaker, DkimKeysRepository, DkimKeysService, DkimRotationService, DkimVault, SigningKeysService];
+const RECORDS = [DomainChecksRepository, DomainDetailsService, DomainInspectionService, DomainReportsService];
 
 /** Global because auth, a floor below, asks it who owns a domain through a port of its own. */
 @Global()
 @Module({
-  imports: [TypeOrmModule.forFeature([Domain, DkimKey])],
+  imports: [TypeOrmModule.forFeature([Domain, DkimKey, DomainCheck]), AuditModule, AuthModule, WarmUpModule],
+  controllers: [DomainsController, DomainSetUpController],
   providers: [
-    DomainsRepository,
-    DkimVault,
+    ...NAMES,
+    ...KEYS,
+    ...RECORDS,
     DomainsService,
-    SigningKeysService,
+    ...VERIFICATION_PROVIDERS,
     { provide: DomainOwnership, useExisting: DomainsService },
   ],
-  exports: [DomainsService, SigningKeysService, DomainOwnership],
+  exports: [
+    ...[DkimKeysService, DomainInspectionService, DomainsService, DomainVerificationService],
+    ...[SigningKeysService, DomainOwnership],
+  ],
 })
 export class DomainsModule {}

@@ -1,16 +1,32 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { In, Not, type Repository } from 'typeorm';
+import { In, type Repository } from 'typeorm';
 import type { Transaction } from '../../database/transaction';
 import { DkimKey } from './dkim-key.entity';
 import { Domain } from './domain.entity';
+import { DomainCheck } from './domain-check.entity';
+import { lockDomainList } from './sql/lock-domain-list.sql';
+
+export interface DomainFilter {
+  /** Only this one. */
+  readonly id: string | undefined;
+  readonly skip: number;
+  readonly take: number;
+}
 
 @Injectable()
 export class DomainsRepository {
-  constructor(
-    @InjectRepository(Domain) private readonly domains: Repository<Domain>,
-    @InjectRepository(DkimKey) private readonly keys: Repository<DkimKey>,
-  ) {}
+  constructor(@InjectRepository(Domain) private readonly domains: Repository<Domain>) {}
+
+  /** Holds back other changes to which domains the organization has, and which is its default, until the end. */
+  async lockList(organizationId: string, tx: Transaction): Promise<void> {
+    await tx.run(lockDomainList(organizationId));
+  }
+
+  /** Holds back other changes to one domain; null when it is not there. */
+  lock(organizationId: string, id: string, tx: Transaction): Promise<Domain | null> {
+    return tx.manager.findOne(Domain, { where: { organizationId, id }, lock: { mode: 'pessimistic_write' } });
+  }
 
   async insert(domain: Domain, key: DkimKey, tx: Transaction): Promise<void> {
     await tx.manager.insert(Domain, domain);
@@ -31,33 +47,62 @@ export class DomainsRepository {
     return this.domains.find({ where: { organizationId }, order: { id: 'ASC' } });
   }
 
-  hasAny(organizationId: string): Promise<boolean> {
-    return this.domains.existsBy({ organizationId });
+  /** Oldest first, with how many there are. */
+  page(organizationId: string, filter: DomainFilter): Promise<[Domain[], number]> {
+    const { id, skip, take } = filter;
+    const where = { organizationId, ...(id !== undefined && { id }) };
+    return this.domains.findAndCount({ where, order: { id: 'ASC' }, skip, take });
   }
 
-  /** True when another organization has verified the name. */
-  isVerifiedElsewhere(organizationId: string, domain: string): Promise<boolean> {
-    return this.domains.existsBy({ domain, verificationStatus: 'verified', organizationId: Not(organizationId) });
+  count(organizationId: string, tx: Transaction): Promise<number> {
+    return tx.manager.countBy(Domain, { organizationId });
   }
 
-  async markVerified(organizationId: string, id: string, at: Date): Promise<void> {
-    await this.domains.update(
+  /** For the operator: of every organization that has it, oldest first. */
+  findAnywhere(domain: string): Promise<Domain[]> {
+    return this.domains.find({ where: { domain }, order: { id: 'ASC' } });
+  }
+
+  /** True when the organization has the name, or another one has it verified. */
+  isTaken(organizationId: string, domain: string): Promise<boolean> {
+    return this.domains.existsBy([
+      { organizationId, domain },
+      { domain, verificationStatus: 'verified' },
+    ]);
+  }
+
+  async markVerified(organizationId: string, id: string, at: Date, tx: Transaction): Promise<void> {
+    await tx.manager.update(
+      Domain,
       { organizationId, id },
       { verificationStatus: 'verified', verifiedAt: at, dkimStatus: 'verified', updatedAt: at },
     );
   }
 
-  findActiveKeys(owners: readonly { organizationId: string; domainId: string }[]): Promise<DkimKey[]> {
-    return this.keys.findBy({
-      organizationId: In([...new Set(owners.map((owner) => owner.organizationId))]),
-      domainId: In(owners.map((owner) => owner.domainId)),
-      state: 'active',
-    });
+  /** First takes the mark from whichever has it: a unique index holds at every moment. */
+  async makeDefault(organizationId: string, id: string, at: Date, tx: Transaction): Promise<void> {
+    await tx.manager.update(Domain, { organizationId, isDefault: true }, { isDefault: false, updatedAt: at });
+    await tx.manager.update(Domain, { organizationId, id }, { isDefault: true, updatedAt: at });
   }
 
-  findNames(owners: readonly { organizationId: string; domainId: string }[]): Promise<Pick<Domain, 'id' | 'domain'>[]> {
+  /** The next look at the records is due at once. */
+  async noteRotation({ organizationId, domainId, selector, createdAt }: DkimKey, tx: Transaction): Promise<void> {
+    const change = { dkimSelector: selector, nextCheckAt: createdAt, updatedAt: createdAt };
+    await tx.manager.update(Domain, { organizationId, id: domainId }, change);
+  }
+
+  /** With its keys and what is known of its records. */
+  async delete(organizationId: string, id: string, tx: Transaction): Promise<void> {
+    await tx.manager.delete(DomainCheck, { organizationId, domainId: id });
+    await tx.manager.delete(DkimKey, { organizationId, domainId: id });
+    await tx.manager.delete(Domain, { organizationId, id });
+  }
+
+  findSenders(
+    owners: readonly { organizationId: string; domainId: string }[],
+  ): Promise<Pick<Domain, 'id' | 'domain' | 'returnPathVerified'>[]> {
     return this.domains.find({
-      select: { id: true, domain: true },
+      select: { id: true, domain: true, returnPathVerified: true },
       where: {
         organizationId: In([...new Set(owners.map((owner) => owner.organizationId))]),
         id: In(owners.map((owner) => owner.domainId)),

@@ -1,55 +1,73 @@
+import type { KeyObject } from 'node:crypto';
 import { Injectable, Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { MINUTE } from '../../common/clock';
+import { Clock, MINUTE, SECOND } from '../../common/clock';
 import { type SigningKey, SigningKeySource } from '../../delivery/ports/signing-key-source';
 import { parsePrivateKey } from './dkim-key-pair';
 import type { DkimKey } from './dkim-key.entity';
+import { DkimKeysRepository } from './dkim-keys.repository';
 import { DkimVault } from './dkim-vault';
+import type { Domain } from './domain.entity';
 import { DomainsRepository } from './domains.repository';
+import { returnPathHostOf } from './wanted-records';
 
+type Sender = Pick<Domain, 'domain' | 'returnPathVerified'>;
 type Owner = { readonly organizationId: string; readonly domainId: string };
 
-/** A rotation or a removal is seen within this time. */
-const CACHE_MS = MINUTE;
+/** A rotation, a removal or a verified return path is seen within this time. */
+const CACHE_MS = 5 * SECOND;
+/** A key that cannot be opened is told once in this time. */
+const CACHE_DAMAGED_MS = MINUTE;
+const MAX_DOMAINS = 10_000;
 
-/** The keys to sign with, decrypted and parsed once and then kept for a minute. */
+/** The keys to sign with: looked up every few seconds, decrypted and parsed once. */
 @Injectable()
 export class SigningKeysService extends SigningKeySource {
   private readonly logger = new Logger(SigningKeysService.name);
-  private readonly cache = new LRUCache<string, SigningKey | Error>({ max: 10_000, ttl: CACHE_MS });
+  private readonly cache: LRUCache<string, SigningKey | Error>;
+  /** By public half. */
+  private readonly parsed = new LRUCache<string, KeyObject>({ max: MAX_DOMAINS });
 
   constructor(
     private readonly domains: DomainsRepository,
+    private readonly keys: DkimKeysRepository,
     private readonly vault: DkimVault,
+    clock: Clock,
   ) {
     super();
+    this.cache = new LRUCache({ max: MAX_DOMAINS, ttl: CACHE_MS, perf: { now: () => clock.monotonicMs() } });
   }
 
   async keysFor(owners: readonly Owner[]): Promise<Map<string, SigningKey | Error>> {
-    const missing = owners.filter(({ domainId }) => !this.cache.has(domainId));
-    if (missing.length > 0) await this.load(missing);
-    return new Map(
-      owners.flatMap(({ domainId }) => {
-        const key = this.cache.get(domainId);
-        return key ? [[domainId, key] as const] : [];
-      }),
-    );
+    const found = new Map<string, SigningKey | Error>();
+    // Taken at once: what expires while others are looked up must not seem removed.
+    for (const { domainId } of owners) {
+      const key = this.cache.get(domainId);
+      if (key) found.set(domainId, key);
+    }
+    const missing = owners.filter(({ domainId }) => !found.has(domainId));
+    const loaded = missing.length > 0 ? await this.load(missing) : [];
+    return new Map([...found, ...loaded]);
   }
 
-  private async load(owners: readonly Owner[]): Promise<void> {
-    const names = new Map((await this.domains.findNames(owners)).map((domain) => [domain.id, domain.domain]));
-    for (const key of await this.domains.findActiveKeys(owners)) {
-      const domain = names.get(key.domainId);
-      if (domain === undefined) continue;
-      this.cache.set(key.domainId, this.open(key, domain));
-    }
+  private async load(owners: readonly Owner[]): Promise<[string, SigningKey | Error][]> {
+    const senders = new Map((await this.domains.findSenders(owners)).map((domain) => [domain.id, domain]));
+    return (await this.keys.findActive(owners)).flatMap((row) => {
+      const sender = senders.get(row.domainId);
+      if (sender === undefined) return [];
+      const key = this.open(row, sender);
+      this.cache.set(row.domainId, key, { ttl: key instanceof Error ? CACHE_DAMAGED_MS : CACHE_MS });
+      return [[row.domainId, key]];
+    });
   }
 
   /** A damaged key must hold up its own domain's mail and nobody else's. */
-  private open(key: DkimKey, domain: string): SigningKey | Error {
+  private open(key: DkimKey, { domain, returnPathVerified }: Sender): SigningKey | Error {
     try {
-      const privateKey = parsePrivateKey(this.vault.open(key.privateKeySealed, key));
-      return { domain, selector: key.selector, privateKey };
+      const privateKey = this.parsed.get(key.publicKey) ?? parsePrivateKey(this.vault.open(key.privateKeySealed, key));
+      this.parsed.set(key.publicKey, privateKey);
+      const returnPathHost = returnPathVerified ? returnPathHostOf(domain) : undefined;
+      return { domain, selector: key.selector, privateKey, returnPathHost };
     } catch (error) {
       this.logger.error(
         `The DKIM key ${key.selector} of domain ${key.domainId} cannot be opened: ${(error as Error).message}`,

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { In, type Repository } from 'typeorm';
+import type { Repository } from 'typeorm';
 import type { EmailKey } from '../../delivery/ports/delivery';
 import { EmailAttachment } from './email-attachment.entity';
 
@@ -14,10 +14,10 @@ export class AttachmentsRepository {
   }
 
   /** With their bytes, for composing. */
-  findForSending(organizationIds: readonly string[], emailIds: readonly string[]): Promise<EmailAttachment[]> {
+  findForSending({ organizationId, mode, emailId }: EmailKey): Promise<EmailAttachment[]> {
     return this.attachments.find({
-      select: { emailId: true, position: true, filename: true, contentType: true, contentId: true, content: true },
-      where: { organizationId: In(organizationIds), mode: In(['live', 'test']), emailId: In(emailIds) },
+      select: { position: true, filename: true, contentType: true, contentId: true, content: true },
+      where: { organizationId, mode, emailId },
       order: { position: 'ASC' },
     });
   }

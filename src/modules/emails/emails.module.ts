@@ -3,12 +3,15 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuthModule } from '../../auth/auth.module';
 import { DeliveryQueueModule } from '../../delivery/queue/delivery-queue.module';
 import { DomainsModule } from '../domains/domains.module';
+import { WarmUpModule } from '../domains/warm-up/warm-up.module';
 import { StatsModule } from '../stats/stats.module';
 import { SuppressionsModule } from '../suppressions/suppressions.module';
+import { AcceptCommit } from './accept/accept-commit';
 import { AcceptRepository } from './accept/accept.repository';
 import { AcceptService } from './accept/accept.service';
 import { AcceptTransaction } from './accept/accept-transaction.service';
 import { IdempotencyLedgerRepository } from './accept/idempotency-ledger.repository';
+import { RecipientLimits } from './accept/recipient-limits';
 import { SenderResolver } from './accept/sender-resolver';
 import { TestQuotaRepository } from './accept/test-quota.repository';
 import { AttachmentsRepository } from './attachments.repository';
@@ -30,10 +33,12 @@ import { SendEmailsService } from './send-emails.service';
 
 const ENTITIES = [Email, EmailContent, EmailAttachment, EmailRecipient, EmailEvent];
 const ACCEPTING = [
+  AcceptCommit,
   AcceptRepository,
   AcceptService,
   AcceptTransaction,
   IdempotencyLedgerRepository,
+  RecipientLimits,
   SenderResolver,
   SendEmailsService,
   TestQuotaRepository,
@@ -49,6 +54,7 @@ const DELIVERING = [OutcomeRecorder, OutcomesRepository, OutgoingMessagesReposit
     DomainsModule,
     StatsModule,
     SuppressionsModule,
+    WarmUpModule,
   ],
   controllers: [SendEmailsController, EmailsController],
   providers: [...ACCEPTING, ...READING, ...DELIVERING],

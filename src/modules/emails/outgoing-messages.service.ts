@@ -20,10 +20,18 @@ export class OutgoingMessagesService extends MessageSource {
 
   async load(emails: readonly EmailKey[]): Promise<Map<string, OutgoingMessage>> {
     const loaded = await this.messages.findForComposing(emails);
-    const attachments = await this.loadAttachments(loaded.filter((message) => message.attachmentCount > 0));
-    return new Map(
-      loaded.map((message) => [message.emailId, toMessage(message, attachments.get(message.emailId) ?? [])]),
-    );
+    return new Map(loaded.map((message) => [message.emailId, toMessage(message)]));
+  }
+
+  async loadAttachments(email: EmailKey): Promise<MessageAttachment[]> {
+    const rows = await this.attachments.findForSending(email);
+    if (rows.length === 0) throw new Error('The attachments are gone');
+    return rows.map(({ filename, contentType, contentId, content }) => ({
+      filename,
+      contentType,
+      content,
+      ...(contentId !== null && { contentId }),
+    }));
   }
 
   async findBlocked(deliveries: readonly ClaimedDelivery[]): Promise<Map<ClaimedDelivery, string>> {
@@ -36,20 +44,9 @@ export class OutgoingMessagesService extends MessageSource {
     const blocked = await this.suppressions.findBlocking(addresses);
     return new Map([...blocked].map(([index, reason]) => [deliveries[index] as ClaimedDelivery, reason]));
   }
-
-  private async loadAttachments(messages: readonly LoadedMessage[]): Promise<Map<string, MessageAttachment[]>> {
-    const byEmail = new Map<string, MessageAttachment[]>(messages.map((message) => [message.emailId, []]));
-    if (messages.length === 0) return byEmail;
-    const organizations = [...new Set(messages.map((message) => message.organizationId))];
-    for (const row of await this.attachments.findForSending(organizations, [...byEmail.keys()])) {
-      const { filename, contentType, contentId, content } = row;
-      byEmail.get(row.emailId)?.push({ filename, contentType, content, ...(contentId !== null && { contentId }) });
-    }
-    return byEmail;
-  }
 }
 
-function toMessage(loaded: LoadedMessage, attachments: readonly MessageAttachment[]): OutgoingMessage {
+function toMessage(loaded: LoadedMessage): OutgoingMessage {
   const { fromEmail, fromName, html, text, headers, addressees, ...rest } = loaded;
   return {
     ...rest,
@@ -58,6 +55,5 @@ function toMessage(loaded: LoadedMessage, attachments: readonly MessageAttachmen
     ...(html !== null && { html }),
     ...(text !== null && { text }),
     headers: headers ?? {},
-    attachments,
   };
 }

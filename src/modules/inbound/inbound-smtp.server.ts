@@ -1,6 +1,7 @@
 import type { AddressInfo, Socket } from 'node:net';
 import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import { opensPort } from '../../common/port-error';
 import { AppConfig } from '../../config/config';
 import { InboundLimits } from './inbound-limits';
 import { InboundMetrics } from './inbound-metrics';
@@ -47,15 +48,17 @@ export class InboundSmtpServer implements OnApplicationBootstrap, OnApplicationS
 
   private start(): Promise<number> {
     const { server } = this;
-    return new Promise((resolve, reject) => {
+    const { http, inboundSmtpPort: port } = this.config;
+    const opening = new Promise<number>((resolve, reject) => {
       server.once('error', reject);
-      server.listen(this.config.inboundSmtpPort, this.config.http.host, () => {
+      server.listen(port, http.host, () => {
         server.off('error', reject);
         // A connection that breaks is the client's affair, but without a listener it would end the process.
         server.on('error', (error) => this.logger.debug(`A connection failed: ${error.message}`));
         resolve((server.server.address() as AddressInfo).port);
       });
     });
+    return opensPort('INBOUND_SMTP_PORT', { host: http.host, port }, opening);
   }
 
   private options(): SMTPServerOptions {

@@ -18,7 +18,8 @@ import { InboundRepository } from './inbound.repository';
  */
 @Injectable()
 export class InboundService {
-  private readonly returnPath: ReturnPath;
+  /** While the master key is being changed, mail that left under the other one is still answered. */
+  private readonly returnPaths: readonly ReturnPath[];
 
   constructor(
     private readonly reports: InboundRepository,
@@ -26,7 +27,8 @@ export class InboundService {
     private readonly clock: Clock,
     config: AppConfig,
   ) {
-    this.returnPath = new ReturnPath(deriveKey(config.masterKey, 'return-path'), clock);
+    const keys = [config.masterKey, config.previousMasterKey].filter((key) => key !== undefined);
+    this.returnPaths = keys.map((key) => new ReturnPath(deriveKey(key, 'return-path'), clock));
   }
 
   /**
@@ -35,7 +37,9 @@ export class InboundService {
    * @throws UnavailableError
    */
   async subjectOf(localPart: string): Promise<ReportSubject | undefined> {
-    const target = this.returnPath.open(localPart);
+    const target = this.returnPaths
+      .map((returnPath) => returnPath.open(localPart))
+      .find((found) => found !== undefined);
     const organizationId = target && (await this.organizations.findByOrdinal(target.organizationOrdinal));
     if (!target || organizationId === undefined) return undefined;
     return { organizationId, mode: target.mode, emailId: target.emailId, position: target.position };

@@ -3,6 +3,7 @@ import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import { appendDeltas } from './sql/append-deltas.sql';
 import { foldDeltas } from './sql/fold-deltas.sql';
+import { type DomainWindow, type LiveSums, sumLive } from './sql/sum-live.sql';
 import type { HourlyDelta } from './sum-deltas';
 
 @Injectable()
@@ -17,5 +18,9 @@ export class StatsRepository {
   async fold(limit: number): Promise<number> {
     const [row] = await this.database.run(foldDeltas(limit));
     return row?.folded ?? 0;
+  }
+
+  sumLive(windows: readonly DomainWindow[]): Promise<(LiveSums & { domainId: string })[]> {
+    return this.database.run(sumLive(windows));
   }
 }

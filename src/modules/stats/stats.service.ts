@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Transaction } from '../../database/transaction';
+import type { DomainWindow, LiveSums } from './sql/sum-live.sql';
 import type { StatDelta } from './stat-delta';
 import { StatsRepository } from './stats.repository';
 import { sumDeltas } from './sum-deltas';
@@ -14,6 +15,15 @@ export class StatsService {
   /** Counts within the caller's transaction, so that a counter never differs from the events. */
   record(deltas: readonly StatDelta[], tx: Transaction): void {
     if (deltas.length > 0) this.stats.append(sumDeltas(deltas), tx);
+  }
+
+  /**
+   * The counters of domains' live mail, by domain id; one without mail is left out.
+   * @param windows holds each domain once
+   */
+  async sumLive(windows: readonly DomainWindow[]): Promise<Map<string, LiveSums>> {
+    if (windows.length === 0) return new Map();
+    return new Map((await this.stats.sumLive(windows)).map(({ domainId, ...sums }) => [domainId, sums]));
   }
 
   /** Folds what has been appended into the hourly rows; for the background job. */

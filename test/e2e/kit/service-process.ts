@@ -28,7 +28,8 @@ export class ServiceProcess {
     child.once('exit', () => (this.exited = true));
   }
 
-  static async start(env: Record<string, string>): Promise<ServiceProcess> {
+  /** Starts it without waiting for anything. */
+  static launch(env: Record<string, string>): ServiceProcess {
     const child = spawn(process.execPath, [MAIN], {
       cwd: env.WAYBILL_DATA_DIR ?? ROOT,
       env: {
@@ -36,7 +37,10 @@ export class ServiceProcess {
         PORT: '0',
         METRICS_PORT: '0',
         INBOUND_SMTP_PORT: '0',
+        DNS_PORT: '0',
         HOST: '127.0.0.1',
+        // Nothing answers there: no test asks the resolvers of the machine.
+        DNS_SERVERS: '127.0.0.1:9',
         ...(env.DATABASE_URL && { MASTER_KEY }),
         ...env,
       },
@@ -44,7 +48,12 @@ export class ServiceProcess {
       // A group of its own, so that a signal can reach it as Ctrl-C does.
       detached: true,
     });
-    const service = new ServiceProcess(child);
+    return new ServiceProcess(child);
+  }
+
+  /** Starts it and waits until it is ready. */
+  static async start(env: Record<string, string>): Promise<ServiceProcess> {
+    const service = ServiceProcess.launch(env);
     try {
       await waitFor(() => service.exited || service.line('ready') !== undefined, {
         what: 'the service',

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => cli.destroy());
 
 describe('waybill domain', () => {
-  it('adds a domain and shows the DKIM record to publish', async () => {
+  it('adds a domain and shows the records to publish', async () => {
     const added = await cli.json('domain', 'add', org, 'Mail.Example.COM.');
     expect(added).toEqual({
       id: expect.any(String),
@@ -20,7 +20,19 @@ describe('waybill domain', () => {
       verification_status: 'pending',
       dkim_selector: 'wb1',
       dkim_record: { host: 'wb1._domainkey.mail.example.com', value: expect.stringMatching(/^v=DKIM1; k=rsa; p=/) },
+      records: expect.arrayContaining([
+        {
+          purpose: 'verification',
+          type: 'TXT',
+          host: '_waybill.mail.example.com',
+          value: expect.stringMatching(/^waybill-verification=[0-9a-f]{32}$/),
+        },
+        { purpose: 'dkim', type: 'TXT', ...added.dkim_record },
+      ]),
     });
+    expect((await cli.run('domain', 'add', org, 'text.example.com')).stdout).toMatch(
+      /^spf +TXT +text\.example\.com +v=spf1 include:/m,
+    );
     const published = added.dkim_record.value.split('p=')[1];
     const key = createPublicKey({ key: Buffer.from(published, 'base64'), format: 'der', type: 'spki' });
     expect(key.asymmetricKeyDetails?.modulusLength).toBe(2048);

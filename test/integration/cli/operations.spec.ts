@@ -68,8 +68,13 @@ describe('waybill doctor', () => {
     await emptyDatabase();
     const { code, message, details } = await cli.failure('doctor');
     expect(code).toBe('unhealthy');
-    expect(message).toContain('migrations');
-    expect(byName(details.checks).migrations).toMatchObject({ status: 'problem', details: { pending: NAMES } });
+    expect(message).toBe('Something is wrong: migrations');
+    const { migrations, queue, workers } = byName(details.checks);
+    expect(migrations).toMatchObject({ status: 'problem', details: { pending: NAMES } });
+    expect(migrations?.message).toMatch(/^the database is empty: run `waybill migrate`/);
+    for (const check of [queue, workers]) {
+      expect(check).toMatchObject({ status: 'skipped', message: 'needs the migrations' });
+    }
     expect(await query(cli.url, `select 1 from pg_tables where schemaname = 'public'`)).toEqual([]);
   });
 

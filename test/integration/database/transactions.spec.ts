@@ -59,6 +59,47 @@ describe('Database', () => {
     expect(await ids()).toEqual([]);
   });
 
+  it('commits writes whose answers nobody waited for', async () => {
+    await database.transaction(async (tx) => {
+      tx.write(insert(1));
+      await tx.run(insert(2));
+      tx.write(insert(3));
+    });
+    expect(await ids()).toEqual([1, 2, 3]);
+  });
+
+  it.each(['the commit', 'another write', 'a statement'])(
+    'a write that fails before %s undoes everything, with its own error',
+    async (next) => {
+      const refused = database.transaction(async (tx) => {
+        tx.write(insert(1));
+        tx.write(insert(1));
+        if (next === 'another write') tx.write(insert(2));
+        if (next === 'a statement') await tx.run(insert(2));
+      });
+      await expect(refused).rejects.toMatchObject({ code: '23505' });
+      expect(await ids()).toEqual([]);
+      await Promise.all([3, 4, 5].map((id) => database.transaction((tx) => tx.run(insert(id)))));
+      expect(await ids()).toEqual([3, 4, 5]);
+    },
+  );
+
+  it('hands arrays on as they are', async () => {
+    const given = ['a "quoted" \\ text', '', 'NULL', '{},', 'line\nfeed', null];
+    const [row] = await database.run(
+      statement<{ texts: string[]; numbers: number[]; times: Date[]; bytes: Buffer[] }>(
+        'select $1::text[] as texts, $2::int[] as numbers, $3::timestamptz[] as times, $4::bytea[] as bytes',
+        [given, [1, null, -3], [new Date(0), null], [Buffer.from([0, 255])]],
+      ),
+    );
+    expect(row).toEqual({
+      texts: given,
+      numbers: [1, null, -3],
+      times: [new Date(0), null],
+      bytes: [Buffer.from([0, 255])],
+    });
+  });
+
   it.each(['the commit', 'a statement', 'a query of the ORM'])('a connection that breaks before %s', async (next) => {
     const lost = database.transaction(async (tx) => {
       await tx.run(insert(1));

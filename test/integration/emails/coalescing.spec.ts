@@ -40,7 +40,14 @@ describe('accepting many emails at once', () => {
     if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors));
     const { organizationId, domainId: id, domain: name } = tenant;
     const request = { ...parsed.request, ...spoiled };
-    return { kind: 'command', organizationId, mode: 'live', domain: { id, name }, request, trackByDefault: TRACK };
+    return {
+      kind: 'command',
+      organizationId,
+      mode: 'live',
+      domain: { id, name, isWarmed: true },
+      request,
+      trackByDefault: TRACK,
+    };
   }
   const TRACK = { opens: true, clicks: true };
   const submit = (candidate: AcceptCommand) => accepts.submit({ items: [{ candidate }] });

@@ -58,7 +58,7 @@ export class InboundApp {
     this.returnPath = new ReturnPath(deriveKey(module.get(AppConfig).masterKey, 'return-path'), clock);
   }
 
-  static async start(limits: Partial<InboundLimits> = {}): Promise<InboundApp> {
+  static async start(limits: Partial<InboundLimits> = {}, env: Record<string, string> = {}): Promise<InboundApp> {
     const database = await createTestDatabase();
     const clock = new FakeClock(new Date());
     const config = loadConfig({
@@ -67,6 +67,7 @@ export class InboundApp {
       WAYBILL_DATA_DIR: join(tmpdir(), 'waybill-inbound'),
       INBOUND_SMTP_PORT: '0',
       MAIL_HOST,
+      ...env,
     });
     const module = await Test.createTestingModule({
       imports: [
@@ -101,7 +102,7 @@ export class InboundApp {
   }
 
   /** The local part of a genuine return path. */
-  issue(target: Partial<ReturnPathTarget> = {}, days = 30): string {
+  issue(target: Partial<ReturnPathTarget> = {}, days = 30, returnPath = this.returnPath): string {
     const full = {
       organizationOrdinal: this.organization.ordinal,
       mode: 'live',
@@ -109,7 +110,7 @@ export class InboundApp {
       position: 0,
       ...target,
     } as const;
-    return this.returnPath.issue(full, new Date(this.clock.now().getTime() + days * DAY));
+    return returnPath.issue(full, new Date(this.clock.now().getTime() + days * DAY));
   }
 
   /** A client in a connection of its own that has said EHLO. */

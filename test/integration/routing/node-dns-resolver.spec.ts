@@ -19,6 +19,8 @@ describe('NodeDnsResolver', () => {
       'alias2.test': { CNAME: 'both.test' },
       'loop1.test': { CNAME: 'loop2.test' },
       'loop2.test': { CNAME: 'loop1.test' },
+      '1.2.0.192.in-addr.arpa': { PTR: ['MX1.Mail.Test.', 'mail.test'] },
+      [`8.${'0.'.repeat(23)}8.b.d.0.1.0.0.2.ip6.arpa`]: { PTR: ['six.test'] },
       'large.test': { A: ['192.0.2.9'], truncated: true },
       'many.test': { MX: many },
       'servfail.test': 'servfail',
@@ -75,6 +77,14 @@ describe('NodeDnsResolver', () => {
   it('follows aliases and shows them', async () => {
     await expect(resolver.resolveAddresses('alias.test')).resolves.toMatchObject({ kind: 'found' });
     await expect(resolver.resolveCname('alias.test')).resolves.toEqual({ kind: 'found', records: ['alias2.test'] });
+  });
+
+  it('answers the names of an address of either family', async () => {
+    const four = { kind: 'found', records: ['mx1.mail.test', 'mail.test'] };
+    await expect(resolver.resolvePtr('192.0.2.1')).resolves.toEqual(four);
+    await expect(resolver.resolvePtr('2001:db8::8')).resolves.toEqual({ kind: 'found', records: ['six.test'] });
+    await expect(resolver.resolvePtr('192.0.2.2')).resolves.toEqual({ kind: 'no-domain' });
+    await expect(resolver.resolvePtr('mail.test')).resolves.toEqual({ kind: 'no-domain' });
   });
 
   it('ends in no data on a loop of aliases', async () => {

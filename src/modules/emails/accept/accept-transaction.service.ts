@@ -1,29 +1,37 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../../common/clock';
 import type { Transaction } from '../../../database/transaction';
+import type { WarmUpBudget } from '../../domains/warm-up/warm-up.service';
 import { type StatDelta, StatsService } from '../../stats/stats.service';
 import { AcceptPlan, type ScreenedSubmission, type SubmissionAnswer } from './accept-plan';
 import { AcceptRepository } from './accept.repository';
 import type { AcceptedEmail } from './accepted-email';
 import { IdempotencyLedgerRepository } from './idempotency-ledger.repository';
-import { TestQuotaRepository } from './test-quota.repository';
+import { RecipientLimits } from './recipient-limits';
 
 /** What one coalesced accept does between BEGIN and COMMIT. */
 @Injectable()
 export class AcceptTransaction {
   constructor(
     private readonly ledger: IdempotencyLedgerRepository,
-    private readonly quota: TestQuotaRepository,
+    private readonly limits: RecipientLimits,
     private readonly accepts: AcceptRepository,
     private readonly stats: StatsService,
     private readonly clock: Clock,
   ) {}
 
-  /** Answers one result per submission, in order. */
-  async run(submissions: readonly ScreenedSubmission[], tx: Transaction): Promise<SubmissionAnswer[]> {
+  /**
+   * Answers one result per submission, in order.
+   * @param budget what the domains in their warm-up may send
+   */
+  async run(
+    submissions: readonly ScreenedSubmission[],
+    budget: WarmUpBudget,
+    tx: Transaction,
+  ): Promise<SubmissionAnswer[]> {
     const plan = new AcceptPlan(submissions, await this.examineKeys(submissions, tx));
     const emails = plan.emails();
-    const refused = await this.quota.charge(emails, tx);
+    const refused = await this.limits.charge(emails, budget, tx);
     const written = emails.filter((email) => !refused.has(email.id));
     this.accepts.insert(written, tx);
     this.stats.record(countAccepted(written, this.clock.now()), tx);

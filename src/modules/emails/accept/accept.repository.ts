@@ -18,9 +18,8 @@ export class AcceptRepository {
   insert(emails: readonly AcceptedEmail[], tx: Transaction): void {
     if (emails.length === 0) return;
     const now = this.clock.now();
-    const withAttachments = emails.filter((email) => email.command.request.attachments.length > 0);
     tx.write(insertEmails(emails, now));
-    if (withAttachments.length > 0) tx.write(insertAttachments(withAttachments));
+    for (const statement of insertAttachments(emails)) tx.write(statement);
     this.queue.enqueue(
       emails.flatMap((email) => deliveriesOf(email, now)),
       now,

@@ -3,11 +3,10 @@ import { Injectable, Logger } from '@nestjs/common';
 import { AppError, UnavailableError } from '../../../common/errors/app-error';
 import { Metrics } from '../../../common/metrics/metrics';
 import { MicroBatcher } from '../../../common/micro-batcher';
-import { Database } from '../../../database/database.service';
 import { WorkerWaker } from '../../../delivery/queue/worker-waker.service';
 import { SuppressionsService } from '../../suppressions/suppressions.service';
+import { AcceptCommit } from './accept-commit';
 import { keyName, type ScreenedSubmission, type SubmissionAnswer } from './accept-plan';
-import { AcceptTransaction } from './accept-transaction.service';
 import { InFlightKeys } from './in-flight-keys';
 import { addressesOf, screen, weightOf } from './screen-submissions';
 import type { Submission, SubmissionResult } from './submission';
@@ -33,9 +32,8 @@ export class AcceptService {
   );
 
   constructor(
-    private readonly database: Database,
     private readonly suppressions: SuppressionsService,
-    private readonly transaction: AcceptTransaction,
+    private readonly commits: AcceptCommit,
     private readonly waker: WorkerWaker,
     private readonly metrics: Metrics,
   ) {}
@@ -89,7 +87,7 @@ export class AcceptService {
   }
 
   private async write(screened: readonly ScreenedSubmission[]): Promise<SubmissionAnswer[]> {
-    const answers = await this.database.transaction((tx) => this.transaction.run(screened, tx));
+    const answers = await this.commits.run(screened);
     this.waker.wake();
     this.metrics
       .histogram({ name: 'accept_batch_size', help: 'Submissions that shared one commit', buckets: BATCH_SIZES })

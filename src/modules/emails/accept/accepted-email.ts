@@ -7,7 +7,12 @@ export interface AcceptCommand {
   readonly kind: 'command';
   readonly organizationId: string;
   readonly mode: Mode;
-  readonly domain: { readonly id: string; readonly name: string };
+  readonly domain: {
+    readonly id: string;
+    readonly name: string;
+    /** False: its live mail counts against the limits of its warm-up. */
+    readonly isWarmed: boolean;
+  };
   readonly request: SendRequest;
   readonly trackByDefault: { readonly opens: boolean; readonly clicks: boolean };
 }

@@ -18,6 +18,7 @@ interface SenderDomain {
   readonly id: string;
   readonly name: string;
   readonly verified: boolean;
+  readonly isWarmed: boolean;
 }
 
 type FoundDomain = NonNullable<Awaited<ReturnType<DomainsService['find']>>>;
@@ -38,7 +39,7 @@ export class SenderResolver {
    * The sender's domain.
    * @throws AppError domain_not_verified, domain_not_allowed
    */
-  async resolve(sender: Sender, submitter: Submitter): Promise<{ id: string; name: string }> {
+  async resolve(sender: Sender, submitter: Submitter): Promise<Omit<SenderDomain, 'verified'>> {
     const { domainId } = submitter;
     const domain = await this.findFor(sender, submitter);
     if (domainId !== undefined && domain?.id !== domainId) {
@@ -74,8 +75,9 @@ export class SenderResolver {
   }
 }
 
-function toSenderDomain({ id, domain, verificationStatus }: FoundDomain): SenderDomain {
-  return { id, name: domain, verified: verificationStatus === 'verified' };
+function toSenderDomain({ id, domain, verificationStatus, warmingStatus }: FoundDomain): SenderDomain {
+  const isWarmed = warmingStatus === 'warmed';
+  return { id, name: domain, verified: verificationStatus === 'verified', isWarmed };
 }
 
 function notVerified(name: string | undefined): AppError {

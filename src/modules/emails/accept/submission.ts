@@ -19,6 +19,7 @@ export type ItemResult =
       readonly message: string;
       readonly details?: Record<string, unknown>;
       readonly suggestion?: string;
+      readonly retryAfterSeconds?: number;
     };
 
 export interface IdempotencyClaim {
@@ -49,12 +50,18 @@ export interface SubmissionResult {
 }
 
 export function refusal(error: AppError): Extract<ItemResult, { kind: 'refused' }> {
-  const { code, message, details, suggestion } = error;
-  return { kind: 'refused', code, message, ...(details && { details }), ...(suggestion && { suggestion }) };
+  const { code, message, details, suggestion, retryAfterSeconds } = error;
+  return {
+    ...{ kind: 'refused', code, message },
+    ...(details && { details }),
+    ...(suggestion && { suggestion }),
+    ...(retryAfterSeconds && { retryAfterSeconds }),
+  };
 }
 
 export function toAppError(result: Extract<ItemResult, { kind: 'refused' }>): AppError {
-  return new AppError(result.code, result.message, { details: result.details, suggestion: result.suggestion });
+  const { code, message, details, suggestion, retryAfterSeconds } = result;
+  return new AppError(code, message, { details, suggestion, retryAfterSeconds });
 }
 
 /** Only what cannot change by trying again is remembered: acceptances and the final business refusals. */

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Clock, DAY } from '../../../common/clock';
+import { Clock, DAY, SECOND } from '../../../common/clock';
 import { AppError } from '../../../common/errors/app-error';
 import { AppConfig } from '../../../config/config';
 import type { Transaction } from '../../../database/transaction';
@@ -65,21 +65,24 @@ export class TestQuotaRepository {
     }
     const used = usage.today + usage.added;
     if (used + requested > testRecipientsPerDay) {
-      const resetsAt = new Date((Math.floor(this.clock.now().getTime() / DAY) + 1) * DAY).toISOString();
-      return limitExceeded('a day', { limit: testRecipientsPerDay, used, requested, resetsAt });
+      const nowMs = this.clock.now().getTime();
+      const resetsAt = new Date((Math.floor(nowMs / DAY) + 1) * DAY);
+      const details = { limit: testRecipientsPerDay, used, requested, resetsAt: resetsAt.toISOString() };
+      return limitExceeded('a day', details, Math.ceil((resetsAt.getTime() - nowMs) / SECOND));
     }
     usage.added += requested;
     return undefined;
   }
 }
 
-function limitExceeded(period: string, details: Record<string, unknown>): AppError {
+function limitExceeded(period: string, details: Record<string, unknown>, retryAfterSeconds?: number): AppError {
   const { limit } = details;
   return new AppError(
     'sending_limit_exceeded',
     `Test mode allows ${String(limit)} recipients ${period} per sender domain`,
     {
       details,
+      retryAfterSeconds,
       suggestion: 'Use a live key for real mail, or raise the limit in the configuration',
     },
   );

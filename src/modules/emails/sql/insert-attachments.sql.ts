@@ -1,31 +1,21 @@
-// Writes the attachments of accepted emails.
-// Writes: email_attachments (insert only). Locks: none beyond the new rows. Rows: those of one batch; most have none.
-// Not the ORM: bytes go as binary parameters, part of the accept transaction.
+// Writes one attachment of an accepted email.
+// Writes: email_attachments (insert only). Locks: none beyond the new row. Rows: one.
+// Not the ORM, and not many at once: the bytes of a single parameter travel as they are, those of an array as hexadecimal
+// text of twice the length.
 import type { Statement } from '../../../database/statement';
 import type { AcceptedEmail } from '../accept/accepted-email';
 
 const TEXT = `
   insert into email_attachments (organization_id, mode, email_id, position, filename, content_type, content_id, size, content)
-  select organization_id, mode, email_id, position, filename, content_type, content_id, octet_length(content), content
-  from unnest($1::uuid[], $2::text[], $3::uuid[], $4::smallint[], $5::text[], $6::text[], $7::text[], $8::bytea[])
-    as a (organization_id, mode, email_id, position, filename, content_type, content_id, content)`;
+  values ($1, $2, $3, $4, $5, $6, $7, octet_length($8::bytea), $8)`;
 
-export function insertAttachments(emails: readonly AcceptedEmail[]): Statement<never> {
-  const rows = emails.flatMap(({ id, command }) =>
-    command.request.attachments.map((attachment, position) => ({ id, command, attachment, position })),
+/** One statement per attachment. */
+export function insertAttachments(emails: readonly AcceptedEmail[]): Statement<never>[] {
+  return emails.flatMap(({ id, command: { organizationId, mode, request } }) =>
+    request.attachments.map(({ filename, contentType, contentId = null, content }, position) => ({
+      name: 'insert-attachment',
+      text: TEXT,
+      values: [organizationId, mode, id, position, filename, contentType, contentId, content],
+    })),
   );
-  return {
-    name: 'insert-attachments',
-    text: TEXT,
-    values: [
-      rows.map((row) => row.command.organizationId),
-      rows.map((row) => row.command.mode),
-      rows.map((row) => row.id),
-      rows.map((row) => row.position),
-      rows.map((row) => row.attachment.filename),
-      rows.map((row) => row.attachment.contentType),
-      rows.map((row) => row.attachment.contentId ?? null),
-      rows.map((row) => row.attachment.content),
-    ],
-  };
 }

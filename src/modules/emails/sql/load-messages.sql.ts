@@ -1,5 +1,5 @@
-// All that is needed to compose a batch of claimed emails, attachments aside.
-// Reads: emails, email_contents (primary keys). Locks: none. Rows: the emails of one claim.
+// All that is needed to compose a batch of claimed emails; of attachments only what they weigh.
+// Reads: emails, email_contents, email_attachments (primary keys). Locks: none. Rows: the emails of one claim.
 // Not the ORM: a batch of keys joined across two partitioned tables in one round trip.
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { Statement } from '../../../database/statement';
@@ -16,7 +16,7 @@ export interface LoadedMessage extends EmailKey {
   text: string | null;
   headers: Record<string, string> | null;
   addressees: Addressees;
-  attachmentCount: number;
+  attachmentBytes: number;
 }
 
 const TEXT = `
@@ -33,7 +33,11 @@ const TEXT = `
     c.text,
     c.headers,
     c.addressees,
-    c.attachment_count as "attachmentCount"
+    case when c.attachment_count = 0 then 0 else (
+      select greatest(sum(a.size), 1)::int
+      from email_attachments a
+      where a.organization_id = e.organization_id and a.mode = e.mode and a.email_id = e.id
+    ) end as "attachmentBytes"
   from unnest($1::uuid[], $2::text[], $3::uuid[]) as wanted (organization_id, mode, id)
   join emails e using (organization_id, mode, id)
   join email_contents c on c.organization_id = e.organization_id and c.mode = e.mode and c.email_id = e.id`;

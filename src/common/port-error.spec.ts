@@ -1,0 +1,23 @@
+import { opensPort } from './port-error';
+
+const failing = (code: string): Promise<never> => Promise.reject(Object.assign(new Error(`listen ${code}`), { code }));
+const at = { host: '127.0.0.1', port: 25 };
+
+describe('opensPort', () => {
+  it('hands on what the opening answers', async () => {
+    await expect(opensPort('PORT', at, Promise.resolve(7))).resolves.toBe(7);
+  });
+
+  it.each([
+    ['EADDRINUSE', 'PORT: port 25 on 127.0.0.1 is in use by another process'],
+    ['EACCES', 'PORT: port 25 on 127.0.0.1 may not be opened by this user'],
+    ['EADDRNOTAVAIL', 'see HOST'],
+    ['ENOTFOUND', 'see HOST'],
+  ])('says of %s what to do', async (code, message) => {
+    await expect(opensPort('PORT', at, failing(code))).rejects.toThrow(message);
+  });
+
+  it('leaves other errors alone', async () => {
+    await expect(opensPort('PORT', at, failing('EMFILE'))).rejects.toThrow('listen EMFILE');
+  });
+});

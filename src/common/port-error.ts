@@ -1,0 +1,31 @@
+export type PortVariable = 'PORT' | 'METRICS_PORT' | 'INBOUND_SMTP_PORT' | 'DNS_PORT';
+
+const ADVICE: Record<string, (variable: PortVariable, host: string) => string> = {
+  EADDRINUSE: (variable) => `is in use by another process: stop that one, or set ${variable} to another port`,
+  EACCES: (variable) =>
+    `may not be opened by this user: set ${variable} to 1024 or above and redirect, or grant the capability`,
+  EADDRNOTAVAIL: (_variable, host) => `cannot be opened, since this machine has no address ${host}: see HOST`,
+  ENOTFOUND: (_variable, host) => `cannot be opened, since ${host} has no address: see HOST`,
+};
+
+/**
+ * A listener that does not open, in terms of what the operator has set.
+ *
+ *     await opensPort('METRICS_PORT', { host, port }, listen())
+ *
+ * @throws Error that names the variable and the remedy; any other error as it is
+ */
+export async function opensPort<T>(
+  variable: PortVariable,
+  { host, port }: { readonly host: string; readonly port: number },
+  opening: Promise<T>,
+): Promise<T> {
+  try {
+    return await opening;
+  } catch (cause) {
+    const { code = '' } = cause as NodeJS.ErrnoException;
+    const advice = ADVICE[code];
+    if (!advice) throw cause;
+    throw new Error(`${variable}: port ${port} on ${host} ${advice(variable, host)} (${code})`, { cause });
+  }
+}

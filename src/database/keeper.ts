@@ -1,0 +1,76 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { SECOND } from '../common/clock';
+
+const CONNECT_TIMEOUT_MS = 2 * SECOND;
+const FIRST_PAUSE_MS = SECOND / 4;
+const LONGEST_PAUSE_MS = 30 * SECOND;
+
+export interface Revival {
+  /** Makes sure that the server runs, at the same address. */
+  readonly start: () => Promise<unknown>;
+  readonly log: (message: string) => void;
+}
+
+/**
+ * An open, idle connection: proof that the server answers, and for others the sign that it is in use. With a revival it
+ * also notices when the server dies, and starts it again with growing pauses until that works or `end` is called.
+ */
+export class Keeper {
+  private readonly ending = new AbortController();
+  private reviving: Promise<void> | undefined;
+
+  private constructor(
+    private readonly url: string,
+    private readonly revival: Revival | undefined,
+    private client: Client,
+  ) {
+    this.watch(client);
+  }
+
+  static async hold(url: string, revival?: Revival): Promise<Keeper> {
+    return new Keeper(url, revival, await connect(url));
+  }
+
+  async end(): Promise<void> {
+    this.ending.abort();
+    await this.reviving;
+    await this.client.end();
+  }
+
+  private watch(client: Client): void {
+    client.once('end', () => {
+      if (this.revival && !this.ending.signal.aborted) this.reviving = this.revive(this.revival);
+    });
+  }
+
+  private async revive({ start, log }: Revival): Promise<void> {
+    const { signal } = this.ending;
+    log('the embedded Postgres is gone: starting it again');
+    for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+      try {
+        await start();
+        this.client = await connect(this.url);
+        this.watch(this.client);
+        log('the embedded Postgres is back');
+        return;
+      } catch (error) {
+        log(`the embedded Postgres did not start again, next attempt in ${pauseMs} ms: ${(error as Error).message}`);
+        await delay(pauseMs, undefined, { signal }).catch(() => undefined);
+      }
+    }
+  }
+}
+
+async function connect(url: string): Promise<Client> {
+  const client = new Client({
+    connectionString: url,
+    application_name: 'waybill-keeper',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+  });
+  // An idle connection that breaks must not end the process.
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}

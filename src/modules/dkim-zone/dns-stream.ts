@@ -1,0 +1,57 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import type { DkimZoneLimits } from './dkim-zone-limits';
+
+const LENGTH_BYTES = 2;
+
+/**
+ * Serves one TCP connection (RFC 7766): any number of queries, each with its length in front, one after the other. While
+ * a reply is being made or the client does not take it, nothing is read, so a connection holds one query and one reply.
+ */
+export async function serveStream(
+  socket: Socket,
+  answer: (message: Buffer) => Promise<Buffer | undefined>,
+  { maxQueryBytes, idleMs, connectionMs }: DkimZoneLimits,
+): Promise<void> {
+  const closed = new AbortController();
+  const lifetime = setTimeout(() => socket.destroy(), connectionMs);
+  socket.setTimeout(idleMs, () => socket.destroy());
+  // A connection that breaks is the client's affair.
+  socket.on('error', () => undefined);
+  socket.once('close', () => closed.abort());
+  try {
+    for await (const message of messagesOf(socket, maxQueryBytes)) {
+      const reply = await answer(message);
+      if (!reply || socket.write(frame(reply))) continue;
+      await once(socket, 'drain', { signal: closed.signal });
+    }
+    socket.end();
+  } catch {
+    socket.destroy();
+  } finally {
+    clearTimeout(lifetime);
+  }
+}
+
+/** @throws RangeError for a length that no query has */
+async function* messagesOf(socket: Socket, maxQueryBytes: number): AsyncGenerator<Buffer> {
+  let waiting: Buffer = Buffer.alloc(0);
+  // Destroyed at its end, it would lose the replies to a client that has only stopped asking.
+  for await (const chunk of socket.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    waiting = waiting.length === 0 ? chunk : Buffer.concat([waiting, chunk]);
+    while (waiting.length >= LENGTH_BYTES) {
+      const end = LENGTH_BYTES + waiting.readUInt16BE(0);
+      if (end - LENGTH_BYTES > maxQueryBytes) throw new RangeError('too long for a query');
+      if (waiting.length < end) break;
+      yield waiting.subarray(LENGTH_BYTES, end);
+      waiting = waiting.subarray(end);
+    }
+  }
+}
+
+function frame(reply: Buffer): Buffer {
+  const framed = Buffer.allocUnsafe(LENGTH_BYTES + reply.length);
+  framed.writeUInt16BE(reply.length, 0);
+  reply.copy(framed, LENGTH_BYTES);
+  return framed;
+}

@@ -1,0 +1,64 @@
+import { Injectable } from '@nestjs/common';
+import { AppConfig } from '../../config/config';
+import type { DkimKey } from './dkim-key.entity';
+import { DkimKeysService } from './dkim-keys.service';
+import { DomainChecksRepository } from './domain-checks.repository';
+import type { DomainCheck } from './domain-check.entity';
+import type { WantedRecord } from './dns-record';
+import type { Domain } from './domain.entity';
+import { WarmUpService } from './warm-up/warm-up.service';
+import { wantedRecords } from './wanted-records';
+
+/** A record to publish, with what the last look into DNS found. */
+export interface RecordState {
+  readonly record: WantedRecord;
+  readonly verified: boolean;
+}
+
+export interface DomainDetail {
+  readonly domain: Domain;
+  readonly records: readonly RecordState[];
+  /** Recipients a day while the domain warms up; null without a limit. */
+  readonly warmingCurrentLimit: number | null;
+}
+
+/** Domains together with the records that their owners publish. */
+@Injectable()
+export class DomainDetailsService {
+  constructor(
+    private readonly keys: DkimKeysService,
+    private readonly checks: DomainChecksRepository,
+    private readonly warmUp: WarmUpService,
+    private readonly config: AppConfig,
+  ) {}
+
+  async detailOf(domain: Domain): Promise<DomainDetail> {
+    const keys = await this.keys.published(domain.organizationId, domain.id);
+    return this.describe(domain, keys, await this.checks.listOf(domain.organizationId, [domain.id]));
+  }
+
+  /** In the order of the domains: two look-ups, however many they are. */
+  async detailsOf(organizationId: string, domains: readonly Domain[]): Promise<DomainDetail[]> {
+    const ids = domains.map(({ id }) => id);
+    const [keys, checks] = await Promise.all([
+      this.keys.publishedOf(organizationId, ids),
+      this.checks.listOf(organizationId, ids),
+    ]);
+    return domains.map((domain) => this.describe(domain, keys.get(domain.id) ?? [], checks));
+  }
+
+  private describe(domain: Domain, keys: readonly DkimKey[], checks: readonly DomainCheck[]): DomainDetail {
+    const verified = new Set(
+      checks.filter((check) => check.verified && check.domainId === domain.id).map((check) => placeOf(check)),
+    );
+    const records = wantedRecords(domain, keys, this.config.dns).map((record) => ({
+      record,
+      verified: verified.has(placeOf(record)),
+    }));
+    return { domain, records, warmingCurrentLimit: this.warmUp.currentLimit(domain) };
+  }
+}
+
+function placeOf({ purpose, host }: Pick<WantedRecord, 'purpose' | 'host'>): string {
+  return `${purpose} ${host}`;
+}

@@ -1,0 +1,83 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { IsString } from 'class-validator';
+import { QueryInteger } from '../../../common/http/dto-decorators';
+import { RECORD_PURPOSES, type RecordPurpose } from '../dns-record';
+import type { DkimStatus, VerificationStatus, WarmingStatus } from '../domain.entity';
+
+const VERIFICATION_STATUSES = ['pending', 'verified', 'failed'] as const satisfies VerificationStatus[];
+const DKIM_STATUSES = ['pending', 'verified', 'failed'] as const satisfies DkimStatus[];
+const WARMING_STATUSES = ['not_started', 'warming', 'warmed', 'paused'] as const satisfies WarmingStatus[];
+
+const NULLABLE_DATE = { type: ['string', 'null'] as never, format: 'date-time' };
+const NULLABLE_INTEGER = { type: ['integer', 'null'] as never };
+const NULLABLE_STRING = { type: ['string', 'null'] as never };
+
+export class AddDomainDto {
+  @ApiProperty({
+    minLength: 4,
+    maxLength: 253,
+    example: 'mail.example.com',
+    description:
+      'A host name; case, a last dot and Unicode spelling are normalized. No public suffix, no name of this service',
+  })
+  @IsString()
+  domain!: string;
+}
+
+export class ListDomainsQuery {
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, default: 1 }) @QueryInteger(1, 1_000_000) page: number = 1;
+
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 100 })
+  @QueryInteger(1, 100)
+  limit: number = 100;
+}
+
+export class DnsRecordDto {
+  @ApiProperty({ enum: ['TXT', 'CNAME'] }) type!: string;
+  @ApiProperty({ description: 'Fully qualified, without the last dot', example: '_waybill.mail.example.com' })
+  host!: string;
+  @ApiProperty({ example: 'waybill-verification=0123456789abcdef0123456789abcdef' }) value!: string;
+  @ApiProperty({ enum: RECORD_PURPOSES }) purpose!: RecordPurpose;
+  @ApiProperty({ description: 'Whether the last look into DNS found it' }) verified!: boolean;
+  @ApiProperty({ type: 'integer', description: 'Seconds', example: 300 }) ttl!: number;
+  @ApiProperty({ ...NULLABLE_INTEGER, description: 'Of MX records; null for others' }) priority!: number | null;
+}
+
+export class DomainDto {
+  @ApiProperty({ format: 'uuid' }) id!: string;
+  @ApiProperty({ example: 'mail.example.com' }) domain!: string;
+  @ApiProperty({ enum: VERIFICATION_STATUSES }) verification_status!: VerificationStatus;
+  @ApiProperty({ enum: WARMING_STATUSES }) warming_status!: WarmingStatus;
+  @ApiProperty({ description: 'Used when a sender names no domain' }) is_default!: boolean;
+  @ApiProperty({ type: [DnsRecordDto], description: 'To publish in DNS' }) records!: DnsRecordDto[];
+  @ApiProperty({ format: 'date-time' }) created_at!: string;
+  @ApiProperty({ format: 'date-time' }) updated_at!: string;
+  @ApiProperty({ ...NULLABLE_STRING, description: 'The labels before the registrable domain', example: 'mail' })
+  subdomain!: string | null;
+  @ApiProperty(NULLABLE_DATE) verified_at!: string | null;
+  @ApiProperty({
+    ...NULLABLE_STRING,
+    description: 'Of the newest key, which signs as soon as its record has been seen',
+    example: 'wb1',
+  })
+  dkim_selector!: string | null;
+  @ApiProperty({ enum: DKIM_STATUSES }) dkim_status!: DkimStatus;
+  @ApiProperty({ ...NULLABLE_INTEGER, description: 'Recipients a day while the domain warms up; null without a limit' })
+  warming_current_limit!: number | null;
+  @ApiProperty({ ...NULLABLE_INTEGER, minimum: 0, maximum: 100, description: 'null until it has been computed' })
+  reputation_score!: number | null;
+}
+
+export class DomainVerificationDto {
+  @ApiProperty({ description: 'Whether the ownership record was found' }) success!: boolean;
+  @ApiProperty({
+    enum: VERIFICATION_STATUSES,
+    description: 'The status of the domain: it stays verified for 72 hours after its record has gone',
+  })
+  status!: VerificationStatus;
+  @ApiProperty({ description: 'The ownership record is in DNS' }) domain_verified!: boolean;
+  @ApiProperty({ description: 'The record of the key that signs is in DNS' }) dkim_verified!: boolean;
+  @ApiProperty({ type: [String], description: 'What is missing or wrong, a sentence for each record' })
+  errors!: string[];
+  @ApiProperty({ type: [DnsRecordDto] }) records!: DnsRecordDto[];
+}

@@ -1,0 +1,39 @@
+import type { DomainDetail, RecordState } from '../domain-details.service';
+import type { VerificationReport } from '../verification-report';
+import type { DnsRecordDto, DomainDto, DomainVerificationDto } from './domain.dto';
+
+export function toDomainDto({ domain, records, warmingCurrentLimit }: DomainDetail): DomainDto {
+  return {
+    id: domain.id,
+    domain: domain.domain,
+    verification_status: domain.verificationStatus,
+    warming_status: domain.warmingStatus,
+    is_default: domain.isDefault,
+    records: records.map(toDnsRecordDto),
+    created_at: domain.createdAt.toISOString(),
+    updated_at: domain.updatedAt.toISOString(),
+    subdomain: domain.subdomain,
+    verified_at: domain.verifiedAt?.toISOString() ?? null,
+    dkim_selector: domain.dkimSelector,
+    dkim_status: domain.dkimStatus ?? 'pending',
+    warming_current_limit: warmingCurrentLimit,
+    reputation_score: domain.reputationScore,
+  };
+}
+
+export function toVerificationDto(report: VerificationReport): DomainVerificationDto {
+  return {
+    success: report.domainVerified,
+    status: report.status,
+    domain_verified: report.domainVerified,
+    dkim_verified: report.dkimVerified,
+    errors: [...report.problems],
+    records: report.records.map(toDnsRecordDto),
+  };
+}
+
+/** MX records alone have a priority, and none is asked for. */
+function toDnsRecordDto({ record, verified }: RecordState): DnsRecordDto {
+  const { type, host, value, purpose, ttlSeconds } = record;
+  return { type, host, value, purpose, verified, ttl: ttlSeconds, priority: null };
+}

@@ -1,0 +1,86 @@
+import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { Clock, HOUR, SECOND } from '../../common/clock';
+import { MicroBatcher } from '../../common/micro-batcher';
+import { SingleFlight } from '../../common/single-flight';
+import { within } from '../../common/within';
+import { PublishedKeysRepository } from './published-keys.repository';
+import type { PublishedKeyRow } from './sql/find-published-keys.sql';
+import { dkimRecordText } from './wanted-records';
+
+interface Remembered {
+  readonly keys: readonly PublishedKeyRow[];
+  readonly readAtMs: number;
+  askAgainAtMs: number;
+}
+
+/** A rotation is seen within this time. */
+const FRESH_MS = 5 * SECOND;
+/** What was read so long ago still serves while the database is away: a key is published for as long after it retires. */
+const REMEMBERED_MS = 48 * HOUR;
+/** Resolvers ask another server, or again, after one to five seconds. */
+const PATIENCE_MS = SECOND;
+const MAX_DOMAINS = 10_000;
+/** Apart from the domains that exist, so that invented names push none of those out. */
+const MAX_UNKNOWN = 1_000;
+const BATCH = { maxWeight: 100, concurrency: 2 };
+
+/** What the DNS responder publishes: the public halves of pending, active and retiring keys. */
+@Injectable()
+export class PublishedKeysService {
+  private readonly known = new LRUCache<string, Remembered>({ max: MAX_DOMAINS });
+  private readonly unknown = new LRUCache<string, Remembered>({ max: MAX_UNKNOWN });
+  private readonly loading = new SingleFlight<Remembered>();
+  private readonly batches: MicroBatcher<string, PublishedKeyRow[]>;
+
+  constructor(
+    keys: PublishedKeysRepository,
+    private readonly clock: Clock,
+  ) {
+    this.batches = new MicroBatcher((domainIds) => keys.find(domainIds), BATCH);
+  }
+
+  /**
+   * TXT records of a domain's keys by selector; none for an unknown domain.
+   * @param domainId a UUID in lower case
+   * @throws when the database does not answer and the domain is not remembered: nothing is known then
+   */
+  async find(domainId: string): Promise<ReadonlyMap<string, string>> {
+    const remembered = this.known.get(domainId) ?? this.unknown.get(domainId);
+    if (remembered && this.clock.monotonicMs() < remembered.askAgainAtMs) return this.recordsOf(remembered);
+    try {
+      return this.recordsOf(
+        await within(
+          this.loading.run(domainId, () => this.load(domainId)),
+          PATIENCE_MS,
+        ),
+      );
+    } catch (error) {
+      return this.recordsOf(this.fallBackOn(domainId, error));
+    }
+  }
+
+  private async load(domainId: string): Promise<Remembered> {
+    const keys = await this.batches.add(domainId);
+    const readAtMs = this.clock.monotonicMs();
+    const remembered = { keys, readAtMs, askAgainAtMs: readAtMs + FRESH_MS };
+    this.known.delete(domainId);
+    (keys.length > 0 ? this.known : this.unknown).set(domainId, remembered);
+    return remembered;
+  }
+
+  /** That a domain was unknown is not good enough: it may have been added since. */
+  private fallBackOn(domainId: string, error: unknown): Remembered {
+    const nowMs = this.clock.monotonicMs();
+    const remembered = this.known.get(domainId);
+    if (!remembered || nowMs - remembered.readAtMs > REMEMBERED_MS) throw error;
+    remembered.askAgainAtMs = nowMs + FRESH_MS;
+    return remembered;
+  }
+
+  private recordsOf({ keys }: Remembered): ReadonlyMap<string, string> {
+    const now = this.clock.now();
+    const published = keys.filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
+    return new Map(published.map(({ selector, publicKey }) => [selector, dkimRecordText(publicKey)]));
+  }
+}

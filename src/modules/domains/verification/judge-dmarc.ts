@@ -1,0 +1,29 @@
+import type { DnsAnswer } from '../../../common/dns/dns-resolver';
+import type { RecordCheck } from '../dns-record';
+import { unreachable, VERIFIED, wrong } from './check-results';
+import { firstTag, parseTagList } from './tag-list';
+
+const POLICIES: readonly (string | undefined)[] = ['none', 'quarantine', 'reject'];
+
+/**
+ * The DMARC policy at one name (RFC 7489 section 6.3): any valid one counts, whatever it asks for. Undefined: no policy
+ * is published there.
+ */
+export function judgeDmarc(host: string, answer: DnsAnswer<string>): RecordCheck | undefined {
+  if (answer.kind === 'temporary') return unreachable(host, answer.reason);
+  if (answer.kind !== 'found') return undefined;
+  // Other texts are to be ignored (RFC 7489 section 6.6.3).
+  const [text, ...others] = answer.records.filter((record) => /^\s*v\s*=\s*DMARC1\s*(;|$)/i.test(record));
+  if (text === undefined) return undefined;
+  if (others.length > 0) return wrong(`There is more than one DMARC record at ${host}, so that none applies`);
+  const problem = problemOf(text);
+  return problem === undefined ? VERIFIED : wrong(`The DMARC record at ${host} ${problem}`);
+}
+
+function problemOf(text: string): string | undefined {
+  const tags = parseTagList(text);
+  if (tags === undefined) return 'is not a list of tags like "v=DMARC1; p=none"';
+  if (firstTag(tags) !== 'v' || tags.get('v') !== 'DMARC1') return 'must begin with v=DMARC1';
+  if (!tags.has('p')) return 'has no p= tag';
+  return POLICIES.includes(tags.get('p')?.toLowerCase()) ? undefined : 'must have p=none, p=quarantine or p=reject';
+}

@@ -1,0 +1,43 @@
+import { DAY, HOUR, MINUTE } from '../../../common/clock';
+import type { DkimKey } from '../dkim-key.entity';
+import type { Domain } from '../domain.entity';
+import type { RecordState } from './record-state';
+
+/** For so long after someone has been asked to publish a record, it is expected at any moment. */
+const EAGER_FOR_MS = 3 * DAY;
+const JITTER = 0.1;
+
+export interface Watched {
+  readonly domain: Pick<Domain, 'verificationStatus' | 'dkimStatus' | 'createdAt'>;
+  readonly keys: readonly Pick<DkimKey, 'state' | 'createdAt'>[];
+  readonly states: readonly Pick<RecordState, 'result' | 'verified' | 'failingSince'>[];
+}
+
+/**
+ * When the records are looked at again: every five minutes while new ones are awaited, hourly while a verified domain
+ * loses something or cannot be looked at, else daily; ± 10 %, so that domains do not stay in step.
+ * @param random from 0 to 1
+ */
+export function nextCheckAt(watched: Watched, now: Date, random = Math.random()): Date {
+  return new Date(now.getTime() + intervalMs(watched, now) * (1 - JITTER + 2 * JITTER * random));
+}
+
+function intervalMs(watched: Watched, now: Date): number {
+  if (isAwaiting(watched, now)) return 5 * MINUTE;
+  return isFailing(watched) ? HOUR : DAY;
+}
+
+function isAwaiting({ domain, keys }: Watched, now: Date): boolean {
+  const isUnfinished = domain.verificationStatus !== 'verified' || domain.dkimStatus === 'pending';
+  const asked = keys.filter(({ state }) => state === 'pending').map(({ createdAt }) => createdAt);
+  if (isUnfinished) asked.push(domain.createdAt);
+  return asked.some((at) => now.getTime() - at.getTime() < EAGER_FOR_MS);
+}
+
+function isFailing({ domain, states }: Watched): boolean {
+  if (domain.verificationStatus !== 'verified') return false;
+  return (
+    domain.dkimStatus === 'failed' ||
+    states.some(({ failingSince, verified, result }) => failingSince !== null || (verified && result === 'unreachable'))
+  );
+}

@@ -1,0 +1,76 @@
+import { HOUR } from '../../../common/clock';
+import type { RecordCheck, RecordPurpose, WantedRecord } from '../dns-record';
+
+/** How long a record that had been seen may be gone before anything is concluded from it. */
+export const PATIENCE_MS = 72 * HOUR;
+
+/** A record with what the DNS said about it. */
+export interface CheckedRecord {
+  readonly record: WantedRecord;
+  readonly check: RecordCheck;
+}
+
+/** What is remembered of a record. */
+export interface RecordState {
+  readonly purpose: RecordPurpose;
+  readonly host: string;
+  readonly result: RecordCheck['result'];
+  /** What the last answer said; an unreachable DNS changes nothing. */
+  readonly verified: boolean;
+  /** Since when a record that had been seen has been gone; a record that never was cannot go. */
+  readonly failingSince: Date | null;
+  readonly problem: string | null;
+}
+
+export type KnownState = Pick<RecordState, 'purpose' | 'host' | 'verified' | 'failingSince'>;
+
+/** The state of a record after another look at it. */
+export function nextState({ record, check }: CheckedRecord, known: KnownState | undefined, now: Date): RecordState {
+  const { purpose, host } = record;
+  const named = { purpose, host, result: check.result };
+  switch (check.result) {
+    case 'verified':
+      return { ...named, verified: true, failingSince: null, problem: null };
+    case 'unreachable':
+      return {
+        ...named,
+        verified: known?.verified ?? false,
+        failingSince: known?.failingSince ?? null,
+        problem: check.problem,
+      };
+    case 'missing':
+    case 'wrong':
+      return {
+        ...named,
+        verified: false,
+        failingSince: known?.failingSince ?? (known?.verified === true ? now : null),
+        problem: check.problem,
+      };
+  }
+}
+
+/** What the look that led to a state concluded about the record. */
+export function checkOf({ result, problem }: RecordState): RecordCheck {
+  return result === 'verified' ? { result } : { result, problem: problem ?? '' };
+}
+
+/** Seen by this look. */
+export function isSeen(state: RecordState | undefined): boolean {
+  return state?.result === 'verified';
+}
+
+/** By this look, or by an earlier one since the record was last given up. */
+export function wasSeen(state: RecordState | undefined): boolean {
+  return state !== undefined && (state.verified || state.failingSince !== null);
+}
+
+/** Not there by this look. */
+export function isGone(state: RecordState | undefined): state is RecordState {
+  return state?.result === 'missing' || state?.result === 'wrong';
+}
+
+/** Gone by this look, and by every answer since it was last seen, for longer than patience lasts. */
+export function isLost(state: RecordState | undefined, now: Date): boolean {
+  if (!isGone(state) || state.failingSince === null) return false;
+  return now.getTime() - state.failingSince.getTime() >= PATIENCE_MS;
+}

@@ -1,0 +1,183 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { deriveSealingKey } from '../../../src/common/crypto/key-ring';
+import { keyIdOf } from '../../../src/common/crypto/sealed-box';
+import type { AppConfig } from '../../../src/config/config';
+import { loadConfig } from '../../../src/config/load-config';
+import { DkimVault } from '../../../src/modules/domains/dkim-vault';
+import { EmbeddedWorkshop, query } from '../embedded/support';
+import { CliKit, type CliResult, runWith } from './cli-kit';
+
+interface KeyRow {
+  organizationId: string;
+  domainId: string;
+  selector: string;
+  sealed: Buffer;
+}
+
+const newKey = (): string => randomBytes(32).toString('base64');
+const vaultOf = (config: Pick<AppConfig, 'masterKey'>) => new DkimVault(config as AppConfig);
+const idOf = (key: string): number => deriveSealingKey(Buffer.from(key, 'base64'), 'dkim-private-keys').id;
+
+function readKeys(url: string): Promise<KeyRow[]> {
+  return query(
+    url,
+    `select organization_id as "organizationId", domain_id as "domainId", selector, private_key_sealed as sealed
+     from dkim_keys order by domain_id`,
+  );
+}
+
+describe('waybill keys rewrap', () => {
+  let cli: CliKit;
+  let organizationId: string;
+  let folder: string;
+  beforeEach(async () => {
+    cli = await CliKit.create();
+    folder = mkdtempSync(join(tmpdir(), 'waybill-rewrap-'));
+    organizationId = (await cli.json('org', 'create', 'Sealed')).id;
+    for (const name of ['one', 'two', 'three']) await cli.json('domain', 'add', organizationId, `${name}.example.com`);
+  });
+  afterEach(async () => {
+    await cli.destroy();
+    rmSync(folder, { recursive: true });
+  });
+
+  const run = (env: NodeJS.ProcessEnv, ...args: string[]) => runWith({ ...cli.environment, ...env }, args);
+  const value = ({ stdout, stderr }: CliResult): unknown => (stdout ? JSON.parse(stdout) : stderr);
+  const plainKeys = async (masterKey: string): Promise<string[]> => {
+    const vault = vaultOf({ masterKey: Buffer.from(masterKey, 'base64') });
+    return (await readKeys(cli.url)).map((row) => vault.open(row.sealed, row).toString('hex'));
+  };
+  const copyKeys = (count: number) =>
+    query(
+      cli.url,
+      `insert into dkim_keys (organization_id, domain_id, selector, private_key_sealed, public_key, state)
+       select organization_id, domain_id, 'copy' || n, private_key_sealed, public_key, 'retiring'
+       from (select * from dkim_keys limit 1) k, generate_series(1, ${count}) n`,
+    );
+
+  it('seals every key again under the new master key, and leaves what is in it', async () => {
+    const [before, replacement] = [cli.environment.MASTER_KEY ?? '', newKey()];
+    const plain = await plainKeys(before);
+    writeFileSync(join(folder, 'new.key'), `${replacement}\n`);
+    const report = await cli.json('keys', 'rewrap', '--new-key', join(folder, 'new.key'));
+    expect(report).toEqual({ keys: 3, resealed: 3, fileReplaced: false });
+    expect(await plainKeys(replacement)).toEqual(plain);
+    await expect(plainKeys(before)).rejects.toThrow('Sealed with another key');
+    expect(value(await run({ MASTER_KEY: replacement }, 'doctor', '--json'))).toMatchObject({ healthy: true });
+    expect((await run({}, 'doctor')).stdout).toMatch(/master key +problem/);
+  });
+
+  it('does so while processes that know both keys go on, and ends where nothing is left to do', async () => {
+    const [before, replacement] = [cli.environment.MASTER_KEY ?? '', newKey()];
+    const both = { MASTER_KEY: replacement, MASTER_KEY_PREVIOUS: before };
+    expect(value(await run(both, 'doctor', '--json'))).toMatchObject({ healthy: true });
+    await run(both, 'domain', 'add', organizationId, 'meanwhile.example.com');
+    expect(value(await run(both, 'keys', 'rewrap', '--json'))).toEqual({ keys: 4, resealed: 3, fileReplaced: false });
+    expect(value(await run(both, 'keys', 'rewrap', '--json'))).toEqual({ keys: 4, resealed: 0, fileReplaced: false });
+    expect(await plainKeys(replacement)).toHaveLength(4);
+    expect((await run(both, 'keys', 'rewrap')).stdout).toMatch(/keys +4\nresealed +0/);
+  });
+
+  it('goes on where it was interrupted', async () => {
+    const [before, replacement] = [cli.environment.MASTER_KEY ?? '', newKey()];
+    const plain = await plainKeys(before);
+    const [old, renewed] = [before, replacement].map((key) => vaultOf({ masterKey: Buffer.from(key, 'base64') }));
+    const [first] = await readKeys(cli.url);
+    await query(
+      cli.url,
+      `update dkim_keys set private_key_sealed = '\\x${renewed!.seal(old!.open(first!.sealed, first!), first!).toString('hex')}'
+       where domain_id = '${first!.domainId}'`,
+    );
+    const report = value(
+      await run({ REPLACEMENT: replacement }, 'keys', 'rewrap', '--new-key', 'env:REPLACEMENT', '--json'),
+    );
+    expect(report).toMatchObject({ keys: 3, resealed: 2 });
+    expect(await plainKeys(replacement)).toEqual(plain);
+  });
+
+  it('refuses, and changes nothing, when a key opens under neither', async () => {
+    await copyKeys(1);
+    const before = await readKeys(cli.url);
+    const error = await cli.failure('keys', 'rewrap');
+    expect(error.message).toBe('1 of 4 DKIM keys open under neither master key; nothing has been changed');
+    expect(error.details).toMatchObject({ keys: 4, closed: 1, domains: [expect.stringMatching(/\/copy1$/)] });
+    writeFileSync(join(folder, 'new.key'), newKey());
+    await cli.failure('keys', 'rewrap', '--new-key', join(folder, 'new.key'));
+    expect(value(await run({ MASTER_KEY: newKey() }, 'keys', 'rewrap'))).toContain(
+      '4 of 4 DKIM keys open under neither',
+    );
+    expect(await readKeys(cli.url)).toEqual(before);
+  });
+
+  it('goes through any number of keys', async () => {
+    const vault = vaultOf({ masterKey: Buffer.from(cli.environment.MASTER_KEY ?? '', 'base64') });
+    await copyKeys(250);
+    for (const row of (await readKeys(cli.url)).filter(({ selector }) => selector.startsWith('copy'))) {
+      await query(
+        cli.url,
+        `update dkim_keys set private_key_sealed = '\\x${vault.seal(Buffer.from('key'), row).toString('hex')}'
+         where domain_id = '${row.domainId}' and selector = '${row.selector}'`,
+      );
+    }
+    const replacement = newKey();
+    const report = value(await run({ NEW: replacement }, 'keys', 'rewrap', '--new-key', 'env:NEW', '--json'));
+    expect(report).toMatchObject({ keys: 253, resealed: 253 });
+    expect(new Set((await readKeys(cli.url)).map(({ sealed }) => keyIdOf(sealed)))).toEqual(
+      new Set([idOf(replacement)]),
+    );
+  });
+
+  it.each([
+    ['a file that is not there', () => join(folder, 'none.key'), 'ENOENT'],
+    ['a variable that is not set', () => 'env:NONE', 'NONE must hold 32 bytes in base64'],
+  ])('says what is wrong with %s', async (_what, source, message) => {
+    const error = await cli.failure('keys', 'rewrap', '--new-key', source());
+    expect(error).toMatchObject({ code: 'invalid_configuration', message: expect.stringContaining(message) });
+  });
+
+  it('never shows what it found instead of a key', async () => {
+    writeFileSync(join(folder, 'new.key'), 'geheim');
+    const { stderr } = await cli.run('keys', 'rewrap', '--new-key', join(folder, 'new.key'));
+    expect(stderr).toContain('must hold 32 bytes in base64');
+    expect(stderr).not.toContain('geheim');
+  });
+});
+
+describe('waybill keys rewrap on the embedded database', () => {
+  const workshop = new EmbeddedWorkshop();
+  afterEach(() => workshop.stopServers());
+  afterAll(() => workshop.cleanUp());
+
+  it('replaces the key file, and keeps the key before it', async () => {
+    const dataDir = await workshop.newDataDir();
+    const env = { WAYBILL_DATA_DIR: dataDir };
+    const json = async (...args: string[]): Promise<any> => {
+      const { stdout, stderr } = await runWith(env, [...args, '--json']);
+      expect(stderr).toBe('');
+      return JSON.parse(stdout);
+    };
+    const { url } = await workshop.start(dataDir);
+    const { id } = await json('org', 'create', 'Alone');
+    await json('domain', 'add', id, 'one.example.com');
+    const before = readFileSync(join(dataDir, 'master.key'), 'utf8');
+
+    const replacement = newKey();
+    writeFileSync(join(dataDir, 'new.key'), replacement);
+    const report = await json('keys', 'rewrap', '--new-key', join(dataDir, 'new.key'));
+    expect(report).toEqual({ keys: 1, resealed: 1, fileReplaced: true });
+    expect(readFileSync(join(dataDir, 'master.key'), 'utf8')).toBe(`${replacement}\n`);
+    expect(readFileSync(join(dataDir, 'master.key.previous'), 'utf8')).toBe(before);
+    for (const file of ['master.key', 'master.key.previous']) {
+      expect(statSync(join(dataDir, file)).mode & 0o777).toBe(0o600);
+    }
+    const config = loadConfig(env);
+    expect(config.previousMasterKey?.toString('base64')).toBe(before.trim());
+    const [row] = await readKeys(url);
+    expect(vaultOf({ masterKey: config.masterKey }).open(row!.sealed, row!).length).toBeGreaterThan(1_000);
+    expect(await json('doctor')).toMatchObject({ healthy: true });
+    expect(await json('keys', 'rewrap')).toEqual({ keys: 1, resealed: 0, fileReplaced: false });
+  });
+});

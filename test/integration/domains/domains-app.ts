@@ -1,0 +1,119 @@
+import 'reflect-metadata';
+import type { AddressInfo } from 'node:net';
+import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { ApiModule } from '../../../src/api.module';
+import { ApiKeysService } from '../../../src/auth/api-keys.service';
+import { OrganizationsService } from '../../../src/auth/organizations.service';
+import { ALL_SCOPES, type Scope } from '../../../src/auth/scopes';
+import { Draining } from '../../../src/common/http/draining';
+import { createHttpAdapter } from '../../../src/common/http/http-server';
+import { ConfigModule } from '../../../src/config/config.module';
+import { DatabaseModule } from '../../../src/database/database.module';
+import { translateDatabaseError } from '../../../src/database/database-errors';
+import { type DnsRecords, DnsServer } from '../../doubles/dns-server';
+import { FakeClock } from '../../doubles/fake-clock';
+import { ApiClient } from '../../e2e/kit/api-client';
+import { FloorModule, testConfig } from '../../setup/core-context';
+import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
+
+const DRAINING = { provide: Draining, useValue: new Draining() };
+
+@Global()
+@Module({ providers: [DRAINING], exports: [DRAINING] })
+class DrainingModule {}
+
+@Module({})
+class DomainsTestModule {}
+
+export interface Owner {
+  readonly organizationId: string;
+  /** The key of `api`. */
+  readonly keyId: string;
+  /** With every scope. */
+  readonly api: ApiClient;
+  /** A further key. */
+  client(scopes: readonly Scope[], domainId?: string): Promise<ApiClient>;
+}
+
+/** The API of one process on a database of its own, with a DNS that answers what the test wants. */
+export class DomainsApp {
+  readonly clock = new FakeClock();
+
+  private constructor(
+    readonly db: OpenTestDatabase,
+    readonly dns: DnsServer,
+    private readonly app: NestFastifyApplication,
+    private readonly port: number,
+  ) {}
+
+  static async start(env: Record<string, string> = {}): Promise<DomainsApp> {
+    const db = await openTestDatabase({ poolSize: 3, applicationName: 'observer' });
+    const dns = await DnsServer.start();
+    const clock = new FakeClock();
+    const config = testConfig({ DNS_SERVERS: dns.endpoint, RATE_LIMIT_ENABLED: 'false', ...env });
+    const module: DynamicModule = {
+      module: DomainsTestModule,
+      imports: [
+        ConfigModule.register(config, clock),
+        DatabaseModule.register(db.url),
+        FloorModule,
+        DrainingModule,
+        ApiModule,
+      ],
+    };
+    const adapter = createHttpAdapter({ translateError: translateDatabaseError });
+    const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
+      logger: false,
+      abortOnError: false,
+    });
+    await app.listen(0, '127.0.0.1');
+    const { port } = adapter.getHttpServer().address() as AddressInfo;
+    return Object.assign(new DomainsApp(db, dns, app, port), { clock });
+  }
+
+  get<T>(type: abstract new (...args: never[]) => T): T {
+    return this.app.get<T>(type, { strict: false });
+  }
+
+  /** A new organization with a key. */
+  async owner(name = 'Acme'): Promise<Owner> {
+    const { id: organizationId } = await this.get(OrganizationsService).create(name);
+    const keys = this.get(ApiKeysService);
+    const client = async (scopes: readonly Scope[], domainId?: string) =>
+      keys.create(organizationId, { name, mode: 'live', scopes, domainId });
+    const { id: keyId, key } = await client(ALL_SCOPES);
+    return {
+      organizationId,
+      keyId,
+      api: new ApiClient(this.port, key),
+      client: async (scopes, domainId) => new ApiClient(this.port, (await client(scopes, domainId)).key),
+    };
+  }
+
+  /** Puts everything that a domain asks for into the DNS. */
+  publish(domain: { records: { type: string; host: string; value: string }[] }): void {
+    const zones = domain.records.map(({ type, host, value }) => [host, recordsOf(type, value)] as const);
+    this.dns.set(Object.fromEntries(zones));
+  }
+
+  /** What has been written down about an organization, oldest first. */
+  audit(organizationId: string) {
+    return this.db.query<{ actor: string; action: string; target_id: string; data: object }>(
+      'select actor, action, target_id, data from audit_log where organization_id = $1 order by id',
+      [organizationId],
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.app.close();
+    await this.dns.stop();
+    await this.db.drop();
+  }
+}
+
+/** A string of a TXT record has 255 characters at most (RFC 1035 section 3.3). */
+function recordsOf(type: string, value: string): DnsRecords {
+  return type === 'CNAME' ? { CNAME: value } : { TXT: [value.match(/.{1,255}/g) ?? []] };
+}

@@ -1,0 +1,34 @@
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { Metrics } from '../../../src/common/metrics/metrics';
+import { startMetricsServer } from '../../../src/common/metrics/metrics-server';
+
+const HOST = '127.0.0.1';
+
+describe('the metrics listener', () => {
+  it('answers text that no browser takes for anything else, at one path', async () => {
+    const server = await startMetricsServer({ host: HOST, port: 0, registry: new Metrics().registry });
+    const base = `http://${HOST}:${server.port}`;
+    for (const [path, status] of [
+      ['/metrics', 200],
+      ['/', 404],
+    ] as const) {
+      // prettier-ignore
+      const response = await fetch(base + path);
+      expect(response.status).toBe(status);
+      expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+      expect(response.headers.get('cache-control')).toBe('no-store');
+    }
+    await server.close();
+  });
+
+  it('names its variable when the port is taken', async () => {
+    const occupied = createServer().listen(0, HOST);
+    await once(occupied, 'listening');
+    const { port } = occupied.address() as AddressInfo;
+    const start = startMetricsServer({ host: HOST, port, registry: new Metrics().registry });
+    await expect(start).rejects.toThrow(`METRICS_PORT: port ${port} on ${HOST} is in use`);
+    occupied.close();
+  });
+});
