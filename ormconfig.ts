@@ -2,7 +2,9 @@ import 'reflect-metadata';
 import { ApiKey } from './src/auth/api-key.entity';
 import { Organization } from './src/auth/organization.entity';
 import { createDataSource } from './src/database/data-source';
-import { DkimKey } from './src/modules/domains/dkim-key.entity';
+import { AuditEntry } from './src/modules/audit/audit-entry.entity';
+import { DkimKey } from './src/modules/domains/dkim/dkim-key.entity';
+import { DomainCheck } from './src/modules/domains/domain-check.entity';
 import { Domain } from './src/modules/domains/domain.entity';
 import { Email } from './src/modules/emails/email.entity';
 import { EmailAttachment } from './src/modules/emails/email-attachment.entity';
@@ -12,5 +14,17 @@ import { EmailRecipient } from './src/modules/emails/email-recipient.entity';
 
 /** For the TypeORM command line: `DATABASE_URL=… npm run typeorm -- migration:show`. */
 export default createDataSource(process.env.DATABASE_URL ?? 'postgres://localhost:5432/waybill', {
-  entities: [ApiKey, Organization, Domain, DkimKey, Email, EmailAttachment, EmailContent, EmailEvent, EmailRecipient],
+  entities: [
+    ApiKey,
+    Organization,
+    Domain,
+    DkimKey,
+    DomainCheck,
+    AuditEntry,
+    Email,
+    EmailAttachment,
+    EmailContent,
+    EmailEvent,
+    EmailRecipient,
+  ],
 });

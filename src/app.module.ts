@@ -8,7 +8,7 @@ import type { Role } from './config/roles';
 import { DatabaseModule } from './database/database.module';
 import { DkimZoneModule } from './modules/dkim-zone/dkim-zone.module';
 import { DomainsModule } from './modules/domains/domains.module';
-import { MasterKeyCheckModule } from './modules/domains/master-key-check.module';
+import { MasterKeyCheckModule } from './modules/domains/dkim/master-key-check.module';
 import { InboundModule } from './modules/inbound/inbound.module';
 import { WorkerModule } from './worker.module';
 

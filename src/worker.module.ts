@@ -16,7 +16,7 @@ import { DomainUpkeep } from './modules/domains/domain-upkeep.service';
 import { DomainsModule } from './modules/domains/domains.module';
 import { ReputationModule } from './modules/domains/reputation/reputation.module';
 import { ReputationRefresh } from './modules/domains/reputation/reputation-refresh.service';
-import { SigningKeysService } from './modules/domains/signing-keys.service';
+import { SigningKeysService } from './modules/domains/dkim/signing-keys.service';
 import { DomainRecheck } from './modules/domains/verification/domain-recheck.service';
 import { DueDomainsRepository } from './modules/domains/verification/due-domains.repository';
 import { RecheckMetrics } from './modules/domains/verification/recheck-metrics.service';

@@ -6,7 +6,7 @@ import { ConfigModule } from '../config/config.module';
 import { DatabaseModule } from '../database/database.module';
 import { DeliveryQueueModule } from '../delivery/queue/delivery-queue.module';
 import { DomainsModule } from '../modules/domains/domains.module';
-import { SealedKeysModule } from '../modules/domains/sealed-keys.module';
+import { SealedKeysModule } from '../modules/domains/dkim/sealed-keys.module';
 import { WarmUpModule } from '../modules/domains/warm-up/warm-up.module';
 import { ServerFactsRepository } from './doctor/server-facts.repository';
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { AppConfig } from '../config/config';
 import { StoredMasterKey } from '../config/master-key';
-import { SealedKeysService } from '../modules/domains/sealed-keys.service';
+import { SealedKeysService } from '../modules/domains/dkim/sealed-keys.service';
 import { CliError } from './cli-error';
 import type { CliSession, Services } from './cli-session';
 import type { Report } from './output';

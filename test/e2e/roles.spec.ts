@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { newId } from '../../src/common/ids';
-import { DkimVault } from '../../src/modules/domains/dkim-vault';
+import { DkimVault } from '../../src/modules/domains/dkim/dkim-vault';
 import { testConfig } from '../setup/core-context';
 import { createTestDatabase, type TestDatabase } from '../setup/test-database';
 import { waitFor } from '../setup/wait-for';

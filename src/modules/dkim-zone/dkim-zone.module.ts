@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { PublishedKeysModule } from '../domains/published-keys.module';
+import { PublishedKeysModule } from '../domains/dkim/published-keys.module';
 import { DkimZoneLimits } from './dkim-zone-limits';
 import { DkimZoneMetrics } from './dkim-zone-metrics';
 import { DkimZoneServer } from './dkim-zone.server';

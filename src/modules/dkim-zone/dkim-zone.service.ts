@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { Clock, MINUTE } from '../../common/clock';
 import { isUuid } from '../../common/ids';
 import { AppConfig } from '../../config/config';
-import { PublishedKeysService } from '../domains/published-keys.service';
+import { PublishedKeysService } from '../domains/dkim/published-keys.service';
 import { DkimZoneMetrics } from './dkim-zone-metrics';
 import { CLASS_IN, type Rcode, TYPES } from './dns-codes';
 import { type DnsQuery, type Question, readQuery } from './dns-query';

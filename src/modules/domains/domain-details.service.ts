@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../config/config';
-import type { DkimKey } from './dkim-key.entity';
-import { DkimKeysService } from './dkim-keys.service';
+import type { DkimKey } from './dkim/dkim-key.entity';
+import { DkimKeysService } from './dkim/dkim-keys.service';
 import { DomainChecksRepository } from './domain-checks.repository';
 import type { DomainCheck } from './domain-check.entity';
 import type { WantedRecord } from './dns-record';

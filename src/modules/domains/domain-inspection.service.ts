@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { AppError, NotFoundError } from '../../common/errors/app-error';
 import { AppConfig } from '../../config/config';
-import type { DkimKey } from './dkim-key.entity';
-import { DkimKeysService } from './dkim-keys.service';
+import type { DkimKey } from './dkim/dkim-key.entity';
+import { DkimKeysService } from './dkim/dkim-keys.service';
 import type { RecordCheck, WantedRecord } from './dns-record';
 import type { Domain } from './domain.entity';
 import { normalizeDomainName } from './domain-name';

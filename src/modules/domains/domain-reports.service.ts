@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DkimKeysService } from './dkim-keys.service';
+import { DkimKeysService } from './dkim/dkim-keys.service';
 import { DomainVerificationService } from './verification/domain-verification.service';
 import { reportOn, type VerificationReport } from './verification-report';
 

@@ -6,7 +6,7 @@ import { ApiData, ApiErrors } from '../../common/http/openapi.decorators';
 import type { Principal } from '../../common/http/principal';
 import { RateLimitClass } from '../../common/http/rate-limit-class.decorator';
 import { UuidParam } from '../../common/http/uuid-param.pipe';
-import { DkimRotationService } from './dkim-rotation.service';
+import { DkimRotationService } from './dkim/dkim-rotation.service';
 import { requireOwn } from './domain-access';
 import { DomainDetailsService } from './domain-details.service';
 import { DomainReportsService } from './domain-reports.service';

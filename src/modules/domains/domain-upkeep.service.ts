@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { MINUTE } from '../../common/clock';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
-import { DkimKeysService } from './dkim-keys.service';
+import { DkimKeysService } from './dkim/dkim-keys.service';
 
 /** Worker role: takes DKIM keys away whose overlap is over. */
 @Injectable()

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, type Repository } from 'typeorm';
 import type { Transaction } from '../../database/transaction';
-import { DkimKey } from './dkim-key.entity';
+import { DkimKey } from './dkim/dkim-key.entity';
 import { Domain } from './domain.entity';
 import { DomainCheck } from './domain-check.entity';
 import { lockDomainList } from './sql/lock-domain-list.sql';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { DkimKey } from './dkim-key.entity';
+import type { DkimKey } from './dkim/dkim-key.entity';
 import type { Domain } from './domain.entity';
 import type { DomainName } from './domain-name';
 

@@ -1,5 +1,5 @@
 import type { DnsConfig } from '../../config/config';
-import type { DkimKey } from './dkim-key.entity';
+import type { DkimKey } from './dkim/dkim-key.entity';
 import type { RecordPurpose, WantedRecord } from './dns-record';
 import type { Domain } from './domain.entity';
 

@@ -6,7 +6,7 @@ import { deriveSealingKey } from '../../../src/common/crypto/key-ring';
 import { keyIdOf } from '../../../src/common/crypto/sealed-box';
 import type { AppConfig } from '../../../src/config/config';
 import { loadConfig } from '../../../src/config/load-config';
-import { DkimVault } from '../../../src/modules/domains/dkim-vault';
+import { DkimVault } from '../../../src/modules/domains/dkim/dkim-vault';
 import { EmbeddedWorkshop, query } from '../embedded/support';
 import { CliKit, type CliResult, runWith } from './cli-kit';
 

@@ -4,12 +4,12 @@ import { newId } from '../../../src/common/ids';
 import type { AppConfig } from '../../../src/config/config';
 import { poolOf } from '../../../src/database/data-source';
 import type { Statement } from '../../../src/database/statement';
-import { DkimVault, type KeyOwner } from '../../../src/modules/domains/dkim-vault';
-import { SealedKeysRepository } from '../../../src/modules/domains/sealed-keys.repository';
-import { SealedKeysService } from '../../../src/modules/domains/sealed-keys.service';
-import { findPublishedKeys } from '../../../src/modules/domains/sql/find-published-keys.sql';
-import { listSealedKeys, type SealedKeyRow } from '../../../src/modules/domains/sql/list-sealed-keys.sql';
-import { replaceSealedKeys } from '../../../src/modules/domains/sql/replace-sealed-keys.sql';
+import { DkimVault, type KeyOwner } from '../../../src/modules/domains/dkim/dkim-vault';
+import { SealedKeysRepository } from '../../../src/modules/domains/dkim/sealed-keys.repository';
+import { SealedKeysService } from '../../../src/modules/domains/dkim/sealed-keys.service';
+import { findPublishedKeys } from '../../../src/modules/domains/dkim/sql/find-published-keys.sql';
+import { listSealedKeys, type SealedKeyRow } from '../../../src/modules/domains/dkim/sql/list-sealed-keys.sql';
+import { replaceSealedKeys } from '../../../src/modules/domains/dkim/sql/replace-sealed-keys.sql';
 import { explainPrepared } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 

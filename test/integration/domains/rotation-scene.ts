@@ -1,8 +1,8 @@
 import { Resolver } from 'node:dns/promises';
 import { dkimVerify } from 'mailauth/lib/dkim/verify';
-import { DkimKeysService } from '../../../src/modules/domains/dkim-keys.service';
-import { PublishedKeysRepository } from '../../../src/modules/domains/published-keys.repository';
-import { PublishedKeysService } from '../../../src/modules/domains/published-keys.service';
+import { DkimKeysService } from '../../../src/modules/domains/dkim/dkim-keys.service';
+import { PublishedKeysRepository } from '../../../src/modules/domains/dkim/published-keys.repository';
+import { PublishedKeysService } from '../../../src/modules/domains/dkim/published-keys.service';
 import { SendEmailsService } from '../../../src/modules/emails/send-emails.service';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import { sendBody } from '../../factories/send-requests';

@@ -1,12 +1,12 @@
 import { OrganizationsService } from '../../../src/auth/organizations.service';
 import { SECOND } from '../../../src/common/clock';
 import { Database } from '../../../src/database/database.service';
-import { DkimKeysRepository } from '../../../src/modules/domains/dkim-keys.repository';
-import { DkimKeysService } from '../../../src/modules/domains/dkim-keys.service';
-import { DkimRotationService } from '../../../src/modules/domains/dkim-rotation.service';
+import { DkimKeysRepository } from '../../../src/modules/domains/dkim/dkim-keys.repository';
+import { DkimKeysService } from '../../../src/modules/domains/dkim/dkim-keys.service';
+import { DkimRotationService } from '../../../src/modules/domains/dkim/dkim-rotation.service';
 import { DomainRemovalService } from '../../../src/modules/domains/domain-removal.service';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
-import { SigningKeysService } from '../../../src/modules/domains/signing-keys.service';
+import { SigningKeysService } from '../../../src/modules/domains/dkim/signing-keys.service';
 import { FakeClock } from '../../doubles/fake-clock';
 import { type Core, startCore } from '../../setup/core-context';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';

@@ -1,6 +1,6 @@
 import { OrganizationsService } from '../../../src/auth/organizations.service';
 import { AppConfig } from '../../../src/config/config';
-import { DkimKeysService } from '../../../src/modules/domains/dkim-keys.service';
+import { DkimKeysService } from '../../../src/modules/domains/dkim/dkim-keys.service';
 import { DomainRegistrationService } from '../../../src/modules/domains/domain-registration.service';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
 import type { Domain } from '../../../src/modules/domains/domain.entity';

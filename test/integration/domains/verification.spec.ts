@@ -1,6 +1,6 @@
 import { HOUR, MINUTE } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
-import { DkimRotationService } from '../../../src/modules/domains/dkim-rotation.service';
+import { DkimRotationService } from '../../../src/modules/domains/dkim/dkim-rotation.service';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
 import type { Domain } from '../../../src/modules/domains/domain.entity';
 import {

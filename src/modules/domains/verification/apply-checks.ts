@@ -1,4 +1,4 @@
-import type { DkimKey } from '../dkim-key.entity';
+import type { DkimKey } from '../dkim/dkim-key.entity';
 import type { DkimStatus, Domain, VerificationStatus } from '../domain.entity';
 import { wrong } from './check-results';
 import {

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Metrics } from '../../../common/metrics/metrics';
 import { AppConfig } from '../../../config/config';
-import type { DkimKey } from '../dkim-key.entity';
-import { DkimKeysService } from '../dkim-keys.service';
+import type { DkimKey } from '../dkim/dkim-key.entity';
+import { DkimKeysService } from '../dkim/dkim-keys.service';
 import type { Domain } from '../domain.entity';
 import { wantedRecords } from '../wanted-records';
 import type { CheckedRecord } from './record-state';

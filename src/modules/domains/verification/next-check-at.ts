@@ -1,5 +1,5 @@
 import { DAY, HOUR, MINUTE } from '../../../common/clock';
-import type { DkimKey } from '../dkim-key.entity';
+import type { DkimKey } from '../dkim/dkim-key.entity';
 import type { Domain } from '../domain.entity';
 import type { RecordState } from './record-state';
 

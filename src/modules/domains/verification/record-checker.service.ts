@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DnsResolver } from '../../../common/dns/dns-resolver';
-import type { DkimKey } from '../dkim-key.entity';
+import type { DkimKey } from '../dkim/dkim-key.entity';
 import type { RecordCheck, WantedRecord } from '../dns-record';
 import { checkAlias } from './check-alias';
 import { checkDelegatedKey } from './check-delegated-key';

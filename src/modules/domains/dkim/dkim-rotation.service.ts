@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { AppError, NotFoundError } from '../../common/errors/app-error';
-import { Database } from '../../database/database.service';
-import type { Transaction } from '../../database/transaction';
-import { AuditService } from '../audit/audit.service';
+import { AppError, NotFoundError } from '../../../common/errors/app-error';
+import { Database } from '../../../database/database.service';
+import type { Transaction } from '../../../database/transaction';
+import { AuditService } from '../../audit/audit.service';
 import type { DkimKey } from './dkim-key.entity';
 import type { DkimKeyPair } from './dkim-key-pair';
 import { DkimKeyMaker } from './dkim-key-maker';
 import { DkimKeysService } from './dkim-keys.service';
-import { domainEvent } from './domain-event';
-import { DomainsRepository } from './domains.repository';
+import { domainEvent } from '../domain-event';
+import { DomainsRepository } from '../domains.repository';
 
 /**
  * Gives a domain a new DKIM key, which signs as soon as its record has been seen in DNS. Until then the older one does,

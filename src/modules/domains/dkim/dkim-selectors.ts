@@ -1,4 +1,4 @@
-import { ALTERNATING_SELECTORS } from './wanted-records';
+import { ALTERNATING_SELECTORS } from '../wanted-records';
 
 const NUMBERED = /^wb(\d+)$/;
 

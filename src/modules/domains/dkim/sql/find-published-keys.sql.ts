@@ -3,7 +3,7 @@
 // Reads: dkim_keys (index dkim_keys_domain). Locks: none. Rows: 0 to 3 for each domain.
 // Without organization: the names in a public zone have none, and what they answer is public.
 // Not the ORM: strangers ask for it, so it is prepared once, and one statement answers all who ask meanwhile.
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../../database/statement';
 
 export interface PublishedKeyRow {
   domainId: string;

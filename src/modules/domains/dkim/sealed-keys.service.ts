@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { AppConfig } from '../../config/config';
+import { AppConfig } from '../../../config/config';
 import { DkimVault } from './dkim-vault';
 import { SealedKeysRepository } from './sealed-keys.repository';
 import type { SealedKeyRow } from './sql/list-sealed-keys.sql';

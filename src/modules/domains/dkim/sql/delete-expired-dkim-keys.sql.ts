@@ -1,7 +1,7 @@
 // Removes keys whose overlap is over, of every organization.
 // Writes: dkim_keys (index dkim_keys_retiring). Locks: the rows, skip locked. Rows: up to $2.
 // Not the ORM: a bounded delete that answers what it removed.
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../../database/statement';
 
 export interface ExpiredDkimKey {
   readonly organizationId: string;

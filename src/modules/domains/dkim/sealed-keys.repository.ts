@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../database/database.service';
+import { Database } from '../../../database/database.service';
 import { listSealedKeys, type SealedKeyRow } from './sql/list-sealed-keys.sql';
 import { replaceSealedKeys, type ResealedKey } from './sql/replace-sealed-keys.sql';
 

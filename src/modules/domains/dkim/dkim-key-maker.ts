@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Clock } from '../../common/clock';
-import { AppConfig } from '../../config/config';
+import { Clock } from '../../../common/clock';
+import { AppConfig } from '../../../config/config';
 import type { DkimKey } from './dkim-key.entity';
 import { type DkimKeyPair, generateDkimKeyPair } from './dkim-key-pair';
 import { FIRST_SELECTOR, nextSelector } from './dkim-selectors';

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { Clock, HOUR } from '../../common/clock';
-import { Database } from '../../database/database.service';
-import type { Transaction } from '../../database/transaction';
-import { AuditService, SYSTEM } from '../audit/audit.service';
+import { Clock, HOUR } from '../../../common/clock';
+import { Database } from '../../../database/database.service';
+import type { Transaction } from '../../../database/transaction';
+import { AuditService, SYSTEM } from '../../audit/audit.service';
 import type { DkimKey } from './dkim-key.entity';
 import { DkimKeysRepository } from './dkim-keys.repository';
-import { domainEvent } from './domain-event';
+import { domainEvent } from '../domain-event';
 
 /** How long the old key stays published, from the rotation. */
 const OVERLAP_MS = 48 * HOUR;

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../database/database.service';
+import { Database } from '../../../database/database.service';
 import { findPublishedKeys, type PublishedKeyRow } from './sql/find-published-keys.sql';
 
 @Injectable()

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { SealingRing } from '../../common/crypto/sealing-ring';
-import { AppConfig } from '../../config/config';
+import { SealingRing } from '../../../common/crypto/sealing-ring';
+import { AppConfig } from '../../../config/config';
 import type { DkimKey } from './dkim-key.entity';
 
 export type KeyOwner = Pick<DkimKey, 'organizationId' | 'domainId' | 'selector'>;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, LessThanOrEqual, type Repository } from 'typeorm';
-import type { Transaction } from '../../database/transaction';
+import type { Transaction } from '../../../database/transaction';
 import { DkimKey, type DkimKeyState } from './dkim-key.entity';
 import { deleteExpiredDkimKeys, type ExpiredDkimKey } from './sql/delete-expired-dkim-keys.sql';
 

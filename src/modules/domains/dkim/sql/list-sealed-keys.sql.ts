@@ -2,7 +2,7 @@
 // Reads: dkim_keys (primary key). Locks: none. Rows: up to $4.
 // Without organization: the master key is the operator's, and seals the keys of all of them.
 // Not the ORM: pages by a row comparison.
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../../database/statement';
 
 export interface SealedKeyRow {
   organizationId: string;

@@ -1,15 +1,15 @@
 import type { KeyObject } from 'node:crypto';
 import { Injectable, Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { Clock, MINUTE, SECOND } from '../../common/clock';
-import { type SigningKey, SigningKeySource } from '../../delivery/ports/signing-key-source';
+import { Clock, MINUTE, SECOND } from '../../../common/clock';
+import { type SigningKey, SigningKeySource } from '../../../delivery/ports/signing-key-source';
 import { parsePrivateKey } from './dkim-key-pair';
 import type { DkimKey } from './dkim-key.entity';
 import { DkimKeysRepository } from './dkim-keys.repository';
 import { DkimVault } from './dkim-vault';
-import type { Domain } from './domain.entity';
-import { DomainsRepository } from './domains.repository';
-import { returnPathHostOf } from './wanted-records';
+import type { Domain } from '../domain.entity';
+import { DomainsRepository } from '../domains.repository';
+import { returnPathHostOf } from '../wanted-records';
 
 type Sender = Pick<Domain, 'domain' | 'returnPathVerified'>;
 type Owner = { readonly organizationId: string; readonly domainId: string };

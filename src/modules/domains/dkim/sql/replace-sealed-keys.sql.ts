@@ -2,7 +2,7 @@
 // since stays as it is.
 // Writes: dkim_keys (primary key). Locks: the rows, in key order. Rows: up to 100.
 // Not the ORM: a comparison with what was read, and many rows in one statement.
-import type { Statement } from '../../../database/statement';
+import type { Statement } from '../../../../database/statement';
 import type { SealedKeyRow } from './list-sealed-keys.sql';
 
 export interface ResealedKey extends SealedKeyRow {
