@@ -16,6 +16,7 @@ async function run() {
     await bench.open();
     const figures = [];
     for (const name of settings.scenarios) {
+      await bench.settle();
       const { prepare } = await import(`./scenarios/${name}.mjs`);
       figures.push(await runRounds(await prepare(bench, settings), settings, bench.statements));
     }

@@ -1,9 +1,11 @@
 import { loadConfig } from './config/load-config';
 import { loadEnvFile } from './config/load-env-file';
 import { createLogger } from './common/logging/logger';
+import { limitHeapGrowth } from './heap-growth';
 import { runProcess } from './process';
 
 /** Starts the roles of this process and serves until it is told to stop. */
+limitHeapGrowth();
 loadEnvFile();
 try {
   const config = loadConfig();

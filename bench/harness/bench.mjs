@@ -52,6 +52,12 @@ export class Bench {
     return this.#keep(startHelper({ file, logFile: this.#logFile(name), options: all }));
   }
 
+  /** What an earlier figure has left to do is not part of the next one: its queue, its vacuuming. */
+  async settle() {
+    await this.database.query('truncate deliveries');
+    await this.database.query('vacuum analyze');
+  }
+
   /** What a reader must know to compare figures. */
   async facts() {
     const names = ['fsync', 'full_page_writes', 'synchronous_commit', 'shared_buffers', 'max_wal_size'];

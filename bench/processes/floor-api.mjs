@@ -7,6 +7,7 @@ import { load } from '../harness/product.mjs';
 serve({ start });
 
 async function start({ environment }) {
+  load('./heap-growth.js').limitHeapGrowth();
   const { AppModule } = load('./app.module.js');
   const { loadConfig } = load('./config/load-config.js');
   const { createLogger } = load('./common/logging/logger.js');
