@@ -60,7 +60,10 @@ module.exports = {
       comment: 'The responder talks to strangers: it has no way to private keys.',
       severity: 'error',
       from: { path: '^src/modules/dkim-zone/' },
-      to: { path: '^src/(modules|auth|delivery)/', pathNot: '^src/modules/(dkim-zone/|domains/dkim/published-keys\\.)' },
+      to: {
+        path: '^src/(modules|auth|delivery)/',
+        pathNot: '^src/modules/(dkim-zone/|domains/dkim/published-keys\\.)',
+      },
     },
     {
       name: 'features-meet-through-service-or-module',
