@@ -6,6 +6,7 @@ import { AuditEntry } from './src/modules/audit/audit-entry.entity';
 import { DkimKey } from './src/modules/domains/dkim/dkim-key.entity';
 import { DomainCheck } from './src/modules/domains/domain-check.entity';
 import { Domain } from './src/modules/domains/domain.entity';
+import { RemovedDomain } from './src/modules/domains/removed-domain.entity';
 import { Email } from './src/modules/emails/email.entity';
 import { EmailAttachment } from './src/modules/emails/email-attachment.entity';
 import { EmailContent } from './src/modules/emails/email-content.entity';
@@ -20,6 +21,7 @@ export default createDataSource(process.env.DATABASE_URL ?? 'postgres://localhos
     Domain,
     DkimKey,
     DomainCheck,
+    RemovedDomain,
     AuditEntry,
     Email,
     EmailAttachment,

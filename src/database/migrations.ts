@@ -13,6 +13,7 @@ import { WarmUp1700000000012 } from './migrations/0012-warm-up';
 import { PublishedKeys1700000000013 } from './migrations/0013-published-keys';
 import { CheckPatience1700000000014 } from './migrations/0014-check-patience';
 import { ExpiredDkimKeys1700000000015 } from './migrations/0015-expired-dkim-keys';
+import { RemovedDomains1700000000016 } from './migrations/0016-removed-domains';
 
 /** In the order in which they run. */
 export const MIGRATIONS = [
@@ -31,4 +32,5 @@ export const MIGRATIONS = [
   PublishedKeys1700000000013,
   CheckPatience1700000000014,
   ExpiredDkimKeys1700000000015,
+  RemovedDomains1700000000016,
 ];

@@ -10,6 +10,7 @@ const OWNERS: Record<string, string> = {
   domains: 'modules/domains',
   dkim_keys: 'modules/domains',
   domain_checks: 'modules/domains',
+  removed_domains: 'modules/domains',
   warm_up_usage: 'modules/domains',
   audit_log: 'modules/audit',
   emails: 'modules/emails',

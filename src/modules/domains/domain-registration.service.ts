@@ -9,7 +9,11 @@ import type { Domain } from './domain.entity';
 import { domainEvent } from './domain-event';
 import { DomainsRepository } from './domains.repository';
 import { newDomain } from './new-domain';
+import { warmUpOf } from './removed-domain.entity';
 import { SenderNames } from './sender-names';
+
+/** Who adds a removed name again at the same time gets the same id as well. */
+const NAME_TAKEN = ['domains_name', 'domains_pkey'];
 
 /** Takes new domains in. */
 @Injectable()
@@ -23,14 +27,17 @@ export class DomainRegistrationService {
   ) {}
 
   /**
-   * Registers a domain with a fresh DKIM key; an organization's first becomes its default.
+   * Registers a domain with a fresh DKIM key; an organization's first becomes its default. One that was removed and had
+   * sent mail gets its id and its place in the warm-up back.
    * @throws ValidationError, AppError domain_already_exists
    */
   async add(organizationId: string, text: string, actor: string): Promise<Domain> {
     const name = this.names.normalize(text);
     if (await this.domains.isTaken(organizationId, name.domain)) throw alreadyExists(name.domain);
-    const key = this.maker.first(await this.maker.generate(), { organizationId, domainId: newId() });
-    const domain = newDomain(key, name);
+    const earlier = await this.domains.findRemoved(organizationId, name.domain);
+    const owner = { organizationId, domainId: earlier?.id ?? newId() };
+    const key = this.maker.first(await this.maker.generate(), owner);
+    const domain = { ...newDomain(key, name), ...(earlier && warmUpOf(earlier)) };
     try {
       return await this.database.transaction(async (tx) => {
         await this.domains.lockList(organizationId, tx);
@@ -40,7 +47,7 @@ export class DomainRegistrationService {
         return { ...domain, isDefault };
       });
     } catch (error) {
-      if (violatedConstraint(error) === 'domains_name') throw alreadyExists(name.domain);
+      if (NAME_TAKEN.includes(violatedConstraint(error) ?? '')) throw alreadyExists(name.domain);
       throw error;
     }
   }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { Clock } from '../../common/clock';
 import { ApiKeysService } from '../../auth/api-keys.service';
 import { AppError, NotFoundError } from '../../common/errors/app-error';
 import { Database } from '../../database/database.service';
@@ -17,6 +18,7 @@ export class DomainRemovalService {
     private readonly apiKeys: ApiKeysService,
     private readonly audit: AuditService,
     private readonly database: Database,
+    private readonly clock: Clock,
   ) {}
 
   /** @throws NotFoundError, AppError default_domain_in_use */
@@ -26,7 +28,7 @@ export class DomainRemovalService {
       const domain = await this.domains.lock(organizationId, domainId, tx);
       if (!domain) throw new NotFoundError('Domain');
       if (domain.isDefault && (await this.domains.count(organizationId, tx)) > 1) throw inUse(domain.domain);
-      await this.domains.delete(organizationId, domainId, tx);
+      await this.domains.delete(domain, this.clock.now(), tx);
       await this.apiKeys.revokeBoundTo(organizationId, domainId, tx);
       await this.audit.record([domainEvent('domain.deleted', domain, actor, { domain: domain.domain })], tx);
     });

@@ -21,6 +21,7 @@ import { DomainReportsService } from './domain-reports.service';
 import { DomainSetUpController } from './domain-set-up.controller';
 import { DomainsController } from './domains.controller';
 import { DomainsRepository } from './domains.repository';
+import { RemovedDomain } from './removed-domain.entity';
 import { DomainsService } from './domains.service';
 import { SenderNames } from './sender-names';
 import { SigningKeysService } from './dkim/signing-keys.service';
@@ -35,7 +36,12 @@ const RECORDS = [DomainChecksRepository, DomainDetailsService, DomainInspectionS
 /** Global because auth, a floor below, asks it who owns a domain through a port of its own. */
 @Global()
 @Module({
-  imports: [TypeOrmModule.forFeature([Domain, DkimKey, DomainCheck]), AuditModule, AuthModule, WarmUpModule],
+  imports: [
+    TypeOrmModule.forFeature([Domain, DkimKey, DomainCheck, RemovedDomain]),
+    AuditModule,
+    AuthModule,
+    WarmUpModule,
+  ],
   controllers: [DomainsController, DomainSetUpController],
   providers: [
     ...NAMES,

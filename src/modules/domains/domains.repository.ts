@@ -5,6 +5,7 @@ import type { Transaction } from '../../database/transaction';
 import { DkimKey } from './dkim/dkim-key.entity';
 import { Domain } from './domain.entity';
 import { DomainCheck } from './domain-check.entity';
+import { RemovedDomain, removedDomain } from './removed-domain.entity';
 import { lockDomainList } from './sql/lock-domain-list.sql';
 
 export interface DomainFilter {
@@ -16,7 +17,10 @@ export interface DomainFilter {
 
 @Injectable()
 export class DomainsRepository {
-  constructor(@InjectRepository(Domain) private readonly domains: Repository<Domain>) {}
+  constructor(
+    @InjectRepository(Domain) private readonly domains: Repository<Domain>,
+    @InjectRepository(RemovedDomain) private readonly removed: Repository<RemovedDomain>,
+  ) {}
 
   /** Holds back other changes to which domains the organization has, and which is its default, until the end. */
   async lockList(organizationId: string, tx: Transaction): Promise<void> {
@@ -29,8 +33,14 @@ export class DomainsRepository {
   }
 
   async insert(domain: Domain, key: DkimKey, tx: Transaction): Promise<void> {
+    const { organizationId, domain: name } = domain;
+    await tx.manager.delete(RemovedDomain, { organizationId, domain: name });
     await tx.manager.insert(Domain, domain);
     await tx.manager.insert(DkimKey, key);
+  }
+
+  findRemoved(organizationId: string, domain: string): Promise<RemovedDomain | null> {
+    return this.removed.findOneBy({ organizationId, domain });
   }
 
   findForSending(organizationId: string, domain: string | undefined): Promise<Domain | null> {
@@ -91,8 +101,10 @@ export class DomainsRepository {
     await tx.manager.update(Domain, { organizationId, id: domainId }, change);
   }
 
-  /** With its keys and what is known of its records. */
-  async delete(organizationId: string, id: string, tx: Transaction): Promise<void> {
+  /** With its keys and what is known of its records; one that has sent is remembered. */
+  async delete(domain: Domain, at: Date, tx: Transaction): Promise<void> {
+    const { organizationId, id } = domain;
+    if (domain.warmingStatus !== 'not_started') await tx.manager.insert(RemovedDomain, removedDomain(domain, at));
     await tx.manager.delete(DomainCheck, { organizationId, domainId: id });
     await tx.manager.delete(DkimKey, { organizationId, domainId: id });
     await tx.manager.delete(Domain, { organizationId, id });

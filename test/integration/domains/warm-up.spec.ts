@@ -1,6 +1,8 @@
 import { DAY, HOUR } from '../../../src/common/clock';
 import { type AppError, UnavailableError } from '../../../src/common/errors/app-error';
 import { Database } from '../../../src/database/database.service';
+import { DomainRegistrationService } from '../../../src/modules/domains/domain-registration.service';
+import { DomainRemovalService } from '../../../src/modules/domains/domain-removal.service';
 import { WarmUpService } from '../../../src/modules/domains/warm-up/warm-up.service';
 import { SendEmailsService } from '../../../src/modules/emails/send-emails.service';
 import { FakeClock } from '../../doubles/fake-clock';
@@ -52,6 +54,40 @@ describe('the warm-up of a domain', () => {
     );
     return Object.fromEntries(rows.map(({ day, recipients }) => [day, recipients]));
   };
+
+  describe('of a domain that is removed and added again', () => {
+    const removeAndAdd = async () => {
+      await core.get(DomainRemovalService).remove(tenant.organizationId, tenant.domainId, 'operator');
+      return core.get(DomainRegistrationService).add(tenant.organizationId, tenant.domain, 'operator');
+    };
+
+    it('goes on where it was: neither a limit nor a pause is escaped', async () => {
+      await send(15);
+      await db.query("update domains set warming_status = 'paused', warming_paused_at = now() where id = $1", [
+        tenant.domainId,
+      ]);
+      const added = await removeAndAdd();
+      expect(added).toMatchObject({ id: tenant.domainId, warmingStatus: 'paused', verificationStatus: 'pending' });
+      expect(await domain()).toMatchObject({ warming_status: 'paused', warming_started_at: clock.now() });
+      expect(await used()).toEqual({ '2026-01-05': 15 });
+      expect(await db.query('select * from removed_domains where id = $1', [tenant.domainId])).toEqual([]);
+    });
+
+    it('is a new one when it has never sent', async () => {
+      const added = await removeAndAdd();
+      expect(added.id).not.toBe(tenant.domainId);
+      expect(added.warmingStatus).toBe('not_started');
+    });
+
+    it('is added once, by however many at a time', async () => {
+      await send(1);
+      await core.get(DomainRemovalService).remove(tenant.organizationId, tenant.domainId, 'operator');
+      const add = () => core.get(DomainRegistrationService).add(tenant.organizationId, tenant.domain, 'operator');
+      const results = await Promise.allSettled(Array.from({ length: 4 }, add));
+      const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as AppError] : []));
+      expect(refused.map(({ code }) => code)).toEqual(Array(3).fill('domain_already_exists'));
+    });
+  });
 
   describe('counts recipients', () => {
     it('from the first live send, and refuses those above the limit of the day', async () => {
