@@ -2,6 +2,21 @@ import fc from 'fast-check';
 import { waitFor } from '../../test/setup/wait-for';
 import { MicroBatcher } from './micro-batcher';
 
+/** Its batches stay under way until `finish`. */
+function withHeldBatches(options: { maxWeight: number; concurrency: number }) {
+  const sizes: number[] = [];
+  const held: (() => void)[] = [];
+  const batcher = new MicroBatcher<number, number>(async (batch) => {
+    sizes.push(batch.length);
+    await new Promise<void>((resolve) => held.push(resolve));
+    return batch;
+  }, options);
+  const finish = () => {
+    for (const release of held) release();
+  };
+  return { batcher, sizes, finish };
+}
+
 describe('MicroBatcher', () => {
   it('gives every caller its own result, whatever the weights', async () => {
     await fc.assert(
@@ -51,16 +66,7 @@ describe('MicroBatcher', () => {
   });
 
   it('starts a second batch when its share has gathered, or when the first one takes long', async () => {
-    const sizes: number[] = [];
-    const finish: (() => void)[] = [];
-    const batcher = new MicroBatcher<number, number>(
-      async (batch) => {
-        sizes.push(batch.length);
-        await new Promise<void>((resolve) => finish.push(resolve));
-        return batch;
-      },
-      { maxWeight: 3, concurrency: 3 },
-    );
+    const { batcher, sizes, finish } = withHeldBatches({ maxWeight: 3, concurrency: 3 });
     const all = [batcher.add(1)];
     await waitFor(() => sizes.length === 1, { what: 'a batch' });
     all.push(batcher.add(2), batcher.add(3));
@@ -71,26 +77,17 @@ describe('MicroBatcher', () => {
     all.push(batcher.add(5));
     await waitFor(() => sizes.length === 3, { what: 'a batch' });
     expect(sizes).toEqual([1, 3, 1]);
-    for (const release of finish) release();
+    finish();
     await expect(Promise.all(all)).resolves.toEqual([1, 2, 3, 4, 5]);
   });
 
   it('divides what is under way among the batches that may run', async () => {
-    const sizes: number[] = [];
-    const finish: (() => void)[] = [];
-    const batcher = new MicroBatcher<number, number>(
-      async (batch) => {
-        sizes.push(batch.length);
-        await new Promise<void>((resolve) => finish.push(resolve));
-        return batch;
-      },
-      { maxWeight: 100, concurrency: 2 },
-    );
+    const { batcher, sizes, finish } = withHeldBatches({ maxWeight: 100, concurrency: 2 });
     const numbers = Array.from({ length: 60 }, (_, index) => index);
     const all = Promise.all(numbers.map((number) => batcher.add(number)));
     await waitFor(() => sizes.length === 2, { what: 'two batches' });
     expect(sizes).toEqual([30, 30]);
-    for (const release of finish) release();
+    finish();
     await expect(all).resolves.toEqual(numbers);
   });
 

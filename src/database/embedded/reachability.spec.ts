@@ -22,8 +22,8 @@ describe('findClosedComponent', () => {
     '/': 0o755,
     '/srv': 0o711,
     '/srv/app': 0o711,
-    '/root': 0o700,
-    '/root/app': 0o755,
+    '/private': 0o700,
+    '/private/app': 0o755,
     '/srv/app/program': 0o755,
     '/srv/app/secret': 0o600,
   };
@@ -38,8 +38,8 @@ describe('findClosedComponent', () => {
     ['/srv/app', 'read-and-enter', '/srv/app'],
     ['/srv/app/program', 'read-and-enter', undefined],
     ['/srv/app/secret', 'read', '/srv/app/secret'],
-    ['/root', 'enter', '/root'],
-    ['/root/app', 'enter', '/root'],
+    ['/private', 'enter', '/private'],
+    ['/private/app', 'enter', '/private'],
   ] as const)('walks %s to %s: stopped by %s', async (target, access, expected) => {
     await expect(findClosedComponent(target, user, access, readMode)).resolves.toBe(expected);
   });

@@ -1,71 +1,24 @@
 import fc from 'fast-check';
 import PostalMime from 'postal-mime';
 import type { Email } from 'postal-mime';
+import {
+  PIXEL,
+  bodyText,
+  compose,
+  expectSound,
+  headerText,
+  lines,
+  message,
+} from '../../../test/factories/composed-messages';
 import type { CompleteMessage } from '../ports/message-source';
 import { composeMessage } from './compose-message';
 import { headerNeedsSmtpUtf8 } from './header-block';
 
 const NAMES = ['From', 'To', 'Subject', 'Date', 'Message-ID', 'MIME-Version', 'Content-Type'];
-const PIXEL = Buffer.from('89504e470d0a1a0a', 'hex');
-
-function message(parts: Partial<CompleteMessage> = {}): CompleteMessage {
-  return {
-    organizationId: 'org',
-    mode: 'live',
-    emailId: '0192f3a0-1111-7abc-8def-0123456789ab',
-    domainId: 'domain',
-    date: new Date('2027-03-04T05:06:07Z'),
-    from: { email: 'shop@mail.example', name: 'Shop' },
-    to: [{ email: 'ann@b.example', name: 'Ann' }],
-    cc: [],
-    replyTo: [],
-    subject: 'Hello',
-    text: 'Good day',
-    headers: {},
-    attachmentBytes: 0,
-    attachments: [],
-    ...parts,
-  };
-}
-
-/** What every message has to be on the wire, whatever is in it. */
-function expectSound(bytes: Buffer): void {
-  const text = bytes.toString('latin1');
-  expect(text.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
-  expect(text.endsWith('\r\n')).toBe(true);
-  expect(Math.max(...text.split('\r\n').map((line) => line.length))).toBeLessThanOrEqual(998);
-  for (const line of text.slice(0, text.indexOf('\r\n\r\n')).split('\r\n')) expect(line).toMatch(/[^ \t]/);
-}
-
-async function compose(parts: Partial<CompleteMessage>): Promise<Email> {
-  const bytes = await composeMessage(message(parts));
-  expectSound(bytes);
-  expect(bytes.toString('latin1')).not.toMatch(/[^\t\n\r\x20-\x7e]/);
-  return PostalMime.parse(bytes);
-}
 
 function headerNames(email: Email): string[] {
   return email.headers.map((header) => header.originalKey);
 }
-
-/** Line ends as one kind and none at the end, where a body on its own, and the parser, may add one. */
-function lines(text: string | undefined): string {
-  return (text ?? '').replace(/\r\n|\r|\n/g, '\n').replace(/\n+$/, '');
-}
-
-const anyText = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 120 }),
-  fc.string({ unit: 'grapheme', maxLength: 300 }),
-  fc
-    .array(
-      fc.constantFrom(' ', '\t', '\n', '\r\n', '\r', '.', 'From ', '--=_', '=', '=?', '?=', 'word', 'é', '字', '🦄'),
-      { maxLength: 80 },
-    )
-    .map((parts) => parts.join('')),
-);
-/** Without what headers cannot carry; those characters have a test of their own. */
-const headerText = anyText.map((text) => text.replace(/[\x00-\x1f\x7f-\x9f]/g, ''));
-const bodyText = anyText.filter((text) => text !== '');
 
 describe('composeMessage', () => {
   it('composes text alone', async () => {
@@ -230,90 +183,5 @@ describe('composeMessage', () => {
     expect((await PostalMime.parse(bytes)).to).toEqual([{ address: 'jörg@b.example', name: 'Jörg' }]);
     expect(headerNeedsSmtpUtf8(message(parts))).toBe(true);
     expect(headerNeedsSmtpUtf8(message())).toBe(false);
-  });
-});
-
-describe('composeMessage with attachments', () => {
-  const pdf = {
-    filename: 'Rechnung Größe.pdf',
-    contentType: 'application/pdf',
-    content: Buffer.from('%PDF\r\n\0\xff', 'latin1'),
-  };
-  const logo = { filename: 'logo.png', contentType: 'image/png', contentId: 'logo@x', content: PIXEL };
-
-  it('says the same as without them', async () => {
-    await fc.assert(
-      fc.asyncProperty(bodyText, bodyText, headerText, async (text, html, subject) => {
-        const parts = { text, html, subject, headers: { 'X-Any': subject } };
-        const [own, mixed] = [await compose(parts), await compose({ ...parts, attachments: [pdf] })];
-        expect([lines(mixed.text), lines(mixed.html)]).toEqual([lines(own.text), lines(own.html)]);
-        const headers = (email: Email) => email.headers.filter(({ key }) => !key.startsWith('content-'));
-        expect(headers(mixed)).toEqual(headers(own));
-      }),
-      { numRuns: 200 },
-    );
-  });
-
-  it('brings file names, types and bytes across', async () => {
-    const filename = fc
-      .string({ unit: 'grapheme', minLength: 1, maxLength: 80 })
-      .map((text) => `n${text.replace(/[\x00-\x1f\x7f-\x9f]/g, '')}x`);
-    await fc.assert(
-      fc.asyncProperty(filename, fc.uint8Array({ maxLength: 500 }), async (name, bytes) => {
-        const email = await compose({ attachments: [{ ...pdf, filename: name, content: Buffer.from(bytes) }] });
-        const [attachment] = email.attachments;
-        expect(attachment).toMatchObject({ filename: name, mimeType: 'application/pdf', disposition: 'attachment' });
-        expect(Buffer.from(attachment!.content as ArrayBuffer)).toEqual(Buffer.from(bytes));
-      }),
-      { numRuns: 200 },
-    );
-  });
-
-  it('puts inline parts beside the html', async () => {
-    const bytes = await composeMessage(message({ html: '<img src="cid:logo@x">', attachments: [logo, pdf] }));
-    expect([...bytes.toString().matchAll(/multipart\/\w+/g)].flat()).toEqual([
-      'multipart/mixed',
-      'multipart/alternative',
-      'multipart/related',
-    ]);
-    const email = await PostalMime.parse(bytes);
-    expect(email.attachments).toMatchObject([
-      { filename: 'logo.png', disposition: 'inline', contentId: '<logo@x>', related: true },
-      { filename: 'Rechnung Größe.pdf', disposition: 'attachment' },
-    ]);
-  });
-
-  it('carries a large attachment whole, in turns', async () => {
-    const content = Buffer.alloc(3_000_001, 'abc\r\n\xff', 'latin1');
-    let turns = 0;
-    const timer = setInterval(() => (turns += 1), 1);
-    const email = await compose({ attachments: [{ ...pdf, content }] });
-    clearInterval(timer);
-    expect(Buffer.from(email.attachments[0]!.content as ArrayBuffer).equals(content)).toBe(true);
-    expect(turns).toBeGreaterThan(2);
-  });
-
-  it.each([
-    ['message/rfc822', 'Subject: a\n\nb', 'message/rfc822'],
-    ['message/rfc822', 'Subject: ü\r\n\r\nb', 'application/octet-stream'],
-    ['message/rfc822', `Subject: ${'x'.repeat(999)}\r\n\r\nb`, 'application/octet-stream'],
-    ['multipart/mixed; boundary=x', '--x\r\n\r\n--x--', 'application/octet-stream'],
-    ['text/calendar; method=REQUEST; charset=utf-8', 'BEGIN:VCALENDAR', 'text/calendar'],
-    ['no type', 'x', 'application/octet-stream'],
-    ['', 'x', 'application/octet-stream'],
-  ])('sends %j as what the wire can carry', async (contentType, content, expected) => {
-    const bytes = await composeMessage(
-      message({ attachments: [{ filename: 'a.bin', contentType, content: Buffer.from(content) }] }),
-    );
-    expectSound(bytes);
-    expect(bytes.toString('latin1')).toMatch(new RegExp(`\r\nContent-Type: ${expected};`));
-    expect(bytes.toString('latin1')).not.toMatch(/[^\t\n\r\x20-\x7e]/);
-  });
-
-  it('gives the same bytes at every attempt', async () => {
-    for (const attachments of [[], [pdf, logo]]) {
-      const again = message({ html: '<p>ü</p>', attachments });
-      expect(await composeMessage(again)).toEqual(await composeMessage({ ...again }));
-    }
   });
 });

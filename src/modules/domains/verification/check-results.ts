@@ -1,3 +1,4 @@
+import type { DnsAnswer } from '../../../common/dns/dns-resolver';
 import type { RecordCheck } from '../dns-record';
 
 const SHOWN_CHARACTERS = 100;
@@ -14,6 +15,13 @@ export function wrong(problem: string): RecordCheck {
 
 export function unreachable(name: string, reason: string): RecordCheck {
   return { result: 'unreachable', problem: `The DNS servers of ${name} gave no usable answer (${reason})` };
+}
+
+/** The texts of the TXT records at a name, or what it means that there are none. */
+export function textsAt(host: string, answer: DnsAnswer<string>): readonly string[] | RecordCheck {
+  if (answer.kind === 'found') return answer.records;
+  if (answer.kind === 'temporary') return unreachable(host, answer.reason);
+  return missing(`There is no TXT record at ${host}`);
 }
 
 /** What a stranger's zone says, fit for a sentence and for a text column: short, printable ASCII only. */

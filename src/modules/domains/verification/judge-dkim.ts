@@ -1,6 +1,6 @@
 import type { DnsAnswer } from '../../../common/dns/dns-resolver';
 import type { RecordCheck } from '../dns-record';
-import { missing, shown, unreachable, VERIFIED, wrong } from './check-results';
+import { shown, textsAt, VERIFIED, wrong } from './check-results';
 import { firstTag, parseTagList } from './tag-list';
 
 type Tags = ReadonlyMap<string, string>;
@@ -10,24 +10,17 @@ type Tags = ReadonlyMap<string, string>;
  * @param publicKey base64, as in `p=`
  */
 export function judgeDkim(host: string, publicKey: string, answer: DnsAnswer<string>): RecordCheck {
-  switch (answer.kind) {
-    case 'temporary':
-      return unreachable(host, answer.reason);
-    case 'no-data':
-    case 'no-domain':
-      return missing(`There is no TXT record at ${host}`);
-    case 'found': {
-      const [text, ...others] = answer.records.filter(isKeyRecord);
-      if (text === undefined) {
-        return wrong(`The TXT record at ${host} is no DKIM key record: ${shown(answer.records[0] ?? '')}`);
-      }
-      if (others.length > 0) {
-        return wrong(`There is more than one DKIM record at ${host}; verifiers may take any of them`);
-      }
-      const problem = problemOf(parseTagList(text), publicKey);
-      return problem === undefined ? VERIFIED : wrong(`The DKIM record at ${host} ${problem}`);
-    }
+  const records = textsAt(host, answer);
+  if ('result' in records) return records;
+  const [text, ...others] = records.filter(isKeyRecord);
+  if (text === undefined) {
+    return wrong(`The TXT record at ${host} is no DKIM key record: ${shown(records[0] ?? '')}`);
   }
+  if (others.length > 0) {
+    return wrong(`There is more than one DKIM record at ${host}; verifiers may take any of them`);
+  }
+  const problem = problemOf(parseTagList(text), publicKey);
+  return problem === undefined ? VERIFIED : wrong(`The DKIM record at ${host} ${problem}`);
 }
 
 /** Meant as a key record, well made or not. */
