@@ -151,7 +151,8 @@ describe('while the database is not well', () => {
     await waiting();
     expect(answered).not.toHaveBeenCalled();
     await other.query('commit');
-    expect(await app.messages()).toMatchObject([{ id: await delivered }]);
+    const id = await delivered;
+    expect(await app.messages()).toMatchObject([{ id }]);
   });
 
   it('a message that cannot be kept is put off', async () => {
