@@ -1,7 +1,17 @@
 'use strict';
 
 /** One picture, read top to bottom: entry > features > {auth, throttling, delivery} > database > config > common. */
-const LEAVES = 'audit|suppressions|stats|health|mailbox|inbound';
+const LEAVES = 'audit|stats|health|mailbox';
+
+/** What the features above the leaves may see of other features. */
+const FEATURES_BELOW = {
+  suppressions: 'audit',
+  domains: 'audit|stats',
+  emails: 'audit|domains|stats|suppressions',
+  inbound: 'domains|emails',
+  unsubscribe: 'emails',
+  webhooks: 'audit|emails',
+};
 
 module.exports = {
   forbidden: [
@@ -49,12 +59,12 @@ module.exports = {
       from: { path: `^src/modules/(${LEAVES})/` },
       to: { path: '^src/modules/', pathNot: '^src/modules/$1/' },
     },
-    {
-      name: 'domains-see-audit-and-stats',
+    ...Object.entries(FEATURES_BELOW).map(([feature, below]) => ({
+      name: `${feature}-sees-${below.replaceAll('|', '-')}`,
       severity: 'error',
-      from: { path: '^src/modules/domains/' },
-      to: { path: '^src/modules/', pathNot: '^src/modules/(domains|audit|stats)/' },
-    },
+      from: { path: `^src/modules/${feature}/` },
+      to: { path: '^src/modules/', pathNot: `^src/modules/(${feature}|${below})/` },
+    })),
     {
       name: 'dkim-zone-sees-published-keys',
       comment: 'The responder talks to strangers: it has no way to private keys.',
@@ -74,13 +84,14 @@ module.exports = {
     },
     {
       name: 'features-see-delivery-through-queue-and-ports',
-      comment: 'inbound opens the return paths that the engine issues.',
+      comment:
+        'inbound opens the return paths and unsubscribe the links that the engine issues; bounces quote SMTP replies.',
       severity: 'error',
       from: { path: '^src/modules/' },
       to: {
         path: '^src/delivery/',
         pathNot:
-          '^src/delivery/(ports/|queue/(delivery-queue\\.(repository|module)|worker-waker\\.service)\\.ts$|signing/return-path\\.ts$)',
+          '^src/delivery/(ports/|queue/(delivery-queue\\.(repository|module)|worker-waker\\.service)\\.ts$|signing/(return-path|recipient-link)\\.ts$|policy/classify-reply\\.ts$)',
       },
     },
     {

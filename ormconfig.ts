@@ -12,6 +12,8 @@ import { EmailAttachment } from './src/modules/emails/email-attachment.entity';
 import { EmailContent } from './src/modules/emails/email-content.entity';
 import { EmailEvent } from './src/modules/emails/email-event.entity';
 import { EmailRecipient } from './src/modules/emails/email-recipient.entity';
+import { WebhookEndpoint } from './src/modules/webhooks/webhook-endpoint.entity';
+import { WebhookMessage } from './src/modules/webhooks/webhook-message.entity';
 
 /** For the TypeORM command line: `DATABASE_URL=… npm run typeorm -- migration:show`. */
 export default createDataSource(process.env.DATABASE_URL ?? 'postgres://localhost:5432/waybill', {
@@ -28,5 +30,7 @@ export default createDataSource(process.env.DATABASE_URL ?? 'postgres://localhos
     EmailContent,
     EmailEvent,
     EmailRecipient,
+    WebhookEndpoint,
+    WebhookMessage,
   ],
 });

@@ -14,6 +14,8 @@ import { PublishedKeys1700000000013 } from './migrations/0013-published-keys';
 import { CheckPatience1700000000014 } from './migrations/0014-check-patience';
 import { ExpiredDkimKeys1700000000015 } from './migrations/0015-expired-dkim-keys';
 import { RemovedDomains1700000000016 } from './migrations/0016-removed-domains';
+import { EventFeed1700000000017 } from './migrations/0017-event-feed';
+import { Webhooks1700000000020 } from './migrations/0020-webhooks';
 
 /** In the order in which they run. */
 export const MIGRATIONS = [
@@ -33,4 +35,6 @@ export const MIGRATIONS = [
   CheckPatience1700000000014,
   ExpiredDkimKeys1700000000015,
   RemovedDomains1700000000016,
+  EventFeed1700000000017,
+  Webhooks1700000000020,
 ];

@@ -28,6 +28,8 @@ const OWNERS: Record<string, string> = {
   throttle_hits: 'throttling',
   mailbox_messages: 'modules/mailbox',
   inbound_reports: 'modules/inbound',
+  webhook_endpoints: 'modules/webhooks',
+  webhook_messages: 'modules/webhooks',
 };
 
 function filesBelow(folder: string): string[] {

@@ -24,6 +24,8 @@ import { EmailRecipient } from './email-recipient.entity';
 import { EmailsController } from './emails.controller';
 import { EmailsRepository } from './emails.repository';
 import { EmailsService } from './emails.service';
+import { EventFeedRepository } from './feed/event-feed.repository';
+import { EventFeedService } from './feed/event-feed.service';
 import { OutcomeRecorder } from './outcomes/outcome-recorder.service';
 import { OutcomesRepository } from './outcomes/outcomes.repository';
 import { OutgoingMessagesRepository } from './outgoing-messages.repository';
@@ -43,7 +45,14 @@ const ACCEPTING = [
   SendEmailsService,
   TestQuotaRepository,
 ];
-const READING = [AttachmentsRepository, CancelEmailService, EmailsRepository, EmailsService];
+const READING = [
+  AttachmentsRepository,
+  CancelEmailService,
+  EmailsRepository,
+  EmailsService,
+  EventFeedRepository,
+  EventFeedService,
+];
 const DELIVERING = [OutcomeRecorder, OutcomesRepository, OutgoingMessagesRepository, OutgoingMessagesService];
 
 @Module({
@@ -58,6 +67,6 @@ const DELIVERING = [OutcomeRecorder, OutcomesRepository, OutgoingMessagesReposit
   ],
   controllers: [SendEmailsController, EmailsController],
   providers: [...ACCEPTING, ...READING, ...DELIVERING],
-  exports: [EmailsService, OutcomeRecorder, OutgoingMessagesService],
+  exports: [EmailsService, EventFeedService, OutcomeRecorder, OutgoingMessagesService],
 })
 export class EmailsModule {}

@@ -2,7 +2,6 @@
 // statement, because every mail comes by here. What has been recorded before changes nothing.
 // Writes: email_recipients, emails (primary keys), email_events (insert). Locks: emails in primary-key order.
 // Rows: one claim. Not the ORM: three tables for a whole batch in one round trip instead of three.
-import { newId } from '../../../common/ids';
 import type { Statement } from '../../../database/statement';
 import type { RecordedOutcome } from '../../../delivery/ports/outcome';
 import { eventData } from '../outcomes/outcome-events';
@@ -12,8 +11,8 @@ const TEXT = `
   with claimed as materialized (
     select g.*, e.status as email_status, e.event_sequence
     from unnest(
-      $1::uuid[], $2::text[], $3::uuid[], $4::smallint[], $5::uuid[], $6::uuid[], $7::text[], $8::timestamptz[], $9::text[]
-    ) as g (organization_id, mode, id, position, event_id, queued_id, source, occurred_at, data)
+      $1::uuid[], $2::text[], $3::uuid[], $4::smallint[], $5::text[], $6::timestamptz[], $7::text[]
+    ) as g (organization_id, mode, id, position, source, occurred_at, data)
     join emails e using (organization_id, mode, id)
     order by e.organization_id, e.mode, e.id
     for no key update of e
@@ -22,7 +21,7 @@ const TEXT = `
     set
       seen = r.seen | 1,
       status = case when r.status in ('queued', 'scheduled') then 'sending' else r.status end,
-      updated_at = $10
+      updated_at = $8
     from claimed c
     where r.organization_id = c.organization_id and r.mode = c.mode and r.email_id = c.id and r.position = c.position
       and r.seen & 1 = 0
@@ -38,7 +37,7 @@ const TEXT = `
     set
       status = case when n.sending and e.status in ('queued', 'scheduled') then 'sending' else e.status end,
       event_sequence = e.event_sequence + n.events,
-      updated_at = $10
+      updated_at = $8
     from (
       select organization_id, mode, id, bool_or(status = 'sending') as sending, max(announced + number) as events
       from numbered
@@ -47,10 +46,12 @@ const TEXT = `
     where e.organization_id = n.organization_id and e.mode = n.mode and e.id = n.id
   )
   insert into email_events (organization_id, mode, email_id, sequence, id, event_type, source, occurred_at, data)
-  select organization_id, mode, id, event_sequence + announced + number, event_id, 'sending', source, occurred_at, data::jsonb
+  select
+    organization_id, mode, id, event_sequence + announced + number, event_id(clock_timestamp(), number), 'sending', source,
+    occurred_at, data::jsonb
   from numbered
   union all
-  select organization_id, mode, id, event_sequence + 1, queued_id, 'queued', 'system', occurred_at, '{}'
+  select organization_id, mode, id, event_sequence + 1, event_id(clock_timestamp(), 0), 'queued', 'system', occurred_at, '{}'
   from numbered
   where announced = 1 and number = 1`;
 
@@ -62,8 +63,6 @@ export function markSending(claims: readonly RecordedOutcome[], now: Date): Stat
     values: [
       ...keyColumns(claims),
       claims.map((claim) => claim.position),
-      claims.map(() => newId()),
-      claims.map(() => newId()),
       claims.map((claim) => claim.source),
       claims.map((claim) => claim.occurredAt),
       claims.map((claim) => JSON.stringify(eventData(claim))),

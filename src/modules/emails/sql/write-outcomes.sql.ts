@@ -1,7 +1,6 @@
 // Writes what outcomes changed: recipients, emails and their events.
 // Writes: email_recipients, emails (primary keys), email_events (insert). Locks: none beyond those taken by lock-emails.
 // Rows: one settle batch. Not the ORM: three tables for a whole batch in one round trip.
-import { newId } from '../../../common/ids';
 import type { Statement } from '../../../database/statement';
 import type { EmailChanges } from '../outcomes/email-state';
 import { keyColumns } from './lock-emails.sql';
@@ -9,7 +8,7 @@ import { keyColumns } from './lock-emails.sql';
 const TEXT = `
   with changed_recipients as (
     update email_recipients r
-    set status = c.status, seen = c.seen, attempts = c.attempts, last_response = c.last_response, updated_at = $29
+    set status = c.status, seen = c.seen, attempts = c.attempts, last_response = c.last_response, updated_at = $28
     from unnest($1::uuid[], $2::text[], $3::uuid[], $4::smallint[], $5::text[], $6::int[], $7::int[], $8::text[])
       as c (organization_id, mode, email_id, position, status, seen, attempts, last_response)
     where r.organization_id = c.organization_id and r.mode = c.mode and r.email_id = c.email_id and r.position = c.position
@@ -24,7 +23,7 @@ const TEXT = `
       failed_at = least(e.failed_at, c.failed_at),
       open_count = e.open_count + c.opens,
       click_count = e.click_count + c.clicks,
-      updated_at = $29
+      updated_at = $28
     from unnest(
       $9::uuid[], $10::text[], $11::uuid[], $12::text[], $13::int[],
       $14::timestamptz[], $15::timestamptz[], $16::timestamptz[], $17::timestamptz[], $18::int[], $19::int[]
@@ -34,10 +33,10 @@ const TEXT = `
     where e.organization_id = c.organization_id and e.mode = c.mode and e.id = c.id
   )
   insert into email_events (organization_id, mode, email_id, sequence, id, event_type, source, occurred_at, data)
-  select organization_id, mode, email_id, sequence, id, event_type, source, occurred_at, data::jsonb
+  select organization_id, mode, email_id, sequence, event_id(clock_timestamp(), number), event_type, source, occurred_at, data::jsonb
   from unnest(
-    $20::uuid[], $21::text[], $22::uuid[], $23::int[], $24::uuid[], $25::text[], $26::text[], $27::timestamptz[], $28::text[]
-  ) as n (organization_id, mode, email_id, sequence, id, event_type, source, occurred_at, data)`;
+    $20::uuid[], $21::text[], $22::uuid[], $23::int[], $24::text[], $25::text[], $26::timestamptz[], $27::text[]
+  ) with ordinality as n (organization_id, mode, email_id, sequence, event_type, source, occurred_at, data, number)`;
 
 export function writeOutcomes(changes: readonly EmailChanges[], now: Date): Statement<never> {
   return {
@@ -78,7 +77,6 @@ function eventColumns(changes: readonly EmailChanges[]): unknown[] {
   return [
     ...keyColumns(events),
     events.map((event) => event.sequence),
-    events.map(() => newId()),
     events.map((event) => event.eventType),
     events.map((event) => event.source),
     events.map((event) => event.occurredAt),

@@ -1,0 +1,33 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { Mode } from '../../common/mode';
+
+/** Why an endpoint is not sent to: the customer's wish, an answer 410, or five days of nothing but failures. */
+export type DisabledReason = 'request' | 'gone' | 'failing';
+
+/** Where an organization wants to hear of events. */
+@Entity('webhook_endpoints')
+export class WebhookEndpoint {
+  @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
+  @PrimaryColumn('text') mode!: Mode;
+  @PrimaryColumn('uuid') id!: string;
+  /** Set when a key made it that is bound to a domain: it hears of that domain's emails only. */
+  @Column('uuid', { name: 'domain_id', nullable: true }) domainId!: string | null;
+  @Column('text') url!: string;
+  /** Event types, or `*`. */
+  @Column('text', { array: true }) events!: string[];
+  @Column('text', { nullable: true }) description!: string | null;
+  @Column('boolean') enabled!: boolean;
+  @Column('text', { name: 'disabled_reason', nullable: true }) disabledReason!: DisabledReason | null;
+  @Column('timestamptz', { name: 'disabled_at', nullable: true }) disabledAt!: Date | null;
+  /** Sealed. */
+  @Column('bytea') secret!: Buffer;
+  @Column('bytea', { name: 'previous_secret', nullable: true }) previousSecret!: Buffer | null;
+  @Column('timestamptz', { name: 'previous_secret_until', nullable: true }) previousSecretUntil!: Date | null;
+  /** Events up to this id of the event feed have become messages. */
+  @Column('uuid') position!: string;
+  /** Since when every attempt has failed. */
+  @Column('timestamptz', { name: 'failing_since', nullable: true }) failingSince!: Date | null;
+  @Column('timestamptz', { name: 'last_success_at', nullable: true }) lastSuccessAt!: Date | null;
+  @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
+  @Column('timestamptz', { name: 'updated_at' }) updatedAt!: Date;
+}
