@@ -9,6 +9,8 @@ const FEATURES_BELOW = {
   domains: 'audit|stats',
   emails: 'audit|domains|stats|suppressions',
   inbound: 'domains|emails',
+  privacy: 'audit|emails|inbound|mailbox|suppressions|webhooks',
+  tracking: 'emails',
   unsubscribe: 'emails',
   webhooks: 'audit|emails',
 };
@@ -85,13 +87,13 @@ module.exports = {
     {
       name: 'features-see-delivery-through-queue-and-ports',
       comment:
-        'inbound opens the return paths and unsubscribe the links that the engine issues; bounces quote SMTP replies.',
+        'inbound opens the return paths and knows the signatures, emails the links that the engine issues; bounces quote SMTP replies.',
       severity: 'error',
       from: { path: '^src/modules/' },
       to: {
         path: '^src/delivery/',
         pathNot:
-          '^src/delivery/(ports/|queue/(delivery-queue\\.(repository|module)|worker-waker\\.service)\\.ts$|signing/(return-path|recipient-link)\\.ts$|policy/classify-reply\\.ts$)',
+          '^src/delivery/(ports/|queue/(delivery-queue\\.(repository|module)|worker-waker\\.service)\\.ts$|signing/(return-path|recipient-link|own-signature)\\.ts$|policy/classify-reply\\.ts$)',
       },
     },
     {
@@ -123,6 +125,14 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/', pathNot: '(\\.repository|\\.entity|\\.module)\\.ts$|^src/database/' },
       to: { path: 'node_modules/typeorm' },
+    },
+    {
+      name: 'out-over-http-only-through-egress',
+      comment:
+        'One client, which checks where it connects to; the linter keeps `fetch` and `http.request` away as well.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/common/egress/' },
+      to: { path: '^(https|http2)$|node_modules/(undici|axios|got|node-fetch|needle|superagent)/' },
     },
     {
       name: 'no-tests-in-the-product',

@@ -11,6 +11,15 @@ const environmentRule = {
   message: 'The environment is read once, in src/config/.',
 };
 
+const egressMessage = 'Requests to the outside go through common/egress, which checks where they lead.';
+const egressRules = {
+  'no-restricted-globals': ['error', { name: 'fetch', message: egressMessage }],
+  'no-restricted-imports': [
+    'error',
+    { name: 'node:http', importNames: ['request', 'get', 'Agent', 'globalAgent', 'default'], message: egressMessage },
+  ],
+};
+
 /** Type-checked rules for the product; tests and benchmarks keep the safety rules and drop the size budgets. */
 export default tseslint.config(
   { ignores: ['dist/**', 'node_modules/**', 'coverage/**', '**/*.mjs', '**/*.cjs', '**/*.js'] },
@@ -40,6 +49,7 @@ export default tseslint.config(
       'no-restricted-properties': ['error', clockRule, environmentRule],
     },
   },
+  { files: ['src/**'], ignores: ['src/common/egress/**', '**/*.spec.ts'], rules: egressRules },
   { files: ['src/config/**'], rules: { 'no-restricted-properties': ['error', clockRule] } },
   { files: ['src/common/clock.ts'], rules: { 'no-restricted-properties': ['error', environmentRule] } },
   { files: ['**/*.sql.ts', 'src/database/migrations/**'], rules: { 'max-lines-per-function': 'off' } },

@@ -12,6 +12,11 @@ import { EmailAttachment } from './src/modules/emails/email-attachment.entity';
 import { EmailContent } from './src/modules/emails/email-content.entity';
 import { EmailEvent } from './src/modules/emails/email-event.entity';
 import { EmailRecipient } from './src/modules/emails/email-recipient.entity';
+import { Suppression } from './src/modules/suppressions/suppression.entity';
+import { SuppressionHashKey } from './src/modules/suppressions/hashing/suppression-hash-key.entity';
+import { PrivacyExportPart } from './src/modules/privacy/privacy-export-part.entity';
+import { PrivacyRequest } from './src/modules/privacy/privacy-request.entity';
+import { WebhookReplay } from './src/modules/webhooks/replay/webhook-replay.entity';
 import { WebhookEndpoint } from './src/modules/webhooks/webhook-endpoint.entity';
 import { WebhookMessage } from './src/modules/webhooks/webhook-message.entity';
 
@@ -30,7 +35,12 @@ export default createDataSource(process.env.DATABASE_URL ?? 'postgres://localhos
     EmailContent,
     EmailEvent,
     EmailRecipient,
+    Suppression,
+    SuppressionHashKey,
+    PrivacyExportPart,
+    PrivacyRequest,
     WebhookEndpoint,
     WebhookMessage,
+    WebhookReplay,
   ],
 });

@@ -12,12 +12,32 @@ import { DomainsModule } from './modules/domains/domains.module';
 import { EmailsModule } from './modules/emails/emails.module';
 import { HealthModule } from './modules/health/health.module';
 import { MailboxModule } from './modules/mailbox/mailbox.module';
+import { PrivacyModule } from './modules/privacy/privacy.module';
+import { StatsApiModule } from './modules/stats/stats-api.module';
+import { SuppressionsModule } from './modules/suppressions/suppressions.module';
+import { TrackingModule } from './modules/tracking/tracking.module';
+import { UnsubscribeModule } from './modules/unsubscribe/unsubscribe.module';
+import { WebhooksModule } from './modules/webhooks/webhooks.module';
 import { RateLimitGuard } from './throttling/rate-limit.guard';
 import { ThrottlingModule } from './throttling/throttling.module';
 
 /** Role `api`. The guards run in the order in which they stand here: key, scope, limits, body. */
 @Module({
-  imports: [AuthModule, ThrottlingModule, DomainsModule, EmailsModule, MailboxModule, HealthModule, DocsModule],
+  imports: [
+    AuthModule,
+    ThrottlingModule,
+    DomainsModule,
+    EmailsModule,
+    MailboxModule,
+    PrivacyModule,
+    StatsApiModule,
+    SuppressionsModule,
+    TrackingModule,
+    UnsubscribeModule,
+    WebhooksModule,
+    HealthModule,
+    DocsModule,
+  ],
   providers: [
     { provide: APP_FILTER, useClass: ErrorFilter },
     { provide: APP_PIPE, useClass: DtoPipe },

@@ -12,11 +12,16 @@ import { SigningKeySource } from './delivery/ports/signing-key-source';
 import { DirectRouter } from './delivery/routing/direct-router';
 import { FixedRouter } from './delivery/routing/fixed-router';
 import { Router } from './delivery/routing/router';
+import { AuditUpkeep } from './modules/audit/audit-upkeep.service';
+import { AuditUpkeepRepository } from './modules/audit/audit-upkeep.repository';
 import { DomainUpkeep } from './modules/domains/domain-upkeep.service';
 import { DomainsModule } from './modules/domains/domains.module';
 import { ReputationModule } from './modules/domains/reputation/reputation.module';
 import { ReputationRefresh } from './modules/domains/reputation/reputation-refresh.service';
 import { SigningKeysService } from './modules/domains/dkim/signing-keys.service';
+import { SuspicionJob } from './modules/domains/suspicion/suspicion-job.service';
+import { SuspicionMetrics } from './modules/domains/suspicion/suspicion-metrics.service';
+import { SuspicionModule } from './modules/domains/suspicion/suspicion.module';
 import { DomainRecheck } from './modules/domains/verification/domain-recheck.service';
 import { DueDomainsRepository } from './modules/domains/verification/due-domains.repository';
 import { RecheckMetrics } from './modules/domains/verification/recheck-metrics.service';
@@ -27,10 +32,21 @@ import { EmailUpkeepRepository } from './modules/emails/email-upkeep.repository'
 import { EmailsModule } from './modules/emails/emails.module';
 import { OutcomeRecorder } from './modules/emails/outcomes/outcome-recorder.service';
 import { OutgoingMessagesService } from './modules/emails/outgoing-messages.service';
+import { EmailRetention } from './modules/emails/retention/email-retention.service';
+import { RetentionModule } from './modules/emails/retention/retention.module';
+import { StatsCheckJob } from './modules/emails/stats-check/stats-check-job.service';
+import { StatsCheckModule } from './modules/emails/stats-check/stats-check.module';
+import { InboundProcessingModule } from './modules/inbound/inbound-processing.module';
 import { MailboxModule } from './modules/mailbox/mailbox.module';
 import { MailboxSmtpServer } from './modules/mailbox/mailbox-smtp.server';
+import { PrivacyProcessingModule } from './modules/privacy/privacy-processing.module';
 import { StatsModule } from './modules/stats/stats.module';
 import { StatsFolding } from './modules/stats/stats-folding.service';
+import { SuppressionsModule } from './modules/suppressions/suppressions.module';
+import { SuppressionsUpkeep } from './modules/suppressions/suppressions-upkeep.service';
+import { WebhookDispatchModule } from './modules/webhooks/dispatch/webhook-dispatch.module';
+import { WebhookUpkeepModule } from './modules/webhooks/upkeep/webhook-upkeep.module';
+import { WebhookUpkeep } from './modules/webhooks/upkeep/webhook-upkeep.service';
 
 /** Gives the engine what it asks for through its ports. */
 @Module({
@@ -52,17 +68,39 @@ export class WorkerModule {
   static register(): DynamicModule {
     return {
       module: WorkerModule,
-      imports: [DeliveryModule.register([PortsModule]), EmailsModule, ReputationModule, StatsModule, WarmUpModule],
+      imports: [
+        DeliveryModule.register([PortsModule]),
+        EmailsModule,
+        InboundProcessingModule,
+        PrivacyProcessingModule,
+        ReputationModule,
+        RetentionModule,
+        StatsCheckModule,
+        StatsModule,
+        SuppressionsModule,
+        SuspicionModule,
+        WarmUpModule,
+        WebhookDispatchModule,
+        WebhookUpkeepModule,
+      ],
       providers: [
+        AuditUpkeep,
+        AuditUpkeepRepository,
         DomainRecheck,
         DomainUpkeep,
         DueDomainsRepository,
+        EmailRetention,
         EmailUpkeep,
         EmailUpkeepRepository,
         RecheckMetrics,
         ReputationRefresh,
+        StatsCheckJob,
         StatsFolding,
+        SuspicionJob,
+        SuspicionMetrics,
+        SuppressionsUpkeep,
         WarmUpJob,
+        WebhookUpkeep,
       ],
     };
   }

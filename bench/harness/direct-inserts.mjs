@@ -48,7 +48,7 @@ export class DirectInserts {
         mode: 'live',
         domain,
         request,
-        trackByDefault: { opens: true, clicks: true },
+        trackByDefault: { opens: false, clicks: false },
       };
     });
   }

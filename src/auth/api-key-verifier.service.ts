@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { Clock, SECOND } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
 import type { Principal } from '../common/http/principal';
+import { AccessTrail } from './access-trail.service';
 import { ApiKeysRepository } from './api-keys.repository';
 import { invalidKey } from './bearer-token';
 import { hashKey, modeOfKey } from './key-format';
@@ -29,6 +30,7 @@ export class ApiKeyVerifier implements OnModuleDestroy {
 
   constructor(
     private readonly keys: ApiKeysRepository,
+    private readonly trail: AccessTrail,
     private readonly clock: Clock,
   ) {
     this.cache = new LRUCache({ max: 20_000, ttl: CACHE_MS, perf: { now: () => this.clock.monotonicMs() } });
@@ -69,8 +71,14 @@ export class ApiKeyVerifier implements OnModuleDestroy {
   }
 
   private refuseUnusable(key: KeyByHash, now: Date): void {
-    if (key.revokedAt) throw new AppError('revoked_api_key', 'This API key has been revoked');
-    if (key.expiresAt && key.expiresAt <= now) throw new AppError('expired_api_key', 'This API key has expired');
+    if (key.revokedAt) {
+      this.trail.keyRefused(key, 'revoked');
+      throw new AppError('revoked_api_key', 'This API key has been revoked');
+    }
+    if (key.expiresAt && key.expiresAt <= now) {
+      this.trail.keyRefused(key, 'expired');
+      throw new AppError('expired_api_key', 'This API key has expired');
+    }
     if (key.organizationStatus === 'suspended') {
       throw new AppError('account_suspended', 'The organization is suspended');
     }

@@ -19,8 +19,8 @@ export class ApiKeysRepository {
     return key;
   }
 
-  async insert(key: Omit<ApiKey, 'lastUsedAt' | 'revokedAt'>): Promise<void> {
-    await this.keys.insert({ ...key, lastUsedAt: null, revokedAt: null });
+  async insert(key: Omit<ApiKey, 'lastUsedAt' | 'revokedAt'>, tx: Transaction): Promise<void> {
+    await tx.manager.insert(ApiKey, { ...key, lastUsedAt: null, revokedAt: null });
   }
 
   list(organizationId: string): Promise<ApiKey[]> {
@@ -36,13 +36,31 @@ export class ApiKeysRepository {
     return this.keys.findOneBy({ organizationId, id });
   }
 
-  /** Revoking twice keeps the first time. */
-  async revoke(organizationId: string, id: string, at: Date): Promise<void> {
-    await this.keys.update({ organizationId, id, revokedAt: IsNull() }, { revokedAt: at });
+  /** False when it has been revoked before: that keeps the first time. */
+  async revoke(organizationId: string, id: string, at: Date, tx: Transaction): Promise<boolean> {
+    const { affected } = await tx.manager.update(
+      ApiKey,
+      { organizationId, id, revokedAt: IsNull() },
+      { revokedAt: at },
+    );
+    return (affected ?? 0) > 0;
   }
 
-  async revokeBoundTo(organizationId: string, domainId: string, at: Date, tx: Transaction): Promise<void> {
-    await tx.manager.update(ApiKey, { organizationId, domainId, revokedAt: IsNull() }, { revokedAt: at });
+  /** Answers those that it has revoked. */
+  async revokeBoundTo(
+    organizationId: string,
+    domainId: string,
+    at: Date,
+    tx: Transaction,
+  ): Promise<Pick<ApiKey, 'id' | 'mode'>[]> {
+    const { raw } = await tx.manager
+      .createQueryBuilder()
+      .update(ApiKey)
+      .set({ revokedAt: at })
+      .where({ organizationId, domainId, revokedAt: IsNull() })
+      .returning(['id', 'mode'])
+      .execute();
+    return raw as Pick<ApiKey, 'id' | 'mode'>[];
   }
 
   async noteUses(uses: readonly KeyUse[]): Promise<void> {

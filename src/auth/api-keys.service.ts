@@ -5,8 +5,10 @@ import { isUuid, newId } from '../common/ids';
 import type { Mode } from '../common/mode';
 import type { Transaction } from '../database/transaction';
 import type { ApiKey } from './api-key.entity';
+import { ApiKeyChanges } from './api-key-changes.service';
 import { ApiKeyVerifier } from './api-key-verifier.service';
 import { ApiKeysRepository } from './api-keys.repository';
+import { OPERATOR } from './audit-trail';
 import { DomainOwnership } from './domain-ownership';
 import { mintKey } from './key-format';
 import type { Scope } from './scopes';
@@ -21,6 +23,7 @@ export interface NewApiKey {
 
 /** On whose behalf keys are managed: a test key sees test keys only, a bound key those of its domain only. */
 export interface KeyHolder {
+  readonly apiKeyId: string;
   readonly organizationId: string;
   readonly mode: Mode;
   readonly scopes: ReadonlySet<string>;
@@ -33,6 +36,7 @@ export type CreatedApiKey = Omit<ApiKey, 'hash' | 'lastUsedAt' | 'revokedAt'> & 
 export class ApiKeysService {
   constructor(
     private readonly keys: ApiKeysRepository,
+    private readonly changes: ApiKeyChanges,
     private readonly verifier: ApiKeyVerifier,
     private readonly domains: DomainOwnership,
     private readonly clock: Clock,
@@ -57,11 +61,15 @@ export class ApiKeysService {
     if (creator.domainId !== undefined && domainId !== creator.domainId) {
       throw new AppError('domain_not_allowed', 'This API key is bound to another domain');
     }
-    return this.create(creator.organizationId, { ...wanted, domainId });
+    return this.create(creator.organizationId, { ...wanted, domainId }, creator.apiKeyId);
   }
 
-  /** Makes a key without asking whose hand it is in: for the command line. @throws ValidationError */
-  async create(organizationId: string, wanted: NewApiKey): Promise<CreatedApiKey> {
+  /**
+   * Makes a key without asking whose hand it is in: for the command line.
+   * @param actor who is written down for it
+   * @throws ValidationError
+   */
+  async create(organizationId: string, wanted: NewApiKey, actor: string = OPERATOR): Promise<CreatedApiKey> {
     const now = this.clock.now();
     if (wanted.expiresAt && wanted.expiresAt <= now) {
       throw new ValidationError({ expiresAt: ['expiresAt must be in the future'] });
@@ -81,7 +89,7 @@ export class ApiKeysService {
       expiresAt: wanted.expiresAt ?? null,
       createdAt: now,
     };
-    await this.keys.insert({ ...record, hash });
+    await this.changes.add({ ...record, hash }, actor);
     return { ...record, key };
   }
 
@@ -98,23 +106,23 @@ export class ApiKeysService {
   async revokeFor(holder: KeyHolder, id: string): Promise<void> {
     const key = await this.keys.find(holder.organizationId, id);
     if (!key || !isVisible(key, holder)) throw new NotFoundError('API key');
-    await this.revoke(holder.organizationId, id);
+    await this.revoke(key, holder.apiKeyId);
   }
 
   /** For the operator, who names a key by its id alone. @throws NotFoundError */
   async revokeAnywhere(id: string): Promise<void> {
     const key = isUuid(id) ? await this.keys.findAnywhere(id) : null;
     if (!key) throw new NotFoundError('API key');
-    await this.revoke(key.organizationId, key.id);
+    await this.revoke(key, OPERATOR);
   }
 
   /** With the domain, whoever removes it, in the transaction that does; seen everywhere within two seconds. */
-  async revokeBoundTo(organizationId: string, domainId: string, tx: Transaction): Promise<void> {
-    await this.keys.revokeBoundTo(organizationId, domainId, this.clock.now(), tx);
+  async revokeBoundTo(organizationId: string, domainId: string, actor: string, tx: Transaction): Promise<void> {
+    await this.changes.revokeBoundTo(organizationId, domainId, actor, tx);
   }
 
-  private async revoke(organizationId: string, id: string): Promise<void> {
-    await this.keys.revoke(organizationId, id, this.clock.now());
+  private async revoke(key: ApiKey, actor: string): Promise<void> {
+    await this.changes.revoke(key, actor);
     this.verifier.forget();
   }
 }

@@ -1,6 +1,8 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ApiKey } from './api-key.entity';
+import { AccessTrail } from './access-trail.service';
+import { ApiKeyChanges } from './api-key-changes.service';
 import { ApiKeyVerifier } from './api-key-verifier.service';
 import { ApiKeysController } from './api-keys.controller';
 import { ApiKeysRepository } from './api-keys.repository';
@@ -15,6 +17,8 @@ import { OrganizationsService } from './organizations.service';
   imports: [TypeOrmModule.forFeature([Organization, ApiKey])],
   controllers: [ApiKeysController],
   providers: [
+    AccessTrail,
+    ApiKeyChanges,
     OrganizationOrdinals,
     OrganizationsRepository,
     OrganizationsService,
@@ -22,6 +26,6 @@ import { OrganizationsService } from './organizations.service';
     ApiKeysService,
     ApiKeyVerifier,
   ],
-  exports: [OrganizationOrdinals, OrganizationsService, ApiKeysService, ApiKeyVerifier],
+  exports: [AccessTrail, OrganizationOrdinals, OrganizationsService, ApiKeysService, ApiKeyVerifier],
 })
 export class AuthModule {}

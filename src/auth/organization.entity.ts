@@ -17,8 +17,8 @@ export class Organization {
   ordinal!: number;
   @Column('text') name!: string;
   @Column('text', { default: 'active' }) status!: OrganizationStatus;
-  @Column('boolean', { name: 'track_opens', default: true }) trackOpens!: boolean;
-  @Column('boolean', { name: 'track_clicks', default: true }) trackClicks!: boolean;
+  @Column('boolean', { name: 'track_opens', default: false }) trackOpens!: boolean;
+  @Column('boolean', { name: 'track_clicks', default: false }) trackClicks!: boolean;
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
   @Column('timestamptz', { name: 'updated_at', default: () => 'now()' }) updatedAt!: Date;
 }

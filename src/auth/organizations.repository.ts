@@ -1,14 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
-import { Organization, type OrganizationStatus } from './organization.entity';
+import type { Transaction } from '../database/transaction';
+import { Organization } from './organization.entity';
+
+type Changeable = Pick<Organization, 'status' | 'trackOpens' | 'trackClicks'>;
 
 @Injectable()
 export class OrganizationsRepository {
   constructor(@InjectRepository(Organization) private readonly organizations: Repository<Organization>) {}
 
-  async insert(id: string, name: string): Promise<void> {
-    await this.organizations.insert({ id, name });
+  async insert(id: string, name: string, tx: Transaction): Promise<void> {
+    await tx.manager.insert(Organization, { id, name });
   }
 
   find(id: string): Promise<Organization | null> {
@@ -27,9 +30,12 @@ export class OrganizationsRepository {
     return this.organizations.count();
   }
 
-  /** False when there is no such organization. */
-  async setStatus(id: string, status: OrganizationStatus, at: Date): Promise<boolean> {
-    const result = await this.organizations.update({ id }, { status, updatedAt: at });
-    return (result.affected ?? 0) > 0;
+  /** Keeps others from changing it until the transaction ends. */
+  lock(id: string, tx: Transaction): Promise<Organization | null> {
+    return tx.manager.findOne(Organization, { where: { id }, lock: { mode: 'pessimistic_write' } });
+  }
+
+  async change(id: string, changes: Partial<Changeable>, at: Date, tx: Transaction): Promise<void> {
+    await tx.manager.update(Organization, { id }, { ...changes, updatedAt: at });
   }
 }

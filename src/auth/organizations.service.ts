@@ -1,20 +1,28 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { Clock, SECOND } from '../common/clock';
 import { AppError, NotFoundError } from '../common/errors/app-error';
 import { isUuid, newId } from '../common/ids';
 import { SingleFlight } from '../common/single-flight';
+import { Database } from '../database/database.service';
+import { type AuditRecord, AuditTrail, OPERATOR } from './audit-trail';
 import type { Organization, OrganizationStatus } from './organization.entity';
 import { OrganizationsRepository } from './organizations.repository';
 
-/** What other rooms go by on each mail. */
-export interface OrganizationSettings {
-  /** Short number for tokens. */
-  readonly ordinal: number;
+/** What is noticed of mail that does not say for itself. */
+export interface TrackingSettings {
   readonly trackOpens: boolean;
   readonly trackClicks: boolean;
 }
 
+/** What other rooms go by on each mail. */
+export interface OrganizationSettings extends TrackingSettings {
+  /** Short number for tokens. */
+  readonly ordinal: number;
+}
+
+const STATUS_ACTIONS = { active: 'organization.resumed', suspended: 'organization.suspended' } as const;
 const SETTINGS_CACHE_MS = 5 * SECOND;
 /** The column is a signed integer of 32 bits. */
 const MAX_ORDINAL = 2 ** 31 - 1;
@@ -23,9 +31,14 @@ const MAX_ORDINAL = 2 ** 31 - 1;
 export class OrganizationsService {
   private readonly settings = new LRUCache<string, OrganizationSettings>({ max: 10_000, ttl: SETTINGS_CACHE_MS });
   private readonly lookUps = new SingleFlight<OrganizationSettings>();
+  /** A number is given once. */
+  private readonly ids = new LRUCache<number, string>({ max: 10_000 });
+  private readonly idLookUps = new SingleFlight<string | undefined>();
 
   constructor(
     private readonly organizations: OrganizationsRepository,
+    private readonly trail: AuditTrail,
+    private readonly database: Database,
     private readonly clock: Clock,
   ) {}
 
@@ -36,7 +49,10 @@ export class OrganizationsService {
       throw new AppError('invalid_request', 'An organization needs a name of 1 to 200 characters');
     }
     const id = newId();
-    await this.organizations.insert(id, trimmed);
+    await this.database.transaction(async (tx) => {
+      await this.organizations.insert(id, trimmed, tx);
+      await this.trail.record([organizationEvent('organization.created', id)], tx);
+    });
     return { id, name: trimmed };
   }
 
@@ -55,10 +71,10 @@ export class OrganizationsService {
     return organization;
   }
 
-  /** The id of the organization with this number; undefined when there is none. */
+  /** The id of the organization with this number, from memory where it can; undefined when there is none. */
   async findByOrdinal(ordinal: number): Promise<string | undefined> {
     if (!Number.isInteger(ordinal) || ordinal < 1 || ordinal > MAX_ORDINAL) return undefined;
-    return (await this.organizations.findByOrdinal(ordinal))?.id;
+    return this.ids.get(ordinal) ?? this.idLookUps.run(String(ordinal), () => this.lookUpId(ordinal));
   }
 
   /** Answers from memory for a few seconds. @throws NotFoundError for an unknown id. */
@@ -68,9 +84,31 @@ export class OrganizationsService {
 
   /** @throws NotFoundError for an unknown id. */
   async setStatus(id: string, status: OrganizationStatus): Promise<void> {
-    if (!isUuid(id) || !(await this.organizations.setStatus(id, status, this.clock.now()))) {
-      throw new NotFoundError('Organization');
-    }
+    await this.change(id, STATUS_ACTIONS[status], { status });
+  }
+
+  /** For mail accepted from now on, in other processes from a few seconds on. @throws NotFoundError for an unknown id. */
+  async setTracking(id: string, changes: Partial<TrackingSettings>): Promise<void> {
+    await this.change(id, 'organization.tracking_changed', changes);
+    this.settings.delete(id);
+  }
+
+  /** Writes down a change that makes a difference. @throws NotFoundError */
+  private async change(id: string, action: string, changes: Partial<Organization>): Promise<void> {
+    if (!isUuid(id)) throw new NotFoundError('Organization');
+    await this.database.transaction(async (tx) => {
+      const before = await this.organizations.lock(id, tx);
+      if (!before) throw new NotFoundError('Organization');
+      if (isDeepStrictEqual({ ...before, ...changes }, { ...before })) return;
+      await this.organizations.change(id, changes, this.clock.now(), tx);
+      await this.trail.record([organizationEvent(action, id, changes)], tx);
+    });
+  }
+
+  private async lookUpId(ordinal: number): Promise<string | undefined> {
+    const id = (await this.organizations.findByOrdinal(ordinal))?.id;
+    if (id !== undefined) this.ids.set(ordinal, id);
+    return id;
   }
 
   private async lookUpSettings(id: string): Promise<OrganizationSettings> {
@@ -79,4 +117,9 @@ export class OrganizationsService {
     this.settings.set(id, settings);
     return settings;
   }
+}
+
+/** What is written down; only the command line changes organizations. */
+function organizationEvent(action: string, id: string, data: object = {}): AuditRecord {
+  return { organizationId: id, actor: OPERATOR, action, targetType: 'organization', targetId: id, data };
 }

@@ -3,6 +3,7 @@ import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../common/errors/app-error';
 import { RequestLimits } from '../common/http/request-limits';
+import { AccessTrail } from './access-trail.service';
 import { PUBLIC_METADATA, SCOPE_METADATA } from './require-scope.decorator';
 import type { Scope } from './scopes';
 
@@ -12,14 +13,16 @@ export class ScopeGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly limits: RequestLimits,
+    private readonly trail: AccessTrail,
   ) {}
 
   canActivate(context: ExecutionContext): boolean {
     const targets = [context.getHandler(), context.getClass()];
     if (this.reflector.getAllAndOverride<boolean | undefined>(PUBLIC_METADATA, targets)) return true;
     const required = this.reflector.getAllAndOverride<Scope | undefined>(SCOPE_METADATA, targets);
-    const { principal } = context.switchToHttp().getRequest<FastifyRequest>();
+    const { principal, method, routeOptions } = context.switchToHttp().getRequest<FastifyRequest>();
     if (required !== undefined && principal?.scopes.has(required)) return true;
+    if (principal) this.trail.scopeDenied(principal, `${method} ${routeOptions.url}`, required);
     // A refused request counts too, and its answer tells the limits like every authenticated one.
     this.limits.count(context);
     throw missingScope(required);

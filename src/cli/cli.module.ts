@@ -7,7 +7,13 @@ import { DatabaseModule } from '../database/database.module';
 import { DeliveryQueueModule } from '../delivery/queue/delivery-queue.module';
 import { DomainsModule } from '../modules/domains/domains.module';
 import { SealedKeysModule } from '../modules/domains/dkim/sealed-keys.module';
+import { SuspicionModule } from '../modules/domains/suspicion/suspicion.module';
 import { WarmUpModule } from '../modules/domains/warm-up/warm-up.module';
+import { InboundReportsModule } from '../modules/inbound/inbound-reports.module';
+import { SuppressionsModule } from '../modules/suppressions/suppressions.module';
+import { SealedPrivacyModule } from '../modules/privacy/sealed/sealed-privacy.module';
+import { SealedSecretsModule } from '../modules/webhooks/sealed/sealed-secrets.module';
+import { StatsCheckModule } from '../modules/emails/stats-check/stats-check.module';
 import { ServerFactsRepository } from './doctor/server-facts.repository';
 
 /** The services behind the command line: those of the API, without HTTP. Global for the sake of what they all ask for. */
@@ -23,8 +29,14 @@ export class CliModule {
         DatabaseModule.register(url, 'waybill-cli'),
         AuthModule,
         DomainsModule,
+        InboundReportsModule,
         SealedKeysModule,
+        StatsCheckModule,
+        SealedPrivacyModule,
+        SealedSecretsModule,
+        SuspicionModule,
         WarmUpModule,
+        SuppressionsModule,
         DeliveryQueueModule,
       ],
       providers: [ServerFactsRepository, Metrics],

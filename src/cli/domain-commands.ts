@@ -7,6 +7,7 @@ import { parseId } from './arguments';
 import type { CliSession, Services } from './cli-session';
 import type { Report } from './output';
 import { fields, table } from './text';
+import { addSuspicionCommands } from './suspicion-commands';
 import { addWarmUpCommands } from './warm-up-commands';
 
 /** `waybill domain …` */
@@ -31,6 +32,7 @@ export function addDomainCommands(program: Command, session: CliSession): void {
     .description('list the domains of an organization')
     .argument('<organization id>', '', parseId)
     .action((organizationId: string) => session.run((services) => list(services, organizationId)));
+  addSuspicionCommands(group, session);
   addWarmUpCommands(group, session);
 }
 

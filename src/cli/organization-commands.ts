@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { OrganizationStatus } from '../auth/organization.entity';
 import { OrganizationsService } from '../auth/organizations.service';
-import { parseId } from './arguments';
+import { parseId, parseSwitch } from './arguments';
 import type { CliSession, Services } from './cli-session';
 import type { Report } from './output';
 import { fields, table } from './text';
@@ -28,6 +28,18 @@ export function addOrganizationCommands(program: Command, session: CliSession): 
     .description('end a suspension')
     .argument('<id>', '', parseId)
     .action((id: string) => session.run((services) => setStatus(services, id, 'active')));
+  group
+    .command('tracking')
+    .description('show or change whether mail is tracked that does not say for itself')
+    .argument('<id>', '', parseId)
+    .option('--opens <on|off>', 'openings of the html, by a pixel', parseSwitch)
+    .option('--clicks <on|off>', 'clicks, by links that lead over this service', parseSwitch)
+    .action((id: string, wanted: Switches) => session.run((services) => track(services, id, wanted)));
+}
+
+interface Switches {
+  readonly opens?: boolean;
+  readonly clicks?: boolean;
 }
 
 async function create(services: Services, name: string): Promise<Report> {
@@ -46,4 +58,22 @@ async function setStatus(services: Services, id: string, status: OrganizationSta
   await organizations.setStatus(id, status);
   const { name } = await organizations.get(id);
   return { json: { id, name, status }, text: fields({ id, name, status }) };
+}
+
+async function track(services: Services, id: string, { opens, clicks }: Switches): Promise<Report> {
+  const organizations = services.get(OrganizationsService);
+  const changes = {
+    ...(opens !== undefined && { trackOpens: opens }),
+    ...(clicks !== undefined && { trackClicks: clicks }),
+  };
+  if (Object.keys(changes).length > 0) await organizations.setTracking(id, changes);
+  const { name, trackOpens, trackClicks } = await organizations.get(id);
+  return {
+    json: { id, name, trackOpens, trackClicks },
+    text: fields({ id, name, opens: onOrOff(trackOpens), clicks: onOrOff(trackClicks) }),
+  };
+}
+
+function onOrOff(value: boolean): string {
+  return value ? 'on' : 'off';
 }

@@ -1,13 +1,17 @@
 import { Command, CommanderError } from 'commander';
+import { addAuditCommands } from './audit-commands';
 import { toErrorReport } from './cli-error';
 import { CliSession } from './cli-session';
 import { addDoctorCommand } from './doctor/doctor-command';
 import { addDomainCommands } from './domain-commands';
+import { addInboundCommands } from './inbound-commands';
 import { addKeyCommands } from './key-commands';
 import { addMigrateCommand } from './migrate-command';
 import { addOrganizationCommands } from './organization-commands';
 import type { Output } from './output';
 import { addSealedKeysCommands } from './sealed-keys-commands';
+import { addStatsCommands } from './stats-commands';
+import { addSuppressionCommands } from './suppression-commands';
 
 export interface RunOptions {
   /** Default: the process's own. */
@@ -59,6 +63,10 @@ function createProgram(session: CliSession, help: string[]): Command {
   addKeyCommands(program, session);
   addSealedKeysCommands(program, session);
   addDomainCommands(program, session);
+  addInboundCommands(program, session);
+  addStatsCommands(program, session);
+  addSuppressionCommands(program, session);
+  addAuditCommands(program, session);
   addMigrateCommand(program, session);
   addDoctorCommand(program, session);
   return program;

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { AppConfig } from '../config/config';
 import { StoredMasterKey } from '../config/master-key';
-import { SealedKeysService } from '../modules/domains/dkim/sealed-keys.service';
 import { CliError } from './cli-error';
 import type { CliSession, Services } from './cli-session';
 import type { Report } from './output';
+import { type SealedKind, sealedKinds } from './sealed-kinds';
 import { fields } from './text';
 
 /** An error names a few; `keys` tells how many there are. */
@@ -12,10 +12,12 @@ const MAX_NAMED = 10;
 
 /** `waybill keys …` */
 export function addSealedKeysCommands(program: Command, session: CliSession): void {
-  const group = program.command('keys').description('the private DKIM keys, sealed under the master key');
+  const group = program
+    .command('keys')
+    .description('DKIM keys, webhook secrets and privacy requests, sealed under the master key');
   group
     .command('rewrap')
-    .description('seal every key again under the present or a new master key; can be repeated at any time')
+    .description('seal them all again under the present or a new master key; can be repeated at any time')
     .option('--new-key <source>', 'a file that holds 32 bytes in base64, or env:NAME; default: MASTER_KEY')
     .action(({ newKey }: { newKey?: string }) => {
       const config = session.config();
@@ -25,21 +27,23 @@ export function addSealedKeysCommands(program: Command, session: CliSession): vo
 }
 
 async function rewrap(services: Services, config: AppConfig, masterKey: Buffer): Promise<Report> {
-  const sealedKeys = services.get(SealedKeysService);
-  const vault = sealedKeys.vaultUnder(masterKey);
-  const { keys, closed } = await sealedKeys.examine(vault);
-  if (closed.length > 0) {
-    throw new CliError(
-      'unhealthy',
-      `${closed.length} of ${keys} DKIM keys open under neither master key; nothing has been changed`,
-      { keys, closed: closed.length, domains: closed.slice(0, MAX_NAMED) },
-    );
-  }
-  // Before the first key is sealed again, so that at no time there is one whose master key no file holds.
+  const totals = new Map<SealedKind, number>();
+  for (const kind of sealedKinds(services, masterKey)) totals.set(kind, await countOpening(kind));
+  // Before the first is sealed again, so that at no time there is one whose master key no file holds.
   const fileReplaced = replaceStored(config, masterKey);
-  const resealed = await sealedKeys.reseal(vault);
-  const report = { keys, resealed, fileReplaced };
+  const counts: [string, number][] = [];
+  for (const [kind, total] of totals) counts.push([kind.counted, total], [kind.resealed, await kind.reseal()]);
+  const report = { ...Object.fromEntries(counts), fileReplaced };
   return { json: report, text: fields(report) };
+}
+
+/** @throws CliError when something would be lost */
+async function countOpening({ what, counted, named, examine }: SealedKind): Promise<number> {
+  const { total, closed } = await examine();
+  if (closed.length === 0) return total;
+  const message = `${closed.length} of ${total} ${what} open under neither master key; nothing has been changed`;
+  const details = { [counted]: total, closed: closed.length, [named]: closed.slice(0, MAX_NAMED) };
+  throw new CliError('unhealthy', message, details);
 }
 
 /** Embedded mode: the present key goes into `master.key.previous`. Elsewhere the key is the operator's to set. */

@@ -75,6 +75,27 @@ export interface LimitsConfig {
   readonly requestLimits: Readonly<Record<string, number>>;
 }
 
+export interface WebhooksConfig {
+  /** Endpoints may be on this machine, over http as well: for tests. */
+  readonly allowPrivate: boolean;
+}
+
+/** How long data is kept; what is not terminal is kept in any case. */
+export interface RetentionConfig {
+  /** Bodies, headers and attachments, from the email's terminal state on. */
+  readonly contentDays: number;
+  /** Emails, recipients and events: whole calendar months (UTC) after the month of acceptance. */
+  readonly emailMonths: number;
+  /** Webhook messages and their attempts. */
+  readonly webhookDays: number;
+  readonly idempotencyHours: number;
+  /** Results of privacy exports. */
+  readonly exportDays: number;
+  readonly auditMonths: number;
+  /** Raw messages that came in: reports of bounces and complaints. */
+  readonly inboundDays: number;
+}
+
 /** The whole configuration, read once at start. Groups name their units. */
 export abstract class AppConfig {
   abstract readonly roles: ReadonlySet<Role>;
@@ -89,6 +110,8 @@ export abstract class AppConfig {
   abstract readonly delivery: DeliveryConfig;
   abstract readonly dns: DnsConfig;
   abstract readonly limits: LimitsConfig;
+  abstract readonly webhooks: WebhooksConfig;
+  abstract readonly retention: RetentionConfig;
   abstract readonly inboundSmtpPort: number;
   abstract readonly simulatorDomain: string;
 }

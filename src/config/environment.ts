@@ -45,6 +45,7 @@ export class Environment {
   RELAY_URL?: string;
   @Port() SMTP_PORT = 25;
   @toBoolean @IsBoolean() ALLOW_PRIVATE_DESTINATIONS = false;
+  @toBoolean @IsBoolean() WEBHOOK_ALLOW_PRIVATE = false;
   @IsOptional() @IsString() DNS_SERVERS?: string;
   @IsOptional()
   @Matches(HOST_NAME, { message: 'MAIL_HOST must be a host name' })
@@ -78,6 +79,13 @@ export class Environment {
   @Count(1_000_000_000) TEST_RECIPIENTS_PER_DAY = 100;
   @Count(1_000_000_000) TEST_RECIPIENTS_PER_LIFETIME = 300;
   @Count(1_000_000_000) TEST_REQUESTS_PER_HOUR = 500;
+  @Count(3_650) RETENTION_CONTENTS_DAYS = 30;
+  @Count(1_200) RETENTION_EMAILS_MONTHS = 13;
+  @Count(3_650) RETENTION_WEBHOOKS_DAYS = 30;
+  @Count(8_760) RETENTION_IDEMPOTENCY_HOURS = 24;
+  @Count(3_650) RETENTION_EXPORTS_DAYS = 7;
+  @Count(1_200) RETENTION_AUDIT_MONTHS = 24;
+  @Count(3_650) RETENTION_INBOUND_DAYS = 30;
   @Matches(HOST_NAME, { message: 'SIMULATOR_DOMAIN must be a host name' })
   SIMULATOR_DOMAIN = 'simulator.waybill.test';
   @toBoolean @IsBoolean() TRUST_PROXY = false;

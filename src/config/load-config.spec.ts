@@ -56,6 +56,8 @@ describe('loadConfig', () => {
     [{ RATE_LIMIT_ENABLED: 'perhaps' }, 'RATE_LIMIT_ENABLED'],
     [{ RATE_LIMITS: '{"send":-1}' }, 'RATE_LIMITS'],
     [{ RATE_LIMITS: '[1]' }, 'RATE_LIMITS'],
+    [{ RETENTION_CONTENTS_DAYS: '0' }, 'RETENTION_CONTENTS_DAYS'],
+    [{ RETENTION_EMAILS_MONTHS: '13.5' }, 'RETENTION_EMAILS_MONTHS'],
     [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL'],
     [{ DELIVERY_CONCURRENCY: '0' }, 'DELIVERY_CONCURRENCY'],
   ])('refuses %j, naming %s and not its value', (env: Record<string, string>, name) => {

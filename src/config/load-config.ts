@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { resolve } from 'node:path';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
+import { parseUrl } from '../common/parse-url';
 import type { AppConfig, RelayConfig } from './config';
 import { unusableDataDir } from './data-dir';
 import { Environment, HOST_NAME } from './environment';
@@ -60,7 +61,7 @@ function crossChecks(environment: Environment): string[] {
       mode !== 'relay' || parseRelay(environment.RELAY_URL) !== undefined,
       'RELAY_URL must be smtp[s]://[user:password@]host[:port] when DELIVERY_MODE is relay',
     ],
-    [PUBLIC_URL === undefined || URL.canParse(PUBLIC_URL), 'PUBLIC_URL must be a URL'],
+    [PUBLIC_URL === undefined || parseUrl(PUBLIC_URL) !== undefined, 'PUBLIC_URL must be a URL'],
     [
       mode !== 'direct' || MAIL_HOST !== undefined,
       'MAIL_HOST must be set when DELIVERY_MODE is direct: it is the EHLO name and the return-path host',
@@ -101,7 +102,7 @@ function toConfig(environment: Environment): AppConfig {
       host,
       port: environment.PORT,
       metricsPort: environment.METRICS_PORT,
-      publicUrl: (environment.PUBLIC_URL ?? `http://localhost:${environment.PORT}`).replace(/\/+$/, ''),
+      publicUrl: toBaseUrl(environment.PUBLIC_URL ?? `http://localhost:${environment.PORT}`),
       trustProxy: environment.TRUST_PROXY,
     },
     database: {
@@ -119,9 +120,17 @@ function toConfig(environment: Environment): AppConfig {
       testRequestsPerHour: environment.TEST_REQUESTS_PER_HOUR,
       requestLimits: parseRequestLimits(environment.RATE_LIMITS) ?? {},
     },
+    webhooks: { allowPrivate: environment.WEBHOOK_ALLOW_PRIVATE },
+    retention: toRetention(environment),
     inboundSmtpPort: environment.INBOUND_SMTP_PORT,
     simulatorDomain: environment.SIMULATOR_DOMAIN.toLowerCase(),
   };
+}
+
+/** As it stands in mail: ASCII, without a query and without a slash at the end. */
+function toBaseUrl(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return (origin + pathname).replace(/\/+$/, '');
 }
 
 function toMasterKeys(environment: Environment): Pick<AppConfig, 'masterKey' | 'previousMasterKey'> {
@@ -157,6 +166,18 @@ function toDelivery(environment: Environment): AppConfig['delivery'] {
 
 function mailHostOf({ MAIL_HOST }: Environment): string {
   return (MAIL_HOST ?? 'mail.waybill.test').toLowerCase();
+}
+
+function toRetention(environment: Environment): AppConfig['retention'] {
+  return {
+    contentDays: environment.RETENTION_CONTENTS_DAYS,
+    emailMonths: environment.RETENTION_EMAILS_MONTHS,
+    webhookDays: environment.RETENTION_WEBHOOKS_DAYS,
+    idempotencyHours: environment.RETENTION_IDEMPOTENCY_HOURS,
+    exportDays: environment.RETENTION_EXPORTS_DAYS,
+    auditMonths: environment.RETENTION_AUDIT_MONTHS,
+    inboundDays: environment.RETENTION_INBOUND_DAYS,
+  };
 }
 
 /** What is not named is derived from the mail host. */
@@ -197,9 +218,9 @@ function parseRoles(value: string): Role[] {
 
 /** `smtp[s]://[user:password@]host[:port]`; undefined when it is not one. */
 export function parseRelay(value: string | undefined): RelayConfig | undefined {
-  if (!value || !URL.canParse(value) || /%(?![0-9a-f]{2})/i.test(value)) return undefined;
-  const url = new URL(value);
-  if (url.hostname === '' || !['smtp:', 'smtps:'].includes(url.protocol)) return undefined;
+  if (!value || /%(?![0-9a-f]{2})/i.test(value)) return undefined;
+  const url = parseUrl(value);
+  if (!url || url.hostname === '' || !['smtp:', 'smtps:'].includes(url.protocol)) return undefined;
   const implicitTls = url.protocol === 'smtps:';
   const port = url.port === '' ? (implicitTls ? 465 : 587) : Number(url.port);
   const host = url.hostname.replace(/^\[|\]$/g, '');

@@ -15,7 +15,18 @@ import { CheckPatience1700000000014 } from './migrations/0014-check-patience';
 import { ExpiredDkimKeys1700000000015 } from './migrations/0015-expired-dkim-keys';
 import { RemovedDomains1700000000016 } from './migrations/0016-removed-domains';
 import { EventFeed1700000000017 } from './migrations/0017-event-feed';
+import { SuppressionList1700000000018 } from './migrations/0018-suppression-list';
+import { ReportProcessing1700000000019 } from './migrations/0019-report-processing';
 import { Webhooks1700000000020 } from './migrations/0020-webhooks';
+import { SendingStatus1700000000021 } from './migrations/0021-sending-status';
+import { StatsChecks1700000000022 } from './migrations/0022-stats-checks';
+import { ListCounts1700000000023 } from './migrations/0023-list-counts';
+import { Privacy1700000000024 } from './migrations/0024-privacy';
+import { TrackingOptIn1700000000025 } from './migrations/0025-tracking-opt-in';
+import { SuppressionHashKeys1700000000026 } from './migrations/0026-suppression-hash-keys';
+import { Retention1700000000027 } from './migrations/0027-retention';
+import { AuditGuard1700000000028 } from './migrations/0028-audit-guard';
+import { DataMap1700000000029 } from './migrations/0029-data-map';
 
 /** In the order in which they run. */
 export const MIGRATIONS = [
@@ -36,5 +47,16 @@ export const MIGRATIONS = [
   ExpiredDkimKeys1700000000015,
   RemovedDomains1700000000016,
   EventFeed1700000000017,
+  SuppressionList1700000000018,
+  ReportProcessing1700000000019,
   Webhooks1700000000020,
+  SendingStatus1700000000021,
+  StatsChecks1700000000022,
+  ListCounts1700000000023,
+  Privacy1700000000024,
+  TrackingOptIn1700000000025,
+  SuppressionHashKeys1700000000026,
+  Retention1700000000027,
+  AuditGuard1700000000028,
+  DataMap1700000000029,
 ];

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { SECOND, SystemClock } from '../common/clock';
 import { UnavailableError } from '../common/errors/app-error';
+import { parseUrl } from '../common/parse-url';
 import type { AppConfig } from '../config/config';
 import { ConfigurationError } from '../config/load-config';
 import { createDataSource } from './data-source';
@@ -154,9 +155,9 @@ async function applyMigrations(url: string, log: (message: string) => void): Pro
 
 /** Host, port and name; never the user, the password or the parameters. */
 function describeUrl(url: string): string {
-  if (!URL.canParse(url)) throw new ConfigurationError(['DATABASE_URL is not a valid URL']);
-  const { host, pathname } = new URL(url);
-  return `at ${host || 'localhost'}${pathname}`;
+  const parsed = parseUrl(url);
+  if (!parsed) throw new ConfigurationError(['DATABASE_URL is not a valid URL']);
+  return `at ${parsed.host || 'localhost'}${parsed.pathname}`;
 }
 
 function describeError(error: unknown): string {

@@ -12,6 +12,7 @@ import { ForgottenClaims } from './worker/forgotten-claims.service';
 import { Housekeeper, HousekeepingRounds } from './worker/housekeeper.service';
 import { JournaledSettler } from './worker/journaled-settler.service';
 import { Lanes } from './worker/lanes';
+import { MessageCopies } from './worker/message-copies.service';
 import { MessagePreparer } from './worker/message-preparer.service';
 import { OverdueSweeper } from './worker/overdue-sweeper.service';
 import { ResultJournal } from './worker/result-journal';
@@ -51,6 +52,7 @@ const WORKER: Provider[] = [
   Housekeeper,
   HousekeepingRounds,
   JournaledSettler,
+  MessageCopies,
   MessagePreparer,
   OverdueSweeper,
   PeriodicJobs,

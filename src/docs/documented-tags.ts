@@ -7,6 +7,7 @@ export const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   Statistics: 'Counts and rates per period, domain and hour, and the sender reputation.',
   Privacy: "A data subject's rights: exports and erasures.",
   Webhooks: 'Events pushed to your endpoints, signed per the Standard Webhooks specification.',
+  Events: 'The events of all emails in order, to be pulled.',
   'API keys': 'Create, list and revoke keys.',
   Mailbox: 'What the built-in catch-all mailbox of the local mode has received.',
   Tracking: 'Links inside emails: opens, clicks and unsubscribing. Called by mail programs.',

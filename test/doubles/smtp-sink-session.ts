@@ -118,6 +118,7 @@ export class SmtpSinkSession {
     if (options.pipelining !== false) offers.push('PIPELINING');
     if (options.eightBitMime !== false) offers.push('8BITMIME');
     if (options.smtpUtf8 !== false) offers.push('SMTPUTF8');
+    if (options.dsn) offers.push('DSN');
     if (options.sizeLimit !== undefined) offers.push(`SIZE ${options.sizeLimit}`);
     if (options.startTls !== undefined && !this.isEncrypted) offers.push('STARTTLS');
     if (options.users !== undefined) offers.push(`AUTH ${(options.authMechanisms ?? ['PLAIN', 'LOGIN']).join(' ')}`);

@@ -14,6 +14,8 @@ export interface SmtpSinkOptions {
   pipelining?: boolean;
   eightBitMime?: boolean;
   smtpUtf8?: boolean;
+  /** Offered, not obeyed. */
+  dsn?: boolean;
   /** Advertised, not enforced. */
   sizeLimit?: number;
   /** What happens to STARTTLS; not offered by default. */

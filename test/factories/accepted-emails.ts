@@ -13,7 +13,7 @@ export function acceptedEmail(fields: Record<string, unknown> = {}): AcceptedEma
     kind: 'command',
     organizationId: newId(),
     mode: 'live',
-    domain: { id: newId(), name: 'x.example', isWarmed: true },
+    domain: { id: newId(), name: 'x.example', isLimited: false },
     request,
     trackByDefault: { opens: true, clicks: true },
   };

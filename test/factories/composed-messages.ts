@@ -19,6 +19,8 @@ export function message(parts: Partial<CompleteMessage> = {}): CompleteMessage {
     replyTo: [],
     subject: 'Hello',
     text: 'Good day',
+    trackOpens: false,
+    trackClicks: false,
     headers: {},
     attachmentBytes: 0,
     attachments: [],

@@ -32,6 +32,7 @@ export const anyOutcome: fc.Arbitrary<DeliveryOutcome> = fc.constantFrom<Deliver
   { kind: 'spam_report' },
   { kind: 'opened' },
   { kind: 'clicked', data: { url: 'https://x.example/?a="b"' } },
+  { kind: 'opened', automated: true, data: { automatedReason: 'privacy-proxy' } },
   { kind: 'unsubscribed' },
 );
 

@@ -10,11 +10,20 @@ import { loadConfig } from '../../src/config/load-config';
 import { DatabaseModule } from '../../src/database/database.module';
 import { DeliveryQueueModule } from '../../src/delivery/queue/delivery-queue.module';
 import { DomainsModule } from '../../src/modules/domains/domains.module';
+import { SuspicionModule } from '../../src/modules/domains/suspicion/suspicion.module';
 import { EmailsModule } from '../../src/modules/emails/emails.module';
 import { StatsModule } from '../../src/modules/stats/stats.module';
 import { SuppressionsModule } from '../../src/modules/suppressions/suppressions.module';
 
-const CORE = [AuthModule, DomainsModule, EmailsModule, StatsModule, SuppressionsModule, DeliveryQueueModule];
+const CORE = [
+  AuthModule,
+  DomainsModule,
+  EmailsModule,
+  StatsModule,
+  SuppressionsModule,
+  SuspicionModule,
+  DeliveryQueueModule,
+];
 
 /** What the process's root module makes known to all. */
 @Global()

@@ -93,9 +93,9 @@ export class DeliveryScene {
   }
 }
 
-async function createSigningTenant(core: Core): Promise<Tenant> {
+export async function createSigningTenant(core: Core, name = 'acme.example'): Promise<Tenant> {
   const { id: organizationId } = await core.get(OrganizationsService).create('Acme');
-  const { id: domainId, domain } = await core.get(DomainsService).add(organizationId, 'acme.example');
+  const { id: domainId, domain } = await core.get(DomainsService).add(organizationId, name);
   await core.get(DomainsService).markVerified(organizationId, domain);
   return { organizationId, domainId, domain, as: (mode, boundTo) => ({ organizationId, mode, domainId: boundTo }) };
 }

@@ -2,6 +2,7 @@ import { Clock, MINUTE, SECOND } from '../../common/clock';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
 import type { QueueMeasure } from '../../delivery/queue/sql/measure-queue.sql';
 import { SealedKeysService } from '../../modules/domains/dkim/sealed-keys.service';
+import { RestrictedDomains } from '../../modules/domains/suspicion/restricted-domains.service';
 import type { Services } from '../cli-session';
 import { type Finding, ok, statusAt } from './check';
 import { ServerFactsRepository } from './server-facts.repository';
@@ -61,6 +62,14 @@ export function judgeQueue(measure: QueueMeasure): Finding {
   return workers === 0
     ? { status: 'problem', message: `${message}, and no worker runs`, details }
     : { status: 'warning', message, details };
+}
+
+/** Paused domains accept and deliver nothing: worth knowing, though it is meant. */
+export async function checkSending(services: Services): Promise<Finding> {
+  const counts = await services.get(RestrictedDomains).count();
+  const { slowed, paused } = counts;
+  if (slowed + paused === 0) return ok('no domain is slowed or paused', { ...counts });
+  return { status: 'warning', message: `${paused} domains are paused, ${slowed} slowed`, details: { ...counts } };
 }
 
 export async function checkWorkers(services: Services): Promise<Finding> {

@@ -7,7 +7,7 @@ import { CliError } from '../cli-error';
 import type { CliSession, Services } from '../cli-session';
 import { table } from '../text';
 import { type Check, examine, type Finding, ok } from './check';
-import { checkClock, checkDatabase, checkMasterKey, checkQueue, checkWorkers } from './database-checks';
+import { checkClock, checkDatabase, checkMasterKey, checkQueue, checkSending, checkWorkers } from './database-checks';
 import { diagnoseDomain, type DomainDoctorOptions } from './domain/domain-doctor';
 import { parseSmtpHost } from './domain/egress';
 import { checkDisk, checkNode } from './host-checks';
@@ -16,7 +16,7 @@ import { checkMigrations } from './schema-state';
 type DatabaseCheck = (services: Services, url: string) => Promise<Finding>;
 
 /** These read tables. */
-const NEED_MIGRATIONS: ReadonlySet<string> = new Set(['master key', 'queue', 'workers']);
+const NEED_MIGRATIONS: ReadonlySet<string> = new Set(['master key', 'queue', 'workers', 'sending']);
 
 /** `waybill doctor`, `waybill doctor <domain>` */
 export function addDoctorCommand(program: Command, session: CliSession): void {
@@ -69,6 +69,7 @@ async function examineDatabase(session: CliSession, config: AppConfig): Promise<
     'master key': checkMasterKey,
     queue: checkQueue,
     workers: checkWorkers,
+    sending: checkSending,
   };
   // A doctor looks and changes nothing: no migrations.
   const options = { migrate: false, waitSeconds: 0, log: (message: string) => session.output.note(message) };

@@ -26,4 +26,9 @@ export class PaginationDto {
   @ApiProperty({ type: 'integer', example: 42 }) total!: number;
   @ApiProperty({ type: 'integer', description: '0 for an empty list', example: 3 }) totalPages!: number;
   @ApiPropertyOptional({ description: 'Pass as `cursor` for the next page of a deep walk' }) nextCursor?: string;
+  @ApiPropertyOptional({
+    description:
+      'True when only the newest 50,000 emails of the range were searched: `total` counts among those, `nextCursor` goes on',
+  })
+  partial?: boolean;
 }

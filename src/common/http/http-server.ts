@@ -17,8 +17,8 @@ import { requestIdOf } from './request-id';
 import { rawHeaders, responseHeadersHook } from './response-headers';
 import { UnknownRoutes } from './unknown-route';
 
-/** A path parameter may be a percent-encoded address of 254 octets, three characters each. */
-const MAX_PARAM_LENGTH = 3 * 254;
+/** The longest path parameter is the token of a tracked link: 2,723 characters. */
+const MAX_PARAM_LENGTH = 3_000;
 /** A client that still sends a body after its answer is cut off. */
 const UNREAD_BODY_MS = 2 * SECOND;
 

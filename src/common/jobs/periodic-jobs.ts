@@ -29,6 +29,16 @@ export class PeriodicJobs implements OnModuleDestroy {
     this.schedule(job, job.everyMs * Math.random() * JITTER);
   }
 
+  /** A job that removes data whose time is over; `run` answers how many rows went, which are counted. */
+  startRemoval(job: Omit<PeriodicJob, 'run'> & { readonly run: () => Promise<number> }): void {
+    const rows = this.metrics.counter({
+      name: 'retention_removed_rows_total',
+      help: 'Rows removed because their time was over, by job',
+      labels: ['job'],
+    });
+    this.start({ ...job, run: async () => rows.inc({ job: job.name }, await job.run()) });
+  }
+
   async onModuleDestroy(): Promise<void> {
     this.stopped = true;
     for (const timer of this.timers.values()) clearTimeout(timer);
@@ -50,9 +60,15 @@ export class PeriodicJobs implements OnModuleDestroy {
       help: 'Background job runs',
       labels: ['job', 'result'],
     });
+    const lastSuccess = this.metrics.gauge({
+      name: 'job_last_success_timestamp_seconds',
+      help: 'When a background job last ran to its end in this process',
+      labels: ['job'],
+    });
     try {
       await job.run();
       runs.inc({ job: job.name, result: 'ok' });
+      lastSuccess.setToCurrentTime({ job: job.name });
     } catch (error) {
       runs.inc({ job: job.name, result: 'failed' });
       this.logger.warn(`Job ${job.name} failed: ${(error as Error).message}`);

@@ -64,5 +64,27 @@ export class Webhooks1700000000020 extends ForwardOnlyMigration {
       where state = 'pending';
     create index webhook_messages_sending on webhook_messages (claimed_until) where state = 'sending';
     create index webhook_messages_age on webhook_messages (created_at);
+    create index webhook_messages_failed on webhook_messages (organization_id, mode, endpoint_id, id)
+      where state = 'failed';
+
+    -- The events of a span that become messages once more, a few at a time; at most one for an endpoint.
+    create table webhook_replays (
+      organization_id uuid not null,
+      mode text not null,
+      endpoint_id uuid not null,
+      -- Events up to this id are done with; the row goes when none is left below end_before.
+      position uuid not null,
+      end_before uuid not null,
+      updated_at timestamptz not null,
+      primary key (organization_id, mode, endpoint_id)
+    );
+
+    -- Endpoints that are gone and whose messages are still to be deleted.
+    create table webhook_removals (
+      organization_id uuid not null,
+      mode text not null,
+      endpoint_id uuid not null,
+      primary key (organization_id, mode, endpoint_id)
+    );
   `;
 }

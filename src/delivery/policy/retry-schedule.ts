@@ -59,6 +59,7 @@ export function pauseAfter(attempt: number): number {
   return PAUSES_MS[Math.max(1, Math.floor(attempt))] ?? LONGEST_PAUSE_MS;
 }
 
-function jitter(random: () => number): number {
+/** A factor around 1. */
+export function jitter(random: () => number): number {
   return 1 - RETRY_JITTER + 2 * RETRY_JITTER * random();
 }

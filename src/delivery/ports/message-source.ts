@@ -21,6 +21,9 @@ export interface OutgoingMessage extends EmailKey {
   readonly subject: string;
   readonly html?: string;
   readonly text?: string;
+  /** Whether opening the html, and following its links, is to be noticed. */
+  readonly trackOpens: boolean;
+  readonly trackClicks: boolean;
   /** Customer headers, already checked: no CR, LF or NUL, none of the service's own names. */
   readonly headers: Readonly<Record<string, string>>;
   /** All attachments together, at least 1; 0 without any. */

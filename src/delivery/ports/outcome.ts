@@ -44,10 +44,18 @@ export type DeliveryOutcome =
       readonly smtp?: SmtpFacts;
     }
   | { readonly kind: 'failed'; readonly reason: FailureReason; readonly detail?: string }
+  | { readonly kind: 'spam_report' | 'unsubscribed'; readonly data?: Readonly<Record<string, unknown>> }
   | {
-      readonly kind: 'spam_report' | 'opened' | 'clicked' | 'unsubscribed';
+      readonly kind: 'opened' | 'clicked';
+      /** True: a scanner or a proxy did it by itself. It is told of, and counts for nothing. */
+      readonly automated?: boolean;
       readonly data?: Readonly<Record<string, unknown>>;
     };
+
+/** Whether nobody's hand was in it. */
+export function isAutomated(outcome: DeliveryOutcome): boolean {
+  return (outcome.kind === 'opened' || outcome.kind === 'clicked') && outcome.automated === true;
+}
 
 /** Who observed an outcome; shown as the event's `source`. */
 export type OutcomeSource = 'api' | 'worker' | 'smtp' | 'dsn' | 'feedback_loop' | 'tracking' | 'simulator' | 'system';

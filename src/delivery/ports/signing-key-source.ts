@@ -9,12 +9,18 @@ export interface SigningKey {
   readonly privateKey: KeyObject;
   /** Host of the envelope sender once the domain points one at us (aligned SPF, RFC 7489 section 3.1.2); else our own. */
   readonly returnPathHost?: string | undefined;
+  /** Host of tracked links once the domain points one at us; else our own. */
+  readonly trackingHost?: string | undefined;
 }
+
+/** Instead of a key: nothing is sent from the domain for now. */
+export const SENDING_PAUSED = 'sending paused';
+
+/** What is known of the key of a domain; a key that cannot be opened is its error. */
+export type KeyState = SigningKey | Error | typeof SENDING_PAUSED;
 
 /** Where the engine gets DKIM keys from; bound to the domains feature by the worker's root module. */
 export abstract class SigningKeySource {
-  /** The key to sign with now, by domain id; a removed domain is left out, and a key that cannot be opened is its error. */
-  abstract keysFor(
-    domains: readonly { organizationId: string; domainId: string }[],
-  ): Promise<Map<string, SigningKey | Error>>;
+  /** The key to sign with now, by domain id; a removed domain is left out. */
+  abstract keysFor(domains: readonly { organizationId: string; domainId: string }[]): Promise<Map<string, KeyState>>;
 }

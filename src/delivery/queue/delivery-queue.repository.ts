@@ -1,15 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
-import type { ClaimedDelivery, EmailKey } from '../ports/delivery';
+import type { ClaimedDelivery, DeliveryKey, EmailKey } from '../ports/delivery';
 import type { NewDelivery } from './new-delivery';
 import type { SettledDelivery } from './settled-delivery';
 import { burySessions } from './sql/bury-sessions.sql';
 import { type ClaimInput, claimDeliveries } from './sql/claim-deliveries.sql';
 import { claimOverdue } from './sql/claim-overdue.sql';
+import { countOpen, type OpenCount, type OpenRange } from './sql/count-open.sql';
 import { enqueueDeliveries } from './sql/enqueue-deliveries.sql';
 import { findHeldClaims } from './sql/find-held-claims.sql';
 import { findOpenDeliveries, type OpenDelivery } from './sql/find-open-deliveries.sql';
+import { hasOpenBetween } from './sql/has-open-between.sql';
+import { measureBloat, type QueueBloat } from './sql/measure-bloat.sql';
 import { measureQueue, type QueueMeasure } from './sql/measure-queue.sql';
 import { notifyWorkers } from './sql/notify-workers.sql';
 import { promoteDue } from './sql/promote-due.sql';
@@ -17,6 +20,7 @@ import { type FreedDelivery, reapSessions } from './sql/reap-sessions.sql';
 import { releaseDeliveries } from './sql/release-deliveries.sql';
 import { settleDeliveries } from './sql/settle-deliveries.sql';
 import { withdrawDeliveries } from './sql/withdraw-deliveries.sql';
+import { withdrawRecipients, type WithdrawnDelivery } from './sql/withdraw-recipients.sql';
 
 /**
  * The hot queue: open deliveries only. A row's state:
@@ -76,8 +80,30 @@ export class DeliveryQueueRepository {
     return (await tx.run(withdrawDeliveries(email))).map((row) => row.position);
   }
 
+  /** Takes recipients out of the queue, also between two attempts; answers those that were open, claimed ones untouched. */
+  withdrawRecipients(keys: readonly DeliveryKey[], tx: Transaction): Promise<WithdrawnDelivery[]> {
+    return tx.run(withdrawRecipients(keys));
+  }
+
   findOpen(email: EmailKey): Promise<OpenDelivery[]> {
     return this.database.run(findOpenDeliveries(email));
+  }
+
+  /** How far the open recipients of a span of emails are; only the newest `limit` of the span are looked at. */
+  async countOpen(range: OpenRange, limit: number, now: Date): Promise<OpenCount> {
+    const [row] = await this.database.run(countOpen(range, limit, now));
+    return row ?? { queued: 0, sending: 0 };
+  }
+
+  /** Whether any organization's emails with these ids (from inclusive, to exclusive) are still to be delivered. */
+  async hasOpenBetween(fromId: string, toId: string): Promise<boolean> {
+    const [row] = await this.database.run(hasOpenBetween(fromId, toId));
+    return row?.isOpen ?? false;
+  }
+
+  async measureBloat(): Promise<QueueBloat> {
+    const [row] = await this.database.run(measureBloat());
+    return row ?? { deadRows: 0, bytes: 0 };
   }
 
   async measure(): Promise<QueueMeasure> {

@@ -1,9 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { DAY } from '../../common/clock';
 import type { Clock } from '../../common/clock';
-import { isUuid } from '../../common/ids';
 import type { Mode } from '../../common/mode';
 import { fromBase32, toBase32 } from './base32';
+import { readUuid, writeUuid } from './uuid-bytes';
 
 /** Names one delivery to the bounce listener. */
 export interface ReturnPathTarget {
@@ -48,11 +48,10 @@ export class ReturnPath {
    * @throws RangeError when a number or the id does not fit
    */
   issue(target: ReturnPathTarget, expiresAt: Date): string {
-    if (!isUuid(target.emailId)) throw new RangeError('The email id must be a UUID');
     const token = Buffer.alloc(TOKEN_BYTES);
     token.writeUInt8((VERSION << 4) | (target.mode === 'live' ? 1 : 0), 0);
     token.writeUInt32BE(target.organizationOrdinal, ORDINAL_AT);
-    token.write(target.emailId.replaceAll('-', ''), EMAIL_ID_AT, 'hex');
+    writeUuid(target.emailId, token, EMAIL_ID_AT);
     token.writeUInt8(target.position, POSITION_AT);
     token.writeUInt16BE(dayOf(expiresAt), EXPIRY_DAY_AT);
     this.macOf(token).copy(token, MAC_AT);
@@ -71,7 +70,7 @@ export class ReturnPath {
     return {
       organizationOrdinal: token.readUInt32BE(ORDINAL_AT),
       mode: (kind & 1) === 1 ? 'live' : 'test',
-      emailId: uuidOf(token.toString('hex', EMAIL_ID_AT, POSITION_AT)),
+      emailId: readUuid(token, EMAIL_ID_AT),
       position: token.readUInt8(POSITION_AT),
     };
   }
@@ -83,8 +82,4 @@ export class ReturnPath {
 
 function dayOf(time: Date): number {
   return Math.floor(time.getTime() / DAY);
-}
-
-function uuidOf(hex: string): string {
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }

@@ -116,6 +116,8 @@ describe('signMessage', () => {
           replyTo: [],
           subject,
           html,
+          trackOpens: false,
+          trackClicks: false,
           headers: { 'List-Unsubscribe': '<https://mail.example/u>', 'X-Any': name },
           attachmentBytes: 1,
           attachments: hasAttachment ? [{ filename: name, contentType: 'text/plain', content: Buffer.from(html) }] : [],

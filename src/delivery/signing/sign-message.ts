@@ -1,11 +1,11 @@
 import { sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import type { SigningKey } from '../ports/signing-key-source';
-import { parseHeader, writeRelaxedField } from './header-fields';
+import { parseHeader } from './header-fields';
 import type { ParsedHeader } from './header-fields';
 import { relaxedBodyHash } from './relaxed-body';
+import { signedData } from './signed-data';
 import { fieldsToSign } from './signed-fields';
-import type { SignedFields } from './signed-fields';
 
 export interface SignOptions {
   /** For `t=`. The message's date rather than the time of the attempt, so that every attempt sends the same bytes. */
@@ -42,7 +42,10 @@ async function signatureField(
 ): Promise<Buffer> {
   const signed = fieldsToSign(header);
   const unsigned = unsignedField(key, Math.floor(signedAt.getTime() / 1_000), signed.names, bodyHash);
-  const signature = await signRsaSha256(dataToSign(header, signed, unsigned), key.privateKey);
+  const signature = await signRsaSha256(
+    signedData(header, signed.ranges, Buffer.from(unsigned, 'latin1')),
+    key.privateKey,
+  );
   return Buffer.from(`${unsigned}${foldBase64(signature.toString('base64'))}\r\n`, 'latin1');
 }
 
@@ -77,20 +80,6 @@ function foldBase64(text: string): string {
     folded += `\r\n ${text.slice(at, at + BASE64_WIDTH)}`;
   }
   return folded;
-}
-
-/** RFC 6376 section 3.7: the signed fields, each with CRLF, then the signature field itself with an empty `b=`. */
-function dataToSign(header: ParsedHeader, signed: SignedFields, unsigned: string): Buffer {
-  const own = Buffer.from(unsigned, 'latin1');
-  const size = signed.ranges.reduce((sum, range) => sum + range.end - range.start + 2, own.length);
-  const out = Buffer.allocUnsafe(size);
-  let length = 0;
-  for (const range of signed.ranges) {
-    length = writeRelaxedField(header.bytes, range, out, length);
-    length += out.write('\r\n', length, 'latin1');
-  }
-  length = writeRelaxedField(own, { start: 0, colon: FIELD_NAME.length, end: own.length }, out, length);
-  return out.subarray(0, length);
 }
 
 function signRsaSha256(data: Buffer, privateKey: KeyObject): Promise<Buffer> {

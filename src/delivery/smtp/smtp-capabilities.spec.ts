@@ -6,10 +6,11 @@ function offers(...lines: string[]): ReturnType<typeof readCapabilities> {
 
 describe('readCapabilities', () => {
   it('reads what this client uses, in any case, and passes over the rest', () => {
-    expect(offers('PIPELINING', '8bitmime', 'SmtpUtf8', 'STARTTLS', 'SIZE 1000', 'XVENDOR a b', 'DSN')).toEqual({
+    expect(offers('PIPELINING', '8bitmime', 'SmtpUtf8', 'STARTTLS', 'SIZE 1000', 'XVENDOR a b', 'dsn')).toEqual({
       pipelining: true,
       eightBitMime: true,
       smtpUtf8: true,
+      dsn: true,
       startTls: true,
       sizeLimit: 1_000,
       authMechanisms: new Set(),
@@ -17,7 +18,7 @@ describe('readCapabilities', () => {
   });
 
   it('offers nothing when nothing is said', () => {
-    expect(offers()).toMatchObject({ pipelining: false, startTls: false, sizeLimit: undefined });
+    expect(offers()).toMatchObject({ pipelining: false, startTls: false, dsn: false, sizeLimit: undefined });
   });
 
   it('does not take the greeting for an offer', () => {

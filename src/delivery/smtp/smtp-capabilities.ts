@@ -5,6 +5,8 @@ export interface SmtpCapabilities {
   readonly pipelining: boolean;
   readonly eightBitMime: boolean;
   readonly smtpUtf8: boolean;
+  /** Delivery status notifications on request (RFC 3461). */
+  readonly dsn: boolean;
   readonly startTls: boolean;
   /** Set when SIZE is offered: the largest message in bytes, 0 for no fixed limit (RFC 1870). */
   readonly sizeLimit: number | undefined;
@@ -17,6 +19,7 @@ export const NO_CAPABILITIES: SmtpCapabilities = {
   pipelining: false,
   eightBitMime: false,
   smtpUtf8: false,
+  dsn: false,
   startTls: false,
   sizeLimit: undefined,
   authMechanisms: new Set(),
@@ -37,6 +40,7 @@ export function readCapabilities(reply: SmtpReply): SmtpCapabilities {
     pipelining: offered.has('PIPELINING'),
     eightBitMime: offered.has('8BITMIME'),
     smtpUtf8: offered.has('SMTPUTF8'),
+    dsn: offered.has('DSN'),
     startTls: offered.has('STARTTLS'),
     sizeLimit: readSize(offered.get('SIZE')),
     authMechanisms: new Set(offered.get('AUTH')),

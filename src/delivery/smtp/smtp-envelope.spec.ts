@@ -70,7 +70,9 @@ describe('assertSafeEnvelope', () => {
         } catch {
           return;
         }
-        const wire = Buffer.from(rcptCommand(envelope), smtpUtf8 ? 'utf8' : 'latin1').toString('latin1');
+        const wire = Buffer.from(rcptCommand(envelope, NO_CAPABILITIES), smtpUtf8 ? 'utf8' : 'latin1').toString(
+          'latin1',
+        );
         expect(wire.slice(0, -2)).not.toMatch(/[\r\n\0]/);
         expect(wire.replace(/"(?:[^"\\]|\\.)*"/g, '')).toMatch(/^RCPT TO:<[^<> ]*>\r\n$/);
       }),

@@ -1,4 +1,5 @@
 import { AppError } from '../../common/errors/app-error';
+import { dsnMailParameters, dsnRcptParameters } from './dsn-parameters';
 import type { SmtpCapabilities } from './smtp-capabilities';
 
 /** The envelope of one transaction: one sender, one recipient. */
@@ -12,6 +13,8 @@ export interface SmtpEnvelope {
   readonly smtpUtf8: boolean;
   /** True when the message has bytes over 0x7f (RFC 6152). */
   readonly eightBit: boolean;
+  /** Set to ask a relay for notifications of success and failure, which will name it (RFC 3461). */
+  readonly envelopeId?: string;
 }
 
 /** Far over what RFC 5321 section 4.5.3.1.3 allows (256), far under what a command line may hold. */
@@ -45,12 +48,12 @@ export function mailCommand(envelope: SmtpEnvelope, offered: SmtpCapabilities): 
   if (offered.sizeLimit !== undefined) command += ` SIZE=${envelope.size}`;
   if (envelope.eightBit && offered.eightBitMime) command += ' BODY=8BITMIME';
   if (envelope.smtpUtf8) command += ' SMTPUTF8';
-  return `${command}\r\n`;
+  return `${command}${dsnMailParameters(envelope.envelopeId, offered)}\r\n`;
 }
 
-/** `RCPT TO`. */
-export function rcptCommand(envelope: SmtpEnvelope): string {
-  return `RCPT TO:<${envelope.recipient}>\r\n`;
+/** `RCPT TO`, likewise. */
+export function rcptCommand({ recipient, envelopeId }: SmtpEnvelope, offered: SmtpCapabilities): string {
+  return `RCPT TO:<${recipient}>${dsnRcptParameters(envelopeId, recipient, offered)}\r\n`;
 }
 
 /** Why this host cannot take the message, as far as its EHLO reply tells. */

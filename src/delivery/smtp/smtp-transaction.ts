@@ -55,7 +55,7 @@ type Refusal = SmtpRejected | SmtpFailed;
 /** MAIL, RCPT and DATA; nothing when all three are granted. */
 function announce(session: SmtpSession, envelope: SmtpEnvelope): Promise<Refusal | undefined> {
   const { capabilities } = session;
-  const commands = [mailCommand(envelope, capabilities), rcptCommand(envelope), 'DATA\r\n'];
+  const commands = [mailCommand(envelope, capabilities), rcptCommand(envelope, capabilities), 'DATA\r\n'];
   const encoding = envelope.smtpUtf8 ? 'utf8' : 'latin1';
   return capabilities.pipelining
     ? announcePipelined(session, commands, encoding)

@@ -7,7 +7,8 @@ import type { ClaimedDelivery } from '../ports/delivery';
 import type { DeliveryOutcome, OutcomeSource, RecordedOutcome } from '../ports/outcome';
 import { simulate } from '../simulator/simulate';
 import { Lanes } from './lanes';
-import type { Prepared, PreparedMessage } from './message-preparer.service';
+import type { PreparedMessage } from './message-copies.service';
+import type { Prepared } from './message-preparer.service';
 import type { Settlement } from './settler.service';
 import { Transmitter } from './transmitter';
 

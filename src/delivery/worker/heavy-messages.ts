@@ -5,9 +5,9 @@ interface Heavy {
 }
 
 /**
- * Messages with attachments, in memory only while somebody sends them and never more than `maxBytes` of attachments at a
- * time (one alone may weigh more): a worker that takes a hundred of them from the queue would otherwise hold a gigabyte.
- * The recipients of one email share its bytes. Who finds no room waits for its turn.
+ * Messages with attachments and copies for one recipient, in memory only while somebody sends them and never more than
+ * `maxBytes` of content at a time (one alone may weigh more): a worker that takes a hundred of them from the queue would
+ * otherwise hold a gigabyte. Those who use one id share its bytes. Who finds no room waits for its turn.
  */
 export class HeavyMessages {
   private readonly held = new Map<string, Heavy>();
@@ -18,7 +18,7 @@ export class HeavyMessages {
 
   /**
    * Runs `work` with the message.
-   * @param weight bytes of its attachments
+   * @param weight bytes of its content
    * @param make called once there is room, unless another recipient has the message already
    */
   async use<T>(

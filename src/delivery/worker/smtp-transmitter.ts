@@ -44,6 +44,8 @@ export class SmtpTransmitter extends Transmitter {
       size: message.bytes.length,
       smtpUtf8: message.smtpUtf8,
       eightBit: false,
+      // From the last server there is nothing more to hear than its reply; a relay's is only the beginning.
+      ...(!route.final && { envelopeId: delivery.emailId }),
     };
     const job = { envelope, message: message.bytes, hooks: { beforeFinalDot: mayFinish } };
     let last: SmtpResult | undefined;

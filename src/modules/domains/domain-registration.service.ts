@@ -9,7 +9,7 @@ import type { Domain } from './domain.entity';
 import { domainEvent } from './domain-event';
 import { DomainsRepository } from './domains.repository';
 import { newDomain } from './new-domain';
-import { warmUpOf } from './removed-domain.entity';
+import { standingOf } from './removed-domain.entity';
 import { SenderNames } from './sender-names';
 
 /** Who adds a removed name again at the same time gets the same id as well. */
@@ -28,7 +28,7 @@ export class DomainRegistrationService {
 
   /**
    * Registers a domain with a fresh DKIM key; an organization's first becomes its default. One that was removed and had
-   * sent mail gets its id and its place in the warm-up back.
+   * sent mail gets its id and its place in the warm-up and its sending status back.
    * @throws ValidationError, AppError domain_already_exists
    */
   async add(organizationId: string, text: string, actor: string): Promise<Domain> {
@@ -37,7 +37,7 @@ export class DomainRegistrationService {
     const earlier = await this.domains.findRemoved(organizationId, name.domain);
     const owner = { organizationId, domainId: earlier?.id ?? newId() };
     const key = this.maker.first(await this.maker.generate(), owner);
-    const domain = { ...newDomain(key, name), ...(earlier && warmUpOf(earlier)) };
+    const domain = { ...newDomain(key, name), ...(earlier && standingOf(earlier)) };
     try {
       return await this.database.transaction(async (tx) => {
         await this.domains.lockList(organizationId, tx);

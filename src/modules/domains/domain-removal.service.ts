@@ -29,7 +29,7 @@ export class DomainRemovalService {
       if (!domain) throw new NotFoundError('Domain');
       if (domain.isDefault && (await this.domains.count(organizationId, tx)) > 1) throw inUse(domain.domain);
       await this.domains.delete(domain, this.clock.now(), tx);
-      await this.apiKeys.revokeBoundTo(organizationId, domainId, tx);
+      await this.apiKeys.revokeBoundTo(organizationId, domainId, actor, tx);
       await this.audit.record([domainEvent('domain.deleted', domain, actor, { domain: domain.domain })], tx);
     });
   }

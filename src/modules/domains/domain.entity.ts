@@ -4,6 +4,27 @@ export type VerificationStatus = 'pending' | 'verified' | 'failed';
 export type DkimStatus = 'pending' | 'verified' | 'failed';
 export type WarmingStatus = 'not_started' | 'warming' | 'warmed' | 'paused';
 export type PauseReason = 'bounces' | 'complaints';
+export type SendingStatus = 'active' | 'slowed' | 'paused';
+
+/** Whether a domain is held back; `suspicion/judge-suspicion.ts` says when that changes. */
+export class SendingState {
+  @Column('text', { name: 'sending_status', default: 'active' }) status!: SendingStatus;
+  @Column('text', { name: 'sending_status_reason', nullable: true }) reason!: PauseReason | 'operator' | null;
+  /** The operator's own words. */
+  @Column('text', { name: 'sending_status_note', nullable: true }) note!: string | null;
+  @Column('timestamptz', { name: 'sending_status_since', nullable: true }) since!: Date | null;
+  /** The last resumption: what happened before is not held against the domain again. */
+  @Column('timestamptz', { name: 'sending_judged_since', nullable: true }) judgedSince!: Date | null;
+  /** Of a slowed domain: since when it has been below the limits without a break. */
+  @Column('timestamptz', { name: 'sending_below_since', nullable: true }) belowSince!: Date | null;
+  /** Recipients a UTC day while it is slowed. */
+  @Column('integer', { name: 'sending_daily_limit', nullable: true }) dailyLimit!: number | null;
+}
+
+/** Held back by nothing, and never has been. */
+export const SENDING_FREELY: Readonly<SendingState> = {
+  ...{ status: 'active', reason: null, note: null, since: null, judgedSince: null, belowSince: null, dailyLimit: null },
+};
 
 /** A sender domain of an organization. */
 @Entity('domains')
@@ -26,6 +47,7 @@ export class Domain {
   @Column('text', { name: 'warming_pause_reason', nullable: true }) warmingPauseReason!: PauseReason | null;
   /** The last resumption: what happened before is not held against the domain again. */
   @Column('timestamptz', { name: 'warming_judged_since', nullable: true }) warmingJudgedSince!: Date | null;
+  @Column(() => SendingState, { prefix: false }) sending!: SendingState;
   @Column('boolean', { name: 'is_default', default: false }) isDefault!: boolean;
   /** When a worker looks at the records next; a worker that does moves it ahead. */
   @Column('timestamptz', { name: 'next_check_at', default: () => 'now()' }) nextCheckAt!: Date;

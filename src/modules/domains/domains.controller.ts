@@ -5,9 +5,10 @@ import { CurrentPrincipal } from '../../common/http/current-principal.decorator'
 import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
 import type { Principal } from '../../common/http/principal';
 import { RateLimitClass } from '../../common/http/rate-limit-class.decorator';
+import { requireUnbound } from '../../common/http/require-unbound';
 import { UuidParam } from '../../common/http/uuid-param.pipe';
 import { DefaultDomainService } from './default-domain.service';
-import { requireOwn, requireUnbound } from './domain-access';
+import { requireOwn } from './domain-access';
 import { DomainDetailsService } from './domain-details.service';
 import { DomainRemovalService } from './domain-removal.service';
 import { DomainsService } from './domains.service';

@@ -3,6 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuthModule } from '../../auth/auth.module';
 import { DomainOwnership } from '../../auth/domain-ownership';
 import { AuditModule } from '../audit/audit.module';
+import { DomainNames } from '../stats/domain-names.service';
 import { DefaultDomainService } from './default-domain.service';
 import { DkimKey } from './dkim/dkim-key.entity';
 import { DkimKeyMaker } from './dkim/dkim-key-maker';
@@ -14,6 +15,7 @@ import { Domain } from './domain.entity';
 import { DomainCheck } from './domain-check.entity';
 import { DomainChecksRepository } from './domain-checks.repository';
 import { DomainDetailsService } from './domain-details.service';
+import { DomainNamesService } from './domain-names.service';
 import { DomainInspectionService } from './domain-inspection.service';
 import { DomainRegistrationService } from './domain-registration.service';
 import { DomainRemovalService } from './domain-removal.service';
@@ -33,7 +35,7 @@ const NAMES = [DefaultDomainService, DomainRegistrationService, DomainRemovalSer
 const KEYS = [DkimKeyMaker, DkimKeysRepository, DkimKeysService, DkimRotationService, DkimVault, SigningKeysService];
 const RECORDS = [DomainChecksRepository, DomainDetailsService, DomainInspectionService, DomainReportsService];
 
-/** Global because auth, a floor below, asks it who owns a domain through a port of its own. */
+/** Global because auth and stats, which stand below, ask it about domains through ports of their own. */
 @Global()
 @Module({
   imports: [
@@ -50,10 +52,11 @@ const RECORDS = [DomainChecksRepository, DomainDetailsService, DomainInspectionS
     DomainsService,
     ...VERIFICATION_PROVIDERS,
     { provide: DomainOwnership, useExisting: DomainsService },
+    { provide: DomainNames, useClass: DomainNamesService },
   ],
   exports: [
     ...[DkimKeysService, DomainInspectionService, DomainsService, DomainVerificationService],
-    ...[SigningKeysService, DomainOwnership],
+    ...[SigningKeysService, DomainNames, DomainOwnership],
   ],
 })
 export class DomainsModule {}

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { In, type Repository } from 'typeorm';
+import { Any, In, type Repository } from 'typeorm';
 import type { Transaction } from '../../database/transaction';
 import { DkimKey } from './dkim/dkim-key.entity';
 import { Domain } from './domain.entity';
@@ -41,6 +41,12 @@ export class DomainsRepository {
 
   findRemoved(organizationId: string, domain: string): Promise<RemovedDomain | null> {
     return this.removed.findOneBy({ organizationId, domain });
+  }
+
+  /** Those of removed domains that are remembered too. */
+  async findNames(organizationId: string, ids: readonly string[]): Promise<{ id: string; domain: string }[]> {
+    const named = { select: { id: true, domain: true }, where: { organizationId, id: Any(ids) } };
+    return (await Promise.all([this.removed.find(named), this.domains.find(named)])).flat();
   }
 
   findForSending(organizationId: string, domain: string | undefined): Promise<Domain | null> {
@@ -101,10 +107,11 @@ export class DomainsRepository {
     await tx.manager.update(Domain, { organizationId, id: domainId }, change);
   }
 
-  /** With its keys and what is known of its records; one that has sent is remembered. */
+  /** With its keys and what is known of its records; one that has sent, or is held back, is remembered. */
   async delete(domain: Domain, at: Date, tx: Transaction): Promise<void> {
     const { organizationId, id } = domain;
-    if (domain.warmingStatus !== 'not_started') await tx.manager.insert(RemovedDomain, removedDomain(domain, at));
+    const isFresh = domain.warmingStatus === 'not_started' && domain.sending.status === 'active';
+    if (!isFresh) await tx.manager.insert(RemovedDomain, removedDomain(domain, at));
     await tx.manager.delete(DomainCheck, { organizationId, domainId: id });
     await tx.manager.delete(DkimKey, { organizationId, domainId: id });
     await tx.manager.delete(Domain, { organizationId, id });
@@ -112,9 +119,9 @@ export class DomainsRepository {
 
   findSenders(
     owners: readonly { organizationId: string; domainId: string }[],
-  ): Promise<Pick<Domain, 'id' | 'domain' | 'returnPathVerified'>[]> {
+  ): Promise<Pick<Domain, 'id' | 'domain' | 'returnPathVerified' | 'trackingVerified' | 'sending'>[]> {
     return this.domains.find({
-      select: { id: true, domain: true, returnPathVerified: true },
+      select: { id: true, domain: true, returnPathVerified: true, trackingVerified: true, sending: { status: true } },
       where: {
         organizationId: In([...new Set(owners.map((owner) => owner.organizationId))]),
         id: In(owners.map((owner) => owner.domainId)),

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { DkimKey } from './dkim/dkim-key.entity';
-import type { Domain } from './domain.entity';
+import { type Domain, SENDING_FREELY } from './domain.entity';
 import type { DomainName } from './domain-name';
 
 const TOKEN_BYTES = 16;
@@ -23,6 +23,7 @@ export function newDomain(key: DkimKey, { domain, subdomain }: DomainName): Doma
     warmingPausedAt: null,
     warmingPauseReason: null,
     warmingJudgedSince: null,
+    sending: { ...SENDING_FREELY },
     nextCheckAt: now,
     lastCheckedAt: null,
     verificationFailingSince: null,

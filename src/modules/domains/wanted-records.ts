@@ -23,13 +23,18 @@ export function wantedRecords(domain: NamedDomain, keys: readonly PublishedKey[]
     text('spf', name, `v=spf1 include:${dns.spfHost} ~all`),
     text('dmarc', `_dmarc.${name}`, `v=DMARC1; p=none; rua=mailto:${dns.dmarcReportAddress}`),
     alias('return_path', returnPathHostOf(name), dns.bounceHost),
-    alias('tracking', `click.${name}`, dns.trackingHost),
+    alias('tracking', trackingHostOf(name), dns.trackingHost),
   ];
 }
 
 /** Host of the envelope sender once its record is seen; the bounce listener takes genuine return paths at any such host. */
 export function returnPathHostOf(domain: string): string {
   return `bounce.${domain}`;
+}
+
+/** Host of tracked links once its record is seen. */
+export function trackingHostOf(domain: string): string {
+  return `click.${domain}`;
 }
 
 /** The TXT record of a key (RFC 6376 section 3.6.1); what the responder answers for a delegated zone. */

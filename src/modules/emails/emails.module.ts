@@ -26,10 +26,16 @@ import { EmailsRepository } from './emails.repository';
 import { EmailsService } from './emails.service';
 import { EventFeedRepository } from './feed/event-feed.repository';
 import { EventFeedService } from './feed/event-feed.service';
+import { EmailListRepository } from './list/email-list.repository';
+import { EmailListService } from './list/email-list.service';
 import { OutcomeRecorder } from './outcomes/outcome-recorder.service';
 import { OutcomesRepository } from './outcomes/outcomes.repository';
+import { ReportedEmails } from './outcomes/reported-email.service';
 import { OutgoingMessagesRepository } from './outgoing-messages.repository';
 import { OutgoingMessagesService } from './outgoing-messages.service';
+import { RecipientLinks } from './recipient-links.service';
+import { RecipientLookupRepository } from './recipient-lookup.repository';
+import { RecipientLookup } from './recipient-lookup.service';
 import { SendEmailsController } from './send-emails.controller';
 import { SendEmailsService } from './send-emails.service';
 
@@ -48,12 +54,23 @@ const ACCEPTING = [
 const READING = [
   AttachmentsRepository,
   CancelEmailService,
+  EmailListRepository,
+  EmailListService,
   EmailsRepository,
   EmailsService,
   EventFeedRepository,
   EventFeedService,
+  RecipientLinks,
+  RecipientLookup,
+  RecipientLookupRepository,
 ];
-const DELIVERING = [OutcomeRecorder, OutcomesRepository, OutgoingMessagesRepository, OutgoingMessagesService];
+const DELIVERING = [
+  OutcomeRecorder,
+  OutcomesRepository,
+  OutgoingMessagesRepository,
+  OutgoingMessagesService,
+  ReportedEmails,
+];
 
 @Module({
   imports: [
@@ -67,6 +84,14 @@ const DELIVERING = [OutcomeRecorder, OutcomesRepository, OutgoingMessagesReposit
   ],
   controllers: [SendEmailsController, EmailsController],
   providers: [...ACCEPTING, ...READING, ...DELIVERING],
-  exports: [EmailsService, EventFeedService, OutcomeRecorder, OutgoingMessagesService],
+  exports: [
+    EmailsService,
+    EventFeedService,
+    OutcomeRecorder,
+    OutgoingMessagesService,
+    RecipientLinks,
+    RecipientLookup,
+    ReportedEmails,
+  ],
 })
 export class EmailsModule {}

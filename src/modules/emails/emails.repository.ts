@@ -1,9 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { In, type Repository, type SelectQueryBuilder } from 'typeorm';
+import { In, type Repository } from 'typeorm';
 import type { Mode } from '../../common/mode';
-import { MINUTE } from '../../common/clock';
-import { firstIdAt } from '../../common/ids';
 import type { EmailKey } from '../../delivery/ports/delivery';
 import { Email } from './email.entity';
 import { EmailContent } from './email-content.entity';
@@ -42,22 +40,8 @@ export class EmailsRepository {
     return this.emails.findOneBy({ organizationId, mode, id, ...(domainId !== undefined && { domainId }) });
   }
 
-  /** Newest first. `after`: only emails older than this id; `offset` is then counted from there. */
-  listPage(
-    viewer: Viewer,
-    filter: EmailFilter,
-    page: { limit: number; offset: number; after?: string },
-  ): Promise<Email[]> {
-    const query = this.matching(viewer, filter).orderBy('email.id', 'DESC').take(page.limit).skip(page.offset);
-    if (page.after !== undefined) query.andWhere('email.id < :after', { after: page.after });
-    return query.getMany();
-  }
-
-  count(viewer: Viewer, filter: EmailFilter): Promise<number> {
-    return this.matching(viewer, filter).getCount();
-  }
-
-  findContents(viewer: Viewer, emailIds: readonly string[]): Promise<EmailContent[]> {
+  async findContents(viewer: Viewer, emailIds: readonly string[]): Promise<EmailContent[]> {
+    if (emailIds.length === 0) return [];
     const { organizationId, mode } = viewer;
     return this.contents.findBy({ organizationId, mode, emailId: In(emailIds) });
   }
@@ -72,50 +56,4 @@ export class EmailsRepository {
       order: { occurredAt: 'ASC', sequence: 'ASC' },
     });
   }
-
-  private matching(viewer: Viewer, filter: EmailFilter): SelectQueryBuilder<Email> {
-    const query = this.emails
-      .createQueryBuilder('email')
-      .where('email.organizationId = :organizationId and email.mode = :mode', {
-        organizationId: viewer.organizationId,
-        mode: viewer.mode,
-      });
-    if (viewer.domainId !== undefined) query.andWhere('email.domainId = :bound', { bound: viewer.domainId });
-    if (filter.domainId !== undefined) query.andWhere('email.domainId = :domainId', { domainId: filter.domainId });
-    if (filter.status !== undefined) query.andWhere('email.status = :status', { status: filter.status });
-    if (filter.tag !== undefined) query.andWhere(':tag = any(email.tags)', { tag: filter.tag });
-    createdBetween(query, filter.from, filter.to);
-    if (filter.recipient !== undefined) sentTo(query, filter.recipient);
-    return query;
-  }
-}
-
-/** Ids are made a moment before their emails are written. */
-const ID_LEAD_MS = MINUTE;
-
-/** A range of time is about a range of ids: the primary key and the partitions serve that, and the rest is exact. */
-function createdBetween(query: SelectQueryBuilder<Email>, from: Date | undefined, to: Date | undefined): void {
-  if (from) {
-    query.andWhere('email.id >= :fromId and email.createdAt >= :from', {
-      from,
-      fromId: firstIdAt(new Date(from.getTime() - ID_LEAD_MS)),
-    });
-  }
-  if (to) {
-    query.andWhere('email.id < :toId and email.createdAt < :to', {
-      to,
-      toId: firstIdAt(new Date(to.getTime() + ID_LEAD_MS)),
-    });
-  }
-}
-
-/** Narrows the query to emails with this recipient; uses the query's own organization and mode. */
-function sentTo(query: SelectQueryBuilder<Email>, recipient: string): void {
-  const ids = query
-    .subQuery()
-    .select('recipient.emailId')
-    .from(EmailRecipient, 'recipient')
-    .where('recipient.organizationId = :organizationId and recipient.mode = :mode')
-    .andWhere('lower(recipient.address) = lower(:recipient)');
-  query.andWhere(`email.id in ${ids.getQuery()}`).setParameter('recipient', recipient);
 }

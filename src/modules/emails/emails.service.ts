@@ -10,13 +10,12 @@ import type { EmailAttachment } from './email-attachment.entity';
 import type { EmailContent } from './email-content.entity';
 import type { EmailEvent } from './email-event.entity';
 import type { EmailRecipient } from './email-recipient.entity';
+import { EmailListService, type ListedEmails, type ListPage } from './list/email-list.service';
 import { type EmailFilter, EmailsRepository, type Viewer } from './emails.repository';
 
-export interface EmailPage {
+/** One page of a list, each email with its content if that is still there. */
+export interface EmailPage extends Omit<ListedEmails, 'emails'> {
   readonly emails: readonly { readonly email: Email; readonly content: EmailContent | undefined }[];
-  readonly total: number;
-  /** The id to continue after; undefined at the end. */
-  readonly next: string | undefined;
 }
 
 export interface EmailDetail {
@@ -38,33 +37,19 @@ export class EmailsService {
     private readonly attachments: AttachmentsRepository,
     private readonly queue: DeliveryQueueRepository,
     private readonly cancellation: CancelEmailService,
+    private readonly lists: EmailListService,
   ) {}
 
   /** The filter's `recipient` may be spelled in any way that names the same mailbox. */
-  async list(
-    viewer: Viewer,
-    { recipient, ...others }: EmailFilter,
-    page: { page: number; limit: number; after?: string },
-  ): Promise<EmailPage> {
+  async list(viewer: Viewer, { recipient, ...others }: EmailFilter, page: ListPage): Promise<EmailPage> {
     const filter = { ...others, recipient: recipient === undefined ? undefined : normalForm(recipient) };
-    const offset = (page.page - 1) * page.limit;
-    const [emails, total] = await Promise.all([
-      this.emails.listPage(viewer, filter, { limit: page.limit, offset, after: page.after }),
-      this.emails.count(viewer, filter),
-    ]);
-    const contents =
-      emails.length > 0
-        ? await this.emails.findContents(
-            viewer,
-            emails.map((email) => email.id),
-          )
-        : [];
+    const listed = await this.lists.page(viewer, filter, page);
+    const contents = await this.emails.findContents(
+      viewer,
+      listed.emails.map((email) => email.id),
+    );
     const byId = new Map(contents.map((content) => [content.emailId, content]));
-    return {
-      emails: emails.map((email) => ({ email, content: byId.get(email.id) })),
-      total,
-      next: emails.length === page.limit ? emails.at(-1)?.id : undefined,
-    };
+    return { ...listed, emails: listed.emails.map((email) => ({ email, content: byId.get(email.id) })) };
   }
 
   /** @throws NotFoundError */

@@ -34,7 +34,23 @@ describe('readBounceAddress', () => {
   });
 
   it('knows no address without a domain', () => {
-    expect(read('postmaster')).toEqual({ kind: 'unknown' });
-    expect(read('')).toEqual({ kind: 'unknown' });
+    for (const address of ['root', 'fbl', 'abuse', '']) expect(read(address)).toEqual({ kind: 'unknown' });
   });
+
+  it.each([
+    ['fbl@mail.example.org', 'fbl'],
+    ['FBL@Mail.Example.org', 'fbl'],
+    ['abuse@mail.example.org', 'abuse'],
+    ['postmaster@mail.example.org', 'postmaster'],
+    ['Postmaster', 'postmaster'],
+  ])('knows the public mailbox of %s', (address, mailbox) => {
+    expect(read(address)).toEqual({ kind: 'public', mailbox });
+  });
+
+  it.each(['fbl@bounce.customer.example', 'postmaster@bounce.customer.example', '"fbl"@mail.example.org'])(
+    'knows none in %s',
+    (address) => {
+      expect(read(address)).toMatchObject({ kind: 'ours' });
+    },
+  );
 });

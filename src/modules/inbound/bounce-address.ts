@@ -1,8 +1,12 @@
 import { domainToASCII } from 'node:url';
+import { PUBLIC_MAILBOXES, type PublicMailbox } from './inbound-report';
 
 /** The local part to try as a return path, or what the address is instead. */
 export type BounceAddress =
-  { readonly kind: 'ours'; readonly localPart: string } | { readonly kind: 'unknown' } | { readonly kind: 'foreign' };
+  | { readonly kind: 'ours'; readonly localPart: string }
+  | { readonly kind: 'public'; readonly mailbox: PublicMailbox }
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'foreign' };
 
 const BOUNCE_HOST = /^bounce\.[^.]/;
 /** `user%other@host`, `other!user@host`, `@a,@b:user`: routes of another age that ask for forwarding. */
@@ -10,7 +14,8 @@ const ROUTE = /[%!@:]/;
 
 /**
  * Sorts a recipient by its form. Ours are addresses at the return path's host, or at the `bounce.` host of any domain;
- * whether one is genuine is the token's affair, so nothing has to be known of the domain.
+ * whether one is genuine is the token's affair, so nothing has to be known of the domain. Public mailboxes are at the mail
+ * host alone, but for `postmaster`, which needs no domain (RFC 5321 section 4.5.1).
  *
  * @param address as a listener has it: `local@domain`, or without a domain
  */
@@ -20,5 +25,7 @@ export function readBounceAddress(address: string, mailHost: string): BounceAddr
   const host = domainToASCII(address.slice(at + 1)).toLowerCase();
   if (at !== -1 && host !== mailHost && !BOUNCE_HOST.test(host)) return { kind: 'foreign' };
   if (ROUTE.test(localPart)) return { kind: 'foreign' };
+  const mailbox = PUBLIC_MAILBOXES.find((name) => name === localPart.toLowerCase());
+  if (mailbox && (at === -1 ? mailbox === 'postmaster' : host === mailHost)) return { kind: 'public', mailbox };
   return at === -1 ? { kind: 'unknown' } : { kind: 'ours', localPart };
 }

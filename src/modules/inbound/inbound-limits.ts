@@ -10,6 +10,11 @@ export class InboundLimits {
   /** Refused recipients in one connection, before it is cut: whoever is refused so often is guessing. */
   readonly maxRefusals: number = 20;
   readonly maxMessageBytes: number = 2 * 1024 * 1024;
+  /** To a public mailbox: nobody's token stands for it. A feedback report holds one mail of ours at most. */
+  readonly maxFeedbackBytes: number = 512 * 1024;
+  /** Messages to each public mailbox, of all listeners together; more are put off with 452. */
+  readonly maxFeedbackPerHour: number = 600;
+  readonly maxFeedbackInAll: number = 20_000;
   /** A client that goes on beyond the limit is answered 552 at its end of data, up to here; then it is cut off. */
   readonly maxDataBytes: number = 8 * 1024 * 1024;
   /** Without a byte from the client. */

@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Metrics } from '../../common/metrics/metrics';
+import type { PublicMailbox } from './inbound-report';
+import type { Appended } from './inbound.repository';
 import type { RefusalReason } from './smtp-refusal';
 
 /** What the listener counts. */
@@ -7,6 +9,7 @@ import type { RefusalReason } from './smtp-refusal';
 export class InboundMetrics {
   private readonly connections;
   private readonly reports;
+  private readonly feedback;
   private readonly refusals;
 
   constructor(metrics: Metrics) {
@@ -18,6 +21,11 @@ export class InboundMetrics {
       name: 'inbound_reports_total',
       help: 'Reports taken by the bounce listener, one for each delivery they are about',
       labels: ['result'],
+    });
+    this.feedback = metrics.counter({
+      name: 'inbound_feedback_total',
+      help: 'Mail to the addresses that anyone may write to',
+      labels: ['mailbox', 'result'],
     });
     this.refusals = metrics.counter({
       name: 'inbound_refusals_total',
@@ -33,6 +41,10 @@ export class InboundMetrics {
   countReports(accepted: number, duplicates: number): void {
     this.reports.inc({ result: 'accepted' }, accepted);
     this.reports.inc({ result: 'duplicate' }, duplicates);
+  }
+
+  countFeedback(mailbox: PublicMailbox, result: Appended): void {
+    this.feedback.inc({ mailbox, result });
   }
 
   countRefusal(reason: RefusalReason): void {

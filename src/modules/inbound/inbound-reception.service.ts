@@ -4,9 +4,10 @@ import { AppConfig } from '../../config/config';
 import { readBounceAddress } from './bounce-address';
 import { InboundLimits } from './inbound-limits';
 import { InboundMetrics } from './inbound-metrics';
-import type { ReportSubject } from './inbound-report';
+import { type PublicMailbox, PUBLIC_MAILBOXES, type ReportSubject } from './inbound-report';
 import { InboundService } from './inbound.service';
 import {
+  full,
   relayDenied,
   SmtpRefusal,
   tooLarge,
@@ -16,15 +17,18 @@ import {
   unknownAddress,
 } from './smtp-refusal';
 
+/** What a recipient stands for. */
+type Destination = ReportSubject | { readonly mailbox: PublicMailbox };
+
 /**
- * What the listener answers to RCPT and to the end of data. Only our own return paths are recipients; a message is
- * answered 250 once it is committed, and also when it had been committed before.
+ * What the listener answers to RCPT and to the end of data. Only our own return paths and the public mailboxes are
+ * recipients; a message is answered 250 once it is committed, and also when it had been committed before.
  */
 @Injectable()
 export class InboundReception {
   private readonly logger = new Logger(InboundReception.name);
   /** By the address object of the session's envelope, so that a reset transaction forgets them by itself. */
-  private readonly subjects = new WeakMap<SMTPServerAddress, ReportSubject>();
+  private readonly destinations = new WeakMap<SMTPServerAddress, Destination>();
   private readonly refusals = new WeakMap<SMTPServerSession, number>();
 
   constructor(
@@ -34,10 +38,10 @@ export class InboundReception {
     private readonly config: AppConfig,
   ) {}
 
-  /** @throws SmtpRefusal for any address but a genuine return path */
+  /** @throws SmtpRefusal for any address but a genuine return path or a public mailbox */
   async admit(address: SMTPServerAddress, session: SMTPServerSession): Promise<void> {
     try {
-      this.subjects.set(address, await this.subjectOf(address.address));
+      this.destinations.set(address, await this.destinationOf(address.address));
     } catch (error) {
       throw this.counted(error instanceof SmtpRefusal ? this.refusalIn(session, error) : this.outage(error));
     }
@@ -49,19 +53,36 @@ export class InboundReception {
    */
   async receive(stream: SMTPServerDataStream, { envelope }: SMTPServerSession): Promise<void> {
     const message = await this.collect(stream);
-    const subjects = envelope.rcptTo.flatMap((address) => this.subjects.get(address) ?? []);
+    const destinations = envelope.rcptTo.flatMap((address) => this.destinations.get(address) ?? []);
     const sender = envelope.mailFrom ? envelope.mailFrom.address : '';
+    const subjects = destinations.filter((destination) => 'emailId' in destination);
+    const mailbox = PUBLIC_MAILBOXES.find((name) => destinations.some((to) => 'mailbox' in to && to.mailbox === name));
     try {
-      const added = await this.inbound.append(subjects, sender, message);
-      this.metrics.countReports(added, subjects.length - added);
+      // The one that may be refused first: whatever comes after it is taken, also when it comes again.
+      if (mailbox) await this.takeFeedback(mailbox, sender, message);
+      if (subjects.length > 0) await this.takeReports(subjects, sender, message);
     } catch (error) {
-      throw this.counted(this.outage(error));
+      throw this.counted(error instanceof SmtpRefusal ? error : this.outage(error));
     }
   }
 
-  private async subjectOf(address: string): Promise<ReportSubject> {
+  private async takeReports(subjects: readonly ReportSubject[], sender: string, message: Buffer): Promise<void> {
+    const added = await this.inbound.append(subjects, sender, message);
+    this.metrics.countReports(added, subjects.length - added);
+  }
+
+  /** Once, to whichever of the mailboxes it is addressed. */
+  private async takeFeedback(mailbox: PublicMailbox, sender: string, message: Buffer): Promise<void> {
+    if (message.length > this.limits.maxFeedbackBytes) throw tooLarge();
+    const result = await this.inbound.appendFeedback(mailbox, sender, message);
+    this.metrics.countFeedback(mailbox, result);
+    if (result === 'full') throw full();
+  }
+
+  private async destinationOf(address: string): Promise<Destination> {
     const bounce = readBounceAddress(address, this.config.delivery.mailHost);
     if (bounce.kind === 'foreign') throw relayDenied();
+    if (bounce.kind === 'public') return { mailbox: bounce.mailbox };
     const subject = bounce.kind === 'ours' ? await this.inbound.subjectOf(bounce.localPart) : undefined;
     if (!subject) throw unknownAddress();
     return subject;

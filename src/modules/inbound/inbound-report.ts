@@ -13,3 +13,46 @@ export interface NewInboundReport extends ReportSubject {
   /** Sorts by arrival. */
   readonly id: string;
 }
+
+/**
+ * Local parts at the mail host that anyone may write to: feedback loops, and the two that RFC 5321 section 4.5.1 and RFC
+ * 2142 ask for.
+ */
+export const PUBLIC_MAILBOXES = ['fbl', 'postmaster', 'abuse'] as const;
+
+export type PublicMailbox = (typeof PUBLIC_MAILBOXES)[number];
+
+export interface NewFeedbackReport {
+  readonly digest: Buffer;
+  /** Sorts by arrival. */
+  readonly id: string;
+  readonly mailbox: PublicMailbox;
+  readonly receivedAt: Date;
+  readonly raw: Buffer;
+}
+
+/** Where reports wait: those whose address names a delivery, and those that anyone may write. */
+export type ReportTable = 'inbound_reports' | 'feedback_reports';
+
+/** A report that this worker has to itself for a while. */
+export interface ClaimedReport {
+  readonly table: ReportTable;
+  readonly id: string;
+  /** 1 for the first time; also the fencing token of the claim. */
+  readonly attempts: number;
+  readonly receivedAt: Date;
+  readonly raw: Buffer;
+  /** Unknown in mail to a public mailbox. */
+  readonly subject: ReportSubject | undefined;
+}
+
+/** Mail to a public mailbox, as the operator lists it. */
+export interface PublicMail {
+  readonly id: string;
+  readonly mailbox: PublicMailbox;
+  readonly receivedAt: Date;
+  /** Bytes, the Return-Path line included. */
+  readonly size: number;
+  /** What it turned out to be; null until it has been read. */
+  readonly disposition: string | null;
+}

@@ -12,7 +12,7 @@ import { type SmtpRefusal, tooManyConnections } from './smtp-refusal';
 const MAX_COMMAND_BYTES = 2_048;
 
 /**
- * The bounce listener: SMTP from strangers, for our own return paths and nothing else. It offers no AUTH, no STARTTLS and
+ * The bounce listener: SMTP from strangers, for our own return paths, three public mailboxes and nothing else. It offers no AUTH, no STARTTLS and
  * no relaying, tells nothing of who exists (VRFY is answered 252, EXPN 500), and ends a message at CRLF.CRLF only.
  */
 @Injectable()

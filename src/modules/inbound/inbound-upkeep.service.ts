@@ -1,28 +1,35 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock, DAY, HOUR } from '../../common/clock';
+import { deleteInBatches } from '../../common/jobs/delete-in-batches';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
+import { AppConfig } from '../../config/config';
 import { InboundRepository } from './inbound.repository';
 
-/** Return paths are valid for as long; what was not worked off by then would be no news. */
-const RETENTION_MS = 30 * DAY;
+/** What came to the feedback address and was no complaint on our mail: nobody reads it. */
+const USELESS_RETENTION_MS = DAY;
 const BATCH = 500;
 
-/** Deletes old reports. */
+/** Deletes old reports, and old mail to the public mailboxes. */
 @Injectable()
 export class InboundUpkeep implements OnApplicationBootstrap {
   constructor(
     private readonly reports: InboundRepository,
     private readonly jobs: PeriodicJobs,
     private readonly clock: Clock,
+    private readonly config: AppConfig,
   ) {}
 
   onApplicationBootstrap(): void {
-    this.jobs.start({ name: 'delete-old-inbound-reports', everyMs: HOUR, run: () => this.deleteOld() });
+    this.jobs.startRemoval({ name: 'delete-old-inbound-reports', everyMs: HOUR, run: () => this.deleteOld() });
   }
 
-  /** In batches, so that no statement runs long. */
-  async deleteOld(): Promise<void> {
-    const before = new Date(this.clock.now().getTime() - RETENTION_MS);
-    while ((await this.reports.deleteBefore(before, BATCH)) === BATCH);
+  /** Answers how many went. */
+  async deleteOld(): Promise<number> {
+    const now = this.clock.now().getTime();
+    const before = new Date(now - this.config.retention.inboundDays * DAY);
+    const useless = new Date(now - USELESS_RETENTION_MS);
+    const reports = await deleteInBatches(BATCH, (limit) => this.reports.deleteBefore(before, limit));
+    const feedback = (limit: number) => this.reports.deleteFeedbackBefore(before, useless, limit);
+    return reports + (await deleteInBatches(BATCH, feedback));
   }
 }

@@ -1,20 +1,21 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { OrganizationsService } from '../../auth/organizations.service';
-import { Clock } from '../../common/clock';
+import { Clock, HOUR } from '../../common/clock';
 import { deriveKey } from '../../common/crypto/key-ring';
 import { newId } from '../../common/ids';
 import { AppConfig } from '../../config/config';
 import { ReturnPath } from '../../delivery/signing/return-path';
-import type { ReportSubject } from './inbound-report';
-import { InboundRepository } from './inbound.repository';
+import { InboundLimits } from './inbound-limits';
+import type { PublicMailbox, ReportSubject } from './inbound-report';
+import { type Appended, InboundRepository } from './inbound.repository';
 
 /**
- * Takes reports on our own mail (bounces, complaints) into an append-only table without state of its own, in which ids
- * sort by arrival: a parser reads it in that order, remembers how far it came, and may begin again at any time.
+ * Takes reports on our own mail (bounces, complaints) and stores them; a worker reads them afterwards.
  *
  * What a report is about is known from the address alone, whose token only this service can issue; its text is a
- * stranger's and proves nothing.
+ * stranger's and proves nothing. Mail to a public mailbox is about something only if it brings such a token, or one of our
+ * signatures.
  */
 @Injectable()
 export class InboundService {
@@ -24,6 +25,7 @@ export class InboundService {
   constructor(
     private readonly reports: InboundRepository,
     private readonly organizations: OrganizationsService,
+    private readonly limits: InboundLimits,
     private readonly clock: Clock,
     config: AppConfig,
   ) {
@@ -54,9 +56,22 @@ export class InboundService {
    * @throws UnavailableError
    */
   async append(subjects: readonly ReportSubject[], sender: string, message: Buffer): Promise<number> {
-    const raw = Buffer.concat([Buffer.from(`Return-Path: <${sender}>\r\n`), message]);
-    const digest = createHash('sha256').update(raw).digest();
+    const { raw, digest } = stored(sender, message);
     const reports = subjects.map((subject) => ({ ...subject, id: newId() }));
     return this.reports.append(reports, { digest, raw, receivedAt: this.clock.now() });
   }
+
+  /** Commits a message to a public mailbox, while there is room. @throws UnavailableError */
+  appendFeedback(mailbox: PublicMailbox, sender: string, message: Buffer): Promise<Appended> {
+    const receivedAt = this.clock.now();
+    const { maxFeedbackPerHour: perHour, maxFeedbackInAll: inAll } = this.limits;
+    const since = new Date(receivedAt.getTime() - HOUR);
+    const report = { ...stored(sender, message), id: newId(), mailbox, receivedAt };
+    return this.reports.appendFeedback(report, { since, perHour, inAll });
+  }
+}
+
+function stored(sender: string, message: Buffer): { raw: Buffer; digest: Buffer } {
+  const raw = Buffer.concat([Buffer.from(`Return-Path: <${sender}>\r\n`), message]);
+  return { raw, digest: createHash('sha256').update(raw).digest() };
 }

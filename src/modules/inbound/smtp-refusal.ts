@@ -1,6 +1,6 @@
 /** Why something was refused; the label of a metric. */
 export type RefusalReason =
-  'unknown-address' | 'relay' | 'too-many-refusals' | 'too-large' | 'too-many-connections' | 'unavailable';
+  'unknown-address' | 'relay' | 'too-many-refusals' | 'too-large' | 'too-many-connections' | 'full' | 'unavailable';
 
 /**
  * An answer other than 2xx or 354. The enhanced codes (RFC 3463) stand in the texts, because the library knows only one
@@ -30,5 +30,8 @@ export const tooLarge = () => new SmtpRefusal('too-large', 552, '5.3.4 The messa
 export const tooMuchData = () => new SmtpRefusal('too-large', 421, '4.3.4 The message is far too large');
 
 export const tooManyConnections = () => new SmtpRefusal('too-many-connections', 421, '4.3.2 Too many connections');
+
+/** RFC 5321 section 4.2.3: insufficient storage. The client keeps the message and comes again. */
+export const full = () => new SmtpRefusal('full', 452, '4.3.1 Too much mail to this address, try again later');
 
 export const unavailable = () => new SmtpRefusal('unavailable', 451, '4.3.0 Temporarily unavailable');

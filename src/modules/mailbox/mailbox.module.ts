@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { MailboxAccessGuard } from './mailbox-access.guard';
+import { MailboxErasure } from './mailbox-erasure.service';
 import { MailboxIntake } from './mailbox-intake.service';
 import { MailboxMessage } from './mailbox-message.entity';
 import { MailboxSmtpServer } from './mailbox-smtp.server';
@@ -15,7 +16,7 @@ import { MailboxService } from './mailbox.service';
 @Module({
   imports: [TypeOrmModule.forFeature([MailboxMessage])],
   controllers: [MailboxController],
-  providers: [MailboxAccessGuard, MailboxIntake, MailboxRepository, MailboxService, MailboxSmtpServer],
-  exports: [MailboxSmtpServer],
+  providers: [MailboxAccessGuard, MailboxErasure, MailboxIntake, MailboxRepository, MailboxService, MailboxSmtpServer],
+  exports: [MailboxErasure, MailboxSmtpServer],
 })
 export class MailboxModule {}

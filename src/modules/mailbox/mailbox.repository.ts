@@ -2,8 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { Database } from '../../database/database.service';
+import type { Transaction } from '../../database/transaction';
 import { MailboxMessage } from './mailbox-message.entity';
 import type { NewMailboxMessage } from './received-message';
+import { deleteCopies, type DeletedCopies, type MailboxPage } from './sql/delete-copies.sql';
 import { insertMessages } from './sql/insert-messages.sql';
 import { trimMessages } from './sql/trim-messages.sql';
 
@@ -31,6 +33,16 @@ export class MailboxRepository {
 
   async trim(maxMessages: number, maxBytes: number): Promise<void> {
     await this.database.run(trimMessages(maxMessages, maxBytes));
+  }
+
+  async deleteCopies(
+    page: MailboxPage,
+    subject: { readonly keys: readonly string[]; readonly pattern: string },
+    limit: number,
+    tx: Transaction,
+  ): Promise<DeletedCopies> {
+    const [row] = await tx.run(deleteCopies(page, subject, limit));
+    return row ?? { deleted: 0, lastId: null };
   }
 
   /** Newest first, without the bytes. */

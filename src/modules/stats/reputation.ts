@@ -1,3 +1,5 @@
+import { fourDecimals, share } from './rates';
+
 /** Recipients of live mail over the window that a sender is judged by. */
 export interface ReputationCounts {
   readonly accepted: number;
@@ -6,7 +8,9 @@ export interface ReputationCounts {
   readonly complaints: number;
 }
 
-export type HealthStatus = 'excellent' | 'good' | 'fair' | 'poor' | 'critical';
+export const HEALTH_STATUSES = ['excellent', 'good', 'fair', 'poor', 'critical'] as const;
+
+export type HealthStatus = (typeof HEALTH_STATUSES)[number];
 
 export interface Reputation {
   /** 0 to 100. */
@@ -105,15 +109,6 @@ function ratesOf({ accepted, delivered, bounced, complaints }: ReputationCounts)
     deliveryRate: share(delivered, accepted),
     complaintRate: share(complaints, delivered),
   };
-}
-
-/** Mail accepted before the window may end inside it, so more than all is possible, and counts as all. */
-function share(part: number, whole: number): number {
-  return whole > 0 ? Math.min(1, part / whole) : 0;
-}
-
-function fourDecimals(rate: number): number {
-  return Math.round(rate * 10_000) / 10_000;
 }
 
 function penalty(rate: number, { free, worst, points }: Rule): number {

@@ -1,10 +1,12 @@
 import { Module } from '@nestjs/common';
+import { EmailCountsRepository } from './email-counts.repository';
+import { EmailCountsService } from './email-counts.service';
 import { ReputationService } from './reputation.service';
 import { StatsRepository } from './stats.repository';
 import { StatsService } from './stats.service';
 
 @Module({
-  providers: [StatsRepository, StatsService, ReputationService],
-  exports: [StatsService, ReputationService],
+  providers: [EmailCountsRepository, EmailCountsService, StatsRepository, StatsService, ReputationService],
+  exports: [EmailCountsService, StatsRepository, StatsService, ReputationService],
 })
 export class StatsModule {}

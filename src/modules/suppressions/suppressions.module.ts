@@ -1,6 +1,25 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { AuditModule } from '../audit/audit.module';
+import { AddressHashing } from './hashing/address-hashing.service';
+import { HashKeysRepository } from './hashing/hash-keys.repository';
+import { SuppressionErasure } from './hashing/suppression-erasure.service';
+import { SuppressionHashKey } from './hashing/suppression-hash-key.entity';
+import { SuppressionLookup } from './hashing/suppression-lookup.service';
+import { Suppression } from './suppression.entity';
+import { SuppressionListRepository } from './suppression-list.repository';
+import { SuppressionListService } from './suppression-list.service';
+import { SuppressionsController } from './suppressions.controller';
 import { SuppressionsRepository } from './suppressions.repository';
 import { SuppressionsService } from './suppressions.service';
 
-@Module({ providers: [SuppressionsRepository, SuppressionsService], exports: [SuppressionsService] })
+@Module({
+  imports: [TypeOrmModule.forFeature([Suppression, SuppressionHashKey]), AuditModule],
+  controllers: [SuppressionsController],
+  providers: [
+    ...[AddressHashing, HashKeysRepository, SuppressionErasure, SuppressionLookup],
+    ...[SuppressionListRepository, SuppressionListService, SuppressionsRepository, SuppressionsService],
+  ],
+  exports: [SuppressionErasure, SuppressionListService, SuppressionsRepository, SuppressionsService],
+})
 export class SuppressionsModule {}

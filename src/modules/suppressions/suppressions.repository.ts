@@ -2,18 +2,41 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import { addSuppressions } from './sql/add-suppressions.sql';
-import { findSuppressed, type SuppressedAddress } from './sql/find-suppressed.sql';
-import type { AddressLookup, NewSuppression } from './suppression';
+import { deleteOldSoftBounces, deleteOldSuppressions } from './sql/delete-old-entries.sql';
+import { findSuppressed, type SealedHashKey, type SuppressedAddress } from './sql/find-suppressed.sql';
+import { recordSoftBounces, type SoftBounceRule } from './sql/record-soft-bounces.sql';
+import type { AddressLookup, NewSuppression, SoftBounce } from './suppression';
 
+/** What accepting, delivering and settling mail ask of the lists. */
 @Injectable()
 export class SuppressionsRepository {
   constructor(private readonly database: Database) {}
 
-  findSuppressed(addresses: readonly AddressLookup[]): Promise<SuppressedAddress[]> {
-    return this.database.run(findSuppressed(addresses));
+  /** Every entry in force at `now`, by index into `addresses`; and the keys of organizations with hashed entries. */
+  async findSuppressed(
+    addresses: readonly AddressLookup[],
+    now: Date,
+  ): Promise<{ found: SuppressedAddress[]; hashKeys: SealedHashKey[] }> {
+    const rows = await this.database.run(findSuppressed(addresses, now));
+    const found = rows.filter((row): row is SuppressedAddress => row.index !== null);
+    return { found, hashKeys: rows.filter((row) => row.index === null) };
   }
 
-  add(rows: readonly NewSuppression[], tx: Transaction): void {
-    tx.write(addSuppressions(rows));
+  add(rows: readonly NewSuppression[], now: Date, tx: Transaction): void {
+    tx.write(addSuppressions(rows, now));
+  }
+
+  recordSoftBounces(rows: readonly SoftBounce[], rule: SoftBounceRule, now: Date, tx: Transaction): void {
+    tx.write(recordSoftBounces(rows, rule, now));
+  }
+
+  /** Answers how many were deleted. */
+  async deleteSoftBouncesBefore(before: Date, limit: number): Promise<number> {
+    return (await this.database.run(deleteOldSoftBounces(before, limit))).length;
+  }
+
+  /** Answers how many were deleted. */
+  async deleteExpiredBefore(before: Date, limit: number): Promise<number> {
+    return (await this.database.run(deleteOldSuppressions(before, limit))).length;
   }
 }

@@ -1,12 +1,27 @@
 import { Injectable } from '@nestjs/common';
+import { Clock } from '../../common/clock';
+import { addressKey } from '../../common/mail-address';
 import type { Transaction } from '../../database/transaction';
-import { type AddressLookup, type NewSuppression, SUPPRESSION_REASONS, type SuppressionReason } from './suppression';
+import { SuppressionLookup } from './hashing/suppression-lookup.service';
+import { SOFT_BOUNCE_RULE } from './soft-bounce-rule';
+import {
+  type AddressLookup,
+  type ListOwner,
+  type NewSuppression,
+  type SoftBounce,
+  strongest,
+  type SuppressionReason,
+} from './suppression';
 import { SuppressionsRepository } from './suppressions.repository';
 
 /** Who must not be written to. */
 @Injectable()
 export class SuppressionsService {
-  constructor(private readonly suppressions: SuppressionsRepository) {}
+  constructor(
+    private readonly suppressions: SuppressionsRepository,
+    private readonly lookup: SuppressionLookup,
+    private readonly clock: Clock,
+  ) {}
 
   /**
    * The strongest reason for each address that blocks a mail of its category, by index into `addresses`.
@@ -15,24 +30,32 @@ export class SuppressionsService {
   async findBlocking(
     addresses: readonly (AddressLookup & { readonly category: 'transactional' | 'bulk' })[],
   ): Promise<Map<number, SuppressionReason>> {
-    const strongest = new Map<number, SuppressionReason>();
-    if (addresses.length === 0) return strongest;
-    for (const { index, reason } of await this.suppressions.findSuppressed(addresses)) {
+    const blocking = new Map<number, SuppressionReason>();
+    if (addresses.length === 0) return blocking;
+    for (const { index, reason } of await this.lookup.find(addresses, this.clock.now())) {
       if (reason === 'unsubscribe' && addresses[index]?.category === 'transactional') continue;
-      const known = strongest.get(index);
-      if (known === undefined || isStronger(reason, known)) strongest.set(index, reason);
+      const known = blocking.get(index);
+      blocking.set(index, (known && strongest([known, reason])) ?? reason);
     }
-    return strongest;
+    return blocking;
+  }
+
+  /** The strongest reason for which an address is on the list; undefined when it is not. */
+  async reasonOf({ organizationId, mode }: ListOwner, email: string): Promise<SuppressionReason | undefined> {
+    const address = { organizationId, mode, key: addressKey(email) };
+    const found = await this.lookup.find([address], this.clock.now());
+    return strongest(found.map(({ reason }) => reason));
   }
 
   /** Lists addresses within the caller's transaction. */
   suppress(rows: readonly NewSuppression[], tx: Transaction): void {
-    if (rows.length > 0) this.suppressions.add(rows, tx);
+    if (rows.length > 0) this.suppressions.add(rows, this.clock.now(), tx);
+  }
+
+  /** Counts soft bounces within the caller's transaction; an address that has had enough of them is listed for a while. */
+  recordSoftBounces(rows: readonly SoftBounce[], tx: Transaction): void {
+    if (rows.length > 0) this.suppressions.recordSoftBounces(rows, SOFT_BOUNCE_RULE, this.clock.now(), tx);
   }
 }
 
-function isStronger(one: SuppressionReason, other: SuppressionReason): boolean {
-  return SUPPRESSION_REASONS.indexOf(one) < SUPPRESSION_REASONS.indexOf(other);
-}
-
-export { SUPPRESSION_REASONS, type NewSuppression, type SuppressionReason } from './suppression';
+export { SUPPRESSION_REASONS, type NewSuppression, type SoftBounce, type SuppressionReason } from './suppression';

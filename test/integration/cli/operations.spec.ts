@@ -45,7 +45,18 @@ describe('waybill doctor', () => {
     const { healthy, checks } = await cli.json<{ healthy: boolean; checks: Check[] }>('doctor');
     expect(healthy).toBe(true);
     expect(checks.map(({ name }) => name)).toEqual([
-      ...['node', 'configuration', 'disk', 'database', 'migrations', 'clock', 'master key', 'queue', 'workers'],
+      ...[
+        'node',
+        'configuration',
+        'disk',
+        'database',
+        'migrations',
+        'clock',
+        'master key',
+        'queue',
+        'workers',
+        'sending',
+      ],
     ]);
     const { database, migrations, queue, workers, disk } = byName(checks);
     expect(database?.details).toEqual({ version: expect.stringMatching(/^\d+/), embedded: false });

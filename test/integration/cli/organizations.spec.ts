@@ -26,7 +26,28 @@ describe('waybill org', () => {
     expect((await cli.run('org', 'list')).stdout).toMatch(/^id +name +status +createdAt\n/);
   });
 
-  it.each(['suspend', 'resume'])('answers an id that nobody has: %s', async (command) => {
+  it('shows and changes what is tracked, one or both', async () => {
+    const created = await cli.json('org', 'create', 'Trackers');
+    const tracking = (...options: string[]) => cli.json('org', 'tracking', created.id, ...options);
+    expect(await tracking()).toEqual({ ...created, trackOpens: false, trackClicks: false });
+    expect(await tracking('--clicks', 'on')).toEqual({ ...created, trackOpens: false, trackClicks: true });
+    expect(await tracking('--opens', 'on', '--clicks', 'off')).toEqual({
+      ...created,
+      trackOpens: true,
+      trackClicks: false,
+    });
+    expect(await tracking()).toEqual({ ...created, trackOpens: true, trackClicks: false });
+    expect((await cli.run('org', 'tracking', created.id)).stdout).toMatch(/\nopens +on\nclicks +off\n$/);
+    expect(await cli.failure('org', 'tracking', created.id, '--opens', 'yes')).toMatchObject({
+      code: 'invalid_request',
+      message: expect.stringContaining('on or off'),
+    });
+    expect(await cli.failure('org', 'tracking', newId(), '--opens', 'on')).toMatchObject({
+      code: 'resource_not_found',
+    });
+  });
+
+  it.each(['suspend', 'resume', 'tracking'])('answers an id that nobody has: %s', async (command) => {
     expect(await cli.failure('org', command, newId())).toEqual({
       code: 'resource_not_found',
       message: 'Organization not found',

@@ -17,6 +17,7 @@ interface KeyRow {
   sealed: Buffer;
 }
 
+const NO_OTHERS = { webhooks: 0, webhooksResealed: 0, privacyRecords: 0, privacyRecordsResealed: 0 };
 const newKey = (): string => randomBytes(32).toString('base64');
 const vaultOf = (config: Pick<AppConfig, 'masterKey'>) => new DkimVault(config as AppConfig);
 const idOf = (key: string): number => deriveSealingKey(Buffer.from(key, 'base64'), 'dkim-private-keys').id;
@@ -63,7 +64,7 @@ describe('waybill keys rewrap', () => {
     const plain = await plainKeys(before);
     writeFileSync(join(folder, 'new.key'), `${replacement}\n`);
     const report = await cli.json('keys', 'rewrap', '--new-key', join(folder, 'new.key'));
-    expect(report).toEqual({ keys: 3, resealed: 3, fileReplaced: false });
+    expect(report).toEqual({ keys: 3, resealed: 3, ...NO_OTHERS, fileReplaced: false });
     expect(await plainKeys(replacement)).toEqual(plain);
     await expect(plainKeys(before)).rejects.toThrow('Sealed with another key');
     expect(value(await run({ MASTER_KEY: replacement }, 'doctor', '--json'))).toMatchObject({ healthy: true });
@@ -75,8 +76,18 @@ describe('waybill keys rewrap', () => {
     const both = { MASTER_KEY: replacement, MASTER_KEY_PREVIOUS: before };
     expect(value(await run(both, 'doctor', '--json'))).toMatchObject({ healthy: true });
     await run(both, 'domain', 'add', organizationId, 'meanwhile.example.com');
-    expect(value(await run(both, 'keys', 'rewrap', '--json'))).toEqual({ keys: 4, resealed: 3, fileReplaced: false });
-    expect(value(await run(both, 'keys', 'rewrap', '--json'))).toEqual({ keys: 4, resealed: 0, fileReplaced: false });
+    expect(value(await run(both, 'keys', 'rewrap', '--json'))).toEqual({
+      keys: 4,
+      resealed: 3,
+      ...NO_OTHERS,
+      fileReplaced: false,
+    });
+    expect(value(await run(both, 'keys', 'rewrap', '--json'))).toEqual({
+      keys: 4,
+      resealed: 0,
+      ...NO_OTHERS,
+      fileReplaced: false,
+    });
     expect(await plainKeys(replacement)).toHaveLength(4);
     expect((await run(both, 'keys', 'rewrap')).stdout).toMatch(/keys +4\nresealed +0/);
   });
@@ -167,7 +178,7 @@ describe('waybill keys rewrap on the embedded database', () => {
     const replacement = newKey();
     writeFileSync(join(dataDir, 'new.key'), replacement);
     const report = await json('keys', 'rewrap', '--new-key', join(dataDir, 'new.key'));
-    expect(report).toEqual({ keys: 1, resealed: 1, fileReplaced: true });
+    expect(report).toEqual({ keys: 1, resealed: 1, ...NO_OTHERS, fileReplaced: true });
     expect(readFileSync(join(dataDir, 'master.key'), 'utf8')).toBe(`${replacement}\n`);
     expect(readFileSync(join(dataDir, 'master.key.previous'), 'utf8')).toBe(before);
     for (const file of ['master.key', 'master.key.previous']) {
@@ -178,6 +189,6 @@ describe('waybill keys rewrap on the embedded database', () => {
     const [row] = await readKeys(url);
     expect(vaultOf({ masterKey: config.masterKey }).open(row!.sealed, row!).length).toBeGreaterThan(1_000);
     expect(await json('doctor')).toMatchObject({ healthy: true });
-    expect(await json('keys', 'rewrap')).toEqual({ keys: 1, resealed: 0, fileReplaced: false });
+    expect(await json('keys', 'rewrap')).toEqual({ keys: 1, resealed: 0, ...NO_OTHERS, fileReplaced: false });
   });
 });

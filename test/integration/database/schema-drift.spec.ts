@@ -6,9 +6,10 @@ import { createTestDatabase, type TestDatabase } from '../../setup/test-database
 
 /**
  * Migrations are written by hand, and some of what they make is no entity's business: indexes, check constraints, and
- * defaults of columns that the entity always writes.
+ * defaults of columns that the entity always writes, comments for the data map.
  */
 const IGNORED = [
+  /^COMMENT ON COLUMN /,
   /^DROP INDEX /,
   /^ALTER TABLE "\w+" DROP CONSTRAINT "\w+_check"$/,
   /^ALTER TABLE "\w+" ALTER COLUMN "\w+" DROP DEFAULT$/,

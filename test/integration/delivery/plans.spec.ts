@@ -2,7 +2,8 @@ import type { PoolClient } from 'pg';
 import type { DataSource } from 'typeorm';
 import { findKeyByHash } from '../../../src/auth/sql/find-key-by-hash.sql';
 import { touchKeys } from '../../../src/auth/sql/touch-keys.sql';
-import { newId } from '../../../src/common/ids';
+import { HOUR } from '../../../src/common/clock';
+import { firstIdAt, newId, timeOfId } from '../../../src/common/ids';
 import { createDataSource, poolOf } from '../../../src/database/data-source';
 import type { Statement } from '../../../src/database/statement';
 import type { ClaimedDelivery, EmailKey } from '../../../src/delivery/ports/delivery';
@@ -22,12 +23,14 @@ import { deleteExpiredKeys } from '../../../src/modules/emails/sql/delete-expire
 import { findStoredResponses, storeResponses } from '../../../src/modules/emails/sql/idempotency.sql';
 import { insertAttachments } from '../../../src/modules/emails/sql/insert-attachments.sql';
 import { insertEmails } from '../../../src/modules/emails/sql/insert-emails.sql';
+import { listIds, searchEmails } from '../../../src/modules/emails/sql/list-emails.sql';
 import { loadMessages } from '../../../src/modules/emails/sql/load-messages.sql';
 import { loadRecipients } from '../../../src/modules/emails/sql/load-recipients.sql';
 import { lockEmails } from '../../../src/modules/emails/sql/lock-emails.sql';
 import { writeOutcomes } from '../../../src/modules/emails/sql/write-outcomes.sql';
 import { addSuppressions } from '../../../src/modules/suppressions/sql/add-suppressions.sql';
 import { findSuppressed } from '../../../src/modules/suppressions/sql/find-suppressed.sql';
+import { recordSoftBounces } from '../../../src/modules/suppressions/sql/record-soft-bounces.sql';
 import { acceptedEmail } from '../../factories/accepted-emails';
 import { claimInput, fillQueue, newDelivery } from '../../factories/deliveries';
 import { DEFERRED, recordedOutcome } from '../../factories/outcomes';
@@ -54,7 +57,7 @@ const STATEMENTS: Record<string, (facts: Facts) => Statement<unknown>> = {
   promote: () => promoteDue(new Date(Date.now() + 600_000), BATCH),
   settle: ({ claims }) =>
     settleDeliveries(
-      claims.map((claim, n) => ({ ...claim, nextAttemptAt: n % 2 === 0 ? null : new Date() })),
+      claims.map((claim, n) => ({ ...claim, attempt: 1, nextAttemptAt: n % 2 === 0 ? null : new Date() })),
       new Date(),
     ),
   release: ({ claims }) => releaseDeliveries(claims),
@@ -67,10 +70,23 @@ const STATEMENTS: Record<string, (facts: Facts) => Statement<unknown>> = {
   'lock emails': ({ emails }) => lockEmails(emails),
   'load recipients': ({ emails }) => loadRecipients(emails),
   'load messages': ({ emails }) => loadMessages(emails),
+  'list ids': ({ emails }) => listIds(scopeOf(emails), [hourOf(emails), hourOf(emails)], PAGE),
+  search: ({ emails }) => searchEmails(scopeOf(emails), hourOf(emails), { ...NO_TERMS, tag: 'x' }, PAGE),
+  'search by recipient': ({ emails }) =>
+    searchEmails(scopeOf(emails), hourOf(emails), { ...NO_TERMS, recipient: 'r7@x.example' }, PAGE),
   'write outcomes': ({ emails }) => writeOutcomes(emails.map(changesOf), new Date()),
-  'find suppressed': ({ addresses }) => findSuppressed(addresses),
+  'find suppressed': ({ addresses }) => findSuppressed(addresses, new Date()),
   'add suppressions': ({ addresses }) =>
-    addSuppressions(addresses.map(({ key, ...owner }) => ({ ...owner, email: key, reason: 'hard_bounce' }))),
+    addSuppressions(
+      addresses.map(({ key, ...owner }) => ({ ...owner, email: key, reason: 'hard_bounce' })),
+      new Date(),
+    ),
+  'record soft bounces': ({ addresses }) =>
+    recordSoftBounces(
+      addresses.flatMap(({ key, ...owner }) => [1, 2, 3].map(() => ({ ...owner, email: key, at: new Date() }))),
+      { bounces: 3, windowDays: 30, suppressedDays: 14 },
+      new Date(),
+    ),
   'find a key': ({ hash }) => findKeyByHash(hash),
   'touch keys': ({ emails }) =>
     touchKeys(emails.map(({ organizationId }) => ({ organizationId, id: newId(), usedAt: new Date() }))),
@@ -222,6 +238,19 @@ function unknownFacts(): Facts {
 
 function unknownEmail(): EmailKey {
   return { organizationId: newId(), mode: 'live', emailId: newId() };
+}
+
+const PAGE = { offset: 20, limit: 20 };
+const NO_TERMS = { status: undefined, tag: undefined, recipient: undefined };
+
+function scopeOf([email = unknownEmail()]: readonly EmailKey[]) {
+  return { organizationId: email.organizationId, mode: email.mode, domainId: undefined };
+}
+
+/** The ids of an hour that begins with the first email. */
+function hourOf([email = unknownEmail()]: readonly EmailKey[]) {
+  const from = timeOfId(email.emailId);
+  return { from: firstIdAt(from), to: firstIdAt(new Date(from.getTime() + HOUR)) };
 }
 
 function keyClaim({ organizationId, mode }: EmailKey, n: number) {

@@ -45,7 +45,7 @@ export class DomainsApp {
     readonly db: OpenTestDatabase,
     readonly dns: DnsServer,
     private readonly app: NestFastifyApplication,
-    private readonly port: number,
+    readonly port: number,
   ) {}
 
   static async start(env: Record<string, string> = {}): Promise<DomainsApp> {
@@ -98,10 +98,11 @@ export class DomainsApp {
     this.dns.set(Object.fromEntries(zones));
   }
 
-  /** What has been written down about an organization, oldest first. */
+  /** What has been written down about an organization but the set-up of a test, oldest first. */
   audit(organizationId: string) {
     return this.db.query<{ actor: string; action: string; target_id: string; data: object }>(
-      'select actor, action, target_id, data from audit_log where organization_id = $1 order by id',
+      `select actor, action, target_id, data from audit_log
+       where organization_id = $1 and action !~ '^(organization|api_key)[.]created' order by id`,
       [organizationId],
     );
   }

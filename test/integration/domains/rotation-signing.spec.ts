@@ -40,7 +40,9 @@ afterEach(async () => {
 async function selectors(...domainIds: string[]): Promise<Record<string, string>> {
   const owners = domainIds.map((domainId) => ({ organizationId, domainId }));
   const keys = [...(await core.get(SigningKeysService).keysFor(owners))];
-  return Object.fromEntries(keys.map(([id, key]) => [id, key instanceof Error ? key.message : key.selector]));
+  return Object.fromEntries(
+    keys.map(([id, key]) => [id, typeof key === 'object' && 'selector' in key ? key.selector : String(key)]),
+  );
 }
 
 it('signs with a new key within five seconds of its activation', async () => {

@@ -1,14 +1,14 @@
 import { DAY, HOUR, MINUTE } from '../../../src/common/clock';
-import { AuditService } from '../../../src/modules/audit/audit.service';
 import { WarmUpChanges } from '../../../src/modules/domains/warm-up/warm-up-changes.service';
 import { WarmUpWatch } from '../../../src/modules/domains/warm-up/warm-up-watch.service';
 import { SendEmailsService } from '../../../src/modules/emails/send-emails.service';
-import { type Counter, StatsService } from '../../../src/modules/stats/stats.service';
+import { StatsService } from '../../../src/modules/stats/stats.service';
 import { FakeClock } from '../../doubles/fake-clock';
 import { sendBody } from '../../factories/send-requests';
 import { createTenant, type Tenant } from '../../factories/tenants';
 import { type Core, startCore } from '../../setup/core-context';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
+import { type Counted, readDomain, readHistory, recordCounts } from './limits-scene';
 
 const RELAY = { DELIVERY_MODE: 'relay', RELAY_URL: 'smtp://127.0.0.1:2525' };
 const START = '2026-01-10T12:10:00.000Z';
@@ -39,22 +39,11 @@ describe('watching warm-ups', () => {
       new Date(clock.now().getTime() - startedDaysAgo * DAY),
       tenant.domainId,
     ]);
-  const count = (counts: Partial<Record<Counter, number>>, mode: 'live' | 'test' = 'live') => {
-    const { organizationId, domainId } = tenant;
-    const deltas = Object.entries(counts).map(([counter, by]) => {
-      return { organizationId, domainId, mode, occurredAt: clock.now(), counter: counter as Counter, by };
-    });
-    return db.database.transaction((tx) => Promise.resolve(core.get(StatsService).record(deltas, tx)));
-  };
+  const count = (counts: Counted, mode?: 'live' | 'test') =>
+    recordCounts(core, tenant, counts, { occurredAt: clock.now(), mode });
   const watch = () => core.get(WarmUpWatch).run();
-  const domain = async () => {
-    const [row] = await db.query('select * from domains where id = $1', [tenant.domainId]);
-    return row as Record<string, unknown>;
-  };
-  const history = async () =>
-    (await core.get(AuditService).latest(tenant.organizationId, 10))
-      .reverse()
-      .map(({ actor, action, targetId, data }) => ({ actor, action, targetId, data }));
+  const domain = () => readDomain(db, tenant.domainId);
+  const history = () => readHistory(core, tenant);
   const send = () => core.get(SendEmailsService).sendOne(sendBody(), undefined, tenant.as('live'));
 
   it.each([

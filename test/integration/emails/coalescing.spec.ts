@@ -44,7 +44,7 @@ describe('accepting many emails at once', () => {
       kind: 'command',
       organizationId,
       mode: 'live',
-      domain: { id, name, isWarmed: true },
+      domain: { id, name, isLimited: false },
       request,
       trackByDefault: TRACK,
     };

@@ -9,7 +9,7 @@ import { FakeClock } from '../../doubles/fake-clock';
 import { sendBody } from '../../factories/send-requests';
 import { countEmails } from '../../factories/stored-email';
 import { addSuppression, createTenant, type Tenant } from '../../factories/tenants';
-import { type Core, startCore } from '../../setup/core-context';
+import { type Core, startCore, testConfig } from '../../setup/core-context';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 import { waitFor } from '../../setup/wait-for';
 
@@ -251,6 +251,7 @@ describe('idempotency keys', () => {
       new EmailUpkeepRepository(db.database),
       { start: () => undefined } as unknown as PeriodicJobs,
       clock,
+      testConfig(),
     );
     const keys = async () =>
       (await db.query('select key from idempotency_keys where organization_id = $1', [tenant.organizationId])).map(

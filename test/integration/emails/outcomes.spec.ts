@@ -165,8 +165,10 @@ describe('recording outcomes', () => {
          count(*) filter (where event_type = 'deferred')::int as deferred,
          count(*) filter (where event_type = 'spam_report')::int as complaints,
          count(*) filter (where event_type = 'unsubscribed')::int as unsubscribes,
-         count(distinct (email_id, data ->> 'recipient')) filter (where event_type = 'opened')::int as opens,
-         count(distinct (email_id, data ->> 'recipient')) filter (where event_type = 'clicked')::int as clicks
+         count(distinct (email_id, data ->> 'recipient'))
+           filter (where event_type = 'opened' and not data ? 'automated')::int as opens,
+         count(distinct (email_id, data ->> 'recipient'))
+           filter (where event_type = 'clicked' and not data ? 'automated')::int as clicks
        from email_events where organization_id = $1`,
       [tenant.organizationId],
     );

@@ -21,7 +21,7 @@ describe('routes', () => {
     '//v1/things',
     '/v1/things/not-a-uuid',
     '/v1/things/by-address/',
-    `/v1/things/by-address/${'a'.repeat(763)}`,
+    `/v1/things/by-address/${'a'.repeat(3_001)}`,
     '/v1/things/..%2f..%2fetc',
   ])('%s is 404', async (path) => {
     expectEnvelope(await get(path), 404, 'resource_not_found');

@@ -93,7 +93,7 @@ export class InboundApp {
     return this.module.get(DataSource);
   }
 
-  deleteOld(): Promise<void> {
+  deleteOld(): Promise<number> {
     return this.module.get(InboundUpkeep).deleteOld();
   }
 
@@ -137,6 +137,11 @@ export class InboundApp {
 
   reports(): Promise<StoredReport[]> {
     return this.dataSource.query('select * from inbound_reports order by id');
+  }
+
+  /** Mail to public mailboxes. */
+  feedback(): Promise<{ mailbox: string; raw: Buffer }[]> {
+    return this.dataSource.query('select mailbox, raw from feedback_reports order by id');
   }
 
   /** The value of a metric's sample, 0 when there is none. */

@@ -42,7 +42,14 @@ describe('the bounce listener refuses', () => {
     ['no domain', '<victim>'],
     ['an empty domain', '<victim@>'],
     ['nothing', '<>'],
-    ['postmaster', '<postmaster>'],
+    ['a postmaster elsewhere', '<postmaster@example.com>'],
+    ['the feedback address elsewhere', '<fbl@example.com>'],
+    ['the feedback address without a domain', '<fbl>'],
+    ['the feedback address at a bounce host', '<fbl@bounce.example.org>'],
+    ['a route behind the feedback address', `<fbl%example.com@${MAIL_HOST}>`],
+    ['a bang path before the feedback address', `<example.com!fbl@${MAIL_HOST}>`],
+    ['a quoted at sign in the feedback address', `<"fbl@example.com"@${MAIL_HOST}>`],
+    ['a detail of the feedback address', `<fbl+x@${MAIL_HOST}>`],
     ['a user of the mail host', `<root@${MAIL_HOST}>`],
     ['a name that looks like our host', `<${'x'.repeat(10)}@${MAIL_HOST}.example.com>`],
     ['a bounce host without a domain', '<x@bounce>'],
@@ -126,7 +133,22 @@ describe('the bounce listener refuses', () => {
     }
   });
 
+  it('a foreign recipient whatever the sender claims to be', async () => {
+    for (const sender of ['', `fbl@${MAIL_HOST}`, `root@${MAIL_HOST}`, `${app.issue()}@${MAIL_HOST}`]) {
+      await client.command('RSET');
+      await client.command(`MAIL FROM:<${sender}>`);
+      expect(await client.command(`RCPT TO:<${VICTIM}>`)).toMatch(/^550 5\.7\.1 /);
+      expect(await client.command('DATA')).toMatch(/^503 /);
+    }
+  });
+
+  it('a foreign recipient also beside one that is ours', async () => {
+    expect(await client.command(`RCPT TO:<fbl@${MAIL_HOST}>`)).toMatch(/^250 /);
+    expect(await client.command(`RCPT TO:<${VICTIM}>`)).toMatch(/^550 5\.7\.1 /);
+  });
+
   it('and stores nothing of all that', async () => {
     expect(await app.reports()).toEqual([]);
+    expect(await app.feedback()).toEqual([]);
   });
 });

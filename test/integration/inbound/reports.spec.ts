@@ -29,6 +29,10 @@ describe('a report', () => {
         position: 3,
         digest: createHash('sha256').update(raw).digest(),
         raw: Buffer.from(raw),
+        attempts: 0,
+        claimed_until: null,
+        processed_at: null,
+        disposition: null,
       },
     ]);
   });

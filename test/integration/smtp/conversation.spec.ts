@@ -68,6 +68,20 @@ describe('a conversation with a friendly server', () => {
     ]);
   });
 
+  it('asks a relay that offers it for notifications, in exactly these words', async () => {
+    await start({ dsn: true });
+    const connection = await clients.ready(endpointOf(sink.port));
+    const asking = envelopeTo('user+tag@example.org', { envelopeId: '0192f3a0-1111-7abc-8def-0123456789ab' });
+    await connection.send(asking, MESSAGE, YES);
+    await connection.send(envelopeTo('user@example.org'), MESSAGE, YES);
+    expect(sink.commands.filter((line) => /^(MAIL|RCPT)/.test(line))).toEqual([
+      'MAIL FROM:<bounces@example.com> RET=HDRS ENVID=0192f3a0-1111-7abc-8def-0123456789ab',
+      'RCPT TO:<user+tag@example.org> NOTIFY=SUCCESS,FAILURE ORCPT=rfc822;user+2Btag@example.org',
+      'MAIL FROM:<bounces@example.com>',
+      'RCPT TO:<user@example.org>',
+    ]);
+  });
+
   it('writes the envelope at once with PIPELINING, and message and final dot at once', async () => {
     const chunks: string[] = [];
     const server = await ScriptedSmtpServer.start(async (peer) => {

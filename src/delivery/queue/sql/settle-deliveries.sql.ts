@@ -10,12 +10,12 @@ import type { SettledDelivery } from '../settled-delivery';
 const TEXT = `
   with results as (
     select *
-    from unnest($1::uuid[], $2::text[], $3::uuid[], $4::smallint[], $5::int[], $6::timestamptz[])
-      with ordinality as r (organization_id, mode, email_id, position, claim_token, next_attempt_at, ordinality)
+    from unnest($1::uuid[], $2::text[], $3::uuid[], $4::smallint[], $5::int[], $6::timestamptz[], $8::int[])
+      with ordinality as r (organization_id, mode, email_id, position, claim_token, next_attempt_at, attempt, ordinality)
   ), locked as materialized (
     select
       d.organization_id, d.mode, d.email_id, d.position, d.state,
-      d.claim_token = r.claim_token as is_newest, r.next_attempt_at, r.ordinality
+      d.claim_token = r.claim_token as is_newest, r.next_attempt_at, r.attempt, r.ordinality
     from deliveries d
     join results r using (organization_id, mode, email_id, position)
     order by d.organization_id, d.mode, d.email_id, d.position
@@ -31,6 +31,7 @@ const TEXT = `
     update deliveries d
     set state = case when h.next_attempt_at > $7 then 'waiting' else 'ready' end,
       due_at = h.next_attempt_at,
+      attempt = h.attempt,
       session_id = null
     from held h
     where h.next_attempt_at is not null
@@ -51,6 +52,7 @@ export function settleDeliveries(results: readonly SettledDelivery[], now: Date)
       results.map((result) => result.claimToken),
       results.map((result) => result.nextAttemptAt),
       now,
+      results.map((result) => result.attempt),
     ],
   };
 }

@@ -2,19 +2,24 @@ import type { KeyObject } from 'node:crypto';
 import { Injectable, Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { Clock, MINUTE, SECOND } from '../../../common/clock';
-import { type SigningKey, SigningKeySource } from '../../../delivery/ports/signing-key-source';
+import {
+  type KeyState,
+  SENDING_PAUSED,
+  type SigningKey,
+  SigningKeySource,
+} from '../../../delivery/ports/signing-key-source';
 import { parsePrivateKey } from './dkim-key-pair';
 import type { DkimKey } from './dkim-key.entity';
 import { DkimKeysRepository } from './dkim-keys.repository';
 import { DkimVault } from './dkim-vault';
 import type { Domain } from '../domain.entity';
 import { DomainsRepository } from '../domains.repository';
-import { returnPathHostOf } from '../wanted-records';
+import { returnPathHostOf, trackingHostOf } from '../wanted-records';
 
-type Sender = Pick<Domain, 'domain' | 'returnPathVerified'>;
+type Sender = Pick<Domain, 'domain' | 'returnPathVerified' | 'trackingVerified' | 'sending'>;
 type Owner = { readonly organizationId: string; readonly domainId: string };
 
-/** A rotation, a removal or a verified return path is seen within this time. */
+/** A rotation, a removal, a pause or a verified record is seen within this time. */
 const CACHE_MS = 5 * SECOND;
 /** A key that cannot be opened is told once in this time. */
 const CACHE_DAMAGED_MS = MINUTE;
@@ -24,7 +29,7 @@ const MAX_DOMAINS = 10_000;
 @Injectable()
 export class SigningKeysService extends SigningKeySource {
   private readonly logger = new Logger(SigningKeysService.name);
-  private readonly cache: LRUCache<string, SigningKey | Error>;
+  private readonly cache: LRUCache<string, KeyState>;
   /** By public half. */
   private readonly parsed = new LRUCache<string, KeyObject>({ max: MAX_DOMAINS });
 
@@ -38,8 +43,8 @@ export class SigningKeysService extends SigningKeySource {
     this.cache = new LRUCache({ max: MAX_DOMAINS, ttl: CACHE_MS, perf: { now: () => clock.monotonicMs() } });
   }
 
-  async keysFor(owners: readonly Owner[]): Promise<Map<string, SigningKey | Error>> {
-    const found = new Map<string, SigningKey | Error>();
+  async keysFor(owners: readonly Owner[]): Promise<Map<string, KeyState>> {
+    const found = new Map<string, KeyState>();
     // Taken at once: what expires while others are looked up must not seem removed.
     for (const { domainId } of owners) {
       const key = this.cache.get(domainId);
@@ -50,24 +55,25 @@ export class SigningKeysService extends SigningKeySource {
     return new Map([...found, ...loaded]);
   }
 
-  private async load(owners: readonly Owner[]): Promise<[string, SigningKey | Error][]> {
+  private async load(owners: readonly Owner[]): Promise<[string, KeyState][]> {
     const senders = new Map((await this.domains.findSenders(owners)).map((domain) => [domain.id, domain]));
     return (await this.keys.findActive(owners)).flatMap((row) => {
       const sender = senders.get(row.domainId);
       if (sender === undefined) return [];
-      const key = this.open(row, sender);
+      const key = sender.sending.status === 'paused' ? SENDING_PAUSED : this.open(row, sender);
       this.cache.set(row.domainId, key, { ttl: key instanceof Error ? CACHE_DAMAGED_MS : CACHE_MS });
       return [[row.domainId, key]];
     });
   }
 
   /** A damaged key must hold up its own domain's mail and nobody else's. */
-  private open(key: DkimKey, { domain, returnPathVerified }: Sender): SigningKey | Error {
+  private open(key: DkimKey, { domain, returnPathVerified, trackingVerified }: Sender): SigningKey | Error {
     try {
       const privateKey = this.parsed.get(key.publicKey) ?? parsePrivateKey(this.vault.open(key.privateKeySealed, key));
       this.parsed.set(key.publicKey, privateKey);
       const returnPathHost = returnPathVerified ? returnPathHostOf(domain) : undefined;
-      return { domain, selector: key.selector, privateKey, returnPathHost };
+      const trackingHost = trackingVerified ? trackingHostOf(domain) : undefined;
+      return { domain, selector: key.selector, privateKey, returnPathHost, trackingHost };
     } catch (error) {
       this.logger.error(
         `The DKIM key ${key.selector} of domain ${key.domainId} cannot be opened: ${(error as Error).message}`,

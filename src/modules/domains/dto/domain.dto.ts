@@ -7,6 +7,8 @@ import type { DkimStatus, VerificationStatus, WarmingStatus } from '../domain.en
 const VERIFICATION_STATUSES = ['pending', 'verified', 'failed'] as const satisfies VerificationStatus[];
 const DKIM_STATUSES = ['pending', 'verified', 'failed'] as const satisfies DkimStatus[];
 const WARMING_STATUSES = ['not_started', 'warming', 'warmed', 'paused'] as const satisfies WarmingStatus[];
+const RESTRICTIONS = ['slowed', 'paused'] as const;
+const RESTRICTION_REASONS = ['bounces', 'complaints', 'operator'] as const;
 
 const NULLABLE_DATE = { type: ['string', 'null'] as never, format: 'date-time' };
 const NULLABLE_INTEGER = { type: ['integer', 'null'] as never };
@@ -66,6 +68,10 @@ export class DomainDto {
   warming_current_limit!: number | null;
   @ApiProperty({ ...NULLABLE_INTEGER, minimum: 0, maximum: 100, description: 'null until it has been computed' })
   reputation_score!: number | null;
+  @ApiPropertyOptional({ enum: RESTRICTIONS, description: 'Only while the domain may send less, or nothing' })
+  sending_status?: (typeof RESTRICTIONS)[number];
+  @ApiPropertyOptional({ enum: RESTRICTION_REASONS, description: 'Why, beside `sending_status`' })
+  sending_status_reason?: (typeof RESTRICTION_REASONS)[number];
 }
 
 export class DomainVerificationDto {

@@ -3,6 +3,7 @@ import type { VerificationReport } from '../verification-report';
 import type { DnsRecordDto, DomainDto, DomainVerificationDto } from './domain.dto';
 
 export function toDomainDto({ domain, records, warmingCurrentLimit }: DomainDetail): DomainDto {
+  const { status, reason } = domain.sending;
   return {
     id: domain.id,
     domain: domain.domain,
@@ -18,6 +19,7 @@ export function toDomainDto({ domain, records, warmingCurrentLimit }: DomainDeta
     dkim_status: domain.dkimStatus ?? 'pending',
     warming_current_limit: warmingCurrentLimit,
     reputation_score: domain.reputationScore,
+    ...(status !== 'active' && { sending_status: status, ...(reason && { sending_status_reason: reason }) }),
   };
 }
 

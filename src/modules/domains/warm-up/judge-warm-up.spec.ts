@@ -1,10 +1,11 @@
 import fc from 'fast-check';
-import { DAY, HOUR } from '../../../common/clock';
-import { type Counts, judgedFrom, judgeWarmUp, type WarmUpState } from './judge-warm-up';
+import { DAY } from '../../../common/clock';
+import type { Counts } from '../suspicion/rates';
+import { judgeWarmUp, type WarmUpState } from './judge-warm-up';
 
 const now = new Date('2026-01-10T12:00:00.000Z');
 const ago = (ms: number) => new Date(now.getTime() - ms);
-const warming: WarmUpState = { status: 'warming', startedAt: ago(5 * DAY), pausedAt: null, judgedSince: null };
+const warming: WarmUpState = { status: 'warming', startedAt: ago(5 * DAY), pausedAt: null };
 const counts = (accepted: number, bounced = 0, complaints = 0): Counts => ({ accepted, bounced, complaints });
 
 describe('judging a warm-up', () => {
@@ -42,11 +43,5 @@ describe('judging a warm-up', () => {
         expect(judgeWarmUp({ ...warming, status }, counts(accepted, bounced), now).change).toBe('none');
       }),
     );
-  });
-
-  it('looks back a day, but not beyond the last resumption', () => {
-    expect(judgedFrom(warming, now)).toEqual(ago(DAY));
-    expect(judgedFrom({ ...warming, judgedSince: ago(HOUR) }, now)).toEqual(ago(HOUR));
-    expect(judgedFrom({ ...warming, judgedSince: ago(2 * DAY) }, now)).toEqual(ago(DAY));
   });
 });

@@ -5,6 +5,7 @@ import { type Allowance, WarmUpBudget } from './warm-up-budget';
 const now = new Date('2026-01-10T12:00:00.000Z');
 const allowance = (fields: Partial<Allowance> = {}): Allowance => ({
   ...{ organizationId: 'o', domainId: 'd', name: 'acme.example', status: 'warming', pausedAt: null, pauseReason: null },
+  ...{ sendingStatus: 'active', sendingReason: null, sendingSince: null, sendingLimit: null },
   ...{ limit: 20, granted: 10, usedByOthers: 10 },
   ...fields,
 });
@@ -47,6 +48,43 @@ describe('a warm-up budget', () => {
       message: expect.stringMatching(message),
       suggestion: expect.stringMatching(suggestion),
       details: { limit: 0, used: 10, requested: 1, reason: 'warming_paused', resetsAt: '2026-01-11T11:00:00.000Z' },
+    });
+  });
+
+  describe('of a domain that is held back', () => {
+    const paused = { sendingStatus: 'paused' as const, sendingSince: new Date(now.getTime() - HOUR), sendingLimit: 0 };
+    const refusal = (fields: Partial<Allowance>) => new WarmUpBudget([allowance(fields)], now).charge('d', 11);
+
+    it('tells what is left to it, and what would help', () => {
+      const slowed = { sendingStatus: 'slowed' as const, sendingReason: 'complaints' as const, sendingLimit: 150 };
+      expect(refusal({ ...slowed, status: 'warmed', limit: 150, usedByOthers: 140 })).toMatchObject({
+        code: 'sending_limit_exceeded',
+        message: expect.stringMatching(/acme\.example is slowed because .*0\.3 % .*150 recipients today/),
+        details: {
+          ...{ limit: 150, used: 140, requested: 11, reason: 'sending_slowed', resetsAt: '2026-01-11T00:00:00.000Z' },
+        },
+        suggestion: expect.stringMatching(/unsubscribing easy; it may send to 150 recipients a day/),
+        retryAfterSeconds: 12 * 3_600,
+      });
+    });
+
+    it('tells when a pause is over', () => {
+      expect(refusal({ ...paused, sendingReason: 'bounces', limit: 0, granted: 0 })).toMatchObject({
+        details: { limit: 0, reason: 'sending_paused', resetsAt: '2026-01-11T11:00:00.000Z' },
+        suggestion: expect.stringMatching(/confirmed ones only; .* a day after the pause/),
+      });
+    });
+
+    it('promises nothing for a pause of the operator', () => {
+      const error = refusal({ ...paused, sendingReason: 'operator', limit: 0, granted: 0 });
+      expect(error?.details).toEqual({ limit: 0, used: 10, requested: 11, reason: 'sending_paused' });
+      expect(error?.suggestion).toMatch(/Ask the operator/);
+      expect(error?.retryAfterSeconds).toBeUndefined();
+    });
+
+    it('names the warm-up where that leaves less', () => {
+      const slowed = { sendingStatus: 'slowed' as const, sendingReason: 'bounces' as const, sendingLimit: 150 };
+      expect(refusal(slowed)?.details).toMatchObject({ limit: 20, reason: 'warming' });
     });
   });
 

@@ -1,6 +1,7 @@
 import type { AppError } from '../../../common/errors/app-error';
-import type { PauseReason, WarmingStatus } from '../domain.entity';
-import { limitReached, warmUpPaused } from './warm-up-refusals';
+import type { PauseReason, SendingState, WarmingStatus } from '../domain.entity';
+import { sendingPaused, sendingSlowed } from '../suspicion/sending-refusals';
+import { limitReached, type Use, warmUpPaused } from './warm-up-refusals';
 
 /** What a batch may use of a domain's day. */
 export interface Allowance {
@@ -10,7 +11,12 @@ export interface Allowance {
   readonly status: WarmingStatus;
   readonly pausedAt: Date | null;
   readonly pauseReason: PauseReason | null;
-  /** Of the whole day; null: none. */
+  readonly sendingStatus: SendingState['status'];
+  readonly sendingReason: SendingState['reason'];
+  readonly sendingSince: Date | null;
+  /** What is left to a slowed or paused domain, whatever its warm-up allows; null: it is active. */
+  readonly sendingLimit: number | null;
+  /** The smaller one, of the whole day; null: none. */
   readonly limit: number | null;
   /** Reserved for this batch: nobody else can use them. */
   readonly granted: number;
@@ -65,10 +71,17 @@ export class WarmUpBudget {
   }
 
   private refuse(allowance: Allowance, charged: number, requested: number): AppError {
-    const { name, status, pausedAt, pauseReason, limit, usedByOthers } = allowance;
+    const { name, status, pausedAt, pauseReason, limit, usedByOthers, sendingLimit } = allowance;
     const use = { limit: limit ?? 0, used: usedByOthers + charged, requested };
+    if (sendingLimit !== null && sendingLimit === limit) return this.refuseRestricted(allowance, use);
     return status === 'paused'
       ? warmUpPaused(name, use, { pausedAt: pausedAt ?? this.madeAt, reason: pauseReason }, this.madeAt)
       : limitReached(name, use, this.madeAt);
+  }
+
+  private refuseRestricted({ name, sendingStatus, sendingReason, sendingSince }: Allowance, use: Use): AppError {
+    const restriction = { reason: sendingReason, since: sendingSince };
+    const refuse = sendingStatus === 'paused' ? sendingPaused : sendingSlowed;
+    return refuse(name, use, restriction, this.madeAt);
   }
 }

@@ -1,10 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../../common/clock';
-import { NotFoundError } from '../../../common/errors/app-error';
-import { Database } from '../../../database/database.service';
-import { AuditService, OPERATOR } from '../../audit/audit.service';
-import type { Domain, PauseReason, WarmingStatus } from '../domain.entity';
-import { WarmUpRepository } from './warm-up.repository';
+import { OPERATOR } from '../../audit/audit.service';
+import type { Domain, PauseReason } from '../domain.entity';
+import { DomainTransitions } from '../domain-transitions.service';
 
 /**
  * Moves warm-ups from state to state, and writes down who did it.
@@ -15,9 +13,7 @@ import { WarmUpRepository } from './warm-up.repository';
 @Injectable()
 export class WarmUpChanges {
   constructor(
-    private readonly warmUps: WarmUpRepository,
-    private readonly database: Database,
-    private readonly audit: AuditService,
+    private readonly transitions: DomainTransitions,
     private readonly clock: Clock,
   ) {}
 
@@ -25,18 +21,25 @@ export class WarmUpChanges {
   pause(domain: Domain, reason: PauseReason, actor: string, data: object): Promise<boolean> {
     const warmingPausedAt = this.clock.now();
     const fields = { warmingStatus: 'paused' as const, warmingPausedAt, warmingPauseReason: reason };
-    return this.change(domain, ['warming'], fields, { actor, action: 'domain.warming_paused', data });
+    return this.transitions.move(domain, { warmingStatus: ['warming'] }, fields, {
+      actor,
+      action: 'domain.warming_paused',
+      data,
+    });
   }
 
   /** What happened before is not held against the domain again. */
   resume(domain: Domain, actor: string): Promise<boolean> {
     const fields = { warmingStatus: 'warming' as const, ...NOT_PAUSED, warmingJudgedSince: this.clock.now() };
-    return this.change(domain, ['paused'], fields, { actor, action: 'domain.warming_resumed' });
+    const entry = { actor, action: 'domain.warming_resumed' };
+    return this.transitions.move(domain, { warmingStatus: ['paused'] }, fields, entry);
   }
 
+  /** What happened before is the warm-up's, and does not slow the domain afterwards. */
   finish(domain: Domain, actor: string): Promise<boolean> {
-    const fields = { warmingStatus: 'warmed' as const, ...NOT_PAUSED };
-    return this.change(domain, ['not_started', 'warming', 'paused'], fields, { actor, action: 'domain.warmed' });
+    const fields = { warmingStatus: 'warmed' as const, ...NOT_PAUSED, warmingJudgedSince: this.clock.now() };
+    const expected = { warmingStatus: ['not_started', 'warming', 'paused'] as const };
+    return this.transitions.move(domain, expected, fields, { actor, action: 'domain.warmed' });
   }
 
   restart(domain: Domain, actor: string): Promise<boolean> {
@@ -44,7 +47,8 @@ export class WarmUpChanges {
       ...{ warmingStatus: 'not_started' as const, warmingStartedAt: null, ...NOT_PAUSED },
       warmingJudgedSince: this.clock.now(),
     };
-    return this.change(domain, ['warming', 'paused', 'warmed'], fields, { actor, action: 'domain.warming_restarted' });
+    const expected = { warmingStatus: ['warming', 'paused', 'warmed'] as const };
+    return this.transitions.move(domain, expected, fields, { actor, action: 'domain.warming_restarted' });
   }
 
   /**
@@ -52,28 +56,8 @@ export class WarmUpChanges {
    * @throws NotFoundError
    */
   async byOperator(id: string, change: 'resume' | 'finish' | 'restart'): Promise<Domain> {
-    await this[change](await this.find(id), OPERATOR);
-    return this.find(id);
-  }
-
-  private async find(id: string): Promise<Domain> {
-    const domain = await this.warmUps.findAnywhere(id);
-    if (!domain) throw new NotFoundError('Domain');
-    return domain;
-  }
-
-  private change(
-    domain: Domain,
-    from: readonly WarmingStatus[],
-    fields: Partial<Domain>,
-    entry: { actor: string; action: string; data?: object },
-  ): Promise<boolean> {
-    const { organizationId, id: targetId } = domain;
-    return this.database.transaction(async (tx) => {
-      const isOurs = await this.warmUps.change(domain, from, { ...fields, updatedAt: this.clock.now() }, tx);
-      if (isOurs) await this.audit.record([{ organizationId, targetType: 'domain', targetId, ...entry }], tx);
-      return isOurs;
-    });
+    await this[change](await this.transitions.find(id), OPERATOR);
+    return this.transitions.find(id);
   }
 }
 

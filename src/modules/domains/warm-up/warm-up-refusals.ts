@@ -1,10 +1,10 @@
 import { SECOND } from '../../../common/clock';
 import { AppError } from '../../../common/errors/app-error';
 import type { PauseReason } from '../domain.entity';
-import { PAUSE_MS, THRESHOLDS_PER_MILLE } from './judge-warm-up';
+import { LIMITS_PER_MILLE, PAUSE_MS } from '../suspicion/rates';
 import { nextDay } from './warm-up-schedule';
 
-interface Use {
+export interface Use {
   readonly limit: number;
   readonly used: number;
   readonly requested: number;
@@ -24,13 +24,14 @@ export function limitReached(domain: string, use: Use, now: Date): AppError {
   });
 }
 
-const REASONS: Record<PauseReason, { text: string; remedy: string }> = {
+/** What people are told about each reason, and what helps. */
+export const REASONS: Record<PauseReason, { text: string; remedy: string }> = {
   bounces: {
-    text: `more than ${THRESHOLDS_PER_MILLE.bounces / 10} % of its recipients bounced`,
+    text: `more than ${LIMITS_PER_MILLE.bounces / 10} % of its recipients bounced`,
     remedy: 'Remove the addresses that bounced and send to confirmed ones only',
   },
   complaints: {
-    text: `more than ${THRESHOLDS_PER_MILLE.complaints / 10} % of its recipients complained of spam`,
+    text: `more than ${LIMITS_PER_MILLE.complaints / 10} % of its recipients complained of spam`,
     remedy: 'Send only to people who asked for the mail, and make unsubscribing easy',
   },
 };
@@ -45,16 +46,17 @@ export function warmUpPaused(domain: string, use: Use, { pausedAt, reason }: Pau
   });
 }
 
-function exceeded(
+/** @param resetsAt undefined when nobody knows */
+export function exceeded(
   message: string,
   { limit, used, requested }: Use,
-  resetsAt: Date,
+  resetsAt: Date | undefined,
   now: Date,
   { reason = 'warming', suggestion }: { reason?: string; suggestion: string },
 ): AppError {
   return new AppError('sending_limit_exceeded', message, {
-    details: { limit, used, requested, reason, resetsAt: resetsAt.toISOString() },
+    details: { limit, used, requested, reason, ...(resetsAt && { resetsAt: resetsAt.toISOString() }) },
     suggestion,
-    retryAfterSeconds: Math.ceil((resetsAt.getTime() - now.getTime()) / SECOND),
+    ...(resetsAt && { retryAfterSeconds: Math.ceil((resetsAt.getTime() - now.getTime()) / SECOND) }),
   });
 }

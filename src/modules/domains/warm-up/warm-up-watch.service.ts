@@ -1,16 +1,17 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Clock, DAY } from '../../../common/clock';
+import { forEachPage } from '../../../common/for-each-page';
 import { SYSTEM } from '../../audit/audit.service';
 import { StatsService } from '../../stats/stats.service';
 import type { Domain, PauseReason } from '../domain.entity';
-import { type Counts, judgedFrom, judgeWarmUp, type WarmUpState } from './judge-warm-up';
+import { type Counts, evidenceOf, judgedFrom, NO_COUNTS } from '../suspicion/rates';
+import { judgeWarmUp, type WarmUpState } from './judge-warm-up';
 import { WarmUpChanges } from './warm-up-changes.service';
 import { utcDay } from './warm-up-schedule';
 import { WarmUpRepository } from './warm-up.repository';
 import { WarmUpService } from './warm-up.service';
 
 const BATCH = 500;
-const NO_COUNTS: Counts = { accepted: 0, bounced: 0, complaints: 0 };
 
 /** Pauses warm-ups that go wrong, resumes them a day later, and ends those that are through. */
 @Injectable()
@@ -29,11 +30,10 @@ export class WarmUpWatch {
   async run(): Promise<void> {
     if (!this.warmUp.isEnabled) return;
     const now = this.clock.now();
-    let domains = await this.warmUps.findUnderWay(undefined, BATCH);
-    while (domains.length > 0) {
-      await this.judge(domains, now);
-      domains = await this.warmUps.findUnderWay(domains.at(-1), BATCH);
-    }
+    await forEachPage(
+      (after: Domain | undefined) => this.warmUps.findUnderWay(after, BATCH),
+      (page) => this.judge(page, now),
+    );
     // A process whose clock lags may still be counting for yesterday.
     await this.warmUps.forgetUsage(utcDay(new Date(now.getTime() - DAY)));
   }
@@ -41,7 +41,7 @@ export class WarmUpWatch {
   private async judge(domains: readonly Domain[], now: Date): Promise<void> {
     const windows = domains.map((domain) => {
       const { organizationId, id: domainId } = domain;
-      return { organizationId, domainId, since: judgedFrom(stateOf(domain), now) };
+      return { organizationId, domainId, since: judgedFrom(now, domain.warmingJudgedSince) };
     });
     const counts = await this.stats.sumLive(windows);
     for (const domain of domains) await this.apply(domain, counts.get(domain.id) ?? NO_COUNTS, now);
@@ -64,7 +64,7 @@ export class WarmUpWatch {
   }
 
   private async pause(domain: Domain, reason: PauseReason, counts: Counts): Promise<void> {
-    const { accepted: recipients, bounced, complaints } = counts;
+    const { recipients, bounced, complaints } = evidenceOf(counts);
     const data = { reason, recipients, bounced, complaints };
     if (!(await this.changes.pause(domain, reason, SYSTEM, data))) return;
     this.logger.warn(
@@ -79,6 +79,5 @@ function stateOf(domain: Domain): WarmUpState {
     status: domain.warmingStatus,
     startedAt: domain.warmingStartedAt,
     pausedAt: domain.warmingPausedAt,
-    judgedSince: domain.warmingJudgedSince,
   };
 }

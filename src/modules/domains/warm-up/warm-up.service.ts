@@ -5,7 +5,7 @@ import type { Transaction } from '../../../database/transaction';
 import type { Domain } from '../domain.entity';
 import type { UnusedReservation } from './sql/return-recipients.sql';
 import { WarmUpBudget } from './warm-up-budget';
-import { utcDay, warmUpLimit } from './warm-up-schedule';
+import { DAILY_LIMITS, utcDay, warmUpLimit } from './warm-up-schedule';
 import { WarmUpRepository } from './warm-up.repository';
 
 /** Recipients of live mail that a batch would write, of one domain. */
@@ -16,12 +16,12 @@ export interface WantedRecipients {
 }
 
 /**
- * Keeps a new domain within its warm-up.
+ * Keeps a new domain within its warm-up, and a slowed or paused one within what is left to it.
  *
  * A batch of accepts reserves what it needs in a short statement of its own, before its transaction: nobody waits for
  * another one's commit, and the limit is never exceeded. What it does not use it gives back right afterwards; a process
  * that dies or loses its connection in between keeps the recipients of its running batches from the domain until the day
- * ends. Batches without a warming domain cost nothing.
+ * ends. Batches without a limited domain cost nothing.
  */
 @Injectable()
 export class WarmUpService {
@@ -40,17 +40,27 @@ export class WarmUpService {
     return this.config.limits.warmupEnabled && this.config.delivery.mode !== 'local';
   }
 
-  /** Recipients that the domain may send to today; null: as many as it likes. */
+  /** True: its live mail counts against a limit. */
+  isLimited(domain: Pick<Domain, 'warmingStatus' | 'sending'>): boolean {
+    return domain.sending.status !== 'active' || this.isUnderWay(domain);
+  }
+
+  /** True: the domain is in its warm-up, or about to begin it. */
+  isUnderWay({ warmingStatus }: Pick<Domain, 'warmingStatus'>): boolean {
+    return this.isEnabled && warmingStatus !== 'warmed';
+  }
+
+  /** Recipients that the domain's warm-up allows today; null: as many as it likes. */
   currentLimit(domain: Pick<Domain, 'warmingStatus' | 'warmingStartedAt'>): number | null {
     if (!this.isEnabled || domain.warmingStatus === 'warmed') return null;
     return domain.warmingStatus === 'paused' ? 0 : warmUpLimit(domain.warmingStartedAt, this.clock.now());
   }
 
-  /** @param wanted of domains that are not warmed; each may come several times */
+  /** @param wanted of domains that are limited; each may come several times */
   async reserve(wanted: readonly WantedRecipients[]): Promise<WarmUpBudget> {
     const now = this.clock.now();
-    if (wanted.length === 0 || !this.isEnabled) return new WarmUpBudget([], now);
-    const rows = await this.warmUps.reserve(sumByDomain(wanted), now);
+    if (wanted.length === 0) return new WarmUpBudget([], now);
+    const rows = await this.warmUps.reserve(sumByDomain(wanted), this.isEnabled ? DAILY_LIMITS : null, now);
     return new WarmUpBudget(
       rows.map(({ used, ...row }) => ({ ...row, usedByOthers: used - row.granted })),
       now,
@@ -59,7 +69,7 @@ export class WarmUpService {
 
   /** Notes the domains whose first live send is in the transaction. */
   start(budget: WarmUpBudget, tx: Transaction): void {
-    const starting = budget.starting();
+    const starting = this.isEnabled ? budget.starting() : [];
     if (starting.length > 0) this.warmUps.start(starting, budget.madeAt, tx);
   }
 

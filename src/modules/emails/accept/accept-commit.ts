@@ -16,7 +16,7 @@ export class AcceptCommit {
 
   /** Answers one result per submission, in order. */
   async run(submissions: readonly ScreenedSubmission[]): Promise<SubmissionAnswer[]> {
-    const budget = await this.warmUp.reserve(recipientsToWarmUp(submissions));
+    const budget = await this.warmUp.reserve(limitedRecipients(submissions));
     try {
       const answers = await this.database.transaction((tx) => this.transaction.run(submissions, budget, tx));
       await this.warmUp.settle(budget);
@@ -30,12 +30,12 @@ export class AcceptCommit {
 }
 
 /** One entry per email: replays are among them, as nobody knows them yet. */
-function recipientsToWarmUp(submissions: readonly ScreenedSubmission[]): WantedRecipients[] {
+function limitedRecipients(submissions: readonly ScreenedSubmission[]): WantedRecipients[] {
   return submissions.flatMap(({ items }) =>
     items.flatMap(({ outcome }) => {
       if (!('command' in outcome)) return [];
       const { organizationId, mode, domain } = outcome.command;
-      if (mode !== 'live' || domain.isWarmed) return [];
+      if (mode !== 'live' || !domain.isLimited) return [];
       return [{ organizationId, domainId: domain.id, recipients: outcome.recipients.length }];
     }),
   );

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../../common/clock';
+import { timeOfId } from '../../../common/ids';
 import type { Transaction } from '../../../database/transaction';
 import type { WarmUpBudget } from '../../domains/warm-up/warm-up.service';
 import { type StatDelta, StatsService } from '../../stats/stats.service';
@@ -33,8 +34,8 @@ export class AcceptTransaction {
     const emails = plan.emails();
     const refused = await this.limits.charge(emails, budget, tx);
     const written = emails.filter((email) => !refused.has(email.id));
-    this.accepts.insert(written, tx);
-    this.stats.record(countAccepted(written, this.clock.now()), tx);
+    this.accepts.insert(written, this.clock.now(), tx);
+    this.stats.record(countAccepted(written), tx);
     this.ledger.remember(plan.toRemember(refused), tx);
     return plan.answers(refused);
   }
@@ -48,22 +49,13 @@ export class AcceptTransaction {
   }
 }
 
-function countAccepted(emails: readonly AcceptedEmail[], occurredAt: Date): StatDelta[] {
-  const counts = new Map<string, { owner: Omit<StatDelta, 'counter' | 'by'>; emails: number; recipients: number }>();
-  for (const { command, recipients } of emails) {
-    const { organizationId, mode, domain } = command;
-    const key = `${domain.id} ${mode}`;
-    const count = counts.get(key);
-    if (count) {
-      count.emails += 1;
-      count.recipients += recipients.length;
-    } else {
-      const owner = { organizationId, mode, domainId: domain.id, occurredAt };
-      counts.set(key, { owner, emails: 1, recipients: recipients.length });
-    }
-  }
-  return [...counts.values()].flatMap(({ owner, emails: by, recipients }) => [
-    { ...owner, counter: 'emails' as const, by },
-    { ...owner, counter: 'accepted' as const, by: recipients },
-  ]);
+/** In the hour of their ids, which is that of their creation: lists find their pages by it. */
+function countAccepted(emails: readonly AcceptedEmail[]): StatDelta[] {
+  return emails.flatMap(({ id, command: { organizationId, mode, domain }, recipients }): StatDelta[] => {
+    const owner = { organizationId, mode, domainId: domain.id, occurredAt: timeOfId(id) };
+    return [
+      { ...owner, counter: 'emails', by: 1 },
+      { ...owner, counter: 'accepted', by: recipients.length },
+    ];
+  });
 }

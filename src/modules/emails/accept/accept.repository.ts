@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { Clock } from '../../../common/clock';
 import { domainOf } from '../../../common/mail-address';
 import type { Transaction } from '../../../database/transaction';
 import { DeliveryQueueRepository } from '../../../delivery/queue/delivery-queue.repository';
@@ -9,15 +8,11 @@ import type { AcceptedEmail } from './accepted-email';
 
 @Injectable()
 export class AcceptRepository {
-  constructor(
-    private readonly queue: DeliveryQueueRepository,
-    private readonly clock: Clock,
-  ) {}
+  constructor(private readonly queue: DeliveryQueueRepository) {}
 
   /** Writes the emails with all that belongs to them, and puts their recipients into the queue. */
-  insert(emails: readonly AcceptedEmail[], tx: Transaction): void {
+  insert(emails: readonly AcceptedEmail[], now: Date, tx: Transaction): void {
     if (emails.length === 0) return;
-    const now = this.clock.now();
     tx.write(insertEmails(emails, now));
     for (const statement of insertAttachments(emails)) tx.write(statement);
     this.queue.enqueue(

@@ -10,8 +10,8 @@ export interface AcceptCommand {
   readonly domain: {
     readonly id: string;
     readonly name: string;
-    /** False: its live mail counts against the limits of its warm-up. */
-    readonly isWarmed: boolean;
+    /** True: its live mail counts against the limits of a warm-up, or of a domain that is held back. */
+    readonly isLimited: boolean;
   };
   readonly request: SendRequest;
   readonly trackByDefault: { readonly opens: boolean; readonly clicks: boolean };

@@ -1,11 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { Clock, DAY } from '../../../common/clock';
+import { Clock, HOUR } from '../../../common/clock';
+import { AppConfig } from '../../../config/config';
 import type { Transaction } from '../../../database/transaction';
 import { findStoredResponses, lockIdempotencyKeys, storeResponses } from '../sql/idempotency.sql';
 import type { IdempotencyClaim, ItemResult } from './submission';
-
-/** How long an answer is remembered. */
-export const IDEMPOTENCY_MS = DAY;
 
 /** What is known of a key. `in_progress`: another process is working on it right now. */
 export type KeyState =
@@ -17,12 +15,15 @@ export type KeyState =
 /** Remembers answers under their keys, in the transaction that makes them true. */
 @Injectable()
 export class IdempotencyLedgerRepository {
-  constructor(private readonly clock: Clock) {}
+  constructor(
+    private readonly clock: Clock,
+    private readonly config: AppConfig,
+  ) {}
 
   /** The state of each claim, in order; free keys are held until the transaction ends. */
   async examine(claims: readonly IdempotencyClaim[], tx: Transaction): Promise<KeyState[]> {
     const locks = await tx.run(lockIdempotencyKeys(claims));
-    const notBefore = new Date(this.clock.now().getTime() - IDEMPOTENCY_MS);
+    const notBefore = new Date(this.clock.now().getTime() - this.config.retention.idempotencyHours * HOUR);
     const stored = new Map((await tx.run(findStoredResponses(claims, notBefore))).map((row) => [row.index, row]));
     return claims.map((claim, index) => {
       const known = stored.get(index);

@@ -5,7 +5,7 @@ import { type WarmUpBudget, WarmUpService } from '../../domains/warm-up/warm-up.
 import type { AcceptedEmail } from './accepted-email';
 import { TestQuotaRepository } from './test-quota.repository';
 
-/** The limits on recipients: those of test mode, and the warm-up of a live domain. */
+/** The limits on recipients: those of test mode, and those of a live domain in its warm-up or held back. */
 @Injectable()
 export class RecipientLimits {
   constructor(

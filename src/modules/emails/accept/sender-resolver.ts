@@ -5,6 +5,7 @@ import { AppError } from '../../../common/errors/app-error';
 import type { Mode } from '../../../common/mode';
 import { SingleFlight } from '../../../common/single-flight';
 import { DomainsService } from '../../domains/domains.service';
+import { WarmUpService } from '../../domains/warm-up/warm-up.service';
 import type { Sender } from './send-request';
 
 export interface Submitter {
@@ -18,7 +19,8 @@ interface SenderDomain {
   readonly id: string;
   readonly name: string;
   readonly verified: boolean;
-  readonly isWarmed: boolean;
+  /** False, as of nearly all: nothing is asked about what it may send. */
+  readonly isLimited: boolean;
 }
 
 type FoundDomain = NonNullable<Awaited<ReturnType<DomainsService['find']>>>;
@@ -33,7 +35,10 @@ export class SenderResolver {
   /** A burst or a batch asks once. */
   private readonly lookUps = new SingleFlight<SenderDomain | undefined>();
 
-  constructor(private readonly domains: DomainsService) {}
+  constructor(
+    private readonly domains: DomainsService,
+    private readonly warmUp: WarmUpService,
+  ) {}
 
   /**
    * The sender's domain.
@@ -54,7 +59,7 @@ export class SenderResolver {
   private async findFor(sender: Sender, { organizationId, domainId }: Submitter): Promise<SenderDomain | undefined> {
     if (sender.domain !== undefined || domainId === undefined) return this.find(organizationId, sender.domain);
     const bound = await this.domains.find(organizationId, domainId);
-    return bound ? toSenderDomain(bound) : undefined;
+    return bound ? this.describe(bound) : undefined;
   }
 
   private async find(organizationId: string, name: string | undefined): Promise<SenderDomain | undefined> {
@@ -69,15 +74,15 @@ export class SenderResolver {
   ): Promise<SenderDomain | undefined> {
     const found = await this.domains.findForSending(organizationId, name);
     if (!found) return undefined;
-    const domain = toSenderDomain(found);
+    const domain = this.describe(found);
     if (domain.verified) this.verified.set(key, domain);
     return domain;
   }
-}
 
-function toSenderDomain({ id, domain, verificationStatus, warmingStatus }: FoundDomain): SenderDomain {
-  const isWarmed = warmingStatus === 'warmed';
-  return { id, name: domain, verified: verificationStatus === 'verified', isWarmed };
+  private describe(domain: FoundDomain): SenderDomain {
+    const { id, domain: name, verificationStatus } = domain;
+    return { id, name, verified: verificationStatus === 'verified', isLimited: this.warmUp.isLimited(domain) };
+  }
 }
 
 function notVerified(name: string | undefined): AppError {

@@ -34,7 +34,7 @@ export function toDetailDto({ email, recipients, events }: EmailDetail): EmailDe
   };
 }
 
-export function toListDto({ emails, total, next }: EmailPage, { page, limit }: ListEmailsQuery) {
+export function toListDto({ emails, total, next, partial }: EmailPage, { page, limit }: ListEmailsQuery) {
   return {
     data: emails.map(({ email, content }) => toListItem(email, content)),
     pagination: {
@@ -42,6 +42,7 @@ export function toListDto({ emails, total, next }: EmailPage, { page, limit }: L
       limit,
       total,
       totalPages: Math.ceil(total / limit),
+      ...(partial && { partial }),
       ...(next !== undefined && { nextCursor: Buffer.from(next).toString('base64url') }),
     },
   };

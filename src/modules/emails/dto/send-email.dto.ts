@@ -28,8 +28,11 @@ class AttachmentDto {
 }
 
 class TrackingDto {
-  @ApiPropertyOptional() opens?: boolean;
-  @ApiPropertyOptional() clicks?: boolean;
+  @ApiPropertyOptional({ description: 'By a pixel in the html' }) opens?: boolean;
+  @ApiPropertyOptional({
+    description: 'By links of the html that lead over this service; not those with `data-waybill-track="off"`',
+  })
+  clicks?: boolean;
 }
 
 @ApiExtraModels(MailboxDto)
@@ -62,7 +65,8 @@ export class SendEmailDto {
   metadata?: Record<string, unknown>;
   @ApiPropertyOptional({ format: 'date-time', description: '1 minute to 30 days ahead' }) scheduledAt?: string;
   @ApiPropertyOptional({ format: 'date-time', description: 'No attempt begins after it' }) expiresAt?: string;
-  @ApiPropertyOptional({ type: TrackingDto }) tracking?: TrackingDto;
+  @ApiPropertyOptional({ type: TrackingDto, description: "Default: the organization's setting, off at first" })
+  tracking?: TrackingDto;
   @ApiPropertyOptional({ enum: ['transactional', 'bulk'], default: 'transactional' }) category?: string;
   @ApiPropertyOptional({ minLength: 1, maxLength: 255, description: 'Same as the header X-Idempotency-Key' })
   idempotencyKey?: string;

@@ -35,4 +35,5 @@ export class EventFeedService {
   }
 }
 
+export { EVENT_TYPES, type EventType } from '../outcomes/outcome-events';
 export type { EventKey, FeedEvent, FeedStream } from './feed-event';

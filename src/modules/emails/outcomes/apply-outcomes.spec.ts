@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { DeliveryOutcome, RecordedOutcome } from '../../../delivery/ports/outcome';
+import { type DeliveryOutcome, isAutomated, type RecordedOutcome } from '../../../delivery/ports/outcome';
 import { applyOutcomes } from './apply-outcomes';
 import type { EmailChanges, EmailState, RecipientState } from './email-state';
 
@@ -35,8 +35,16 @@ const outcomes: fc.Arbitrary<DeliveryOutcome> = fc.constantFrom<DeliveryOutcome>
   { kind: 'spam_report' },
   { kind: 'opened' },
   { kind: 'clicked' },
+  ...automated(),
   { kind: 'unsubscribed' },
 );
+
+function automated(): DeliveryOutcome[] {
+  return [
+    { kind: 'opened', automated: true },
+    { kind: 'clicked', automated: true },
+  ];
+}
 
 /** Carries changes over into the state that the next transaction would load. */
 function after(state: EmailState, changes: EmailChanges): EmailState {
@@ -47,6 +55,7 @@ function after(state: EmailState, changes: EmailChanges): EmailState {
 
 function play(state: EmailState, list: readonly RecordedOutcome[]) {
   const counters: Record<string, number> = {};
+  let [opens, clicks] = [0, 0];
   const suppressed = new Set<string>();
   const events: string[] = [];
   for (const outcome of list) {
@@ -54,12 +63,16 @@ function play(state: EmailState, list: readonly RecordedOutcome[]) {
     for (const { counter, by } of changes.deltas) counters[counter] = (counters[counter] ?? 0) + by;
     for (const { email: address, reason } of changes.suppressions) suppressed.add(`${address} ${reason}`);
     events.push(...changes.events.map((event) => event.eventType));
+    opens += changes.opens;
+    clicks += changes.clicks;
     state = after(state, changes);
   }
   return {
     status: state.status,
     seen: state.recipients.map((entry) => entry.seen),
     counters,
+    opens,
+    clicks,
     suppressed: [...suppressed].sort(),
     events,
   };
@@ -139,6 +152,19 @@ describe('applyOutcomes', () => {
     expect(changes.suppressions).toEqual([expect.objectContaining({ email: 'r0@x.example', reason: 'hard_bounce' })]);
   });
 
+  it('tells of a soft bounce once, when the recipient newly ends in it', () => {
+    const softBounce: DeliveryOutcome = {
+      kind: 'bounced',
+      bounceType: 'soft',
+      suppress: false,
+      reason: 'mailbox-full',
+    };
+    const changes = applyOutcomes(email(2), [recorded(0, softBounce), recorded(0, softBounce, LATER)]);
+    const { organizationId, mode } = KEY;
+    expect(changes.softBounces).toEqual([{ organizationId, mode, email: 'r0@x.example', at: AT }]);
+    expect(applyOutcomes(after(email(2), changes), [recorded(0, softBounce)]).softBounces).toEqual([]);
+  });
+
   it('shows a second delivery as a duplicate and counts it once', () => {
     const delivered = after(email(1), applyOutcomes(email(1), [recorded(0, { kind: 'delivered' })]));
     const changes = applyOutcomes(delivered, [recorded(0, { kind: 'delivered' })]);
@@ -162,5 +188,37 @@ describe('applyOutcomes', () => {
 
   it('ignores an outcome of an unknown position', () => {
     expect(applyOutcomes(email(1), [recorded(7, hardBounce)])).toMatchObject({ events: [], recipients: [] });
+  });
+
+  it('counts nothing that was automated, whatever it stands among', () => {
+    const history = fc.array(fc.tuple(fc.nat({ max: 2 }), outcomes), { maxLength: 12 });
+    fc.assert(
+      fc.property(history, (list) => {
+        const all = list.map(([position, outcome]) => recorded(position, outcome));
+        const byHand = all.filter(({ outcome }) => !isAutomated(outcome));
+        expect({ ...play(email(3), all), events: [] }).toEqual({ ...play(email(3), byHand), events: [] });
+        expect(play(email(3), all).events).toHaveLength(
+          play(email(3), byHand).events.length + all.length - byHand.length,
+        );
+      }),
+    );
+  });
+
+  it('says of an event that it was automated', () => {
+    const [outcome] = automated() as [DeliveryOutcome];
+    const [event] = applyOutcomes(email(1), [recorded(0, { ...outcome, data: { ip: '203.0.113.0' } } as never)]).events;
+    expect(event?.data).toEqual({ recipient: 'r0@x.example', attempt: 1, ip: '203.0.113.0', automated: true });
+  });
+
+  it('bounds the events of an email, but leaves out nothing that counts', () => {
+    const all: DeliveryOutcome[] = [{ kind: 'opened' }, { kind: 'clicked' }, ...automated()];
+    const flood = Array.from({ length: 5_000 }, (_, index) => recorded(0, all[index % 4] as DeliveryOutcome));
+    const state = after(email(2), applyOutcomes(email(2), flood));
+    expect(state.eventSequence).toBe(1_000);
+    const changes = applyOutcomes(state, [...flood, ...flood.map((entry) => ({ ...entry, position: 1 }))]);
+    expect(changes.events.map((event) => event.eventType)).toEqual(['opened', 'clicked']);
+    expect(changes.deltas.map((delta) => delta.counter)).toEqual(['opens', 'clicks']);
+    expect(changes).toMatchObject({ opens: 1, clicks: 1 });
+    expect(applyOutcomes(state, [recorded(1, { kind: 'spam_report' })]).events).toHaveLength(1);
   });
 });

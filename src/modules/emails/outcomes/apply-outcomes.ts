@@ -1,9 +1,11 @@
-import type { RecordedOutcome } from '../../../delivery/ports/outcome';
+import { isAutomated, type RecordedOutcome } from '../../../delivery/ports/outcome';
 import type { Counter, StatDelta } from '../../stats/stats.service';
-import type { NewSuppression } from '../../suppressions/suppressions.service';
+import type { NewSuppression, SoftBounce } from '../../suppressions/suppressions.service';
+import { isErased, withoutPerson } from '../erasure/erased-recipient';
 import type { EmailChanges, EmailState, NewEvent, RecipientState } from './email-state';
 import { eventsOf } from './outcome-events';
 import { foldStatus, hasSeen, type LastingOutcome, recipientStatus, withSeen } from './recipient-state';
+import { isSoftBounce } from './soft-bounce';
 
 /**
  * Applies outcomes of one email to its state. Pure: the same outcomes in any order, once or twice, lead to the same
@@ -30,12 +32,19 @@ const COUNTER_OF: Partial<Record<LastingOutcome, Counter>> = {
   clicked: 'clicks',
 };
 
+/**
+ * Anybody may open a mail or follow its links without end: once an email has so many events, only what counts is added,
+ * which is one open and one click of each recipient.
+ */
+const MAX_EVENTS = 1_000;
+
 class EmailFold {
   private readonly recipients: Map<number, RecipientState>;
   private readonly changed = new Set<number>();
   private readonly events: NewEvent[] = [];
   private readonly deltas: StatDelta[] = [];
   private readonly suppressions: NewSuppression[] = [];
+  private readonly softBounces: SoftBounce[] = [];
   private readonly times: Times = { sentAt: null, deliveredAt: null, bouncedAt: null, failedAt: null };
   private opens = 0;
   private clicks = 0;
@@ -46,9 +55,10 @@ class EmailFold {
     this.announcedAsQueued = email.status !== 'scheduled';
   }
 
-  apply(outcome: RecordedOutcome): void {
-    const recipient = this.recipients.get(outcome.position);
-    if (!recipient) return;
+  apply(told: RecordedOutcome): void {
+    const recipient = this.recipients.get(told.position);
+    if (!recipient || this.isOneTooMany(told, recipient)) return;
+    const outcome = isErased(recipient.address) ? withoutPerson(told, recipient.address) : told;
     this.announceDue(outcome);
     for (const event of eventsOf(outcome, recipient.seen)) this.append(event, outcome);
     const seen = this.see(outcome, recipient.seen);
@@ -71,7 +81,14 @@ class EmailFold {
       events: this.events,
       deltas: this.deltas,
       suppressions: this.suppressions,
+      softBounces: this.softBounces,
     };
+  }
+
+  private isOneTooMany({ outcome }: RecordedOutcome, { seen }: RecipientState): boolean {
+    if (outcome.kind !== 'opened' && outcome.kind !== 'clicked') return false;
+    const counts = !isAutomated(outcome) && !hasSeen(seen, outcome.kind);
+    return !counts && this.email.eventSequence + this.events.length >= MAX_EVENTS;
   }
 
   /** A scheduled email becomes queued when its first attempt begins. */
@@ -90,18 +107,22 @@ class EmailFold {
   /** Adds the outcome to the recipient's set and counts what is new in it. */
   private see(outcome: RecordedOutcome, seen: number): number {
     const { kind } = outcome.outcome;
-    if (kind === 'opened') this.opens += 1;
-    if (kind === 'clicked') this.clicks += 1;
     if (kind === 'deferred' || kind === 'unknown') {
       this.count('deferred', outcome);
       return seen;
     }
+    if (isAutomated(outcome.outcome)) return seen;
+    if (kind === 'opened') this.opens += 1;
+    if (kind === 'clicked') this.clicks += 1;
+    return this.seeLasting(kind, outcome, seen);
+  }
+
+  private seeLasting(kind: LastingOutcome, outcome: RecordedOutcome, seen: number): number {
     // A delivery was a hand-over too.
     const kinds: LastingOutcome[] = kind === 'delivered' ? ['sent', 'delivered'] : [kind];
     // A repetition counts no more, but it may tell of an earlier time, or that the address is to be suppressed after all.
     for (const lasting of kinds) this.noteTime(lasting, outcome.occurredAt);
-    const reason = suppressionReason(outcome);
-    if (reason) this.suppressions.push({ ...this.owner(), email: outcome.recipient, reason });
+    if (!isErased(outcome.recipient)) this.list(outcome, seen);
     return kinds
       .filter((lasting) => !hasSeen(seen, lasting))
       .reduce((set, lasting) => {
@@ -109,6 +130,14 @@ class EmailFold {
         if (counter) this.count(counter, outcome);
         return withSeen(set, lasting);
       }, seen);
+  }
+
+  private list(outcome: RecordedOutcome, seen: number): void {
+    const reason = suppressionReason(outcome);
+    if (reason) this.suppressions.push({ ...this.owner(), email: outcome.recipient, reason });
+    if (isSoftBounce(outcome) && !hasSeen(seen, 'bounced')) {
+      this.softBounces.push({ ...this.owner(), email: outcome.recipient, at: outcome.occurredAt });
+    }
   }
 
   private noteTime(lasting: LastingOutcome, occurredAt: Date): void {

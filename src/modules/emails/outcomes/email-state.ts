@@ -1,6 +1,6 @@
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { StatDelta } from '../../stats/stats.service';
-import type { NewSuppression } from '../../suppressions/suppressions.service';
+import type { NewSuppression, SoftBounce } from '../../suppressions/suppressions.service';
 import type { EmailStatus } from './recipient-state';
 
 export interface RecipientState {
@@ -40,4 +40,6 @@ export interface EmailChanges extends EmailKey {
   readonly events: readonly NewEvent[];
   readonly deltas: readonly StatDelta[];
   readonly suppressions: readonly NewSuppression[];
+  /** Recipients that have newly ended in a soft bounce. */
+  readonly softBounces: readonly SoftBounce[];
 }

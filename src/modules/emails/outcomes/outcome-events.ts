@@ -98,10 +98,11 @@ export function eventData({ recipient, outcome, attempt }: RecordedOutcome): Rec
     case 'failed':
       return { ...base, reason: outcome.reason, ...(outcome.detail && { detail: outcome.detail }) };
     case 'spam_report':
-    case 'opened':
-    case 'clicked':
     case 'unsubscribed':
       return { ...base, ...outcome.data };
+    case 'opened':
+    case 'clicked':
+      return { ...base, ...outcome.data, ...(outcome.automated && { automated: true }) };
   }
 }
 

@@ -38,6 +38,10 @@ export class OutcomeRecorder extends OutcomeSink {
     this.outcomes.write(changes, this.clock.now(), tx);
     this.stats.record(deltas, tx);
     this.suppressions.suppress(suppressions, tx);
+    this.suppressions.recordSoftBounces(
+      changes.flatMap((change) => change.softBounces),
+      tx,
+    );
   }
 }
 

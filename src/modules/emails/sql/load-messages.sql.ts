@@ -12,6 +12,8 @@ export interface LoadedMessage extends EmailKey {
   fromName: string | null;
   subject: string;
   date: Date;
+  trackOpens: boolean;
+  trackClicks: boolean;
   html: string | null;
   text: string | null;
   headers: Record<string, string> | null;
@@ -29,6 +31,8 @@ const TEXT = `
     e.from_name as "fromName",
     e.subject,
     coalesce(e.scheduled_for, e.created_at) as date,
+    e.track_opens as "trackOpens",
+    e.track_clicks as "trackClicks",
     c.html,
     c.text,
     c.headers,

@@ -24,17 +24,17 @@ const COLUMNS = `
     m.metadata`;
 
 const FEED = `
-  select wanted.stream::int - 1 as stream, ${COLUMNS}
+  select wanted.stream::int - 1 as stream, e.*
   from unnest($1::uuid[], $2::text[], $3::uuid[])
     with ordinality as wanted (organization_id, mode, after, stream)
   cross join lateral (
-    select *
-    from email_events
-    where organization_id = wanted.organization_id and mode = wanted.mode and id > wanted.after and id < $4
-    order by id
+    select ${COLUMNS}
+    from email_events e
+    join emails m on m.organization_id = e.organization_id and m.mode = e.mode and m.id = e.email_id
+    where e.organization_id = wanted.organization_id and e.mode = wanted.mode and e.id > wanted.after and e.id < $4
+    order by e.id
     limit $5
   ) e
-  join emails m on m.organization_id = e.organization_id and m.mode = e.mode and m.id = e.email_id
   order by wanted.stream, e.id`;
 
 /** `stream` is the index into the streams asked for. */

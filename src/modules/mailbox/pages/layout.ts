@@ -1,4 +1,4 @@
-import { escapeHtml, type Markup } from './escape-html';
+import { escapeHtml, type Markup } from '../../../common/html/escape-html';
 
 export interface Page {
   readonly title: string;

@@ -1,5 +1,7 @@
-// The suppressions in force for many addresses at once.
-// Reads: suppressions (primary key). Locks: none. Rows: those of a batch of accepts or claims that are listed.
+// The suppressions in force for many addresses at once, and the keys of those organizations that have hashed entries too:
+// in one snapshot, so that an entry is found even while it is being hashed.
+// Reads: suppressions, suppression_hash_keys (primary keys). Locks: none. Rows: those of a batch of accepts or claims that
+// are listed, and an organization's key where there is one.
 // Not the ORM: hundreds of (organization, mode, address) triples in one look-up with fixed text.
 import type { Statement } from '../../../database/statement';
 import type { AddressLookup, SuppressionReason } from '../suppression';
@@ -10,13 +12,27 @@ export interface SuppressedAddress {
   reason: SuppressionReason;
 }
 
+/** The sealed key of an organization. */
+export interface SealedHashKey {
+  organizationId: string;
+  secret: Buffer;
+}
+
+/** One or the other; the columns of the other one are null. */
+export type FoundRow = SuppressedAddress | (SealedHashKey & { index: null });
+
 const TEXT = `
-  select wanted.ordinality::int - 1 as index, s.reason
+  select
+    wanted.ordinality::int - 1 as index, s.reason, null::uuid as "organizationId", null::bytea as secret
   from unnest($1::uuid[], $2::text[], $3::text[]) with ordinality as wanted (organization_id, mode, address_key, ordinality)
   join suppressions s using (organization_id, mode, address_key)
-  where s.expires_at is null or s.expires_at > now()`;
+  where s.expires_at is null or s.expires_at > $4
+  union all
+  select null, null, k.organization_id, k.secret
+  from suppression_hash_keys k
+  where k.organization_id = any($1)`;
 
-export function findSuppressed(addresses: readonly AddressLookup[]): Statement<SuppressedAddress> {
+export function findSuppressed(addresses: readonly AddressLookup[], now: Date): Statement<FoundRow> {
   return {
     name: 'find-suppressed',
     text: TEXT,
@@ -24,6 +40,7 @@ export function findSuppressed(addresses: readonly AddressLookup[]): Statement<S
       addresses.map((address) => address.organizationId),
       addresses.map((address) => address.mode),
       addresses.map((address) => address.key),
+      now,
     ],
   };
 }

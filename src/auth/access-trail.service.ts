@@ -1,0 +1,43 @@
+import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { Clock, MINUTE } from '../common/clock';
+import type { Principal } from '../common/http/principal';
+import { AuditTrail } from './audit-trail';
+import type { KeyByHash } from './sql/find-key-by-hash.sql';
+
+const SAMPLE_MS = 10 * MINUTE;
+
+/**
+ * Notes in the audit log that keys were refused: of one key and route, or one key and reason, at most one in ten minutes
+ * and process, so that a client that keeps trying does not fill the log.
+ */
+@Injectable()
+export class AccessTrail {
+  /** When it was noted last, by what was noted. */
+  private readonly noted = new LRUCache<string, number>({ max: 10_000 });
+
+  constructor(
+    private readonly trail: AuditTrail,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @param route method and pattern, such as `GET /v1/emails/:id` */
+  scopeDenied({ organizationId, apiKeyId: actor, mode }: Principal, route: string, required: string | undefined): void {
+    if (!this.isDue(`${actor} ${route}`)) return;
+    const target = { targetType: 'route', targetId: route };
+    this.trail.note({ organizationId, actor, action: 'auth.scope_denied', ...target, data: { mode, required } });
+  }
+
+  keyRefused({ organizationId, id, mode }: KeyByHash, reason: 'revoked' | 'expired'): void {
+    if (!this.isDue(`${id} ${reason}`)) return;
+    const target = { targetType: 'api_key', targetId: id };
+    this.trail.note({ organizationId, actor: id, action: 'auth.key_refused', ...target, data: { mode, reason } });
+  }
+
+  private isDue(what: string): boolean {
+    const now = this.clock.monotonicMs();
+    if (now - (this.noted.get(what) ?? -Infinity) < SAMPLE_MS) return false;
+    this.noted.set(what, now);
+    return true;
+  }
+}

@@ -1,0 +1,46 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { PUBLIC_MAILBOXES, type PublicMailbox, PublicMailService } from '../modules/inbound/public-mail.service';
+import { parseId } from './arguments';
+import type { CliSession, Services } from './cli-session';
+import type { Report } from './output';
+import { table } from './text';
+
+const MAX_LISTED = 1_000;
+
+/** `waybill inbound …`: what people wrote to the operator's mailboxes. */
+export function addInboundCommands(program: Command, session: CliSession): void {
+  const group = program.command('inbound').description('mail to postmaster, abuse and fbl at the mail host');
+  group
+    .command('list')
+    .description('list the messages of a mailbox, newest first')
+    .addOption(new Option('--mailbox <name>').choices(PUBLIC_MAILBOXES).default('postmaster'))
+    .option('--limit <number>', `1 to ${MAX_LISTED}`, parseLimit, 50)
+    .action(({ mailbox, limit }: { mailbox: PublicMailbox; limit: number }) =>
+      session.run(async (services) => {
+        const rows = await services.get(PublicMailService).list(mailbox, limit);
+        return { json: rows, text: table(rows.map((row) => ({ ...row }))) };
+      }),
+    );
+  group
+    .command('show')
+    .description('show a message as it came')
+    .argument('<id>', '', parseId)
+    .action((id: string) => session.run((services) => show(services, id)));
+}
+
+async function show(services: Services, id: string): Promise<Report> {
+  const { raw, ...mail } = await services.get(PublicMailService).read(id);
+  const text = raw.toString('utf8').replaceAll('\r\n', '\n');
+  return { json: { ...mail, raw: raw.toString('base64') }, text: withoutControls(text) };
+}
+
+/** A terminal would obey them. */
+function withoutControls(text: string): string {
+  return text.replace(/[^\P{Cc}\n\t]/gu, '?');
+}
+
+function parseLimit(text: string): number {
+  const limit = Number(text);
+  if (/^\d+$/.test(text) && limit >= 1 && limit <= MAX_LISTED) return limit;
+  throw new InvalidArgumentError(`It must be a number from 1 to ${MAX_LISTED}.`);
+}

@@ -1,0 +1,64 @@
+import { SealedKeysService } from '../modules/domains/dkim/sealed-keys.service';
+import { SealedPrivacyService } from '../modules/privacy/sealed/sealed-privacy.service';
+import { SealedSecretsService } from '../modules/webhooks/sealed/sealed-secrets.service';
+import type { Services } from './cli-session';
+
+/** A kind of thing that is sealed under the master key. */
+export interface SealedKind {
+  /** As it is called in a message. */
+  readonly what: string;
+  /** Fields of the report: how many there are, and how many were sealed again. */
+  readonly counted: string;
+  readonly resealed: string;
+  /** Field of the error: those that do not open. */
+  readonly named: string;
+  /** How many there are, and which of them do not open. Changes nothing. */
+  readonly examine: () => Promise<{ readonly total: number; readonly closed: readonly string[] }>;
+  /** Seals again what is not sealed under the new master key; answers how many. */
+  readonly reseal: () => Promise<number>;
+}
+
+/** All of them, at a change to this master key. */
+export function sealedKinds(services: Services, masterKey: Buffer): SealedKind[] {
+  return [dkimKeys(services, masterKey), webhookSecrets(services, masterKey), privacyRequests(services, masterKey)];
+}
+
+function dkimKeys(services: Services, masterKey: Buffer): SealedKind {
+  const stored = services.get(SealedKeysService);
+  const vault = stored.vaultUnder(masterKey);
+  return {
+    ...{ what: 'DKIM keys', counted: 'keys', resealed: 'resealed', named: 'domains' },
+    examine: async () => {
+      const { keys: total, closed } = await stored.examine(vault);
+      return { total, closed };
+    },
+    reseal: () => stored.reseal(vault),
+  };
+}
+
+function webhookSecrets(services: Services, masterKey: Buffer): SealedKind {
+  const stored = services.get(SealedSecretsService);
+  const secrets = stored.secretsUnder(masterKey);
+  return {
+    ...{ what: 'webhook secrets', counted: 'webhooks', resealed: 'webhooksResealed', named: 'ids' },
+    examine: async () => {
+      const { webhooks: total, closed } = await stored.examine(secrets);
+      return { total, closed };
+    },
+    reseal: () => stored.reseal(secrets),
+  };
+}
+
+/** Their subjects, and the parts of their results. */
+function privacyRequests(services: Services, masterKey: Buffer): SealedKind {
+  const stored = services.get(SealedPrivacyService);
+  const vault = stored.vaultUnder(masterKey);
+  return {
+    ...{ what: 'privacy records', counted: 'privacyRecords', resealed: 'privacyRecordsResealed', named: 'ids' },
+    examine: async () => {
+      const { sealed: total, closed } = await stored.examine(vault);
+      return { total, closed };
+    },
+    reseal: () => stored.reseal(vault),
+  };
+}

@@ -1,0 +1,56 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { Clock, DAY, HOUR } from '../common/clock';
+import { parseTimestamp } from '../common/http/timestamps';
+import { StatsCheckService } from '../modules/emails/stats-check/stats-check.service';
+import { parseId } from './arguments';
+import { CliError } from './cli-error';
+import type { CliSession, Services } from './cli-session';
+import type { Output, Report } from './output';
+import { fields, table } from './text';
+
+const MAX_DAYS = 31;
+
+interface VerifyOptions {
+  readonly org?: string;
+  readonly from?: Date;
+  readonly to?: Date;
+}
+
+/** `waybill stats …` */
+export function addStatsCommands(program: Command, session: CliSession): void {
+  program
+    .command('stats')
+    .description('statistics')
+    .command('verify')
+    .description('compare the hourly counters with the events')
+    .option('--org <id>', 'of one organization (default: all)', parseId)
+    .option('--from <timestamp>', 'a UTC hour (default: the beginning of yesterday)', parseHour)
+    .option('--to <timestamp>', 'a UTC hour (default: the current one)', parseHour)
+    .action((options: VerifyOptions) => session.run((services) => verify(services, session.output, options)));
+}
+
+/** Differing counters are an error, so that a script notices; people see them all the same. */
+async function verify(services: Services, output: Output, { org, ...range }: VerifyOptions): Promise<Report> {
+  const period = periodOf(range, services.get(Clock).now());
+  const { compared, unsettled, drifts } = await services.get(StatsCheckService).check(period, org);
+  const shown = { ...period, compared, unsettled, drift: drifts.length };
+  const report = { json: { ...shown, drifts }, text: fields(shown) };
+  if (drifts.length === 0) return report;
+  if (!output.json) output.result({ ...report, text: table(drifts.map((drift) => ({ ...drift }))) });
+  throw new CliError('unhealthy', `${drifts.length} counters differ from the events`, report.json);
+}
+
+function periodOf({ from, to }: VerifyOptions, now: Date) {
+  const yesterday = new Date((Math.floor(now.getTime() / DAY) - 1) * DAY);
+  const period = { from: from ?? yesterday, to: to ?? new Date(Math.floor(now.getTime() / HOUR) * HOUR) };
+  const length = period.to.getTime() - period.from.getTime();
+  if (length <= 0) throw new CliError('invalid_request', '--to must be after --from');
+  if (length > MAX_DAYS * DAY) throw new CliError('invalid_request', `A check spans at most ${MAX_DAYS} days`);
+  return period;
+}
+
+function parseHour(text: string): Date {
+  const time = parseTimestamp(text);
+  if (!time || time.getTime() % HOUR !== 0) throw new InvalidArgumentError('It must be a full UTC hour or a date.');
+  return time;
+}

@@ -1,0 +1,162 @@
+import { request as requestPlain, type ClientRequest, type IncomingMessage } from 'node:http';
+import { request as requestSecure, type RequestOptions } from 'node:https';
+import { isIP, type LookupFunction, type Socket, type TcpNetConnectOpts } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { SECOND } from '../clock';
+import type { EgressGuard } from './egress-guard';
+import { EgressError, toEgressFailure, type EgressFailure } from './egress-failure';
+
+export interface EgressPost {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** Ends the request early. */
+  readonly signal?: AbortSignal;
+}
+
+/** What came back: the status decides, whatever the body is. */
+export type EgressResult =
+  | { readonly kind: 'answered'; readonly status: number; readonly retryAfter: string | undefined }
+  | { readonly kind: 'failed'; readonly failure: EgressFailure };
+
+export interface EgressLimits {
+  /** Until the connection stands, TLS included. */
+  readonly connectTimeoutMs: number;
+  /** From the look-up of the host to the end of the answer. */
+  readonly totalTimeoutMs: number;
+  /** Of the answer's body; the rest is not read. */
+  readonly maxResponseBytes: number;
+  /** Certificate authorities in PEM instead of the platform's: for tests. */
+  readonly authorities?: string;
+}
+
+export const EGRESS_LIMITS: EgressLimits = {
+  connectTimeoutMs: 5 * SECOND,
+  totalTimeoutMs: 15 * SECOND,
+  maxResponseBytes: 64 * 1024,
+};
+
+/** What Node hands on to the socket. */
+type ConnectOptions = Pick<TcpNetConnectOpts, 'autoSelectFamily' | 'autoSelectFamilyAttemptTimeout'>;
+
+/** An address that does not answer leaves time for the next one. */
+const NEXT_ADDRESS_MS = 1_500;
+
+/**
+ * The only way out over HTTP to where a customer points. The host is looked up and checked once and the connection goes to
+ * what was checked; each request has a connection of its own. No redirects, proxies, credentials, cookies or compression.
+ */
+export class EgressClient {
+  constructor(
+    private readonly guard: EgressGuard,
+    private readonly limits: EgressLimits = EGRESS_LIMITS,
+  ) {}
+
+  /** Never throws for what a host may do. */
+  async post(post: EgressPost): Promise<EgressResult> {
+    const deadline = new AbortController();
+    const timer = setTimeout(() => deadline.abort(new EgressError('timeout')), this.limits.totalTimeoutMs);
+    const stop = () => deadline.abort(new EgressError('stopped'));
+    post.signal?.addEventListener('abort', stop);
+    if (post.signal?.aborted === true) stop();
+    try {
+      const check = await this.guard.check(post.url, { signal: deadline.signal });
+      deadline.signal.throwIfAborted();
+      if (check.kind !== 'allowed') {
+        return failed({ kind: check.kind === 'refused' ? 'refused' : 'dns', reason: check.reason });
+      }
+      return await this.exchange(post, check.addresses, deadline.signal);
+    } catch (error) {
+      return failed(toEgressFailure(deadline.signal.aborted ? deadline.signal.reason : error));
+    } finally {
+      clearTimeout(timer);
+      post.signal?.removeEventListener('abort', stop);
+    }
+  }
+
+  private async exchange(post: EgressPost, addresses: readonly string[], signal: AbortSignal): Promise<EgressResult> {
+    const request = this.open(post, addresses);
+    const end = () => request.destroy(signal.reason as Error);
+    signal.addEventListener('abort', end);
+    try {
+      const response = await this.responseTo(request, addresses);
+      const { statusCode = 0, headers } = response;
+      await this.drain(response);
+      return { kind: 'answered', status: statusCode, retryAfter: headers['retry-after'] };
+    } finally {
+      signal.removeEventListener('abort', end);
+      request.destroy();
+    }
+  }
+
+  private open({ url, headers, body }: EgressPost, addresses: readonly string[]): ClientRequest {
+    const isSecure = url.protocol === 'https:';
+    const host = url.hostname.replace(/^\[|\]$/g, '');
+    const options: RequestOptions & ConnectOptions = {
+      method: 'POST',
+      // A name goes through `lookup`; an address is what was checked.
+      host,
+      port: url.port === '' ? (isSecure ? 443 : 80) : Number(url.port),
+      path: url.pathname + url.search,
+      headers: { ...headers, 'accept-encoding': 'identity', 'content-length': Buffer.byteLength(body) },
+      agent: false,
+      lookup: answering(addresses),
+      autoSelectFamily: true,
+      autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_MS,
+      rejectUnauthorized: true,
+      minVersion: 'TLSv1.2',
+      maxHeaderSize: 16_384,
+      ...(this.limits.authorities !== undefined && { ca: this.limits.authorities }),
+    };
+    const request = isSecure ? requestSecure(options) : requestPlain(options);
+    return request.end(body);
+  }
+
+  private responseTo(request: ClientRequest, addresses: readonly string[]): Promise<IncomingMessage> {
+    const timer = setTimeout(() => request.destroy(new EgressError('connect_timeout')), this.limits.connectTimeoutMs);
+    return new Promise<IncomingMessage>((resolve, reject) => {
+      request.once('response', resolve);
+      request.on('error', reject);
+      request.once('socket', (socket: Socket) => {
+        socket.once('connect', () => {
+          if (!isAmong(socket.remoteAddress, addresses)) request.destroy(new EgressError('refused'));
+        });
+        socket.once('encrypted' in socket ? 'secureConnect' : 'connect', () => clearTimeout(timer));
+      });
+    }).finally(() => clearTimeout(timer));
+  }
+
+  /** Reads to the end or to the limit. An end that is late or broken changes nothing: the status is known. */
+  private drain(response: IncomingMessage): Promise<void> {
+    let bytes = 0;
+    return new Promise((resolve) => {
+      response.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes >= this.limits.maxResponseBytes) response.destroy();
+      });
+      response.on('error', () => undefined);
+      response.once('close', resolve);
+    });
+  }
+}
+
+/** A resolver that knows one answer. */
+function answering(addresses: readonly string[]): LookupFunction {
+  const records = addresses.map((address) => ({ address, family: isIP(address) }));
+  return (_host, options, callback) => {
+    const [first] = records;
+    if (options.all === true) callback(null, records);
+    else callback(null, first?.address ?? '', first?.family);
+  };
+}
+
+/** Belt and braces: nothing in between has chosen another address. */
+function isAmong(address: string | undefined, checked: readonly string[]): boolean {
+  if (address === undefined || isIP(address) === 0) return false;
+  const plain = ipaddr.process(address).toString();
+  return checked.some((one) => ipaddr.process(one).toString() === plain);
+}
+
+function failed(failure: EgressFailure): EgressResult {
+  return { kind: 'failed', failure };
+}

@@ -1,0 +1,62 @@
+/**
+ * Why a request brought no status. `refused`: the guard does not let it out; `dns`: nothing is known of the host now;
+ * `connect_timeout`, `timeout`: the limits; `connection`: it did not come about or broke; `tls`: no trust; `protocol`: what
+ * came is not HTTP; `stopped`: ended from this side.
+ */
+export type EgressFailureKind =
+  'refused' | 'dns' | 'connect_timeout' | 'timeout' | 'connection' | 'tls' | 'protocol' | 'stopped';
+
+export interface EgressFailure {
+  readonly kind: EgressFailureKind;
+  /** For the customer: a phrase that tells nothing of the inside. */
+  readonly reason: string;
+}
+
+const REASONS: Record<EgressFailureKind, string> = {
+  refused: 'the host has an address that is not public',
+  dns: 'the host name could not be looked up',
+  connect_timeout: 'no connection within the time limit',
+  timeout: 'no complete answer within the time limit',
+  connection: 'the connection failed',
+  tls: 'the TLS connection failed',
+  protocol: 'the answer is not valid HTTP',
+  stopped: 'the request was ended by the sender',
+};
+
+const REASONS_BY_CODE = new Map(
+  Object.entries({
+    ECONNREFUSED: 'the connection was refused',
+    ECONNRESET: 'the connection was closed before the answer',
+    EPIPE: 'the connection was closed before the answer',
+    EHOSTUNREACH: 'the host cannot be reached',
+    ENETUNREACH: 'the host cannot be reached',
+    ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another host name',
+    CERT_HAS_EXPIRED: 'the certificate has expired',
+    CERT_NOT_YET_VALID: 'the certificate is not valid yet',
+  }),
+);
+
+/** Ends a request for a reason of this side's. */
+export class EgressError extends Error {
+  constructor(readonly kind: EgressFailureKind) {
+    super(REASONS[kind]);
+    this.name = 'EgressError';
+  }
+}
+
+const TRUST_CODE = /CERT|SELF_SIGNED|UNABLE_TO|ISSUER|CRL/;
+const TLS_CODE = /^(EPROTO|ERR_SSL|ERR_TLS)/;
+
+/** What Node's error means to those who run the host. */
+export function toEgressFailure(error: unknown): EgressFailure {
+  if (error instanceof EgressError) return { kind: error.kind, reason: error.message };
+  const code = (error as { code?: unknown } | undefined)?.code;
+  const known = typeof code === 'string' ? code : '';
+  if (TRUST_CODE.test(known)) {
+    return { kind: 'tls', reason: REASONS_BY_CODE.get(known) ?? 'the certificate is not trusted' };
+  }
+  if (TLS_CODE.test(known)) return { kind: 'tls', reason: REASONS.tls };
+  if (known.startsWith('HPE_')) return { kind: 'protocol', reason: REASONS.protocol };
+  if (known === 'ETIMEDOUT') return { kind: 'connect_timeout', reason: REASONS.connect_timeout };
+  return { kind: 'connection', reason: REASONS_BY_CODE.get(known) ?? REASONS.connection };
+}

@@ -1,0 +1,23 @@
+/** What a column holds of people; `none` when nothing. The words are explained in docs/privacy.md. */
+type Personal = 'none' | 'address' | 'masked' | 'hash' | 'name' | 'content' | 'activity' | 'ip' | 'text' | 'sealed';
+
+/** A kind and a purpose, like `address: who it is for`. */
+export type ColumnComments = Readonly<Record<string, `${Personal}: ${string}`>>;
+
+/** The tenant, and whether it is live or a test. */
+export const OWNER: ColumnComments = { organization_id: 'none: the tenant', mode: 'none: live or test' };
+
+/**
+ * SQL that says of each column of a table what it holds of people, what for, and how long it is kept.
+ *
+ * @param retention the name of a setting, or words
+ */
+export function commentOn(table: string, retention: string, columns: ColumnComments): string {
+  return Object.entries(columns)
+    .map(([column, said]) => {
+      const [personal, purpose] = said.split(/: (.*)/s, 2);
+      const comment = `pii: ${personal}; purpose: ${purpose}; retention: ${retention}`;
+      return `comment on column ${table}.${column} is '${comment.replaceAll("'", "''")}';\n`;
+    })
+    .join('');
+}

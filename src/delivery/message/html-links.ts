@@ -1,0 +1,141 @@
+import { QuoteType, Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
+import { webUrlOf } from './web-url';
+
+/** A link that a reader can follow to the web. */
+export interface HtmlLink {
+  /** Where the value of its `href` stands in the html, without quotes. */
+  readonly start: number;
+  readonly end: number;
+  /** What the value means: `webUrlOf` it. */
+  readonly url: string;
+}
+
+export interface HtmlLinks {
+  /** In order, at most `MAX_LINKS`. */
+  readonly links: readonly HtmlLink[];
+  /** Where the last `</body>` begins; undefined without any. */
+  readonly bodyEnd: number | undefined;
+}
+
+/** A mail with more is no mail to people; each link adds up to 3 kB to it. */
+export const MAX_LINKS = 1_000;
+
+const SWITCH = 'data-waybill-track';
+const LINK_ELEMENTS = new Set(['a', 'area']);
+/** They end where they begin. */
+const VOID_ELEMENTS = new Set('area base br col embed hr img input link meta param source track wbr'.split(' '));
+/** What is in them is not shown. The tokenizer knows of script, style, title, textarea and xmp by itself. */
+const HIDDEN_ELEMENTS = new Set(['template', 'iframe', 'noembed', 'noframes']);
+/** From the end of an attribute's name to its value. */
+const TO_VALUE = /[\t\n\f\r ]*=[\t\n\f\r ]*["']?/y;
+
+/**
+ * Finds the links of a mail to people, except those that are switched off by `data-waybill-track="off"` at the element or
+ * one around it. Comments (conditional ones too), CDATA, scripts and the like have none.
+ *
+ * Takes time and memory in proportion to the html, whatever is in it: therefore the tokenizer alone, without a tree.
+ */
+export function findLinks(html: string): HtmlLinks {
+  const finder = new LinkFinder(html);
+  const tokenizer = new Tokenizer({}, finder);
+  tokenizer.write(html);
+  tokenizer.end();
+  return finder;
+}
+
+interface Attribute {
+  readonly start: number;
+  readonly end: number;
+  readonly value: string;
+}
+
+/** An element whose links are passed over. Without an end tag of its own it reaches to the end of the mail. */
+interface Untracked {
+  readonly element: string;
+  /** How many elements of that name are open. */
+  depth: number;
+}
+
+class LinkFinder implements TokenizerCallbacks, HtmlLinks {
+  readonly links: HtmlLink[] = [];
+  bodyEnd: number | undefined;
+
+  private element = '';
+  /** Of the tag that is being read; of two with one name the first counts. */
+  private readonly attributes = new Map<string, Attribute>();
+  private attribute = '';
+  private valueStart = 0;
+  private value = '';
+  private untracked: Untracked | undefined;
+
+  constructor(private readonly html: string) {}
+
+  onopentagname(start: number, end: number): void {
+    this.element = this.html.slice(start, end).toLowerCase();
+    this.attributes.clear();
+  }
+
+  onattribname(start: number, end: number): void {
+    this.attribute = this.html.slice(start, end).toLowerCase();
+    this.value = '';
+    TO_VALUE.lastIndex = end;
+    this.valueStart = TO_VALUE.test(this.html) ? TO_VALUE.lastIndex : end;
+  }
+
+  onattribdata(start: number, end: number): void {
+    this.value += this.html.slice(start, end);
+  }
+
+  onattribentity(codePoint: number): void {
+    this.value += String.fromCodePoint(codePoint);
+  }
+
+  onattribend(quote: QuoteType, end: number): void {
+    if ((this.attribute !== 'href' && this.attribute !== SWITCH) || this.attributes.has(this.attribute)) return;
+    const isQuoted = quote === QuoteType.Single || quote === QuoteType.Double;
+    const attribute = { start: this.valueStart, end: isQuoted ? end - 1 : end, value: this.value };
+    this.attributes.set(this.attribute, attribute);
+  }
+
+  onopentagend(): void {
+    if (this.untracked) {
+      if (this.element === this.untracked.element) this.untracked.depth += 1;
+    } else if (HIDDEN_ELEMENTS.has(this.element) || this.isSwitchedOff()) {
+      if (!VOID_ELEMENTS.has(this.element)) this.untracked = { element: this.element, depth: 1 };
+    } else if (LINK_ELEMENTS.has(this.element)) {
+      this.addLink(this.attributes.get('href'));
+    }
+  }
+
+  onselfclosingtag(): void {
+    this.onopentagend();
+  }
+
+  onclosetag(start: number, end: number): void {
+    const element = this.html.slice(start, end).toLowerCase();
+    if (element === 'body' && !HIDDEN_ELEMENTS.has(this.untracked?.element ?? '')) {
+      this.bodyEnd = this.html.lastIndexOf('<', start);
+    }
+    if (element !== this.untracked?.element) return;
+    this.untracked.depth -= 1;
+    if (this.untracked.depth === 0) this.untracked = undefined;
+  }
+
+  oncdata(): void {}
+  oncomment(): void {}
+  ondeclaration(): void {}
+  onend(): void {}
+  onprocessinginstruction(): void {}
+  ontext(): void {}
+  ontextentity(): void {}
+
+  private isSwitchedOff(): boolean {
+    return this.attributes.get(SWITCH)?.value.trim().toLowerCase() === 'off';
+  }
+
+  private addLink(href: Attribute | undefined): void {
+    if (!href || this.links.length >= MAX_LINKS) return;
+    const url = webUrlOf(href.value);
+    if (url !== undefined) this.links.push({ start: href.start, end: href.end, url });
+  }
+}

@@ -1,0 +1,42 @@
+// Takes deliveries out of the queue, whatever attempts they have behind them; those that a worker has stay.
+// Writes: deliveries (primary key). Locks: rows in primary-key order; a claim under way is waited for. Rows: up to some
+// dozens of one erasure's batch.
+// Not the ORM: the queue has no entity, and one statement tells what has been taken from what a worker has.
+import type { DeliveryKey } from '../../ports/delivery';
+import type { Statement } from '../../../database/statement';
+
+export interface WithdrawnDelivery {
+  emailId: string;
+  position: number;
+  /** True: a worker has it, and it has not been touched. */
+  isClaimed: boolean;
+}
+
+const TEXT = `
+  with locked as materialized (
+    select d.organization_id, d.mode, d.email_id, d.position, d.state = 'claimed' as is_claimed
+    from unnest($1::uuid[], $2::text[], $3::uuid[], $4::smallint[]) as wanted (organization_id, mode, email_id, position)
+    join deliveries d using (organization_id, mode, email_id, position)
+    order by d.organization_id, d.mode, d.email_id, d.position
+    for update of d
+  ), removed as (
+    delete from deliveries d
+    using locked l
+    where not l.is_claimed
+      and d.organization_id = l.organization_id and d.mode = l.mode and d.email_id = l.email_id and d.position = l.position
+  )
+  select email_id as "emailId", position, is_claimed as "isClaimed" from locked`;
+
+/** Answers those that were open. */
+export function withdrawRecipients(keys: readonly DeliveryKey[]): Statement<WithdrawnDelivery> {
+  return {
+    name: 'withdraw-recipients',
+    text: TEXT,
+    values: [
+      keys.map((key) => key.organizationId),
+      keys.map((key) => key.mode),
+      keys.map((key) => key.emailId),
+      keys.map((key) => key.position),
+    ],
+  };
+}

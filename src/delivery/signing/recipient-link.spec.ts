@@ -1,0 +1,121 @@
+import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import { MAX_URL_LENGTH, RecipientLink } from './recipient-link';
+import type { RecipientLinkKind, RecipientLinkTarget } from './recipient-link';
+
+type PlainKind = Exclude<RecipientLinkKind, 'click'>;
+const KINDS: readonly RecipientLinkKind[] = ['unsubscribe', 'open', 'click'];
+const master = randomBytes(32);
+const links = new RecipientLink(master);
+const target: RecipientLinkTarget = {
+  organizationOrdinal: 7,
+  mode: 'live',
+  emailId: '0192f3a0-1111-7abc-8def-0123456789ab',
+  position: 3,
+};
+const anyTarget: fc.Arbitrary<RecipientLinkTarget> = fc.record({
+  organizationOrdinal: fc.integer({ min: 0, max: 0xffff_ffff }),
+  mode: fc.constantFrom('live', 'test'),
+  emailId: fc.uuid(),
+  position: fc.integer({ min: 0, max: 255 }),
+});
+const anyPlainKind = fc.constantFrom<PlainKind>('unsubscribe', 'open');
+const anyUrl = fc.oneof(
+  fc.webUrl({ withQueryParameters: true, withFragments: true }),
+  fc
+    .integer({ min: 1, max: MAX_URL_LENGTH })
+    .map((length) => 'https://a.example/'.padEnd(length, 'x').slice(0, length)),
+);
+const anyClick = fc.record({ target: anyTarget, url: anyUrl }).map(({ target, url }) => ({ ...target, url }));
+
+describe('RecipientLink', () => {
+  it('opens what it issued, the same each time, as the kind that it is and as no other', () => {
+    fc.assert(
+      fc.property(anyTarget, anyPlainKind, (any, kind) => {
+        const token = links.issue(kind, any);
+        expect(token).toMatch(/^[A-Za-z0-9_-]{56}$/);
+        expect(links.issue(kind, any)).toBe(token);
+        for (const asked of KINDS) expect(links.open(asked, token)).toEqual(asked === kind ? any : undefined);
+      }),
+    );
+  });
+
+  it('hands on the address of a click as it was', () => {
+    fc.assert(
+      fc.property(anyClick, (any) => {
+        const token = links.issue('click', any);
+        expect(token).toMatch(/^[A-Za-z0-9_-]{58,2723}$/);
+        expect(links.issue('click', any)).toBe(token);
+        for (const asked of KINDS) expect(links.open(asked, token)).toEqual(asked === 'click' ? any : undefined);
+      }),
+    );
+  });
+
+  it.each([
+    ['unsubscribe', (any: RecipientLinkTarget) => links.issue('unsubscribe', any)],
+    ['click', (any: RecipientLinkTarget) => links.issue('click', { ...any, url: 'https://a.example/?b=c' })],
+  ])('refuses a token of kind %s with any one bit changed', (_kind, issue) => {
+    fc.assert(
+      fc.property(anyTarget, (any) => {
+        const bytes = Buffer.from(issue(any), 'base64url');
+        for (let bit = 0; bit < bytes.length * 8; bit += 1) {
+          const forged = Buffer.from(bytes);
+          forged[bit >> 3]! ^= 1 << (bit & 7);
+          for (const kind of KINDS) expect(links.open(kind, forged.toString('base64url'))).toBeUndefined();
+        }
+      }),
+      { numRuns: 10 },
+    );
+  });
+
+  it('refuses an address that was lengthened, cut or exchanged', () => {
+    const bytes = Buffer.from(links.issue('click', { ...target, url: 'https://a.example/' }), 'base64url');
+    const [head, mac] = [bytes.subarray(0, 26), bytes.subarray(-16)];
+    for (const url of ['https://a.example', 'https://a.example/x', 'https://b.example/', '']) {
+      const forged = Buffer.concat([head, Buffer.from(url), mac]);
+      for (const kind of KINDS) expect(links.open(kind, forged.toString('base64url'))).toBeUndefined();
+    }
+  });
+
+  it('refuses any other character at any place, other lengths and other text', () => {
+    const token = links.issue('unsubscribe', target);
+    for (let index = 0; index < token.length; index += 1) {
+      for (const other of 'ABYZabyz0189-_+/=. é%') {
+        const forged = token.slice(0, index) + other + token.slice(index + 1);
+        if (forged !== token) expect(links.open('unsubscribe', forged)).toBeUndefined();
+      }
+    }
+    for (const other of [token.slice(0, -1), `${token}A`, `${token}=`, `${token}\n`, '']) {
+      expect(links.open('unsubscribe', other)).toBeUndefined();
+    }
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 80 }), (text) =>
+        KINDS.every((kind) => links.open(kind, text) === undefined),
+      ),
+    );
+  });
+
+  it('opens those of the previous master key, and of no third one', () => {
+    const next = randomBytes(32);
+    const token = links.issue('unsubscribe', target);
+    const changed = new RecipientLink(next, master);
+    expect(changed.open('unsubscribe', token)).toEqual(target);
+    expect(changed.issue('unsubscribe', target)).toBe(new RecipientLink(next).issue('unsubscribe', target));
+    expect(new RecipientLink(next).open('unsubscribe', token)).toBeUndefined();
+  });
+
+  it('does not issue what would not fit', () => {
+    for (const part of [
+      { organizationOrdinal: 2 ** 32 },
+      { organizationOrdinal: -1 },
+      { position: 256 },
+      { emailId: 'x' },
+    ]) {
+      expect(() => links.issue('unsubscribe', { ...target, ...part })).toThrow();
+    }
+    for (const url of ['', 'https://a.example/ b', 'https://a.example/\r\n', 'https://ä.example/', 'x'.repeat(2_001)]) {
+      expect(() => links.issue('click', { ...target, url })).toThrow(RangeError);
+    }
+    expect(() => new RecipientLink(Buffer.alloc(16))).toThrow();
+  });
+});

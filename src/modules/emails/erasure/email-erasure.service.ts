@@ -1,0 +1,126 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../../../common/clock';
+import { addressKey } from '../../../common/mail-address';
+import type { Mode } from '../../../common/mode';
+import type { Transaction } from '../../../database/transaction';
+import type { DeliveryKey } from '../../../delivery/ports/delivery';
+import type { RecordedOutcome } from '../../../delivery/ports/outcome';
+import { DeliveryQueueRepository } from '../../../delivery/queue/delivery-queue.repository';
+import { OutcomeRecorder } from '../outcomes/outcome-recorder.service';
+import { addressPattern } from './address-pattern';
+import {
+  EmailErasureRepository,
+  type ErasedSubject,
+  type IdPage,
+  type KeyPlace,
+  type NamedEmail,
+  type ReceivedRow,
+} from './email-erasure.repository';
+
+/** Contents of up to 6 MiB each are rewritten while their emails are locked. */
+const RECEIVED = 50;
+const SENT = 2_000;
+const RESPONSES = 2_000;
+
+export interface ErasedCounts {
+  readonly emails: number;
+  readonly events: number;
+  readonly contents: number;
+}
+
+export interface ErasedPage extends ErasedCounts {
+  /** Where the next page begins; undefined after the last. */
+  readonly next: string | undefined;
+}
+
+export interface ErasedDeliveries extends ErasedPage {
+  /** The deliveries whose recipient has been erased. */
+  readonly deliveries: readonly DeliveryKey[];
+  readonly cancelled: number;
+  /** Emails that were left alone, because a worker is delivering them to the subject right now. */
+  readonly busy: number;
+}
+
+const NOTHING: ErasedCounts = { emails: 0, events: 0, contents: 0 };
+
+/**
+ * Removes a person from the emails of an organization and mode, page by page, each in the caller's transaction: what is
+ * gone is not found again, so that any page can be repeated. What the statistics count stays.
+ */
+@Injectable()
+export class EmailErasure {
+  constructor(
+    private readonly emails: EmailErasureRepository,
+    private readonly queue: DeliveryQueueRepository,
+    private readonly outcomes: OutcomeRecorder,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @param email normal form */
+  subjectOf({ organizationId, mode }: { organizationId: string; mode: Mode }, email: string): ErasedSubject {
+    const keys = [...new Set([addressKey(email), email.toLowerCase()])];
+    return { organizationId, mode, keys, pattern: addressPattern(email) };
+  }
+
+  /** Emails to the subject: open deliveries are cancelled first. */
+  async eraseReceived(subject: ErasedSubject, page: IdPage, tx: Transaction): Promise<ErasedDeliveries> {
+    const found = await this.emails.findReceived(subject, page, RECEIVED, tx);
+    const open = await this.queue.withdrawRecipients(
+      found.map((row) => keyOf(subject, row)),
+      tx,
+    );
+    const busy = new Set(open.filter(({ isClaimed }) => isClaimed).map(({ emailId }) => emailId));
+    const idle = found.filter(({ emailId }) => !busy.has(emailId));
+    const withdrawn = new Set(open.filter(({ isClaimed }) => !isClaimed).map(nameOf));
+    const cancelled = found.filter((row) => withdrawn.has(nameOf(row)));
+    await this.cancel(subject, cancelled, tx);
+    return {
+      ...(await this.erase(subject, idle, tx)),
+      deliveries: idle.map((row) => keyOf(subject, row)),
+      cancelled: cancelled.length,
+      busy: busy.size,
+      next: found.length < RECEIVED ? undefined : found.at(-1)?.emailId,
+    };
+  }
+
+  /** Emails from the subject, or with answers to it. */
+  async eraseSent(subject: ErasedSubject, page: IdPage, tx: Transaction): Promise<ErasedPage> {
+    const { ids, lastId } = await this.emails.findSenders(subject, page, SENT, tx);
+    const named = ids.map((emailId) => ({ emailId, position: null }));
+    return { ...(await this.erase(subject, named, tx)), next: lastId ?? undefined };
+  }
+
+  /** What is answered again to requests with an idempotency key. Answers where the next page begins. */
+  eraseResponses(subject: ErasedSubject, after: KeyPlace | undefined, tx: Transaction): Promise<KeyPlace | undefined> {
+    return this.emails.eraseResponses(subject, after ?? { path: '', key: '' }, RESPONSES, tx);
+  }
+
+  private async cancel(subject: ErasedSubject, rows: readonly ReceivedRow[], tx: Transaction): Promise<void> {
+    const outcome = { kind: 'failed', reason: 'cancelled', detail: 'erased' } as const;
+    const occurredAt = this.clock.now();
+    const cancelled = rows.map((row): RecordedOutcome => {
+      const { domainId, address: recipient } = row;
+      return { ...keyOf(subject, row), domainId, recipient, outcome, source: 'system', occurredAt };
+    });
+    await this.outcomes.record(cancelled, tx);
+  }
+
+  private async erase(subject: ErasedSubject, emails: readonly NamedEmail[], tx: Transaction): Promise<ErasedCounts> {
+    if (emails.length === 0) return NOTHING;
+    await this.emails.lock(subject, emails, tx);
+    this.emails.eraseRecipients(subject, emails, tx);
+    const erased = await this.emails.eraseEmails(subject, emails, this.clock.now(), tx);
+    const contents = await this.emails.eraseContents(subject, erased, tx);
+    return { emails: erased.length, contents, events: await this.emails.eraseEvents(subject, emails, tx) };
+  }
+}
+
+function keyOf({ organizationId, mode }: ErasedSubject, { emailId, position }: ReceivedRow): DeliveryKey {
+  return { organizationId, mode, emailId, position };
+}
+
+function nameOf({ emailId, position }: { emailId: string; position: number }): string {
+  return `${emailId} ${position}`;
+}
+
+export type { ErasedSubject, IdPage, KeyPlace };

@@ -1,0 +1,40 @@
+import type { DeliveryOutcome, RecordedOutcome, SmtpFacts } from '../../../delivery/ports/outcome';
+
+/**
+ * What stands in the place of an erased recipient: unique within its email, and undeliverable for ever (RFC 2606
+ * section 2).
+ */
+const ERASED = /^erased-\d+@erased\.invalid$/;
+
+export function isErased(address: string): boolean {
+  return ERASED.test(address);
+}
+
+/** What comes late, such as a bounce message, as it may be recorded of an erased recipient: that it happened. */
+export function withoutPerson(recorded: RecordedOutcome, placeholder: string): RecordedOutcome {
+  return { ...recorded, recipient: placeholder, outcome: impersonal(recorded.outcome) };
+}
+
+function impersonal(outcome: DeliveryOutcome): DeliveryOutcome {
+  switch (outcome.kind) {
+    case 'sending':
+    case 'failed':
+      return outcome;
+    case 'sent':
+    case 'delivered':
+    case 'deferred':
+    case 'unknown':
+      return { ...outcome, smtp: codesOf(outcome.smtp) };
+    case 'bounced':
+      return { ...outcome, suppress: false, smtp: codesOf(outcome.smtp) };
+    case 'spam_report':
+    case 'unsubscribed':
+    case 'opened':
+    case 'clicked':
+      return { ...outcome, data: undefined };
+  }
+}
+
+function codesOf({ code, enhancedCode }: SmtpFacts = {}): SmtpFacts {
+  return { code, enhancedCode };
+}

@@ -1,0 +1,21 @@
+import type { ReplyClassification } from '../../../delivery/policy/classify-reply';
+import type { RecordedOutcome } from '../../../delivery/ports/outcome';
+
+/** Refusals of the sender or of the message: they say nothing of the address, and another mail may well get through. */
+const NOT_OF_THE_RECIPIENT: ReadonlySet<string> = new Set<ReplyClassification['class']>([
+  'policy',
+  'reputation',
+  'authentication',
+  'sender-rejected',
+  'relay-denied',
+  'credentials',
+  'too-large',
+  'content-rejected',
+  'rate-limited',
+]);
+
+/** Whether a bounce counts against its recipient: a soft one for a reason that is not the sender's own. */
+export function isSoftBounce({ outcome }: RecordedOutcome): boolean {
+  if (outcome.kind !== 'bounced' || outcome.bounceType !== 'soft') return false;
+  return !NOT_OF_THE_RECIPIENT.has(outcome.reason.replace(/^retries exhausted: /, ''));
+}

@@ -1,0 +1,45 @@
+import { Injectable } from '@nestjs/common';
+import { OrganizationsService } from '../../auth/organizations.service';
+import { AppConfig } from '../../config/config';
+import type { DeliveryKey } from '../../delivery/ports/delivery';
+import {
+  RecipientLink,
+  type RecipientLinkKind,
+  type RecipientLinkTarget,
+  type TargetOf,
+} from '../../delivery/signing/recipient-link';
+
+/** Reads the tokens of the links in our mail. */
+@Injectable()
+export class RecipientLinks {
+  private readonly links: RecipientLink;
+
+  constructor(
+    private readonly organizations: OrganizationsService,
+    config: AppConfig,
+  ) {
+    this.links = new RecipientLink(config.masterKey, config.previousMasterKey);
+  }
+
+  /** What a token stands for; undefined when it is none of ours. Makes no query. */
+  read<Kind extends RecipientLinkKind>(kind: Kind, token: string): TargetOf<Kind> | undefined {
+    return this.links.open(kind, token);
+  }
+
+  /** The delivery that a link belongs to; undefined when its organization is no longer there. @throws UnavailableError */
+  async keyOf({ organizationOrdinal, mode, emailId, position }: RecipientLinkTarget): Promise<DeliveryKey | undefined> {
+    const organizationId = await this.organizations.findByOrdinal(organizationOrdinal);
+    return organizationId === undefined ? undefined : { organizationId, mode, emailId, position };
+  }
+
+  /**
+   * The delivery that a token names; undefined when it is none of ours. Only a genuine one makes a query.
+   * @throws UnavailableError
+   */
+  async open(kind: RecipientLinkKind, token: string): Promise<DeliveryKey | undefined> {
+    const target = this.read(kind, token);
+    return target && this.keyOf(target);
+  }
+}
+
+export type { RecipientLinkTarget };

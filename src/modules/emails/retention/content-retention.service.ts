@@ -1,0 +1,49 @@
+import { Injectable } from '@nestjs/common';
+import { OrganizationsService } from '../../../auth/organizations.service';
+import { Clock, DAY } from '../../../common/clock';
+import { firstIdAt } from '../../../common/ids';
+import { type Mode, MODES } from '../../../common/mode';
+import { AppConfig } from '../../../config/config';
+import { ContentsRepository } from './contents.repository';
+
+const BATCH = 1_000;
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * Deletes bodies, headers and attachments some time after the last recipient of the email has come to its end. Walks the
+ * contents that are there, tenant by tenant and oldest first: what is gone costs no second look, only mail that came to its
+ * end late (scheduled, deferred) does.
+ */
+@Injectable()
+export class ContentRetention {
+  constructor(
+    private readonly contents: ContentsRepository,
+    private readonly organizations: OrganizationsService,
+    private readonly config: AppConfig,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Answers of how many emails the contents were deleted. */
+  async run(): Promise<number> {
+    const endedBefore = new Date(this.clock.now().getTime() - this.config.retention.contentDays * DAY);
+    let deleted = 0;
+    for (const { id: organizationId } of await this.organizations.list()) {
+      for (const mode of MODES) deleted += await this.clear({ organizationId, mode }, endedBefore);
+    }
+    return deleted;
+  }
+
+  private async clear(owner: { organizationId: string; mode: Mode }, endedBefore: Date): Promise<number> {
+    const beforeId = firstIdAt(endedBefore);
+    let [afterId, total] = [FIRST_ID, 0];
+    for (;;) {
+      const { lookedAt, lastId, deleted } = await this.contents.delete(
+        { ...owner, afterId, beforeId, endedBefore },
+        BATCH,
+      );
+      total += deleted;
+      if (lookedAt < BATCH || lastId === null) return total;
+      afterId = lastId;
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import { firstIdAt } from '../../../common/ids';
+
+/** A calendar month in UTC, named by its first moment. */
+export type Month = Date;
+
+/** The tables of emails: each has a partition for every month of its ids, and one for what finds none. */
+export const MONTHLY_TABLES = [
+  'emails',
+  'email_contents',
+  'email_attachments',
+  'email_recipients',
+  'email_events',
+] as const;
+
+export type MonthlyTable = (typeof MONTHLY_TABLES)[number];
+
+/** The month of a moment, or the one so many months later. */
+export function monthOf(time: Date, later = 0): Month {
+  return new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + later, 1));
+}
+
+/** All of a month: from inclusive, to exclusive. */
+export function spanOf(month: Month): { readonly from: Date; readonly to: Date } {
+  return { from: month, to: monthOf(month, 1) };
+}
+
+/** The ids made in a month: from inclusive, to exclusive. */
+export function idsOf(month: Month): { readonly from: string; readonly to: string } {
+  const { from, to } = spanOf(month);
+  return { from: firstIdAt(from), to: firstIdAt(to) };
+}
+
+/** In order, each once. */
+export function distinctMonths(months: readonly Month[]): Month[] {
+  return [...new Set(months.map((month) => month.getTime()))]
+    .sort((one, other) => one - other)
+    .map((ms) => new Date(ms));
+}

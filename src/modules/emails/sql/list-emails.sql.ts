@@ -1,0 +1,137 @@
+// The ids of a page of emails, and what a search finds.
+// Reads: emails (primary key, backwards), email_recipients (email_recipients_address). Locks: none.
+// Rows: at most offset + limit of the ranges given; a search looks at WINDOW rows and no more.
+// Not the ORM: ranges travel as arrays and are walked one after the other; a search is bounded before it filters.
+import type { Mode } from '../../../common/mode';
+import type { Statement } from '../../../database/statement';
+import type { IdRange } from '../list/id-range';
+
+export interface ListScope {
+  readonly organizationId: string;
+  readonly mode: Mode;
+  readonly domainId: string | undefined;
+}
+
+export interface Page {
+  readonly offset: number;
+  readonly limit: number;
+}
+
+const IDS = `
+  select e.id
+  from unnest($4::uuid[], $5::uuid[]) with ordinality as r (first_id, end_id, place)
+  cross join lateral (
+    select id
+    from emails
+    where organization_id = $1 and mode = $2 and id >= r.first_id and id < r.end_id
+      and ($3::uuid is null or domain_id = $3)
+    order by id desc
+    limit $6::int + $7::int
+  ) e
+  order by r.place, e.id desc
+  offset $6 limit $7`;
+
+/** @param ranges newest first, not overlapping; `offset` counts from the first one's newest email */
+export function listIds(scope: ListScope, ranges: readonly IdRange[], page: Page): Statement<{ id: string }> {
+  return {
+    name: 'list-email-ids',
+    text: IDS,
+    values: [
+      ...scopeValues(scope),
+      ranges.map((range) => range.from),
+      ranges.map((range) => range.to),
+      page.offset,
+      page.limit,
+    ],
+  };
+}
+
+const COUNT = `
+  select count(*)::int as emails
+  from emails
+  where organization_id = $1 and mode = $2 and id >= $3 and id < $4`;
+
+/** For parts of an hour: counts rows. */
+export function countIds({ organizationId, mode, domainId }: ListScope, range: IdRange): Statement<{ emails: number }> {
+  const values = [organizationId, mode, range.from, range.to];
+  return domainId === undefined
+    ? { name: 'count-email-ids', text: COUNT, values }
+    : { name: 'count-email-ids-of-domain', text: `${COUNT} and domain_id = $5`, values: [...values, domainId] };
+}
+
+/** So many of the newest emails of the range are looked at: 50,000 rows are about 50 ms. */
+export const SEARCH_WINDOW = 50_000;
+
+export interface SearchTerms {
+  readonly status: string | undefined;
+  readonly tag: string | undefined;
+  /** Normal form. */
+  readonly recipient: string | undefined;
+}
+
+const NEWEST = `
+    select id, status, tags, domain_id
+    from emails
+    where organization_id = $1 and mode = $2 and id >= $4 and id < $5
+    order by id desc
+    limit $8`;
+
+const NEWEST_TO_RECIPIENT = `
+    select id, e.status, tags, domain_id
+    from (
+      select distinct email_id
+      from (
+        select email_id
+        from email_recipients
+        where lower(address) = lower($11) and organization_id = $1 and mode = $2 and email_id >= $4 and email_id < $5
+        order by email_id desc
+        limit $8
+      ) named
+    ) received
+    join emails e on e.organization_id = $1 and e.mode = $2 and e.id = received.email_id and e.id >= $4 and e.id < $5
+    order by id desc`;
+
+const search = (seen: string) => `
+  with looked_at as materialized (${seen}
+  ), found as materialized (
+    select id from looked_at
+    where ($3::uuid is null or domain_id = $3) and ($6::text is null or status = $6) and ($7::text is null or $7 = any(tags))
+  )
+  select
+    array(select id::text from found order by id desc offset $9 limit $10) as ids,
+    (select count(*) from found)::int as total,
+    (select count(*) from looked_at)::int as "lookedAt",
+    (select id from looked_at order by id limit 1) as oldest`;
+
+export interface SearchResult {
+  readonly ids: string[];
+  /** Matches among the emails looked at. */
+  readonly total: number;
+  readonly lookedAt: number;
+  readonly oldest: string | null;
+}
+
+export function searchEmails(
+  scope: ListScope,
+  range: IdRange,
+  { status, tag, recipient }: SearchTerms,
+  { offset, limit }: Page,
+): Statement<SearchResult> {
+  const values = [
+    ...scopeValues(scope),
+    range.from,
+    range.to,
+    status ?? null,
+    tag ?? null,
+    SEARCH_WINDOW,
+    offset,
+    limit,
+  ];
+  return recipient === undefined
+    ? { name: 'search-emails', text: search(NEWEST), values }
+    : { name: 'search-emails-to', text: search(NEWEST_TO_RECIPIENT), values: [...values, recipient] };
+}
+
+function scopeValues({ organizationId, mode, domainId }: ListScope): unknown[] {
+  return [organizationId, mode, domainId ?? null];
+}

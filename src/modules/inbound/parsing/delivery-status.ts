@@ -1,0 +1,107 @@
+import { judgeFailure, MAXIMUM_RESPONSE_LENGTH, type FailureGrounds } from './judge-failure';
+import { readHeader, type HeaderFields } from './mime/header-fields';
+import { decodeField } from './mime/part-text';
+import { PARSING_LIMITS } from './parsing-limits';
+import { printable } from './printable';
+import type { Report } from './report';
+
+/** Actions of RFC 3464 section 2.3.3, the worst first. */
+const ACTIONS = ['failed', 'delayed', 'relayed', 'expanded', 'delivered'] as const;
+type Action = (typeof ACTIONS)[number];
+
+interface RecipientStatus {
+  readonly action: Action;
+  readonly status: string | undefined;
+  /** Of the Diagnostic-Code. */
+  readonly text: string | undefined;
+  readonly remoteHost: string | undefined;
+  readonly recipient: string | undefined;
+}
+
+const ACTION_OF_CLASS: ReadonlyMap<string, Action> = new Map<string, Action>([
+  ['2', 'delivered'],
+  ['4', 'delayed'],
+  ['5', 'failed'],
+]);
+const STATUS = /[245]\.\d{1,3}\.\d{1,3}/;
+/** Where a status begins that lost its own part. */
+const BARE_STATUS = /^(?:reporting-mta|original-recipient|final-recipient)[ \t]{0,5}:/im;
+
+/**
+ * Reads a delivery status (RFC 3464, and RFC 6533 for addresses in UTF-8); undefined when it names no recipient. The
+ * address that the report came to concerns one delivery; of several blocks the worst is its answer.
+ *
+ * @param text one character a byte
+ * @param words the grounds in the words around the status, asked for when the only block gives none itself
+ */
+export function readDeliveryStatus(text: string, words: () => FailureGrounds = () => ({})): Report | undefined {
+  const blocks = blocksOf(text);
+  const statuses = blocks.map(recipientStatus).filter((status) => status !== undefined);
+  const worst = ACTIONS.find((action) => statuses.some((status) => status.action === action));
+  const chosen = statuses.find((status) => status.action === worst);
+  if (!chosen) return undefined;
+  const reportingHost = blocks.map((fields) => fields.first('reporting-mta')).find((host) => host !== undefined);
+  const found = { ...chosen, remoteHost: chosen.remoteHost ?? hostOf(reportingHost) };
+  if (found.action !== 'failed') return otherReport(found.action, found);
+  const shared = statuses.some((status) => status.action !== 'failed');
+  const silent = statuses.length === 1 && !found.text && (found.status?.endsWith('.0.0') ?? true);
+  return failureReport(found, { text: found.text, status: found.status, shared, ...(silent && words()) });
+}
+
+/** The same for a text that holds the fields among other lines, as gateways leave them. */
+export function readBareDeliveryStatus(text: string): Report | undefined {
+  const start = text.search(BARE_STATUS);
+  return start === -1 ? undefined : readDeliveryStatus(text.slice(start));
+}
+
+function blocksOf(text: string): HeaderFields[] {
+  const blocks: HeaderFields[] = [];
+  for (let rest = text; rest !== '' && blocks.length < PARSING_LIMITS.statusBlocks;) {
+    const block = readHeader(rest);
+    rest = block.rest.trimStart();
+    blocks.push(block.fields);
+  }
+  return blocks;
+}
+
+function recipientStatus(fields: HeaderFields): RecipientStatus | undefined {
+  if (!fields.has('final-recipient', 'original-recipient', 'diagnostic-code')) return undefined;
+  const status = STATUS.exec(fields.first('status') ?? '')?.[0];
+  const action = actionOf(fields.first('action'), status);
+  if (!action) return undefined;
+  const text = withoutKind(fields.first('diagnostic-code'));
+  const recipient = addressOf(fields.first('final-recipient') ?? fields.first('original-recipient'));
+  return { action, status, text, remoteHost: hostOf(fields.first('remote-mta')), recipient };
+}
+
+/** A temporary status without an action does not say that the sender has given up. */
+function actionOf(field: string | undefined, status: string | undefined): Action | undefined {
+  const named = field?.toLowerCase() ?? '';
+  return ACTIONS.find((action) => named.startsWith(action)) ?? ACTION_OF_CLASS.get(status?.[0] ?? '');
+}
+
+function failureReport({ remoteHost, recipient }: RecipientStatus, grounds: FailureGrounds): Report {
+  return { ...judgeFailure(grounds), remoteHost, finalRecipient: recipient };
+}
+
+function otherReport(action: Exclude<Action, 'failed'>, { text, remoteHost, status }: RecipientStatus): Report {
+  const response = printable(text, MAXIMUM_RESPONSE_LENGTH);
+  return action === 'delivered'
+    ? { kind: action, remoteHost, response, enhancedCode: status }
+    : { kind: action, response };
+}
+
+/** `smtp; 550 …` → `550 …`; also `rfc822; ann@example.com` and `dns; mx.example.com`. */
+function withoutKind(value: string | undefined): string | undefined {
+  return value === undefined ? undefined : decodeField(value.replace(/^[\w-]{1,30}[ \t]{0,5};/, '').trim());
+}
+
+function addressOf(value: string | undefined): string | undefined {
+  return printable(withoutKind(value)?.replace(/[<>]/g, ''), 320);
+}
+
+/** The first word, without a final dot; hosts often carry an address or a comment behind it. */
+function hostOf(value: string | undefined): string | undefined {
+  const host = withoutKind(value)?.split(/[\s([]/, 1)[0];
+  return printable(host?.replace(/\.$/, ''), 255);
+}

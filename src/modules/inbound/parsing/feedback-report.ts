@@ -1,0 +1,97 @@
+import { decodedBody } from './mime/part-text';
+import { HeaderFields, readHeader } from './mime/header-fields';
+import { leavesOf, type MessagePart } from './mime/split-message';
+import { PARSING_LIMITS } from './parsing-limits';
+import { printable } from './printable';
+import type { OriginalMessage, Report } from './report';
+import { COMPLAINT_SIGNS } from './signs/complaint-signs';
+import { matchesSign, type MessageView } from './signs/message-view';
+
+/** RFC 5965 section 7.3 and the types that providers add; any other counts as `other`, as section 3.1 asks. */
+const COMPLAINT_TYPES = ['abuse', 'fraud', 'virus', 'other', 'opt-out', 'opt-out-list', 'miscategorized'];
+/** Reports on our authentication (RFC 6591) and withdrawals are no complaints. */
+const NO_COMPLAINTS = ['not-spam', 'auth-failure', 'dkim'];
+const ORIGINAL_TYPES = ['message/rfc822', 'message/global', 'text/rfc822-headers', 'message/global-headers'];
+/** Where a report begins that lost its own part. */
+const BARE_REPORT = /^feedback-type[ \t]{0,5}:/im;
+
+const HOTMAIL_RECIPIENT = 'x-hmxmroriginalrecipient';
+const ENVELOPE_RECIPIENTS = ['original-rcpt-to', 'removal-recipient', HOTMAIL_RECIPIENT];
+
+interface Attached {
+  /** Without transfer encoding, one character a byte. */
+  readonly content: string;
+  readonly fields: HeaderFields;
+  readonly hasBody: boolean;
+}
+
+/** Reads a complaint: ARF (RFC 5965), or one of the older forms; undefined when the message is none. */
+export function readComplaint(view: MessageView): Report | undefined {
+  const leaves = leavesOf(view.message);
+  const machinePart = leaves.find((part) => part.contentType.type === 'message/feedback-report') ?? bareReport(leaves);
+  const attached = leaves
+    .filter((part) => ORIGINAL_TYPES.includes(part.contentType.type))
+    .slice(0, 1)
+    .map(open)[0];
+  return machinePart ? readFeedback(machinePart, attached) : attached && readOldForm(view, attached);
+}
+
+function readOldForm(view: MessageView, attached: Attached): Report | undefined {
+  const { fields } = view.message;
+  const sign = COMPLAINT_SIGNS.find((candidate) => matchesSign(candidate, view));
+  if (!sign && !attached.fields.has(HOTMAIL_RECIPIENT) && !fields.has(HOTMAIL_RECIPIENT)) return undefined;
+  return {
+    kind: 'complaint',
+    feedbackType: sign?.feedbackType ?? 'abuse',
+    reportingSystem: sign?.id ?? 'hotmail',
+    original: originalOf(attached, fields),
+  };
+}
+
+function open(part: MessagePart): Attached {
+  const content = decodedBody(part, PARSING_LIMITS.messageLength);
+  return { content, fields: readHeader(content).fields, hasBody: !part.contentType.type.endsWith('headers') };
+}
+
+function bareReport(leaves: readonly MessagePart[]): MessagePart | undefined {
+  return leaves.find(
+    ({ contentType, body }) =>
+      /^(?:text\/plain|application\/octet-stream)$/.test(contentType.type) && BARE_REPORT.test(body.slice(0, 2000)),
+  );
+}
+
+function readFeedback(machinePart: MessagePart, attached: Attached | undefined): Report {
+  const text = decodedBody(machinePart);
+  const { fields } = readHeader(text.slice(Math.max(0, text.search(/\S/))));
+  const type = fields.first('feedback-type')?.toLowerCase() ?? 'other';
+  if (NO_COMPLAINTS.includes(type)) return { kind: 'ignored', reason: 'not-a-report' };
+  return {
+    kind: 'complaint',
+    feedbackType: COMPLAINT_TYPES.includes(type) ? type : 'other',
+    reportingSystem: printable(fields.first('user-agent'), 100),
+    original: originalOf(attached, fields),
+  };
+}
+
+function originalOf(attached: Attached | undefined, envelope: HeaderFields): OriginalMessage {
+  const fields = attached?.fields ?? new HeaderFields([]);
+  return {
+    raw: attached && Buffer.from(attached.content, 'latin1'),
+    hasBody: attached?.hasBody ?? false,
+    originalMailFrom: addressIn(envelope.first('original-mail-from')),
+    returnPath: addressIn(fields.first('return-path')),
+    messageId: printable(fields.first('message-id'), 500),
+    recipients: recipientsOf(envelope, fields),
+  };
+}
+
+function recipientsOf(envelope: HeaderFields, original: HeaderFields): string[] {
+  const values = [...ENVELOPE_RECIPIENTS.flatMap((name) => envelope.all(name)), ...original.all(HOTMAIL_RECIPIENT)];
+  const addresses = values.slice(0, PARSING_LIMITS.recipients).map(addressIn);
+  return [...new Set(addresses.filter((address) => address !== undefined))];
+}
+
+/** `<ann@example.com>`, `rfc822;ann@example.com` → `ann@example.com`; undefined for the null sender. */
+function addressIn(value: string | undefined): string | undefined {
+  return printable(value?.replace(/^rfc822[ \t]{0,5};/i, '').replace(/[<>]/g, ''), 320);
+}

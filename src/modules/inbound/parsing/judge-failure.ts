@@ -1,0 +1,71 @@
+import { classifyReply } from '../../../delivery/policy/classify-reply';
+import { findReply, type FoundReply } from './find-reply';
+import { printable } from './printable';
+import type { Report } from './report';
+
+export type BounceReport = Extract<Report, { kind: 'bounce' }>;
+
+/** What a report gives as the grounds of a failure. */
+export interface FailureGrounds {
+  /** The words of the remote side, with or without codes in them. */
+  readonly text?: string | undefined;
+  /** `Status` of a delivery status (RFC 3464 section 2.3.4). */
+  readonly status?: string | undefined;
+  /** True when other recipients of the same report fared otherwise: then the address itself is not to blame. */
+  readonly shared?: boolean;
+}
+
+export const MAXIMUM_RESPONSE_LENGTH = 500;
+/** Where the text does not name the command that was answered. */
+const USUAL_PHASE = 'rcpt';
+
+/**
+ * Reads a failure like the reply that caused it, through the engine's own table: hard and suppressed for what is wrong
+ * with the address, soft for full mailboxes, policy and all that a 4xx or a status of class 4 calls temporary.
+ */
+export function judgeFailure(grounds: FailureGrounds): BounceReport {
+  const reply = findReply(grounds.text ?? '');
+  const enhancedCode = enhancedCodeOf(reply, grounds.status);
+  const { action, class: reason } = classifyReply({
+    ...codeAndPhase(reply, grounds),
+    enhancedCode,
+    text: printable(reply?.text ?? grounds.text, MAXIMUM_RESPONSE_LENGTH),
+    recipientCount: grounds.shared ? 2 : 1,
+  });
+  return {
+    kind: 'bounce',
+    action: 'failed',
+    bounceType: action.startsWith('bounce-hard') ? 'hard' : 'soft',
+    suppress: action === 'bounce-hard-suppress',
+    reason,
+    code: reply?.code,
+    enhancedCode,
+    response: printable(grounds.text, MAXIMUM_RESPONSE_LENGTH),
+  };
+}
+
+/** The remote side's own code before the reporter's, and before both of them one that says more than its class. */
+function enhancedCodeOf(reply: FoundReply | undefined, status: string | undefined): string | undefined {
+  const codes = [reply?.enhancedCode, status].filter((code) => code !== undefined);
+  return codes.find((code) => !code.endsWith('.0.0')) ?? codes[0];
+}
+
+/** Without any code only the words count, and the most careful stage that can bounce at all. */
+function codeAndPhase(reply: FoundReply | undefined, { text = '', status }: FailureGrounds) {
+  if (status?.startsWith('4')) return { code: 450, phase: USUAL_PHASE };
+  const code = reply?.code ?? codeOfStatus(reply?.enhancedCode ?? status);
+  return code === undefined ? { code: 550, phase: 'dot' } : { code, phase: phaseNamedIn(text) };
+}
+
+function codeOfStatus(status: string | undefined): number | undefined {
+  if (status === undefined) return undefined;
+  return status.startsWith('4') ? 450 : 550;
+}
+
+/** Postfix and Exim name the command that was answered. Before RCPT nothing was said of the recipient. */
+function phaseNamedIn(text: string): string {
+  if (/end of data|data command|after end of data/i.test(text)) return 'dot';
+  return /reply to (?:mail from|helo|ehlo|starttls)|after (?:mail from|ehlo|helo)|initial connection/i.test(text)
+    ? 'mail'
+    : USUAL_PHASE;
+}

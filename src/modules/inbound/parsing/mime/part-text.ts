@@ -1,0 +1,82 @@
+import { PARSING_LIMITS } from '../parsing-limits';
+import type { MessagePart } from './split-message';
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&nbsp;': ' ',
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&#39;': "'",
+  '&amp;': '&',
+};
+
+/** A byte in hexadecimal, or a line end that is not the text's. */
+const ESCAPE = /^=(?:[0-9a-f]{2}|\r?\n)/i;
+
+/** The bytes of a part without its transfer encoding (RFC 2045 section 6), one character a byte. */
+export function decodedBody(part: MessagePart, maxLength: number = PARSING_LIMITS.textLength): string {
+  const body = part.body.slice(0, maxLength);
+  const encoding = part.fields.first('content-transfer-encoding')?.toLowerCase();
+  if (encoding === 'base64') return Buffer.from(body, 'base64').toString('latin1');
+  return encoding === 'quoted-printable' ? decodeQuotedPrintable(body) : body;
+}
+
+/** The beginning of a part as text; of HTML, the words between the tags. */
+export function textOf(part: MessagePart): string {
+  const text = decodeCharset(decodedBody(part), part.contentType.parameters.get('charset'));
+  return part.contentType.type === 'text/html' ? withoutTags(text) : text;
+}
+
+/** Undoes encoded words (RFC 2047) in a field, and reads bytes above ASCII as UTF-8 where they are (RFC 6532). */
+export function decodeField(value: string): string {
+  return decodeCharset(value, undefined)
+    .replace(/\?=\s{1,10}=\?/g, '?==?')
+    .replace(/=\?([\w-]{1,40})(?:\*[\w-]{1,20})?\?([bq])\?([^?\s]{0,500})\?=/gi, decodeWord);
+}
+
+/** Reads bytes in a named character set; without a known one as UTF-8 when they are that, else as Windows-1252. */
+export function decodeCharset(bytes: string, charset: string | undefined): string {
+  const buffer = Buffer.from(bytes, 'latin1');
+  return (
+    tryDecode(buffer, charset ?? 'utf-8', charset === undefined) ??
+    tryDecode(buffer, 'utf-8', true) ??
+    new TextDecoder('windows-1252').decode(buffer)
+  );
+}
+
+function tryDecode(buffer: Buffer, charset: string, fatal: boolean): string | undefined {
+  try {
+    return new TextDecoder(charset, { fatal }).decode(buffer);
+  } catch {
+    return undefined;
+  }
+}
+
+function decodeWord(_word: string, charset: string, encoding: string, text: string): string {
+  const bytes =
+    encoding.toLowerCase() === 'b'
+      ? Buffer.from(text, 'base64').toString('latin1')
+      : decodeQuotedPrintable(text.replaceAll('_', ' '));
+  return decodeCharset(bytes, charset);
+}
+
+/** RFC 2045 section 6.7, in one pass; an `=` that begins no escape stands for itself. */
+function decodeQuotedPrintable(text: string): string {
+  const bytes = Buffer.alloc(text.length);
+  let length = 0;
+  for (let at = 0; at < text.length; at++) {
+    const escape = text[at] === '=' ? ESCAPE.exec(text.slice(at, at + 3))?.[0] : undefined;
+    if (escape === undefined) bytes[length++] = text.charCodeAt(at);
+    else if (!escape.endsWith('\n')) bytes[length++] = parseInt(escape.slice(1), 16);
+    at += (escape?.length ?? 1) - 1;
+  }
+  return bytes.toString('latin1', 0, length);
+}
+
+/** Blocks end lines, other tags vanish. A tag without an end within 2000 characters is text. */
+function withoutTags(html: string): string {
+  return html
+    .replace(/<(?:br|\/p|\/div|\/tr|\/h[1-6]|\/li)[^<>]{0,200}>/gi, '\n')
+    .replace(/<[^<>]{0,2000}>/g, ' ')
+    .replace(/&(?:nbsp|lt|gt|quot|#39|amp);/g, (entity) => ENTITIES[entity] ?? entity);
+}

@@ -1,0 +1,48 @@
+/**
+ * What a stranger's message says of a mail of ours. Nothing in it proves who it is about: the caller knows that from the
+ * signed address it came to. `parseReport` (parse-report.ts) answers synchronously and never throws.
+ */
+export type Report =
+  | {
+      readonly kind: 'bounce';
+      readonly action: 'failed';
+      readonly bounceType: 'hard' | 'soft';
+      readonly suppress: boolean;
+      readonly reason: string;
+      readonly code?: number;
+      readonly enhancedCode?: string;
+      /** What the remote side said: at most 500 printable characters. */
+      readonly response?: string;
+      readonly remoteHost?: string;
+      readonly finalRecipient?: string;
+    }
+  | {
+      readonly kind: 'delivered';
+      readonly remoteHost?: string;
+      readonly response?: string;
+      readonly enhancedCode?: string;
+    }
+  | { readonly kind: 'delayed' | 'relayed' | 'expanded'; readonly response?: string }
+  | {
+      readonly kind: 'complaint';
+      readonly feedbackType: string;
+      readonly reportingSystem?: string;
+      readonly original?: OriginalMessage;
+    }
+  | { readonly kind: 'ignored'; readonly reason: IgnoreReason };
+
+export type IgnoreReason =
+  'auto-reply' | 'loop' | 'not-a-report' | 'unreadable' | 'too-complex' | 'challenge' | 'delay-only' | 'mdn';
+
+/**
+ * What a report attaches of our mail: bytes as they came (message/rfc822 or text/rfc822-headers), and what ARF says of
+ * the envelope (RFC 5965 section 3.2).
+ */
+export interface OriginalMessage {
+  readonly raw?: Buffer;
+  readonly hasBody: boolean;
+  readonly originalMailFrom?: string;
+  readonly returnPath?: string;
+  readonly messageId?: string;
+  readonly recipients: readonly string[];
+}

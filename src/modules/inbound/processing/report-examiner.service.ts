@@ -1,0 +1,79 @@
+import { Injectable } from '@nestjs/common';
+import type { RecordedOutcome } from '../../../delivery/ports/outcome';
+import { type ReportedRecipient, ReportedEmails } from '../../emails/outcomes/reported-email.service';
+import type { ClaimedReport, ReportSubject } from '../inbound-report';
+import { parseReport } from '../parsing/parse-report';
+import type { Report } from '../parsing/report';
+import { FeedbackIdentification, type Identified } from './feedback-identification.service';
+import { type Judgement, judgeReport, type ReportedOutcome } from './judge-report';
+
+/** What a report turned out to be, and what is to be recorded because of it. */
+export interface Finding {
+  readonly disposition: string;
+  readonly subject?: ReportSubject;
+  readonly outcome?: RecordedOutcome;
+}
+
+/** A report that was taken up so often and never ended has probably brought down its workers. */
+const MAX_ATTEMPTS = 5;
+
+/** Reads a report and finds out what it is about. It changes nothing. */
+@Injectable()
+export class ReportExaminer {
+  constructor(
+    private readonly emails: ReportedEmails,
+    private readonly feedback: FeedbackIdentification,
+  ) {}
+
+  /** @throws UnavailableError */
+  async examine(claimed: ClaimedReport): Promise<Finding> {
+    if (claimed.attempts > MAX_ATTEMPTS) return { disposition: 'abandoned' };
+    const report = read(claimed.raw);
+    const judgement = judgeReport(report);
+    if (claimed.subject) return this.weigh(claimed, claimed.subject, judgement);
+    if (report.kind !== 'complaint') return { disposition: publicDisposition(report) };
+    const found: Identified = await this.feedback.identify(report.original);
+    return typeof found === 'string' ? { disposition: found } : this.weigh(claimed, found, judgement);
+  }
+
+  /** The recipient is our own row's, whatever addresses the report holds. */
+  private async weigh(
+    claimed: ClaimedReport,
+    subject: ReportSubject,
+    { disposition, outcome }: Judgement,
+  ): Promise<Finding> {
+    if (!outcome) return { disposition, subject };
+    const email = await this.emails.find(subject);
+    const recipient = email?.recipients.find(({ position }) => position === subject.position);
+    if (!email || !recipient) return { disposition: 'unknown-email', subject };
+    if (isKnown(outcome.event, recipient)) return { disposition: 'duplicate', subject };
+    const { event, source } = outcome;
+    const recorded: RecordedOutcome = {
+      ...subject,
+      domainId: email.domainId,
+      recipient: recipient.address,
+      outcome: event,
+      source,
+      occurredAt: claimed.receivedAt,
+    };
+    return { disposition, subject, outcome: recorded };
+  }
+}
+
+function read(raw: Buffer): Report {
+  try {
+    return parseReport(raw);
+  } catch {
+    return { kind: 'ignored', reason: 'unreadable' };
+  }
+}
+
+/** A bounce without a token is nobody's: anyone can write one. */
+function publicDisposition(report: Report): string {
+  return report.kind === 'ignored' ? `ignored:${report.reason}` : 'unidentified';
+}
+
+/** The same news in other words; but that an address is bad may be news although the bounce is not. */
+function isKnown(event: ReportedOutcome, recipient: ReportedRecipient): boolean {
+  return recipient.has(event.kind) && !(event.kind === 'bounced' && event.suppress);
+}

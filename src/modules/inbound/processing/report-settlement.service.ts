@@ -1,0 +1,31 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../../../common/clock';
+import { Database } from '../../../database/database.service';
+import { OutcomeRecorder } from '../../emails/outcomes/outcome-recorder.service';
+import type { ClaimedReport } from '../inbound-report';
+import { ReportQueueRepository } from '../report-queue.repository';
+import { ProcessingMetrics } from './processing-metrics.service';
+import type { Finding } from './report-examiner.service';
+
+/** Ends the work on a report and records what it came to, in one transaction. */
+@Injectable()
+export class ReportSettlement {
+  constructor(
+    private readonly reports: ReportQueueRepository,
+    private readonly recorder: OutcomeRecorder,
+    private readonly database: Database,
+    private readonly metrics: ProcessingMetrics,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Records nothing when another worker has taken the report up meanwhile. @throws UnavailableError */
+  async settle(report: ClaimedReport, { disposition, subject, outcome }: Finding): Promise<void> {
+    const end = { processedAt: this.clock.now(), disposition, subject };
+    const isOurs = await this.database.transaction(async (tx) => {
+      const isSettled = await this.reports.settle(report, end, tx);
+      if (isSettled && outcome) await this.recorder.record([outcome], tx);
+      return isSettled;
+    });
+    if (isOurs) this.metrics.count(disposition);
+  }
+}

@@ -1,0 +1,107 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { Equals, IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
+import { QueryInteger } from '../../../common/http/dto-decorators';
+import type { ExportFormat, PrivacyRequestType } from '../privacy-requests.service';
+
+const FORMATS = ['json', 'csv'] as const satisfies ExportFormat[];
+const SECTIONS = ['emails', 'events', 'suppressions'] as const;
+const TYPES = ['article_15_access', 'article_17_erasure'] as const satisfies PrivacyRequestType[];
+const STATUSES = ['pending', 'processing', 'completed', 'failed'] as const;
+/** Of a request by itself: whether a worker has begun is of no interest. */
+const SHOWN_STATUSES = ['processing', 'completed', 'failed'] as const;
+export const DATA_CATEGORIES = [
+  ...(['email_addresses', 'email_content', 'delivery_events', 'suppression_records'] as const),
+] as const;
+const MAX_OFFSET = 10_000_000;
+/** A bare one: the name form of recipients is refused here. */
+const ADDRESS = { format: 'email', maxLength: 254, example: 'ada@example.com' };
+const SHOWN_ADDRESS = { example: 'ada@example.com', description: 'Masked once the subject has been erased' };
+const COUNT = { type: 'integer', minimum: 0 } as const;
+
+export class RequestExportDto {
+  @ApiProperty({ ...ADDRESS, description: 'The data subject' }) @IsString() email!: string;
+  @ApiPropertyOptional({ enum: FORMATS, default: 'json' }) @IsIn(FORMATS) format: ExportFormat = 'json';
+}
+
+export class RequestErasureDto {
+  @ApiProperty({ ...ADDRESS, description: 'The data subject' }) @IsString() email!: string;
+  @ApiProperty({ enum: [true], description: 'There is no way back' }) @Equals(true) confirmDelete!: true;
+  @ApiPropertyOptional({ maxLength: 500 }) @IsOptional() @IsString() @MaxLength(500) reason?: string;
+}
+
+export class ReadExportQuery {
+  @ApiPropertyOptional({ enum: SECTIONS, default: 'emails', description: 'Which file, with `Accept: text/csv`' })
+  @IsIn(SECTIONS)
+  section: (typeof SECTIONS)[number] = 'emails';
+}
+
+export class ListPrivacyRequestsQuery {
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 50 })
+  @QueryInteger(1, 100)
+  limit: number = 50;
+
+  @ApiPropertyOptional({ type: 'integer', minimum: 0, maximum: MAX_OFFSET, default: 0 })
+  @QueryInteger(0, MAX_OFFSET)
+  offset: number = 0;
+}
+
+class ExportCountsDto {
+  @ApiProperty(COUNT) emails!: number;
+  @ApiProperty(COUNT) events!: number;
+  @ApiProperty(COUNT) suppressions!: number;
+}
+
+export class PrivacyExportDto {
+  @ApiProperty({ format: 'uuid' }) requestId!: string;
+  @ApiProperty({ enum: SHOWN_STATUSES }) status!: (typeof SHOWN_STATUSES)[number];
+  @ApiProperty(SHOWN_ADDRESS) email!: string;
+  @ApiProperty({ enum: FORMATS }) format!: ExportFormat;
+  @ApiProperty({ ...COUNT, example: 1, description: '0 at the end; usually it takes seconds' })
+  estimatedCompletionDays!: number;
+  @ApiProperty({ type: 'array', items: { type: 'string', enum: [...DATA_CATEGORIES] } })
+  dataCategories!: readonly string[];
+  @ApiProperty({ format: 'date-time' }) createdAt!: string;
+  @ApiPropertyOptional({ format: 'date-time' }) completedAt?: string;
+  @ApiPropertyOptional({ format: 'date-time', description: 'The result is deleted then' }) expiresAt?: string;
+  @ApiPropertyOptional({ type: ExportCountsDto, description: 'What the result holds, as long as it is kept' })
+  itemCounts?: ExportCountsDto;
+  @ApiPropertyOptional({ ...COUNT, description: 'Size of the result as JSON' }) sizeBytes?: number;
+  @ApiPropertyOptional({
+    type: 'object',
+    additionalProperties: true,
+    description:
+      'The result, once completed: `emails`, `events` and `suppressions`, arrays or (format `csv`) CSV files. ' +
+      'Left out above 64 MiB: ask with `Accept: application/zip`.',
+  })
+  exportedData?: Record<string, unknown>;
+}
+
+export class PrivacyErasureDto {
+  @ApiProperty({ format: 'uuid' }) requestId!: string;
+  @ApiProperty({ enum: SHOWN_STATUSES }) status!: (typeof SHOWN_STATUSES)[number];
+  @ApiProperty(SHOWN_ADDRESS) email!: string;
+  @ApiProperty({ format: 'date-time' }) createdAt!: string;
+  @ApiPropertyOptional({ format: 'date-time' }) completedAt?: string;
+  @ApiPropertyOptional({ type: 'object', additionalProperties: true, description: 'How much was erased, by kind' })
+  receipt?: Record<string, unknown>;
+  @ApiPropertyOptional({
+    type: 'array',
+    items: { type: 'object', additionalProperties: true },
+    description: 'What has to be kept, and why',
+  })
+  retentionExceptions?: readonly unknown[];
+}
+
+class PrivacyHistoryEntryDto {
+  @ApiProperty({ format: 'uuid' }) requestId!: string;
+  @ApiProperty({ enum: TYPES }) type!: PrivacyRequestType;
+  @ApiProperty(SHOWN_ADDRESS) email!: string;
+  @ApiProperty({ enum: STATUSES }) status!: (typeof STATUSES)[number];
+  @ApiProperty({ format: 'date-time' }) requestedAt!: string;
+  @ApiPropertyOptional({ format: 'date-time' }) completedAt?: string;
+}
+
+export class PrivacyHistoryDto {
+  @ApiProperty({ type: [PrivacyHistoryEntryDto] }) requests!: PrivacyHistoryEntryDto[];
+  @ApiProperty({ ...COUNT, description: 'Of all pages' }) total!: number;
+}

@@ -1,0 +1,63 @@
+import { ValidationError } from '../../../common/errors/app-error';
+import { parseAddress } from '../../../common/mail-address';
+import type { FoundExport } from '../export/export-reading.service';
+import type { ShownRequest } from '../privacy-requests.service';
+import { DATA_CATEGORIES, type PrivacyErasureDto, type PrivacyExportDto, type PrivacyHistoryDto } from './privacy.dto';
+
+const ESTIMATED_DAYS = 1;
+
+/** The normal form of an address. @throws ValidationError */
+export function toSubjectAddress(email: string): string {
+  const address = parseAddress(email);
+  if (!address.ok) throw new ValidationError({ email: [`email ${address.message}`] });
+  return address.email;
+}
+
+/** Without the result itself. */
+export function toExportDto({ request, size }: FoundExport): PrivacyExportDto {
+  const isOpen = request.completedAt === null;
+  return {
+    ...baseOf(request),
+    format: request.format ?? 'json',
+    estimatedCompletionDays: isOpen ? ESTIMATED_DAYS : 0,
+    dataCategories: DATA_CATEGORIES,
+    ...(request.expiresAt && { expiresAt: request.expiresAt.toISOString() }),
+    ...(size && { itemCounts: size.items, sizeBytes: size.bytes }),
+  };
+}
+
+export function toErasureDto(request: ShownRequest): PrivacyErasureDto {
+  const { retentionExceptions, ...receipt } = request.receipt ?? {};
+  return {
+    ...baseOf(request),
+    ...(request.receipt && { receipt }),
+    ...(Array.isArray(retentionExceptions) && { retentionExceptions }),
+  };
+}
+
+export function toHistoryDto(requests: readonly ShownRequest[], total: number): PrivacyHistoryDto {
+  return {
+    requests: requests.map((request) => ({
+      requestId: request.id,
+      ...{ type: request.type, email: request.email, status: request.status },
+      requestedAt: request.requestedAt.toISOString(),
+      ...completion(request),
+    })),
+    total,
+  };
+}
+
+function baseOf(request: ShownRequest) {
+  const { id: requestId, status, email, requestedAt } = request;
+  return {
+    requestId,
+    status: status === 'pending' ? ('processing' as const) : status,
+    email,
+    createdAt: requestedAt.toISOString(),
+    ...completion(request),
+  };
+}
+
+function completion({ completedAt }: ShownRequest) {
+  return completedAt && { completedAt: completedAt.toISOString() };
+}

@@ -1,0 +1,69 @@
+import { Injectable } from '@nestjs/common';
+import { Clock, DAY, MINUTE, SECOND } from '../../../common/clock';
+import { Database } from '../../../database/database.service';
+import type { Transaction } from '../../../database/transaction';
+import { PrivacyRequestHandler } from '../processing/privacy-request-handler';
+import { type LeasedRequest, PrivacyWork } from '../processing/privacy-work.service';
+import { advance, type ErasureProgress, progressOf } from './erasure-progress';
+import { ErasureSteps, type ErasureTarget } from './erasure-steps.service';
+import { toRetentionExceptions } from './retention-exceptions';
+
+/** Deliveries that workers have end within minutes, or with their workers' leases. */
+const MAX_WAIT_MS = DAY;
+const MAX_PAUSE_MS = MINUTE;
+
+/**
+ * Erases a subject, page by page: each page is one transaction with the progress, so that it counts once, whoever does it.
+ * Emails that a worker is delivering to the subject are left for a later round, which another worker may do.
+ */
+@Injectable()
+export class ErasureHandler extends PrivacyRequestHandler {
+  override readonly type = 'article_17_erasure';
+
+  constructor(
+    private readonly steps: ErasureSteps,
+    private readonly work: PrivacyWork,
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {
+    super();
+  }
+
+  async run(leased: LeasedRequest, signal: AbortSignal): Promise<void> {
+    const target = this.steps.targetOf(leased, this.work.subjectOf(leased).email);
+    for (let progress = progressOf(leased); progress.step !== 'done';) {
+      if (signal.aborted) return this.work.putBack(leased);
+      const { rounds } = progress;
+      progress = await this.runPage(leased, target, progress);
+      if (progress.rounds > rounds) return this.waitForDeliveries(leased, progress.rounds);
+    }
+  }
+
+  private runPage(leased: LeasedRequest, target: ErasureTarget, before: ErasureProgress): Promise<ErasureProgress> {
+    return this.database.transaction(async (tx) => {
+      const progress = advance(before, await this.steps.run(target, before, tx));
+      if (progress.step === 'done') await this.complete(leased, target, progress, tx);
+      else await this.work.saveProgress(leased, { ...progress }, tx);
+      return progress;
+    });
+  }
+
+  /** Nothing of the way there stays with the result. */
+  private async complete(
+    leased: LeasedRequest,
+    target: ErasureTarget,
+    { counts, kept }: ErasureProgress,
+    tx: Transaction,
+  ): Promise<void> {
+    const receipt = { ...counts, retentionExceptions: toRetentionExceptions(kept) };
+    await this.work.saveProgress(leased, {}, tx);
+    await this.work.complete(leased, { receipt }, tx);
+    this.steps.forgetSubject(target, tx);
+  }
+
+  private async waitForDeliveries(leased: LeasedRequest, rounds: number): Promise<void> {
+    const now = this.clock.now().getTime();
+    if (now - leased.requestedAt.getTime() > MAX_WAIT_MS) return this.work.fail(leased, 'deliveries_under_way');
+    await this.work.putBack(leased, new Date(now + Math.min(MAX_PAUSE_MS, SECOND * 2 ** rounds)));
+  }
+}

@@ -1,0 +1,98 @@
+import { newId } from '../../../common/ids';
+import type { SuppressionReason } from '../../suppressions/hashing/suppression-erasure.service';
+import type { PrivacyRequest } from '../privacy-request.entity';
+
+/** Names a request. */
+export type RequestKey = Pick<PrivacyRequest, 'organizationId' | 'mode' | 'id'>;
+
+/** In their order. The second look at emails finds those whose acceptance was under way at the first. */
+export const ERASURE_STEPS = [
+  'received',
+  'sent',
+  'responses',
+  'suppressions',
+  'mailbox',
+  'late',
+  'requests',
+  'done',
+] as const;
+
+export type ErasureStep = (typeof ERASURE_STEPS)[number];
+
+/** How much was erased, by kind: what the receipt shows. */
+export interface ErasureCounts {
+  readonly emailsAnonymized: number;
+  readonly eventsAnonymized: number;
+  readonly recipientsAnonymized: number;
+  readonly contentsDeleted: number;
+  readonly deliveriesCancelled: number;
+  readonly suppressionsRemoved: number;
+  readonly suppressionsHashed: number;
+  readonly mailboxCopiesDeleted: number;
+  readonly reportsDeleted: number;
+  readonly exportsDeleted: number;
+}
+
+/** Where a page of idempotency keys begins. */
+export interface KeyPlace {
+  readonly path: string;
+  readonly key: string;
+}
+
+/** How far an erasure has come, as the request keeps it. */
+export interface ErasureProgress {
+  readonly step: ErasureStep;
+  /** Where the next page of the step begins; absent: at its beginning. */
+  readonly after?: string | KeyPlace;
+  /** What is accepted later is new: an erasure that ran after it would never end. */
+  readonly lastId: string;
+  /** Emails of this round of the step that workers were delivering. */
+  readonly busy: number;
+  readonly rounds: number;
+  readonly counts: ErasureCounts;
+  readonly kept: readonly SuppressionReason[];
+}
+
+/** What one page of a step came to. */
+export interface PageResult {
+  readonly counts?: Partial<ErasureCounts>;
+  /** Where the next page begins; absent after the last. */
+  readonly next?: string | KeyPlace;
+  readonly busy?: number;
+  readonly kept?: readonly SuppressionReason[];
+}
+
+const NOTHING: ErasureCounts = {
+  emailsAnonymized: 0,
+  eventsAnonymized: 0,
+  recipientsAnonymized: 0,
+  contentsDeleted: 0,
+  deliveriesCancelled: 0,
+  suppressionsRemoved: 0,
+  suppressionsHashed: 0,
+  mailboxCopiesDeleted: 0,
+  reportsDeleted: 0,
+  exportsDeleted: 0,
+};
+
+export function progressOf({ progress }: { readonly progress: Record<string, unknown> }): ErasureProgress {
+  return { step: 'received', lastId: newId(), busy: 0, rounds: 0, counts: NOTHING, kept: [], ...progress };
+}
+
+/** The progress after a page. A step with busy emails has another round. */
+export function advance({ after: _done, ...progress }: ErasureProgress, page: PageResult): ErasureProgress {
+  const busy = progress.busy + (page.busy ?? 0);
+  const told = { ...progress, counts: add(progress.counts, page.counts ?? {}), kept: page.kept ?? progress.kept };
+  if (page.next !== undefined) return { ...told, busy, after: page.next };
+  if (busy > 0) return { ...told, busy: 0, rounds: progress.rounds + 1 };
+  const step = ERASURE_STEPS[ERASURE_STEPS.indexOf(progress.step) + 1] ?? 'done';
+  return { ...told, step, busy: 0, rounds: 0 };
+}
+
+function add(counts: ErasureCounts, more: Partial<ErasureCounts>): ErasureCounts {
+  const sums = Object.entries(counts).map(([kind, count]: [string, number]) => [
+    kind,
+    count + (more[kind as keyof ErasureCounts] ?? 0),
+  ]);
+  return Object.fromEntries(sums) as ErasureCounts;
+}

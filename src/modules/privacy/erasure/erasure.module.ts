@@ -1,0 +1,18 @@
+import { Module } from '@nestjs/common';
+import { EmailErasureModule } from '../../emails/erasure/email-erasure.module';
+import { InboundReportsModule } from '../../inbound/inbound-reports.module';
+import { MailboxModule } from '../../mailbox/mailbox.module';
+import { SuppressionsModule } from '../../suppressions/suppressions.module';
+import { PrivacyRequestsModule } from '../privacy-requests.module';
+import { ErasedRequests } from './erased-requests.service';
+import { ErasedRequestsRepository } from './erased-requests.repository';
+import { ErasureHandler } from './erasure-handler.service';
+import { ErasureSteps } from './erasure-steps.service';
+
+/** What a worker needs to erase a subject. */
+@Module({
+  imports: [EmailErasureModule, InboundReportsModule, MailboxModule, PrivacyRequestsModule, SuppressionsModule],
+  providers: [ErasedRequests, ErasedRequestsRepository, ErasureHandler, ErasureSteps],
+  exports: [ErasureHandler],
+})
+export class ErasureModule {}

@@ -1,0 +1,20 @@
+import type { SuppressionReason } from '../../suppressions/hashing/suppression-erasure.service';
+
+/** What has to be kept after an erasure, and why that is lawful. */
+export interface RetentionException {
+  readonly category: 'suppression';
+  readonly reason: SuppressionReason;
+  readonly basis: string;
+}
+
+const BASIS: Partial<Record<SuppressionReason, string>> = {
+  spam_complaint:
+    'The person asked not to be written to (GDPR article 21); kept as a keyed hash so that this is heeded',
+  hard_bounce:
+    'The mailbox does not exist; kept as a keyed hash so that its server is not bothered again (article 6(1)(f))',
+};
+const OTHERWISE = 'Blocked by the operator; kept as a keyed hash so that the block holds (article 6(1)(f))';
+
+export function toRetentionExceptions(reasons: readonly SuppressionReason[]): RetentionException[] {
+  return reasons.map((reason) => ({ category: 'suppression', reason, basis: BASIS[reason] ?? OTHERWISE }));
+}

@@ -1,0 +1,49 @@
+import { Body, Controller, Get, HttpCode, Post } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { RequireScope } from '../../auth/require-scope.decorator';
+import { CurrentPrincipal } from '../../common/http/current-principal.decorator';
+import { ApiData, ApiErrors } from '../../common/http/openapi.decorators';
+import type { Principal } from '../../common/http/principal';
+import { RateLimitClass } from '../../common/http/rate-limit-class.decorator';
+import { requireUnbound } from '../../common/http/require-unbound';
+import { UuidParam } from '../../common/http/uuid-param.pipe';
+import { PrivacyErasureDto, RequestErasureDto } from './dto/privacy.dto';
+import { toErasureDto, toSubjectAddress } from './dto/privacy.mapper';
+import { ERASURE, PrivacyRequestsService } from './privacy-requests.service';
+
+@ApiTags('Privacy')
+@Controller('v1/gdpr/delete-request')
+@RequireScope('privacy:read')
+export class ErasuresController {
+  constructor(private readonly requests: PrivacyRequestsService) {}
+
+  @Post()
+  @HttpCode(202)
+  @RequireScope('privacy:manage')
+  @RateLimitClass('gdpr-delete')
+  @ApiOperation({
+    operationId: 'privacy.requestErasure',
+    summary: "Erase a subject's data",
+    description: 'GDPR article 17. It runs in the background. While one is open, the same request is answered again.',
+  })
+  @ApiData(PrivacyErasureDto, { status: 202 })
+  @ApiErrors('invalid_request', 'domain_not_allowed')
+  async request(@CurrentPrincipal() principal: Principal, @Body() { email, reason }: RequestErasureDto) {
+    requireUnbound(principal);
+    const subject = { email: toSubjectAddress(email), ...(reason !== undefined && { reason }) };
+    return { data: toErasureDto(await this.requests.createErasure(principal, subject)) };
+  }
+
+  @Get(':requestId')
+  @ApiOperation({
+    operationId: 'privacy.readErasure',
+    summary: 'Read an erasure',
+    description: 'With its receipt once completed.',
+  })
+  @ApiData(PrivacyErasureDto)
+  @ApiErrors('domain_not_allowed', 'resource_not_found')
+  async read(@CurrentPrincipal() principal: Principal, @UuidParam('requestId', 'Privacy request') id: string) {
+    requireUnbound(principal);
+    return { data: toErasureDto(await this.requests.get(principal, ERASURE, id)) };
+  }
+}

@@ -1,0 +1,42 @@
+import { Injectable } from '@nestjs/common';
+import { addressKey } from '../../../common/mail-address';
+import { SubjectEmails, type SubjectRange, type SubjectScope } from '../../emails/privacy/subject-emails.service';
+import { SuppressionListService } from '../../suppressions/suppression-list.service';
+import type { ExportedSuppression, ExportItems } from './export-items';
+import { toExportedEmail, toExportedEvents } from './to-export-items';
+
+/** One for each reason at most. */
+const MAX_SUPPRESSIONS = 100;
+
+/** Gathers what is known of a data subject, as it is shown to them. */
+@Injectable()
+export class ExportCollector {
+  constructor(
+    private readonly emails: SubjectEmails,
+    private readonly suppressions: SuppressionListService,
+  ) {}
+
+  /** The next emails with their events, and the last id of them; undefined when there are no more. */
+  async nextEmails(
+    scope: SubjectScope,
+    range: SubjectRange,
+  ): Promise<(Pick<ExportItems, 'emails' | 'events'> & { last: string }) | undefined> {
+    const page = await this.emails.page(scope, range);
+    const last = page.at(-1)?.email.id;
+    if (last === undefined) return undefined;
+    return {
+      last,
+      emails: page.map((email) => toExportedEmail(email, scope.address)),
+      events: page.flatMap((email) => toExportedEvents(email, scope.address)),
+    };
+  }
+
+  /** The entries in force. */
+  async suppressionsOf(scope: SubjectScope): Promise<ExportedSuppression[]> {
+    const filter = { key: addressKey(scope.address), limit: MAX_SUPPRESSIONS, offset: 0 };
+    const [entries] = await this.suppressions.page(scope, filter);
+    return entries.map(({ id, email, reason, suppressedAt }) => {
+      return { id, email, reason, suppressedAt: suppressedAt.toISOString() };
+    });
+  }
+}

@@ -1,0 +1,90 @@
+import { Injectable } from '@nestjs/common';
+import { Clock, DAY } from '../../../common/clock';
+import { Database } from '../../../database/database.service';
+import type { Transaction } from '../../../database/transaction';
+import type { ExportSection } from '../privacy-export-part.entity';
+import { PrivacyRequestHandler } from '../processing/privacy-request-handler';
+import { type LeasedRequest, PrivacyWork } from '../processing/privacy-work.service';
+import { ExportCollector } from './export-collector.service';
+import { type ExportItems, SECTIONS } from './export-items';
+import { ExportParts, type SealedPart } from './export-parts.service';
+import { type ExportProgress, progressOf, toPartTexts } from './export-progress';
+
+/** Before compression; a single email may have more. */
+export const MAX_PART_BYTES = 1024 * 1024;
+export const RESULT_RETENTION_MS = 7 * DAY;
+
+/**
+ * Exports what is known of a subject (GDPR article 15): page by page, each page's parts in one transaction with the
+ * progress that counts them, so that a part is written once, wherever a worker dies. Emails accepted after the request
+ * are not part of it.
+ */
+@Injectable()
+export class ExportHandler extends PrivacyRequestHandler {
+  readonly type = 'article_15_access';
+
+  constructor(
+    private readonly collector: ExportCollector,
+    private readonly parts: ExportParts,
+    private readonly work: PrivacyWork,
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {
+    super();
+  }
+
+  async run(leased: LeasedRequest, signal: AbortSignal): Promise<void> {
+    const { organizationId, mode, id: before } = leased;
+    const scope = { organizationId, mode, address: this.work.subjectOf(leased).email };
+    let progress = progressOf(leased);
+    while (!signal.aborted) {
+      const page = await this.collector.nextEmails(scope, { after: progress.after, before });
+      if (!page) {
+        const suppressions = await this.collector.suppressionsOf(scope);
+        return this.finish(leased, progress, { emails: [], events: [], suppressions });
+      }
+      progress = await this.append(leased, { ...progress, after: page.last }, { ...page, suppressions: [] });
+    }
+    await this.work.putBack(leased);
+  }
+
+  private async finish(leased: LeasedRequest, progress: ExportProgress, items: ExportItems): Promise<void> {
+    const expiresAt = new Date(this.clock.now().getTime() + RESULT_RETENTION_MS);
+    await this.append(leased, progress, items, (tx) => this.work.complete(leased, { expiresAt }, tx));
+  }
+
+  private async append(
+    leased: LeasedRequest,
+    progress: ExportProgress,
+    items: ExportItems,
+    andThen?: (tx: Transaction) => Promise<void>,
+  ): Promise<ExportProgress> {
+    const added = await this.addTo(leased, progress, items);
+    await this.database.transaction(async (tx) => {
+      await this.work.saveProgress(leased, { ...added.progress }, tx);
+      await this.parts.write(added.parts, tx);
+      await andThen?.(tx);
+    });
+    return added.progress;
+  }
+
+  private async addTo(leased: LeasedRequest, progress: ExportProgress, items: ExportItems) {
+    const sealed: SealedPart[] = [];
+    const parts: Record<ExportSection, number> = { ...progress.parts };
+    const counts: Record<ExportSection, number> = { ...progress.items };
+    let { bytes } = progress;
+    for (const section of SECTIONS) {
+      counts[section] += items[section].length;
+      for (const text of toPartTexts(items[section], MAX_PART_BYTES)) {
+        sealed.push(await this.parts.seal(text, keyOf(leased, section, parts[section])));
+        parts[section] += 1;
+        bytes += Buffer.byteLength(text);
+      }
+    }
+    return { parts: sealed, progress: { ...progress, parts, items: counts, bytes } };
+  }
+}
+
+function keyOf({ organizationId, mode, id }: LeasedRequest, section: ExportSection, part: number) {
+  return { organizationId, mode, id, section, part };
+}

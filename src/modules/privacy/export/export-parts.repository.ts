@@ -1,0 +1,36 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
+import { Database } from '../../../database/database.service';
+import type { Transaction } from '../../../database/transaction';
+import { PrivacyExportPart } from '../privacy-export-part.entity';
+import type { PartKey, RequestKey } from '../privacy-keys';
+import { deleteOldParts } from './sql/delete-old-parts.sql';
+
+@Injectable()
+export class ExportPartsRepository {
+  constructor(
+    @InjectRepository(PrivacyExportPart) private readonly parts: Repository<PrivacyExportPart>,
+    private readonly database: Database,
+  ) {}
+
+  async insert(part: PartKey & { content: Buffer }, tx: Transaction): Promise<void> {
+    const { organizationId, mode, id: requestId, section, part: number, content } = part;
+    await tx.manager.insert(PrivacyExportPart, { organizationId, mode, requestId, section, part: number, content });
+  }
+
+  async find({ organizationId, mode, id: requestId, section, part }: PartKey): Promise<Buffer | undefined> {
+    return (await this.parts.findOneBy({ organizationId, mode, requestId, section, part }))?.content;
+  }
+
+  /** Answers how many there were. */
+  async deleteOf({ organizationId, mode, id: requestId }: RequestKey, tx: Transaction): Promise<number> {
+    const { affected } = await tx.manager.delete(PrivacyExportPart, { organizationId, mode, requestId });
+    return affected ?? 0;
+  }
+
+  /** Of all organizations: those whose time is up at `now`. Answers how many were deleted. */
+  async deleteOld(now: Date, limit: number): Promise<number> {
+    return (await this.database.run(deleteOldParts(now, limit))).length;
+  }
+}

@@ -1,0 +1,52 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../../../common/clock';
+import { AppError } from '../../../common/errors/app-error';
+import { Database } from '../../../database/database.service';
+import { AuditService } from '../../audit/audit.service';
+import { requestEvent } from '../privacy-event';
+import type { ExportSection } from '../privacy-export-part.entity';
+import type { PrivacyOwner } from '../privacy-requests.repository';
+import { ACCESS, type PrivacyRequester, PrivacyRequestsService, type ShownRequest } from '../privacy-requests.service';
+import { ExportParts } from './export-parts.service';
+import { type ExportProgress, progressOf } from './export-progress';
+
+/** A result, a section at a time: texts of one JSON document on each line. */
+export interface ExportResult {
+  readonly read: (section: ExportSection) => AsyncIterable<string>;
+}
+
+export interface FoundExport {
+  readonly request: ShownRequest;
+  /** Present as long as there is a result. */
+  readonly size?: Pick<ExportProgress, 'items' | 'bytes'>;
+}
+
+/** Exports, and their results as long as they are kept. */
+@Injectable()
+export class ExportReading {
+  constructor(
+    private readonly requests: PrivacyRequestsService,
+    private readonly parts: ExportParts,
+    private readonly audit: AuditService,
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @throws NotFoundError */
+  async find(owner: PrivacyOwner, id: string): Promise<FoundExport> {
+    const request = await this.requests.get(owner, ACCESS, id);
+    const { status, expiresAt, subject } = request;
+    const isKept = status === 'completed' && subject !== null && expiresAt !== null && expiresAt > this.clock.now();
+    return isKept ? { request, size: progressOf(request) } : { request };
+  }
+
+  /** Opens a result, and notes who reads it. It is read as it is asked for. @throws AppError export_not_available */
+  async open({ apiKeyId }: PrivacyRequester, { request, size }: FoundExport): Promise<ExportResult> {
+    if (!size) {
+      throw new AppError('export_not_available', 'The export is not completed, or its result has been deleted');
+    }
+    await this.database.transaction((tx) => this.audit.record([requestEvent('read', request, apiKeyId)], tx));
+    const { parts } = progressOf(request);
+    return { read: (section) => this.parts.read(request, section, parts[section]) };
+  }
+}

@@ -1,0 +1,77 @@
+import type { ExportSection } from '../privacy-export-part.entity';
+import type { ExportFormat } from '../privacy-request.entity';
+import { csvLine } from './csv';
+import { type ExportItems, SECTIONS } from './export-items';
+import type { ExportResult } from './export-reading.service';
+
+type Columns = { readonly [Section in ExportSection]: readonly (keyof ExportItems[Section][number])[] };
+
+/** Column names are the fields' names. */
+const COLUMNS: Columns = {
+  emails: [
+    ...(['id', 'fromEmail', 'toEmails', 'ccEmails', 'bccEmails'] as const),
+    ...(['subject', 'createdAt', 'status', 'htmlBody', 'textBody'] as const),
+  ],
+  events: ['id', 'emailId', 'eventType', 'timestamp', 'eventData'],
+  suppressions: ['id', 'email', 'reason', 'suppressedAt'],
+};
+
+/** A section as an array of JSON, or as a file of CSV with a head line; one part at a time. */
+export function renderSection(result: ExportResult, section: ExportSection, format: ExportFormat) {
+  return format === 'json' ? jsonArray(result, section) : csvFile(result, section);
+}
+
+/**
+ * `{"data": {…, "exportedData": {…}}}` as text: three arrays, or three strings that are CSV files.
+ * @param fields the others of `data`
+ */
+export async function* renderAnswer(
+  fields: object,
+  result: ExportResult,
+  format: ExportFormat,
+): AsyncGenerator<string> {
+  yield `{"data":${JSON.stringify(fields).slice(0, -1)},"exportedData":{`;
+  for (const [index, section] of SECTIONS.entries()) {
+    yield `${index > 0 ? ',' : ''}"${section}":`;
+    const text = renderSection(result, section, format);
+    yield* format === 'json' ? text : jsonString(text);
+  }
+  yield '}}}';
+}
+
+async function* jsonArray(result: ExportResult, section: ExportSection): AsyncGenerator<string> {
+  let before = '[';
+  for await (const lines of result.read(section)) {
+    yield before + lines.replaceAll('\n', ',');
+    before = ',';
+  }
+  yield before === '[' ? '[]' : ']';
+}
+
+async function* jsonString(texts: AsyncIterable<string>): AsyncGenerator<string> {
+  yield '"';
+  for await (const text of texts) yield JSON.stringify(text).slice(1, -1);
+  yield '"';
+}
+
+async function* csvFile(result: ExportResult, section: ExportSection): AsyncGenerator<string> {
+  yield csvLine(COLUMNS[section]);
+  for await (const lines of result.read(section)) {
+    yield lines
+      .split('\n')
+      .map((line) => csvLine(fieldsOf(section, line)))
+      .join('');
+  }
+}
+
+function fieldsOf(section: ExportSection, line: string): string[] {
+  const item = JSON.parse(line) as Record<string, unknown>;
+  return COLUMNS[section].map((column) => toText(item[column]));
+}
+
+/** Addresses side by side; what has no value is empty; anything else that is no text is JSON. */
+function toText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (value === undefined) return '';
+  return Array.isArray(value) ? value.join(', ') : JSON.stringify(value);
+}

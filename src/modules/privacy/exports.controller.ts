@@ -1,0 +1,88 @@
+import { Body, Controller, Get, Headers, HttpCode, Post, Query } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { RequireScope } from '../../auth/require-scope.decorator';
+import { CurrentPrincipal } from '../../common/http/current-principal.decorator';
+import { ApiData, ApiErrors } from '../../common/http/openapi.decorators';
+import type { Principal } from '../../common/http/principal';
+import { RateLimitClass } from '../../common/http/rate-limit-class.decorator';
+import { requireUnbound } from '../../common/http/require-unbound';
+import { UuidParam } from '../../common/http/uuid-param.pipe';
+import {
+  ListPrivacyRequestsQuery,
+  PrivacyExportDto,
+  PrivacyHistoryDto,
+  ReadExportQuery,
+  RequestExportDto,
+} from './dto/privacy.dto';
+import { toExportDto, toHistoryDto, toSubjectAddress } from './dto/privacy.mapper';
+import { isShown, toFile } from './dto/export.file';
+import { ExportReading } from './export/export-reading.service';
+import { resultForm } from './export/result-form';
+import { PrivacyRequestsService } from './privacy-requests.service';
+
+/** A subject's data are the whole organization's, so a key that is bound to a domain is turned away. */
+@ApiTags('Privacy')
+@Controller('v1/gdpr')
+@RequireScope('privacy:read')
+export class ExportsController {
+  constructor(
+    private readonly requests: PrivacyRequestsService,
+    private readonly exports: ExportReading,
+  ) {}
+
+  @Post('export')
+  @HttpCode(202)
+  @RequireScope('privacy:manage')
+  @RateLimitClass('gdpr-export')
+  @ApiOperation({
+    operationId: 'privacy.requestExport',
+    summary: "Export a subject's data",
+    description: 'GDPR article 15. It runs in the background. While one is open, the same request is answered again.',
+  })
+  @ApiData(PrivacyExportDto, { status: 202 })
+  @ApiErrors('invalid_request', 'domain_not_allowed')
+  async request(@CurrentPrincipal() principal: Principal, @Body() { email, format }: RequestExportDto) {
+    requireUnbound(principal);
+    const request = await this.requests.createExport(principal, toSubjectAddress(email), format);
+    return { data: toExportDto({ request }) };
+  }
+
+  @Get('export/:requestId')
+  @ApiOperation({
+    operationId: 'privacy.readExport',
+    summary: 'Read an export',
+    description:
+      'With its result once completed, for 7 days. `Accept: application/zip` downloads the result as a ZIP file, ' +
+      '`Accept: text/csv` one section of it.',
+  })
+  @ApiData(PrivacyExportDto)
+  @ApiErrors('invalid_request', 'domain_not_allowed', 'resource_not_found', 'export_not_available')
+  async read(
+    @CurrentPrincipal() principal: Principal,
+    @UuidParam('requestId', 'Privacy request') id: string,
+    @Query() { section }: ReadExportQuery,
+    @Headers('accept') accept: string | undefined,
+  ) {
+    requireUnbound(principal);
+    const found = await this.exports.find(principal, id);
+    const form = resultForm(accept);
+    const fields = toExportDto(found);
+    if (form === 'json' && !isShown(found)) return { data: fields };
+    const result = await this.exports.open(principal, found);
+    return toFile(result, { form, section, fields });
+  }
+
+  @Get('status')
+  @ApiOperation({
+    operationId: 'privacy.listRequests',
+    summary: 'List privacy requests',
+    description: 'Exports and erasures, newest first.',
+  })
+  @ApiData(PrivacyHistoryDto)
+  @ApiErrors('invalid_request', 'domain_not_allowed')
+  async list(@CurrentPrincipal() principal: Principal, @Query() query: ListPrivacyRequestsQuery) {
+    requireUnbound(principal);
+    const { requests, total } = await this.requests.list(principal, query);
+    return { data: toHistoryDto(requests, total) };
+  }
+}

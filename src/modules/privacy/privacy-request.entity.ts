@@ -1,0 +1,35 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { Mode } from '../../common/mode';
+
+export type PrivacyRequestType = 'article_15_access' | 'article_17_erasure';
+/** `pending`: for any worker; `processing`: a worker has it until its lease ends; the others are the end. */
+export type PrivacyRequestStatus = 'pending' | 'processing' | 'completed' | 'failed';
+export type ExportFormat = 'json' | 'csv';
+
+/** What a data subject asked an organization for. */
+@Entity('privacy_requests')
+export class PrivacyRequest {
+  @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
+  @PrimaryColumn('text') mode!: Mode;
+  @PrimaryColumn('uuid') id!: string;
+  @Column('text') type!: PrivacyRequestType;
+  /** Sealed JSON `{email, reason?}`: gone once the subject has been erased. */
+  @Column('bytea', { nullable: true }) subject!: Buffer | null;
+  @Column('text', { name: 'masked_email' }) maskedEmail!: string;
+  /** Keyed hash of the address's normal form. */
+  @Column('bytea', { name: 'subject_hash' }) subjectHash!: Buffer;
+  @Column('text', { nullable: true }) format!: ExportFormat | null;
+  @Column('text') status!: PrivacyRequestStatus;
+  @Column('text', { nullable: true }) failure!: string | null;
+  @Column('integer', { default: 0 }) attempts!: number;
+  @Column('timestamptz', { name: 'lease_until', nullable: true }) leaseUntil!: Date | null;
+  /** Of the worker that has it: a result is taken only with the newest. */
+  @Column('uuid', { name: 'lease_token', nullable: true }) leaseToken!: string | null;
+  @Column('jsonb', { default: {} }) progress!: Record<string, unknown>;
+  @Column('jsonb', { nullable: true }) receipt!: Record<string, unknown> | null;
+  @Column('uuid', { name: 'api_key_id', nullable: true }) apiKeyId!: string | null;
+  @Column('timestamptz', { name: 'requested_at' }) requestedAt!: Date;
+  @Column('timestamptz', { name: 'completed_at', nullable: true }) completedAt!: Date | null;
+  /** Of an export's result. */
+  @Column('timestamptz', { name: 'expires_at', nullable: true }) expiresAt!: Date | null;
+}

@@ -1,0 +1,89 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { In, IsNull, LessThanOrEqual, type Repository } from 'typeorm';
+import type { Mode } from '../../common/mode';
+import type { Transaction } from '../../database/transaction';
+import { PrivacyRequest, type PrivacyRequestStatus, type PrivacyRequestType } from './privacy-request.entity';
+
+/** Whose requests they are: every organization has its own for each mode. */
+export interface PrivacyOwner {
+  readonly organizationId: string;
+  readonly mode: Mode;
+}
+
+const OPEN: readonly PrivacyRequestStatus[] = ['pending', 'processing'];
+
+export type SimilarRequest = Pick<PrivacyRequest, 'organizationId' | 'mode' | 'type' | 'format'>;
+export type Lease = Pick<PrivacyRequest, 'organizationId' | 'mode' | 'id'> & { readonly leaseToken: string };
+export type RequestChanges = Partial<
+  Pick<PrivacyRequest, 'status' | 'failure' | 'attempts' | 'leaseUntil' | 'progress' | 'completedAt' | 'expiresAt'>
+> & { receipt?: object | null; leaseToken?: string | null };
+
+@Injectable()
+export class PrivacyRequestsRepository {
+  constructor(@InjectRepository(PrivacyRequest) private readonly requests: Repository<PrivacyRequest>) {}
+
+  find({ organizationId, mode }: PrivacyOwner, type: PrivacyRequestType, id: string): Promise<PrivacyRequest | null> {
+    return this.requests.findOneBy({ organizationId, mode, type, id });
+  }
+
+  /** One of the same kind about one of these subjects that has not ended. */
+  findOpen(like: SimilarRequest, hashes: readonly Buffer[]): Promise<PrivacyRequest | null> {
+    const { organizationId, mode, type, format } = like;
+    return this.requests.findOneBy({
+      ...{ organizationId, mode, type, format: format ?? IsNull() },
+      ...{ subjectHash: In([...hashes]), status: In([...OPEN]) },
+    });
+  }
+
+  /** Newest first, with how many there are. */
+  page({ organizationId, mode }: PrivacyOwner, skip: number, take: number): Promise<[PrivacyRequest[], number]> {
+    return this.requests.findAndCount({ where: { organizationId, mode }, order: { id: 'DESC' }, skip, take });
+  }
+
+  /** Of all organizations; null when none is open. */
+  async oldestOpen(): Promise<Date | null> {
+    const open = { status: In([...OPEN]) };
+    const oldest = await this.requests.findOne({ where: open, order: { requestedAt: 'ASC' } });
+    return oldest && oldest.requestedAt;
+  }
+
+  /** Violates `privacy_requests_one_open` when there is an open one of the same kind about the same subject. */
+  async insert(request: PrivacyRequest, tx: Transaction): Promise<void> {
+    await tx.manager.insert(PrivacyRequest, request as never);
+  }
+
+  /** The oldest open one that no worker has at `now`; locked until the transaction ends. */
+  lockDue(type: PrivacyRequestType, now: Date, tx: Transaction): Promise<PrivacyRequest | null> {
+    const open = { type, status: In([...OPEN]) };
+    return tx.manager.findOne(PrivacyRequest, {
+      where: [
+        { ...open, leaseUntil: IsNull() },
+        { ...open, leaseUntil: LessThanOrEqual(now) },
+      ],
+      order: { requestedAt: 'ASC' },
+      lock: { mode: 'pessimistic_write', onLocked: 'skip_locked' },
+    });
+  }
+
+  async give(request: PrivacyRequest, lease: RequestChanges, tx: Transaction): Promise<void> {
+    const { organizationId, mode, id } = request;
+    await tx.manager.update(PrivacyRequest, { organizationId, mode, id }, lease as never);
+  }
+
+  /** Since there was progress; the present one counts. */
+  async attemptsOf({ organizationId, mode, id }: Lease, tx: Transaction): Promise<number> {
+    const found = await tx.manager.findOneBy(PrivacyRequest, { organizationId, mode, id });
+    return found?.attempts ?? 0;
+  }
+
+  /** False when the lease has been lost: then nothing has been written. */
+  async change(
+    { organizationId, mode, id, leaseToken }: Lease,
+    changes: RequestChanges,
+    tx: Transaction,
+  ): Promise<boolean> {
+    const held = { organizationId, mode, id, leaseToken, status: 'processing' as const };
+    return (await tx.manager.update(PrivacyRequest, held, changes as never)).affected === 1;
+  }
+}

@@ -1,0 +1,64 @@
+import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { SECOND } from '../../../common/clock';
+import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
+import { PrivacyMetrics } from './privacy-metrics.service';
+import { type PrivacyRequestHandler, PrivacyRequestHandlers } from './privacy-request-handler';
+import { LeaseLostError, type LeasedRequest, PrivacyWork } from './privacy-work.service';
+
+const EVERY_MS = 2 * SECOND;
+/** Then other processes have their turn. */
+const MAX_REQUESTS = 20;
+
+/** Worker role: works off privacy requests, one of each type at a time. */
+@Injectable()
+export class PrivacyJob implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly logger = new Logger(PrivacyJob.name);
+  private readonly ending = new AbortController();
+
+  constructor(
+    private readonly handlers: PrivacyRequestHandlers,
+    private readonly work: PrivacyWork,
+    private readonly metrics: PrivacyMetrics,
+    private readonly jobs: PeriodicJobs,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    for (const handler of this.handlers.all) {
+      const name = `privacy-requests-${handler.type.replaceAll('_', '-')}`;
+      this.jobs.start({ name, everyMs: EVERY_MS, run: () => this.workOff(handler) });
+    }
+  }
+
+  onModuleDestroy(): void {
+    this.ending.abort();
+  }
+
+  /** What is open now, up to a bound. @throws UnavailableError */
+  async workOff(handler: PrivacyRequestHandler): Promise<void> {
+    for (let count = 0; count < MAX_REQUESTS && !this.ending.signal.aborted; count += 1) {
+      const leased = await this.work.claimNext(handler.type);
+      if (!leased) return;
+      await this.handle(handler, leased);
+    }
+  }
+
+  private async handle(handler: PrivacyRequestHandler, leased: LeasedRequest): Promise<void> {
+    try {
+      await handler.run(leased, this.ending.signal);
+      this.metrics.countRun(handler.type, 'ok');
+    } catch (error) {
+      if (error instanceof LeaseLostError) return;
+      this.metrics.countRun(handler.type, 'failed');
+      this.logger.warn(`Privacy request ${leased.id} failed: ${(error as Error).message}`);
+      await this.retryLater(leased);
+    }
+  }
+
+  private async retryLater(leased: LeasedRequest): Promise<void> {
+    try {
+      await this.work.retryLater(leased);
+    } catch (error) {
+      if (!(error instanceof LeaseLostError)) throw error;
+    }
+  }
+}

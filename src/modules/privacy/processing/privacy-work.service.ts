@@ -1,0 +1,119 @@
+import { Injectable } from '@nestjs/common';
+import { Clock, MINUTE, SECOND } from '../../../common/clock';
+import { newId } from '../../../common/ids';
+import { Database } from '../../../database/database.service';
+import type { Transaction } from '../../../database/transaction';
+import { AuditService, SYSTEM } from '../../audit/audit.service';
+import { requestEvent } from '../privacy-event';
+import type { PrivacyRequest, PrivacyRequestType } from '../privacy-request.entity';
+import { PrivacyRequestsRepository, type RequestChanges } from '../privacy-requests.repository';
+import { type PrivacySubject, PrivacyVault } from '../privacy-vault.service';
+
+/** A request that this worker has until its lease ends. */
+export interface LeasedRequest extends PrivacyRequest {
+  readonly leaseToken: string;
+}
+
+/** Another worker has the request now, or it has ended: nothing of this transaction may stay. */
+export class LeaseLostError extends Error {
+  override readonly name = 'LeaseLostError';
+}
+
+/** Longer than any step between two saves; every save begins it anew. */
+const LEASE_MS = 2 * MINUTE;
+/** In a row, without any progress between them. */
+const MAX_ATTEMPTS = 8;
+/** Doubled with each attempt. */
+const FIRST_DELAY_MS = 5 * SECOND;
+const NO_LEASE = { leaseUntil: null, leaseToken: null };
+
+/**
+ * Requests as workers see them. A worker has a request by its newest lease token; whatever it writes, it writes in one
+ * transaction with `saveProgress` or `complete`, which throw when the lease has been lost. So each step counts once,
+ * wherever a worker dies.
+ */
+@Injectable()
+export class PrivacyWork {
+  constructor(
+    private readonly requests: PrivacyRequestsRepository,
+    private readonly vault: PrivacyVault,
+    private readonly audit: AuditService,
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /** The oldest request that no worker has; undefined when there is none. @throws UnavailableError */
+  claimNext(type: PrivacyRequestType): Promise<LeasedRequest | undefined> {
+    return this.database.transaction(async (tx) => {
+      for (;;) {
+        const due = await this.requests.lockDue(type, this.clock.now(), tx);
+        if (!due) return undefined;
+        const lease = { leaseToken: newId(), leaseUntil: this.leaseEnd(), attempts: due.attempts + 1 };
+        const leased: LeasedRequest = { ...due, ...lease, status: 'processing' };
+        await this.requests.give(due, { ...lease, status: 'processing' }, tx);
+        if (due.attempts < MAX_ATTEMPTS) return leased;
+        await this.end(leased, { status: 'failed', failure: 'attempts' }, tx);
+      }
+    });
+  }
+
+  /** @throws SealedBoxError; Error when the subject has been erased */
+  subjectOf(request: PrivacyRequest): PrivacySubject {
+    if (!request.subject) throw new Error('The subject of this request has been erased');
+    return this.vault.openSubject(request.subject, request);
+  }
+
+  /** Says how far the work has come, and begins the lease anew. @throws LeaseLostError */
+  saveProgress(leased: LeasedRequest, progress: Record<string, unknown>, tx: Transaction): Promise<void> {
+    return this.change(leased, { progress, attempts: 0, leaseUntil: this.leaseEnd() }, tx);
+  }
+
+  /** @param result an erasure's receipt; when an export's result is deleted. @throws LeaseLostError */
+  complete(
+    leased: LeasedRequest,
+    result: { receipt?: Record<string, unknown>; expiresAt?: Date },
+    tx: Transaction,
+  ): Promise<void> {
+    return this.end(leased, { status: 'completed', ...result }, tx);
+  }
+
+  /** Leaves the request to any worker, from `dueAt` on. @throws LeaseLostError */
+  putBack(leased: LeasedRequest, dueAt: Date = this.clock.now()): Promise<void> {
+    const changes = { status: 'pending', leaseToken: null, leaseUntil: dueAt, attempts: 0 } as const;
+    return this.database.transaction((tx) => this.change(leased, changes, tx));
+  }
+
+  /** Ends a failed attempt: there are others, each after a longer while, up to a bound. @throws LeaseLostError */
+  retryLater(leased: LeasedRequest): Promise<void> {
+    return this.database.transaction(async (tx) => {
+      const attempts = await this.requests.attemptsOf(leased, tx);
+      if (attempts >= MAX_ATTEMPTS) return this.end(leased, { status: 'failed', failure: 'attempts' }, tx);
+      const leaseUntil = new Date(this.clock.now().getTime() + FIRST_DELAY_MS * 2 ** attempts);
+      return this.change(leased, { status: 'pending', leaseToken: null, leaseUntil }, tx);
+    });
+  }
+
+  /** Ends a request that can never be met. @param failure a word in snake_case. @throws LeaseLostError */
+  fail(leased: LeasedRequest, failure: string): Promise<void> {
+    return this.database.transaction((tx) => this.end(leased, { status: 'failed', failure }, tx));
+  }
+
+  private async end(
+    leased: LeasedRequest,
+    changes: RequestChanges & { status: 'completed' | 'failed' },
+    tx: Transaction,
+  ): Promise<void> {
+    await this.change(leased, { ...changes, ...NO_LEASE, completedAt: this.clock.now() }, tx);
+    await this.audit.record([requestEvent(changes.status, leased, SYSTEM)], tx);
+  }
+
+  private async change(leased: LeasedRequest, changes: RequestChanges, tx: Transaction): Promise<void> {
+    if (!(await this.requests.change(leased, changes, tx))) throw new LeaseLostError();
+  }
+
+  private leaseEnd(): Date {
+    return new Date(this.clock.now().getTime() + LEASE_MS);
+  }
+}
+
+export type { PrivacyRequest, PrivacyRequestType };

@@ -1,0 +1,26 @@
+// The sealed parts of all organizations' exports in key order, up to $6 after the key ($1, …, $5).
+// Reads: privacy_export_parts (primary key). Locks: none. Rows: up to $6, of about 1 MiB.
+// Without organization: the master key is the operator's, and seals what all of them have.
+// Not the ORM: pages by a row comparison.
+import type { Statement } from '../../../../database/statement';
+import type { PartKey } from '../../privacy-keys';
+
+export interface SealedPartRow extends PartKey {
+  readonly content: Buffer;
+}
+
+const TEXT = `
+  select organization_id as "organizationId", mode, request_id as id, section, part, content
+  from privacy_export_parts
+  where (organization_id, mode, request_id, section, part) > ($1, $2, $3, $4, $5)
+  order by organization_id, mode, request_id, section, part
+  limit $6`;
+
+/** Before all others. */
+const NO_ID = '00000000-0000-0000-0000-000000000000';
+
+/** @param after the last row of the page before; by default the first page */
+export function listSealedParts(limit: number, after?: SealedPartRow): Statement<SealedPartRow> {
+  const { organizationId = NO_ID, mode = '', id = NO_ID, section = '', part = 0 } = after ?? {};
+  return { name: 'list-sealed-parts', text: TEXT, values: [organizationId, mode, id, section, part, limit] };
+}

@@ -1,0 +1,53 @@
+import type { Period } from '../period';
+import { fourDecimals, share } from '../rates';
+import type { Reputation } from '../reputation';
+import type { Totals } from '../stats-report.service';
+import type { Sums } from '../sql/sum-period.sql';
+import type { DomainStatsDto, HourDto, PeriodDto, ReputationDto, StatsDto } from './stats.dto';
+
+export function toPeriodDto({ from, to }: Period): PeriodDto {
+  return { from: from.toISOString(), to: to.toISOString() };
+}
+
+export function toStatsDto(totals: Totals): StatsDto {
+  const { queued, sending, delivered, failed, opens, clicks } = totals;
+  return {
+    ...countsOf(totals),
+    ...ratesOf(totals),
+    ...{ queued, sending, failed },
+    openRate: rate(opens, delivered),
+    clickRate: rate(clicks, delivered),
+  };
+}
+
+export function toDomainStatsDto({ domain, ...sums }: Sums & { domain: string }): DomainStatsDto {
+  return { domain, ...countsOf(sums), ...ratesOf(sums) };
+}
+
+export function toHourDto({ hour, ...sums }: Sums & { hour: Date }): HourDto {
+  return { hour: hour.toISOString(), timestamp: hour.toISOString(), ...countsOf(sums) };
+}
+
+export function toReputationDto(
+  organizationId: string,
+  { domainId, recommendations, ...metrics }: Reputation & { domainId: string | undefined },
+): ReputationDto {
+  return {
+    organizationId,
+    ...(domainId !== undefined && { domainId }),
+    metrics,
+    recommendations: [...recommendations],
+  };
+}
+
+function countsOf({ accepted: total, sent, delivered, bounced, opens, clicks }: Sums) {
+  return { total, sent, delivered, bounced, opens, clicks };
+}
+
+function ratesOf({ accepted, delivered, bounced }: Sums) {
+  return { deliveryRate: rate(delivered, accepted), bounceRate: rate(bounced, accepted) };
+}
+
+function rate(part: number, whole: number): number {
+  return fourDecimals(share(part, whole));
+}

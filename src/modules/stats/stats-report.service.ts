@@ -1,0 +1,86 @@
+import { Injectable } from '@nestjs/common';
+import { Clock, DAY, HOUR } from '../../common/clock';
+import { NotFoundError } from '../../common/errors/app-error';
+import type { Principal } from '../../common/http/principal';
+import { firstIdAt } from '../../common/ids';
+import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
+import { DomainNames } from './domain-names.service';
+import { hoursOf, type Period, type StatsScope, wholeHours } from './period';
+import { type Reputation, REPUTATION_DAYS, reputationOf } from './reputation';
+import type { Sums } from './sql/sum-period.sql';
+import { COUNTERS } from './stat-delta';
+import { StatsRepository } from './stats.repository';
+
+/** Open recipients that are looked at for one answer: counting them takes a tenth of a second. */
+const MAX_OPEN = 100_000;
+
+type Viewer = Pick<Principal, 'organizationId' | 'mode' | 'domainId'>;
+
+export type Totals = Sums & { readonly queued: number; readonly sending: number };
+
+/**
+ * What became of mail, counted by the UTC hour in which it happened. A period's hours are those that it touches. A key
+ * that is bound to a domain sees that one.
+ */
+@Injectable()
+export class StatsReportService {
+  constructor(
+    private readonly stats: StatsRepository,
+    private readonly queue: DeliveryQueueRepository,
+    private readonly names: DomainNames,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @throws NotFoundError for a domain that is not the viewer's */
+  async totals(viewer: Viewer, period: Period, domainId?: string): Promise<Totals> {
+    const scope = await this.scopeOf(viewer, domainId);
+    const hours = wholeHours(period);
+    const ids = { fromId: firstIdAt(hours.from), toId: firstIdAt(hours.to) };
+    const [sums, open] = await Promise.all([
+      this.stats.sum(scope, hours),
+      this.queue.countOpen({ ...scope, ...ids }, MAX_OPEN, this.clock.now()),
+    ]);
+    return { ...sums, ...open };
+  }
+
+  /** The domains with mail in the period, those with the most first. One whose name is forgotten shows its id. */
+  async byDomain(viewer: Viewer, period: Period): Promise<(Sums & { domain: string })[]> {
+    const { organizationId } = viewer;
+    const rows = await this.stats.sumByDomain(await this.scopeOf(viewer), wholeHours(period));
+    const names = await this.names.namesOf(
+      organizationId,
+      rows.map(({ domainId }) => domainId),
+    );
+    return rows
+      .map(({ domainId, ...sums }) => ({ ...sums, domain: names.get(domainId) ?? domainId }))
+      .sort((one, other) => other.accepted - one.accepted || (one.domain < other.domain ? -1 : 1));
+  }
+
+  /** Every hour of the period, oldest first. @throws NotFoundError */
+  async byHour(viewer: Viewer, period: Period, domainId?: string): Promise<(Sums & { hour: Date })[]> {
+    const hours = wholeHours(period);
+    const rows = await this.stats.sumByHour(await this.scopeOf(viewer, domainId), hours);
+    const known = new Map(rows.map((row) => [row.hour.getTime(), row]));
+    return hoursOf(hours).map((hour) => known.get(hour.getTime()) ?? { ...ZERO, hour });
+  }
+
+  /** Of the last 30 days, with the domain when it is of one. @throws NotFoundError */
+  async reputation(viewer: Viewer, wanted?: string): Promise<Reputation & { domainId: string | undefined }> {
+    const scope = await this.scopeOf(viewer, wanted);
+    const now = this.clock.now().getTime();
+    // The hours that began since, as for the domains' own scores.
+    const window = { from: new Date(now - REPUTATION_DAYS * DAY), to: new Date(now + HOUR) };
+    return { ...reputationOf(await this.stats.sum(scope, window)), domainId: scope.domainId };
+  }
+
+  private async scopeOf({ organizationId, mode, domainId: bound }: Viewer, wanted?: string): Promise<StatsScope> {
+    const domainId = wanted?.toLowerCase() ?? bound;
+    if (domainId !== bound) {
+      const names = await this.names.namesOf(organizationId, domainId === undefined ? [] : [domainId]);
+      if (bound !== undefined || names.size === 0) throw new NotFoundError('Domain');
+    }
+    return { organizationId, mode, domainId };
+  }
+}
+
+const ZERO = Object.fromEntries(COUNTERS.map((counter) => [counter, 0])) as Sums;

@@ -1,0 +1,67 @@
+import { Controller, Get, Query } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { RequireScope } from '../../auth/require-scope.decorator';
+import { CurrentPrincipal } from '../../common/http/current-principal.decorator';
+import { ApiData, ApiErrors } from '../../common/http/openapi.decorators';
+import type { Principal } from '../../common/http/principal';
+import { RateLimitClass } from '../../common/http/rate-limit-class.decorator';
+import { DomainStatsAnswerDto, HourlyAnswerDto, ReputationDto, StatsAnswerDto } from './dto/stats.dto';
+import { toDomainStatsDto, toHourDto, toPeriodDto, toReputationDto, toStatsDto } from './dto/stats.mapper';
+import { hourlyPeriodOf, PeriodQuery, periodOf, ReputationQuery, StatsQuery } from './dto/stats.query';
+import { StatsReportService } from './stats-report.service';
+
+@ApiTags('Statistics')
+@Controller('v1/stats')
+@RequireScope('stats:read')
+@RateLimitClass('stats')
+export class StatsController {
+  constructor(private readonly report: StatsReportService) {}
+
+  @Get()
+  @ApiOperation({
+    summary: 'Read the totals of a period',
+    description: 'Counted by the UTC hour in which something happened; of recipients.',
+  })
+  @ApiData(StatsAnswerDto)
+  @ApiErrors('invalid_request', 'resource_not_found')
+  async totals(@CurrentPrincipal() principal: Principal, @Query() query: StatsQuery) {
+    const period = periodOf(query);
+    const totals = await this.report.totals(principal, period, query.domain_id);
+    return { data: { period: toPeriodDto(period), stats: toStatsDto(totals) } };
+  }
+
+  @Get('domains')
+  @ApiOperation({
+    summary: 'Read the totals of a period, domain by domain',
+    description: 'Removed domains are among them.',
+  })
+  @ApiData(DomainStatsAnswerDto)
+  @ApiErrors('invalid_request')
+  async byDomain(@CurrentPrincipal() principal: Principal, @Query() query: PeriodQuery) {
+    const period = periodOf(query);
+    const domains = await this.report.byDomain(principal, period);
+    return { data: { period: toPeriodDto(period), domains: domains.map(toDomainStatsDto) } };
+  }
+
+  @Get('hourly')
+  @ApiOperation({ summary: 'Read the counts of a period, hour by hour', description: 'Seven days at most.' })
+  @ApiData(HourlyAnswerDto)
+  @ApiErrors('invalid_request', 'resource_not_found')
+  async byHour(@CurrentPrincipal() principal: Principal, @Query() query: StatsQuery) {
+    const period = hourlyPeriodOf(query);
+    const hours = await this.report.byHour(principal, period, query.domain_id);
+    return { data: { period: toPeriodDto(period), hourly: hours.map(toHourDto) } };
+  }
+
+  @Get('reputation')
+  @ApiOperation({
+    summary: 'Read the sender reputation',
+    description: 'From the last 30 days: 100 less what bounces, complaints and missing deliveries cost.',
+  })
+  @ApiData(ReputationDto)
+  @ApiErrors('invalid_request', 'resource_not_found')
+  async reputation(@CurrentPrincipal() principal: Principal, @Query() query: ReputationQuery) {
+    const reputation = await this.report.reputation(principal, query.domain_id);
+    return { data: toReputationDto(principal.organizationId, reputation) };
+  }
+}

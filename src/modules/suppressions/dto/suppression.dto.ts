@@ -1,0 +1,96 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
+import { ERROR_CODES, type ErrorCode } from '../../../common/errors/error-codes';
+import { QueryInteger } from '../../../common/http/dto-decorators';
+import { OWN_REASONS, SUPPRESSION_REASONS, type SuppressionReason } from '../suppression';
+
+const MAX_OFFSET = 10_000_000;
+/** A bare one: the name form of recipients is refused here. */
+const ADDRESS = { format: 'email', maxLength: 254, example: 'ada@example.com' };
+
+export class SuppressionNotesDto {
+  @ApiPropertyOptional({ maxLength: 500, description: 'Shown in lists' })
+  @IsOptional()
+  @IsString()
+  @MaxLength(500)
+  notes?: string;
+}
+
+export class AddSuppressionDto extends SuppressionNotesDto {
+  @ApiProperty(ADDRESS) @IsString() email!: string;
+  @ApiProperty({ enum: OWN_REASONS }) @IsIn(OWN_REASONS) reason!: (typeof OWN_REASONS)[number];
+}
+
+export class ListSuppressionsQuery {
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 50 })
+  @QueryInteger(1, 100)
+  limit: number = 50;
+
+  @ApiPropertyOptional({ type: 'integer', minimum: 0, maximum: MAX_OFFSET, default: 0 })
+  @QueryInteger(0, MAX_OFFSET)
+  offset: number = 0;
+
+  @ApiPropertyOptional({ enum: SUPPRESSION_REASONS })
+  @IsOptional()
+  @IsIn(SUPPRESSION_REASONS)
+  reason?: SuppressionReason;
+
+  @ApiPropertyOptional({ ...ADDRESS, description: 'The entries of this address; case does not matter' })
+  @IsOptional()
+  @IsString()
+  email?: string;
+}
+
+export class CheckSuppressionQuery {
+  @ApiProperty(ADDRESS) @IsString() email!: string;
+}
+
+export class SuppressionDto {
+  @ApiProperty({ format: 'uuid' }) id!: string;
+  @ApiProperty(ADDRESS) email!: string;
+  @ApiProperty({ enum: SUPPRESSION_REASONS }) reason!: SuppressionReason;
+  @ApiProperty({ enum: ['automatic', 'api'], description: '`api`: somebody put it on the list' }) source!:
+    'automatic' | 'api';
+  @ApiProperty({ format: 'date-time' }) suppressedAt!: string;
+  @ApiPropertyOptional() notes?: string;
+  @ApiPropertyOptional({ format: 'date-time', description: 'From then on it is not in force' }) expiresAt?: string;
+}
+
+/** Offset-based lists. */
+export class OffsetPaginationDto {
+  @ApiProperty({ type: 'integer', example: 42 }) total!: number;
+  @ApiProperty({ type: 'integer', example: 50 }) limit!: number;
+  @ApiProperty({ type: 'integer', example: 0 }) offset!: number;
+  @ApiProperty({ description: 'Whether there are entries after these' }) hasMore!: boolean;
+}
+
+export class SuppressionCheckDto {
+  @ApiProperty(ADDRESS) email!: string;
+  @ApiProperty() suppressed!: boolean;
+  @ApiPropertyOptional({ enum: SUPPRESSION_REASONS, description: 'Of several the strongest' })
+  reason?: SuppressionReason;
+}
+
+export class RemovedSuppressionDto {
+  @ApiProperty(ADDRESS) email!: string;
+  @ApiProperty() removed!: boolean;
+}
+
+class ImportedSuppressionDto {
+  @ApiProperty({ type: 'integer', description: 'Position in the request, from 0' }) index!: number;
+  @ApiPropertyOptional({ format: 'uuid' }) id?: string;
+  @ApiPropertyOptional({ enum: Object.keys(ERROR_CODES), enumName: 'ErrorCode' }) code?: ErrorCode;
+  @ApiPropertyOptional() error?: string;
+  @ApiPropertyOptional({ type: 'object', additionalProperties: true }) details?: Record<string, unknown>;
+}
+
+class ImportSummaryDto {
+  @ApiProperty({ type: 'integer' }) total!: number;
+  @ApiProperty({ type: 'integer' }) successful!: number;
+  @ApiProperty({ type: 'integer' }) failed!: number;
+}
+
+export class SuppressionBatchDto {
+  @ApiProperty({ type: [ImportedSuppressionDto] }) data!: ImportedSuppressionDto[];
+  @ApiProperty({ type: ImportSummaryDto }) summary!: ImportSummaryDto;
+}

@@ -1,0 +1,48 @@
+import fc from 'fast-check';
+import { AppError, ValidationError } from '../../../common/errors/app-error';
+import { addressKey } from '../../../common/mail-address';
+import { toAddress, toBatch } from './suppression.mapper';
+
+const anyEntry = fc.oneof(
+  fc.anything(),
+  fc.record({ email: fc.oneof(fc.string({ unit: 'binary' }), fc.emailAddress()), reason: fc.constant('manual') }),
+  fc.record({ email: fc.emailAddress(), reason: fc.anything(), notes: fc.anything() }, { requiredKeys: [] }),
+);
+
+describe('a batch', () => {
+  it('becomes entries and refusals, one for each element and in order', () => {
+    fc.assert(
+      fc.property(fc.array(anyEntry, { minLength: 1, maxLength: 20 }), (body) => {
+        const items = toBatch(body);
+        expect(items).toHaveLength(body.length);
+        items.forEach((item, index) => {
+          if (!(item instanceof AppError)) return expect(toAddress(item.email)).toBe(item.email);
+          const { validation } = item.details as { validation: object };
+          expect(Object.keys(validation).every((path) => path.startsWith(`${index}.`))).toBe(true);
+        });
+      }),
+    );
+  });
+
+  it('that is none is refused', () => {
+    const noBatch = fc.anything().filter((value) => !Array.isArray(value) || value.length === 0);
+    fc.assert(fc.property(noBatch, (body) => expect(() => toBatch(body)).toThrow(ValidationError)));
+  });
+});
+
+it('an address is matched in whatever case it is given', () => {
+  fc.assert(
+    fc.property(fc.emailAddress(), (email) => {
+      fc.pre(isAddress(email));
+      expect(addressKey(toAddress(email.toUpperCase()))).toBe(addressKey(toAddress(email)));
+    }),
+  );
+});
+
+function isAddress(email: string): boolean {
+  try {
+    return toAddress(email) !== '';
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,68 @@
+import { AppError, type FieldErrors, ValidationError } from '../../../common/errors/app-error';
+import { validateDto } from '../../../common/http/validate-dto';
+import { parseAddress } from '../../../common/mail-address';
+import type { Suppression } from '../suppression.entity';
+import type { NewEntry } from '../suppression-list.service';
+import {
+  AddSuppressionDto,
+  type ListSuppressionsQuery,
+  type SuppressionBatchDto,
+  type SuppressionDto,
+} from './suppression.dto';
+
+export const MAX_BATCH = 1_000;
+
+/** The normal form of an address. @throws ValidationError */
+export function toAddress(email: string): string {
+  const address = parseAddress(email);
+  if (!address.ok) throw new ValidationError({ email: [`email ${address.message}`] });
+  return address.email;
+}
+
+export function toNewEntry({ email, reason, notes }: AddSuppressionDto): NewEntry {
+  return { email: toAddress(email), reason, ...(notes && { notes }) };
+}
+
+/** @throws ValidationError unless the body is an array of 1 to 1,000 elements */
+export function toBatch(body: unknown): (NewEntry | AppError)[] {
+  if (Array.isArray(body) && body.length >= 1 && body.length <= MAX_BATCH) return body.map(toBatchItem);
+  throw new ValidationError({ body: [`body must be an array of 1 to ${MAX_BATCH} suppressions`] });
+}
+
+/** An element that could not even be read has come here as its error. */
+function toBatchItem(item: unknown, index: number): NewEntry | AppError {
+  if (item instanceof AppError) return item;
+  try {
+    return toNewEntry(validateDto(AddSuppressionDto, item));
+  } catch (error) {
+    if (!(error instanceof ValidationError)) throw error;
+    const { validation } = error.details as { validation: FieldErrors };
+    const located = Object.entries(validation).map(([path, messages]) => [`${index}.${path}`, messages] as const);
+    return new ValidationError(Object.fromEntries(located));
+  }
+}
+
+export function toBatchDto(results: readonly (Suppression | AppError)[]): SuppressionBatchDto {
+  const failed = results.filter((result) => result instanceof AppError).length;
+  const data = results.map((result, index) => {
+    if (!(result instanceof AppError)) return { index, id: result.id };
+    const { code, message, details } = result;
+    return { index, code, error: message, ...(details && { details }) };
+  });
+  return { data, summary: { total: results.length, successful: results.length - failed, failed } };
+}
+
+export function toListDto(entries: readonly Suppression[], total: number, { limit, offset }: ListSuppressionsQuery) {
+  const pagination = { total, limit, offset, hasMore: offset + entries.length < total };
+  return { data: entries.map(toSuppressionDto), pagination };
+}
+
+export function toSuppressionDto(entry: Suppression): SuppressionDto {
+  const { id, email, reason, source, suppressedAt, notes, expiresAt } = entry;
+  return {
+    ...{ id, email, reason, source },
+    suppressedAt: suppressedAt.toISOString(),
+    ...(notes !== null && { notes }),
+    ...(expiresAt !== null && { expiresAt: expiresAt.toISOString() }),
+  };
+}

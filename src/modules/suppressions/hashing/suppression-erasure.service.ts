@@ -1,0 +1,70 @@
+import { Injectable } from '@nestjs/common';
+import { addressKey } from '../../../common/mail-address';
+import { maskAddress } from '../../../common/mask-address';
+import type { Transaction } from '../../../database/transaction';
+import { type AddressLookup, isLastingReason, type ListOwner, type SuppressionReason } from '../suppression';
+import type { Suppression } from '../suppression.entity';
+import { SuppressionListRepository } from '../suppression-list.repository';
+import { AddressHashing } from './address-hashing.service';
+
+export interface ErasedSuppressions {
+  readonly removed: number;
+  readonly hashed: number;
+  /** For which the address stays blocked, those of earlier erasures among them. */
+  readonly kept: readonly SuppressionReason[];
+}
+
+/** Removes an address from a suppression list. What protects the receiving side goes on blocking it, as a keyed hash. */
+@Injectable()
+export class SuppressionErasure {
+  constructor(
+    private readonly suppressions: SuppressionListRepository,
+    private readonly hashing: AddressHashing,
+  ) {}
+
+  /** What would be kept, if it were erased now. */
+  async keptReasons(owner: ListOwner, email: string): Promise<SuppressionReason[]> {
+    const address = { ...owner, key: addressKey(email) };
+    const hashed = await this.hashing.find(address);
+    const reasons = await this.suppressions.reasonsOf(hashed ? [address, hashed] : [address]);
+    return [...new Set(reasons)].filter(isLastingReason);
+  }
+
+  /** @param email normal form */
+  async erase(owner: ListOwner, email: string, tx: Transaction): Promise<ErasedSuppressions> {
+    const address = { ...owner, key: addressKey(email) };
+    const entries = await this.suppressions.lock(address, tx);
+    const lasting = entries.filter(({ reason, expiresAt }) => isLastingReason(reason) && expiresAt === null);
+    const others = entries.filter((entry) => !lasting.includes(entry)).map(({ reason }) => reason);
+    const before = await this.hashedBefore(address, tx);
+    if (others.length > 0) await this.suppressions.delete(address, others, tx);
+    await this.hash(address, lasting, { before, email: maskAddress(email) }, tx);
+    await this.suppressions.forgetSoftBounces(address, tx);
+    const kept = [...new Set([...before, ...lasting].map(({ reason }) => reason))];
+    return { removed: others.length, hashed: lasting.length, kept };
+  }
+
+  private async hashedBefore(address: AddressLookup, tx: Transaction): Promise<Suppression[]> {
+    const hashed = await this.hashing.find(address, tx);
+    return hashed ? this.suppressions.lock(hashed, tx) : [];
+  }
+
+  /** One that is there already stays, with its date. */
+  private async hash(
+    address: AddressLookup,
+    entries: readonly Suppression[],
+    { before, email }: { before: readonly Suppression[]; email: string },
+    tx: Transaction,
+  ): Promise<void> {
+    if (entries.length === 0) return;
+    const hashed = await this.hashing.name(address, tx);
+    const isThere = (entry: Suppression) => before.some(({ reason }) => reason === entry.reason);
+    const doubles = entries.filter(isThere).map(({ reason }) => reason);
+    if (doubles.length > 0) await this.suppressions.delete(address, doubles, tx);
+    for (const entry of entries.filter((other) => !isThere(other))) {
+      await this.suppressions.hash(entry, { addressKey: hashed.key, email }, tx);
+    }
+  }
+}
+
+export type { SuppressionReason };

@@ -1,0 +1,42 @@
+// Clears what has long had no effect: soft bounces outside the window, suppressions that expired as long ago.
+// Writes: soft_bounces (index on last_bounced_at), suppressions (index on expires_at). Locks: the rows, skip locked.
+// Rows: up to $2.
+// Not the ORM: a bounded delete.
+import type { Statement } from '../../../database/statement';
+
+const SOFT_BOUNCES = `
+  delete from soft_bounces s
+  using (
+    select organization_id, mode, address_key
+    from soft_bounces
+    where last_bounced_at < $1
+    order by last_bounced_at
+    limit $2
+    for update skip locked
+  ) old
+  where s.organization_id = old.organization_id and s.mode = old.mode and s.address_key = old.address_key
+  returning 1 as deleted`;
+
+const SUPPRESSIONS = `
+  delete from suppressions s
+  using (
+    select organization_id, mode, address_key, reason
+    from suppressions
+    where expires_at < $1
+    order by expires_at
+    limit $2
+    for update skip locked
+  ) old
+  where s.organization_id = old.organization_id and s.mode = old.mode and s.address_key = old.address_key
+    and s.reason = old.reason
+  returning 1 as deleted`;
+
+type Deleted = Statement<{ deleted: 1 }>;
+
+export function deleteOldSoftBounces(before: Date, limit: number): Deleted {
+  return { name: 'delete-old-soft-bounces', text: SOFT_BOUNCES, values: [before, limit] };
+}
+
+export function deleteOldSuppressions(expiredBefore: Date, limit: number): Deleted {
+  return { name: 'delete-old-suppressions', text: SUPPRESSIONS, values: [expiredBefore, limit] };
+}

@@ -1,0 +1,159 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../../common/clock';
+import { AppError, NotFoundError } from '../../common/errors/app-error';
+import { newId } from '../../common/ids';
+import { addressKey } from '../../common/mail-address';
+import { Database } from '../../database/database.service';
+import type { Transaction } from '../../database/transaction';
+import { AuditService, OPERATOR } from '../audit/audit.service';
+import { AddressHashing } from './hashing/address-hashing.service';
+import { type AddressLookup, isOwnReason, type ListOwner, strongest, type SuppressionReason } from './suppression';
+import type { Suppression } from './suppression.entity';
+import { importEvent, suppressionEvent } from './suppression-event';
+import { type SuppressionFilter, SuppressionListRepository } from './suppression-list.repository';
+
+export interface NewEntry {
+  /** Normal form, as `parseAddress` answers it. */
+  readonly email: string;
+  readonly reason: SuppressionReason;
+  readonly notes?: string;
+}
+
+/**
+ * The suppression list of an organization and mode, for its owner and the operator.
+ *
+ * An address has one entry for each reason. An entry is in force until it expires, or until it is removed: the owner may
+ * remove what the owner may add; what the receiving side has said (bounces, complaints) only the operator takes back.
+ */
+@Injectable()
+export class SuppressionListService {
+  constructor(
+    private readonly suppressions: SuppressionListRepository,
+    private readonly hashing: AddressHashing,
+    private readonly audit: AuditService,
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Entries in force, newest first, with how many there are. */
+  async page(owner: ListOwner, filter: Omit<SuppressionFilter, 'hashedKey'>): Promise<[Suppression[], number]> {
+    const { key } = filter;
+    const hashed = key === undefined ? undefined : await this.hashing.find({ ...owner, key });
+    return this.suppressions.page(owner, { ...filter, hashedKey: hashed?.key }, this.clock.now());
+  }
+
+  /** @throws AppError suppression_exists */
+  async add(owner: ListOwner, entry: NewEntry, actor: string = OPERATOR): Promise<Suppression> {
+    const candidate = toSuppression(owner, entry, this.clock.now());
+    await this.database.transaction(async (tx) => {
+      const added = await this.suppressions.insert(owner, [candidate], candidate.suppressedAt, tx);
+      if (!added.has(candidate.id)) throw alreadyListed(entry.reason);
+      await this.audit.record([suppressionEvent('suppression.added', candidate, actor)], tx);
+    });
+    return candidate;
+  }
+
+  /**
+   * Adds up to 1,000 entries, each by itself; one that was refused before is passed on.
+   * @returns in the order given: the entry, or why it was refused
+   */
+  async addMany(
+    owner: ListOwner,
+    items: readonly (NewEntry | AppError)[],
+    actor: string,
+  ): Promise<(Suppression | AppError)[]> {
+    const now = this.clock.now();
+    const candidates = items.map((item) => (item instanceof AppError ? item : toSuppression(owner, item, now)));
+    const added = await this.insertMany(owner, firstOfEach(candidates), actor, now);
+    return candidates.map((candidate) =>
+      candidate instanceof AppError || added.has(candidate.id) ? candidate : alreadyListed(candidate.reason),
+    );
+  }
+
+  /**
+   * Takes an address off the list.
+   * @throws NotFoundError; AppError suppression_not_removable when an entry stays that is not the owner's to remove
+   */
+  async remove(owner: ListOwner, email: string, actor: string): Promise<void> {
+    await this.database.transaction((tx) =>
+      this.removeWhere({ ...owner, key: addressKey(email) }, isOwnReason, actor, tx),
+    );
+  }
+
+  /** Takes an address off the list whatever the reason, and forgets its soft bounces. @throws NotFoundError */
+  async removeByOperator(owner: ListOwner, email: string): Promise<SuppressionReason[]> {
+    const address = { ...owner, key: addressKey(email) };
+    return this.database.transaction(async (tx) => {
+      const removed = await this.removeWhere(address, () => true, OPERATOR, tx);
+      await this.suppressions.forgetSoftBounces(address, tx);
+      return removed;
+    });
+  }
+
+  private async insertMany(owner: ListOwner, entries: readonly Suppression[], actor: string, now: Date) {
+    if (entries.length === 0) return new Set<string>();
+    return this.database.transaction(async (tx) => {
+      const ids = await this.suppressions.insert(owner, entries, now, tx);
+      if (ids.size > 0) await this.audit.record([importEvent(owner, ids.size, actor)], tx);
+      return ids;
+    });
+  }
+
+  private async removeWhere(
+    address: AddressLookup,
+    isRemovable: (reason: SuppressionReason) => boolean,
+    actor: string,
+    tx: Transaction,
+  ): Promise<SuppressionReason[]> {
+    const entries = await this.lockInForce(address, tx);
+    if (entries.length === 0) throw new NotFoundError('Suppression');
+    const reasons = entries.map(({ reason }) => reason);
+    const staying = strongest(reasons.filter((reason) => !isRemovable(reason)));
+    if (staying) throw notRemovable(staying);
+    for (const { addressKey: key, reason } of entries)
+      await this.suppressions.delete({ ...address, key }, [reason], tx);
+    await this.audit.record(
+      entries.map((entry) => suppressionEvent('suppression.removed', entry, actor)),
+      tx,
+    );
+    return reasons;
+  }
+
+  /** Those of an erased address are found by its hash. */
+  private async lockInForce(address: AddressLookup, tx: Transaction): Promise<Suppression[]> {
+    const now = this.clock.now();
+    const hashed = await this.hashing.find(address, tx);
+    const names = hashed ? [address, hashed] : [address];
+    const entries: Suppression[] = [];
+    for (const name of names) entries.push(...(await this.suppressions.lock(name, tx)));
+    return entries.filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
+  }
+}
+
+function toSuppression(owner: ListOwner, { email, reason, notes }: NewEntry, suppressedAt: Date): Suppression {
+  const { organizationId, mode } = owner;
+  const entry = { organizationId, mode, addressKey: addressKey(email), reason, id: newId(), email };
+  return { ...entry, source: 'api', notes: notes ?? null, suppressedAt, expiresAt: null };
+}
+
+/** One statement cannot write a row twice: of entries for the same address and reason the first counts. */
+function firstOfEach(candidates: readonly (Suppression | AppError)[]): Suppression[] {
+  const first = new Map<string, Suppression>();
+  for (const entry of candidates) {
+    if (entry instanceof AppError) continue;
+    const identity = `${entry.reason} ${entry.addressKey}`;
+    if (!first.has(identity)) first.set(identity, entry);
+  }
+  return [...first.values()];
+}
+
+function alreadyListed(reason: SuppressionReason): AppError {
+  return new AppError('suppression_exists', `The address is already on the suppression list as ${reason}`);
+}
+
+function notRemovable(reason: SuppressionReason): AppError {
+  return new AppError('suppression_not_removable', `An entry with the reason ${reason} cannot be removed`, {
+    details: { reason },
+    suggestion: 'Whoever operates the service can remove it when the address is known to be good again',
+  });
+}

@@ -1,0 +1,114 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiBody, ApiOperation, ApiTags, getSchemaPath } from '@nestjs/swagger';
+import { RequireScope } from '../../auth/require-scope.decorator';
+import { DEFAULT_BODY, MIB, TakesBody } from '../../common/http/body-options';
+import { CurrentPrincipal } from '../../common/http/current-principal.decorator';
+import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
+import type { Principal } from '../../common/http/principal';
+import { requireUnbound } from '../../common/http/require-unbound';
+import { addressKey } from '../../common/mail-address';
+import {
+  AddSuppressionDto,
+  CheckSuppressionQuery,
+  ListSuppressionsQuery,
+  OffsetPaginationDto,
+  RemovedSuppressionDto,
+  SuppressionBatchDto,
+  SuppressionCheckDto,
+  SuppressionDto,
+} from './dto/suppression.dto';
+import {
+  MAX_BATCH,
+  toAddress,
+  toBatch,
+  toBatchDto,
+  toListDto,
+  toNewEntry,
+  toSuppressionDto,
+} from './dto/suppression.mapper';
+import { SuppressionListService } from './suppression-list.service';
+import { SuppressionsService } from './suppressions.service';
+
+/** 1,000 entries with long notes. */
+const BATCH_BODY = { ...DEFAULT_BODY, maxBytes: 4 * MIB, elementwise: true };
+
+/** A list is the whole organization's, so a key that is bound to a domain can only check single addresses. */
+@ApiTags('Suppressions')
+@Controller('v1/suppressions')
+@RequireScope('suppression:manage')
+export class SuppressionsController {
+  constructor(
+    private readonly suppressions: SuppressionsService,
+    private readonly lists: SuppressionListService,
+  ) {}
+
+  @Get()
+  @RequireScope('suppression:read')
+  @ApiOperation({ summary: 'List suppressions', description: 'Newest first; those that have expired are left out.' })
+  @ApiList(SuppressionDto, OffsetPaginationDto)
+  @ApiErrors('invalid_request', 'domain_not_allowed')
+  async list(@CurrentPrincipal() principal: Principal, @Query() query: ListSuppressionsQuery) {
+    requireUnbound(principal);
+    const { limit, offset, reason, email } = query;
+    const key = email === undefined ? undefined : addressKey(toAddress(email));
+    const [entries, total] = await this.lists.page(principal, { limit, offset, reason, key });
+    return toListDto(entries, total, query);
+  }
+
+  @Get('check')
+  @RequireScope('suppression:read')
+  @ApiOperation({
+    summary: 'Check an address',
+    description: 'Whether it is on the list, for whatever reason. Transactional mail ignores `unsubscribe`.',
+  })
+  @ApiData(SuppressionCheckDto)
+  @ApiErrors('invalid_request')
+  async check(@CurrentPrincipal() principal: Principal, @Query() query: CheckSuppressionQuery) {
+    const email = toAddress(query.email);
+    const reason = await this.suppressions.reasonOf(principal, email);
+    return {
+      data: { email, suppressed: reason !== undefined, ...(reason && { reason }) } satisfies SuppressionCheckDto,
+    };
+  }
+
+  @Post()
+  @ApiOperation({ summary: 'Suppress an address', description: 'An address can be listed once for each reason.' })
+  @ApiData(SuppressionDto, { status: 201 })
+  @ApiErrors('invalid_request', 'domain_not_allowed', 'suppression_exists')
+  async add(@CurrentPrincipal() principal: Principal, @Body() body: AddSuppressionDto) {
+    requireUnbound(principal);
+    return { data: toSuppressionDto(await this.lists.add(principal, toNewEntry(body), principal.apiKeyId)) };
+  }
+
+  @Post('batch')
+  @TakesBody(BATCH_BODY)
+  @ApiOperation({
+    operationId: 'suppressions.addBatch',
+    summary: 'Suppress up to 1,000 addresses',
+    description: 'Items stand alone: a refused one does not sink the rest.',
+  })
+  @ApiBody({
+    schema: { type: 'array', items: { $ref: getSchemaPath(AddSuppressionDto) }, minItems: 1, maxItems: MAX_BATCH },
+  })
+  @ApiData(SuppressionBatchDto, { status: 201 })
+  @ApiErrors('invalid_request', 'domain_not_allowed', 'payload_too_large')
+  async addBatch(@CurrentPrincipal() principal: Principal, @Body() body: unknown) {
+    requireUnbound(principal);
+    return { data: toBatchDto(await this.lists.addMany(principal, toBatch(body), principal.apiKeyId)) };
+  }
+
+  @Delete(':email')
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Remove an address from the list',
+    description: 'Only while all of its entries are `manual` or `unsubscribe`.',
+  })
+  @ApiData(RemovedSuppressionDto)
+  @ApiErrors('invalid_request', 'domain_not_allowed', 'resource_not_found', 'suppression_not_removable')
+  async remove(@CurrentPrincipal() principal: Principal, @Param('email') address: string) {
+    requireUnbound(principal);
+    const email = toAddress(address);
+    await this.lists.remove(principal, email, principal.apiKeyId);
+    return { data: { email, removed: true } satisfies RemovedSuppressionDto };
+  }
+}

@@ -1,0 +1,32 @@
+/**
+ * Why a fetch is taken to be no person's: `head-request` and `prefetch` as the request says itself; `no-user-agent`;
+ * `privacy-proxy`: a mail service loads images whether the mail is read or not; `security-scanner`: a filter, by its agent
+ * or its network; `crawler`: by its agent any other program; `many-links`: three links of one mail within two seconds;
+ * `at-delivery`: faster after the mail was handed over than anybody reads.
+ */
+export type Automation =
+  | 'head-request'
+  | 'prefetch'
+  | 'no-user-agent'
+  | 'privacy-proxy'
+  | 'security-scanner'
+  | 'crawler'
+  | 'many-links'
+  | 'at-delivery';
+
+/** Whose image proxy stands between a person and us. */
+export type Proxy = 'google' | 'yahoo';
+
+/** Who asks for a pixel or follows a link, as the request tells. */
+export interface Visit {
+  readonly isHead: boolean;
+  /** The browser fetches in advance (`Sec-Purpose` or `Purpose`). */
+  readonly isPrefetch: boolean;
+  readonly userAgent: string;
+  readonly address: string;
+}
+
+export interface Recognition {
+  readonly automation?: Automation;
+  readonly proxy?: Proxy;
+}

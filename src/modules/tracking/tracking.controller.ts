@@ -1,0 +1,77 @@
+import { Controller, Get, Header, Param, Redirect, Req, UseFilters } from '@nestjs/common';
+import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyRequest } from 'fastify';
+import { Public } from '../../auth/require-scope.decorator';
+import { NotFoundError } from '../../common/errors/app-error';
+import { ApiPublicErrors } from '../../common/http/openapi.decorators';
+import { AnswersBrokenLinks, BrokenLinkFilter } from './broken-link.filter';
+import type { Visit } from './recognition/recognition';
+import { TrackingService } from './tracking.service';
+
+/** A transparent GIF of 43 bytes. */
+const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==', 'base64');
+const NOT_CACHED = 'no-store, no-cache, must-revalidate, private, max-age=0';
+const ROBOTS = 'noindex, nofollow';
+
+/** The pixel and the links in tracked mail. They answer without the database. */
+@ApiTags('Tracking')
+@Controller('t')
+@Public()
+export class TrackingController {
+  constructor(private readonly tracking: TrackingService) {}
+
+  @Get('o/:token')
+  @Header('content-type', 'image/gif')
+  @Header('cache-control', NOT_CACHED)
+  @Header('cross-origin-resource-policy', 'cross-origin')
+  @Header('x-robots-tag', ROBOTS)
+  @ApiOperation({
+    summary: 'The pixel in a tracked email',
+    description: 'Records that the recipient has opened the email, within three seconds after the answer.',
+  })
+  @ApiResponse({
+    status: 200,
+    description: 'A transparent image of one pixel, the same for every genuine token',
+    content: { 'image/gif': { schema: { type: 'string', format: 'binary' } } },
+  })
+  @ApiPublicErrors('resource_not_found', 'internal_error', 'service_unavailable')
+  open(@Param('token') token: string, @Req() request: FastifyRequest): Buffer {
+    if (!this.tracking.open(token, visitOf(request))) throw new NotFoundError('Pixel');
+    return PIXEL;
+  }
+
+  @Get('c/:token')
+  @Redirect()
+  @Header('cache-control', NOT_CACHED)
+  @Header('x-robots-tag', ROBOTS)
+  @UseFilters(BrokenLinkFilter)
+  @ApiOperation({
+    summary: 'A link in a tracked email',
+    description:
+      'Leads to the address that stood in the email, which is part of the signed token, and records that the recipient ' +
+      'has clicked it, within three seconds after the answer.',
+  })
+  @ApiResponse({
+    status: 302,
+    description: 'The address of the link',
+    headers: { Location: { schema: { type: 'string', format: 'uri' } } },
+  })
+  @AnswersBrokenLinks()
+  @ApiPublicErrors('internal_error', 'service_unavailable')
+  click(@Param('token') token: string, @Req() request: FastifyRequest): { url: string; statusCode: number } {
+    const url = this.tracking.click(token, visitOf(request));
+    if (url === undefined) throw new NotFoundError('Link');
+    return { url, statusCode: 302 };
+  }
+}
+
+function visitOf({ method, headers, ip }: FastifyRequest): Visit {
+  // Browsers that load a page before it is asked for say so: `prefetch;prerender`, older ones `preview`.
+  const purposes = [headers['sec-purpose'], headers.purpose, headers['x-purpose'], headers['x-moz']].join();
+  return {
+    isHead: method === 'HEAD',
+    isPrefetch: /\b(prefetch|prerender|preview)\b/i.test(purposes),
+    userAgent: headers['user-agent'] ?? '',
+    address: ip,
+  };
+}

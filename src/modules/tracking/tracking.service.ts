@@ -1,0 +1,76 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../../common/clock';
+import { RecipientLinks, type RecipientLinkTarget } from '../emails/recipient-links.service';
+import type { Hit, HitKind } from './hits/hit';
+import { HitHistory } from './hits/hit-history';
+import { HitQueue } from './hits/hit-queue.service';
+import { recognizeAutomation } from './recognition/recognize-automation';
+import type { Visit } from './recognition/recognition';
+import { TrackingMetrics } from './tracking-metrics';
+import { truncateAddress } from './truncate-address';
+
+const MAX_AGENT_LENGTH = 256;
+const NOT_PRINTABLE = /[^\x20-\x7e]/g;
+/** The end of a token is its signature, which no other token has. */
+const SIGNATURE_LENGTH = 22;
+/** Whatever was signed: nobody is sent to a script or a file. */
+const WEB_ADDRESS = /^https?:\/\//i;
+
+interface Followed {
+  readonly token: string;
+  readonly target: RecipientLinkTarget;
+  readonly url?: string;
+}
+
+/** Answers from the token alone, at once; what is to be recorded is written later. */
+@Injectable()
+export class TrackingService {
+  constructor(
+    private readonly links: RecipientLinks,
+    private readonly history: HitHistory,
+    private readonly queue: HitQueue,
+    private readonly clock: Clock,
+    private readonly metrics: TrackingMetrics,
+  ) {}
+
+  /** Somebody has loaded the pixel. False when the token is none of ours. */
+  open(token: string, visit: Visit): boolean {
+    const target = this.links.read('open', token);
+    if (!target) this.metrics.count('opened', 'refused');
+    else this.take('opened', { token, target }, visit);
+    return target !== undefined;
+  }
+
+  /** Where the link leads, exactly as it stood in the mail; undefined when the token is none of ours. */
+  click(token: string, visit: Visit): string | undefined {
+    const { url, ...target } = this.links.read('click', token) ?? {};
+    if (url === undefined || !WEB_ADDRESS.test(url)) {
+      this.metrics.count('clicked', 'refused');
+      return undefined;
+    }
+    this.take('clicked', { token, target: target as RecipientLinkTarget, url }, visit);
+    return url;
+  }
+
+  private take(kind: HitKind, { token, target, url }: Followed, visit: Visit): void {
+    const recognition = recognizeAutomation(visit);
+    const linkKey = token.slice(-SIGNATURE_LENGTH);
+    if (this.history.isRepeated(linkKey, recognition.automation !== undefined)) {
+      this.metrics.count(kind, 'repeated');
+      return;
+    }
+    const hit: Hit = {
+      kind,
+      target,
+      linkKey,
+      ...recognition,
+      occurredAt: this.clock.now(),
+      atMs: this.clock.monotonicMs(),
+      userAgent: visit.userAgent.slice(0, MAX_AGENT_LENGTH).replace(NOT_PRINTABLE, '?'),
+      ip: truncateAddress(visit.address),
+      ...(url !== undefined && { url }),
+    };
+    if (kind === 'clicked' && !recognition.automation) this.history.note(hit);
+    this.queue.add(hit);
+  }
+}

@@ -1,0 +1,95 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { Clock, DAY, SECOND } from '../../../common/clock';
+import { MicroBatcher } from '../../../common/micro-batcher';
+import { Database } from '../../../database/database.service';
+import { AuditService, SYSTEM } from '../../audit/audit.service';
+import { DispatchRepository, type EndpointChange } from './dispatch.repository';
+import type { EndpointKey, EndpointResult, SettledMessage } from './dispatched-message';
+import { EndpointRecovery } from './endpoint-recovery.service';
+
+const BATCH = 200;
+/** After so long of nothing but failures an endpoint is disabled. */
+const FAILING_LIMIT_MS = 5 * DAY;
+/** How exact the time of the last success is. */
+const SUCCESS_NEWS_MS = 10 * SECOND;
+
+/** Where results go besides the queue. */
+@Injectable()
+export class SettlementEffects {
+  constructor(
+    readonly audit: AuditService,
+    readonly recovery: EndpointRecovery,
+  ) {}
+}
+
+/** Writes what became of messages and what it says of their endpoints, many attempts in one transaction. */
+@Injectable()
+export class AttemptSettler {
+  private readonly logger = new Logger(AttemptSettler.name);
+  private readonly batcher = new MicroBatcher((settled: SettledMessage[]) => this.write(settled), {
+    maxWeight: BATCH,
+    concurrency: 1,
+  });
+
+  constructor(
+    private readonly dispatch: DispatchRepository,
+    private readonly database: Database,
+    private readonly effects: SettlementEffects,
+    private readonly clock: Clock,
+  ) {}
+
+  /** A result that cannot be written is lost: the claim ends by itself, and the message is sent once more. */
+  async settle(settled: SettledMessage): Promise<void> {
+    try {
+      await this.batcher.add(settled);
+    } catch (error) {
+      this.logger.warn(`The result of a webhook could not be written: ${(error as Error).message}`);
+    }
+  }
+
+  private async write(settled: readonly SettledMessage[]): Promise<void[]> {
+    const results = resultsOf(settled);
+    const now = this.clock.now();
+    const changes = await this.database.transaction(async (tx) => {
+      // Endpoints before messages, as everybody else locks them.
+      const changed = results.length === 0 ? [] : await this.dispatch.recordHealth({ results, ...limits(now) }, tx);
+      await this.effects.audit.record(changed.flatMap(auditOf), tx);
+      this.dispatch.settle(settled, tx);
+      return changed;
+    });
+    for (const change of changes) this.follow(change);
+    return settled.map(() => undefined);
+  }
+
+  private follow(change: EndpointChange): void {
+    if (change.endReason !== null) {
+      this.logger.warn(`Webhook endpoint ${change.endpointId} is disabled: ${change.endReason}`);
+    }
+    if (change.isRecovered && change.failingSince) this.effects.recovery.begin(change, change.failingSince);
+  }
+}
+
+function limits(now: Date) {
+  const before = (ms: number) => new Date(now.getTime() - ms);
+  return { now, failingBefore: before(FAILING_LIMIT_MS), succeededBefore: before(SUCCESS_NEWS_MS) };
+}
+
+const WEIGHT: Record<EndpointResult, number> = { failed: 0, succeeded: 1, gone: 2 };
+
+/** One for each endpoint: one success among failures shows that it is there. */
+function resultsOf(settled: readonly SettledMessage[]): (EndpointKey & { readonly result: EndpointResult })[] {
+  const byEndpoint = new Map<string, EndpointKey & { readonly result: EndpointResult }>();
+  for (const { message, result } of settled) {
+    const { organizationId, mode, endpointId } = message;
+    const known = byEndpoint.get(endpointId);
+    if (result === undefined || (known && WEIGHT[known.result] >= WEIGHT[result])) continue;
+    byEndpoint.set(endpointId, { organizationId, mode, endpointId, result });
+  }
+  return [...byEndpoint.values()];
+}
+
+function auditOf({ organizationId, endpointId, mode, endReason }: EndpointChange) {
+  if (endReason === null) return [];
+  const target = { targetType: 'webhook', targetId: endpointId };
+  return [{ organizationId, actor: SYSTEM, action: 'webhook.disabled', ...target, data: { mode, reason: endReason } }];
+}

@@ -1,0 +1,125 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Clock, SECOND } from '../../../common/clock';
+import { firstIdAt, timeOfId } from '../../../common/ids';
+import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
+import { EventFeedService, type FeedEvent } from '../../emails/feed/event-feed.service';
+import { isSubscribed } from '../webhook-subscription';
+import { DispatchMetrics } from './dispatch-metrics.service';
+import { DispatchRepository } from './dispatch.repository';
+import type { Advance, EndpointKey, Listener, NewMessage } from './dispatched-message';
+
+const EVERY_MS = SECOND / 2;
+/** Runs that are left out after one that found nothing. */
+const IDLE_RUNS = 2;
+/** Endpoints at a time, and events for each that differs in where it stands: what is in memory at once. */
+const LISTENERS = 50;
+const EVENTS = 100;
+/** Pages of one group in one run, so that one with a long backlog does not hold up the others. */
+const PAGES = 20;
+const FIRST: EndpointKey = { organizationId: firstIdAt(new Date(0)), mode: 'live', endpointId: firstIdAt(new Date(0)) };
+
+/**
+ * Makes messages of events: follows the event log for each enabled endpoint, from its position on. Those of one organization
+ * that stand at the same event read together. Where several processes do this, one of them moves an endpoint on.
+ */
+@Injectable()
+export class EventExpander implements OnApplicationBootstrap {
+  private runsToLeaveOut = 0;
+  private onMessages: () => void = () => undefined;
+
+  constructor(
+    private readonly feed: EventFeedService,
+    private readonly dispatch: DispatchRepository,
+    private readonly jobs: PeriodicJobs,
+    private readonly metrics: DispatchMetrics,
+    private readonly clock: Clock,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.jobs.start({ name: 'expand-webhooks', everyMs: EVERY_MS, run: () => this.run() });
+  }
+
+  /** @param listener is called when there are new messages. */
+  listen(listener: () => void): void {
+    this.onMessages = listener;
+  }
+
+  /** Once through all endpoints; answers how many events were read. @throws UnavailableError */
+  async expand(): Promise<number> {
+    let count = 0;
+    for (let after = FIRST, isMore = true; isMore;) {
+      const listeners = await this.dispatch.listeners(after, LISTENERS);
+      count += await this.follow(listeners);
+      after = listeners.at(-1) ?? after;
+      isMore = listeners.length === LISTENERS;
+    }
+    this.metrics.expanded();
+    return count;
+  }
+
+  private async run(): Promise<void> {
+    if (this.runsToLeaveOut > 0) {
+      this.runsToLeaveOut -= 1;
+      return;
+    }
+    if ((await this.expand()) === 0) this.runsToLeaveOut = IDLE_RUNS;
+  }
+
+  private async follow(listeners: readonly Listener[]): Promise<number> {
+    let count = 0;
+    let behind = listeners;
+    for (let page = 0; page < PAGES && behind.length > 0; page += 1) {
+      const { events, left } = await this.followOnePage(behind);
+      count += events;
+      behind = left;
+    }
+    return count;
+  }
+
+  /** Answers who has more to read, as they stand then. */
+  private async followOnePage(listeners: readonly Listener[]): Promise<{ events: number; left: Listener[] }> {
+    const streams = groupByStream(listeners);
+    const pages = await this.feed.readAfter(
+      streams.map(([{ organizationId, mode, position }]) => ({ organizationId, mode, after: position })),
+      EVENTS,
+    );
+    const steps = streams.flatMap((members, index) => members.flatMap((one) => stepOf(one, pages[index] ?? [])));
+    if (steps.length === 0) return { events: 0, left: [] };
+    const messages = steps.flatMap((step) => step.messages);
+    await this.dispatch.advance(steps, messages, this.clock.now());
+    if (messages.length > 0) this.onMessages();
+    this.metrics.lagged(pages.flatMap(([first]) => (first ? [timeOfId(first.id)] : [])));
+    const left = steps.filter((step) => step.isFull).map(({ listener, next }) => ({ ...listener, position: next }));
+    return { events: pages.reduce((sum, page) => sum + page.length, 0), left };
+  }
+}
+
+interface Step extends Advance {
+  readonly listener: Listener;
+  readonly messages: readonly NewMessage[];
+  readonly isFull: boolean;
+}
+
+/** Nothing when there is nothing to read. */
+function stepOf(listener: Listener, events: readonly FeedEvent[]): Step[] {
+  const last = events.at(-1);
+  if (!last) return [];
+  const { organizationId, mode, endpointId, position } = listener;
+  const messages = events
+    .filter((event) => isSubscribed(listener, event))
+    .map(({ id, emailId, sequence, eventType }) => ({ endpointId, id, emailId, sequence, eventType }));
+  const advance = { organizationId, mode, endpointId, position, next: last.id };
+  return [{ ...advance, listener, messages, isFull: events.length === EVENTS }];
+}
+
+/** Those of one organization and mode that stand at the same event, together; never empty. */
+function groupByStream(listeners: readonly Listener[]): [Listener, ...Listener[]][] {
+  const groups = new Map<string, [Listener, ...Listener[]]>();
+  for (const listener of listeners) {
+    const stream = `${listener.organizationId} ${listener.mode} ${listener.position}`;
+    const group = groups.get(stream);
+    if (group) group.push(listener);
+    else groups.set(stream, [listener]);
+  }
+  return [...groups.values()];
+}

@@ -1,0 +1,20 @@
+import { createHmac } from 'node:crypto';
+
+export interface UnsignedWebhook {
+  /** The same in every attempt, so that the receiver can tell a repetition. */
+  readonly id: string;
+  /** When this attempt begins. */
+  readonly sentAt: Date;
+  readonly body: string;
+}
+
+/** The headers of Standard Webhooks 1.0, signed with HMAC-SHA256 once for each secret that is valid. */
+export function signWebhook({ id, sentAt, body }: UnsignedWebhook, secrets: readonly Buffer[]): Record<string, string> {
+  const timestamp = String(Math.floor(sentAt.getTime() / 1_000));
+  const sign = (secret: Buffer) => createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64');
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': secrets.map((secret) => `v1,${sign(secret)}`).join(' '),
+  };
+}

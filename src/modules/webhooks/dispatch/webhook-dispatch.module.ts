@@ -1,0 +1,39 @@
+import { Module } from '@nestjs/common';
+import { EgressClient } from '../../../common/egress/egress-client';
+import { EgressGuard } from '../../../common/egress/egress-guard';
+import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
+import { AuditModule } from '../../audit/audit.module';
+import { EmailsModule } from '../../emails/emails.module';
+import { EgressModule } from '../egress.module';
+import { WebhookSecrets } from '../webhook-secrets.service';
+import { AttemptSettler, SettlementEffects } from './attempt-settler.service';
+import { DispatchLoop } from './dispatch-loop.service';
+import { DispatchMetrics } from './dispatch-metrics.service';
+import { DispatchUpkeep } from './dispatch-upkeep.service';
+import { DispatchRepository } from './dispatch.repository';
+import { EndpointRecovery } from './endpoint-recovery.service';
+import { EventExpander } from './event-expander.service';
+import { AttemptSteps, WebhookDispatcher } from './webhook-dispatcher.service';
+import { WebhookSender } from './webhook-sender.service';
+
+/** Role `worker`: makes webhooks of events and sends them. */
+@Module({
+  imports: [AuditModule, EgressModule, EmailsModule],
+  providers: [
+    { provide: EgressClient, inject: [EgressGuard], useFactory: (guard: EgressGuard) => new EgressClient(guard) },
+    AttemptSettler,
+    AttemptSteps,
+    DispatchLoop,
+    DispatchMetrics,
+    DispatchRepository,
+    DispatchUpkeep,
+    EndpointRecovery,
+    EventExpander,
+    PeriodicJobs,
+    SettlementEffects,
+    WebhookDispatcher,
+    WebhookSecrets,
+    WebhookSender,
+  ],
+})
+export class WebhookDispatchModule {}

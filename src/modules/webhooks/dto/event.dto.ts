@@ -1,0 +1,33 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { IsOptional, IsUUID } from 'class-validator';
+import { QueryInteger, Timestamp } from '../../../common/http/dto-decorators';
+
+export class PullEventsQuery {
+  @ApiPropertyOptional({
+    format: 'uuid',
+    description: 'The `nextCursor` of the page before, or the id of an event (the `webhook-id`)',
+  })
+  @IsOptional()
+  @IsUUID()
+  after?: string;
+
+  @ApiPropertyOptional({ format: 'date-time', type: String, description: 'Instead of `after`: recorded at or after' })
+  @IsOptional()
+  @Timestamp()
+  from?: Date;
+
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 100 })
+  @QueryInteger(1, 100)
+  limit: number = 100;
+}
+
+export class EventDto {
+  @ApiProperty({ example: 'email.delivered' }) type!: string;
+  @ApiProperty({ format: 'date-time', description: 'When it happened' }) timestamp!: string;
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: true,
+    description: 'As in a webhook: eventId, emailId, domainId, sequence, eventType, source and what the event says',
+  })
+  data!: Record<string, unknown>;
+}

@@ -1,0 +1,24 @@
+// The sealed secrets of all organizations' endpoints in key order, up to $4 endpoints after the key ($1, $2, $3).
+// Reads: webhook_endpoints (primary key). Locks: none. Rows: up to $4.
+// Without organization: the master key is the operator's, and seals the secrets of all of them.
+// Not the ORM: pages by a row comparison.
+import type { Statement } from '../../../../database/statement';
+import type { WebhookEndpoint } from '../../webhook-endpoint.entity';
+
+export type SealedSecretRow = Pick<WebhookEndpoint, 'organizationId' | 'mode' | 'id' | 'secret' | 'previousSecret'>;
+
+const TEXT = `
+  select organization_id as "organizationId", mode, id, secret, previous_secret as "previousSecret"
+  from webhook_endpoints
+  where (organization_id, mode, id) > ($1, $2, $3)
+  order by organization_id, mode, id
+  limit $4`;
+
+/** Before all others. */
+const NO_ID = '00000000-0000-0000-0000-000000000000';
+
+/** @param after the last row of the page before; by default the first page */
+export function listSealedSecrets(limit: number, after?: SealedSecretRow): Statement<SealedSecretRow> {
+  const { organizationId = NO_ID, mode = '', id = NO_ID } = after ?? {};
+  return { name: 'list-sealed-webhook-secrets', text: TEXT, values: [organizationId, mode, id, limit] };
+}

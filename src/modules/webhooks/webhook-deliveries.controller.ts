@@ -1,0 +1,68 @@
+import { Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { RequireScope } from '../../auth/require-scope.decorator';
+import { CurrentPrincipal } from '../../common/http/current-principal.decorator';
+import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
+import type { Principal } from '../../common/http/principal';
+import { UuidParam } from '../../common/http/uuid-param.pipe';
+import { CursorPaginationDto } from './dto/cursor-pagination.dto';
+import { ListDeliveriesQuery, QueuedDeliveryDto, WebhookDeliveryDto } from './dto/delivery.dto';
+import { toDeliveriesDto } from './dto/delivery.mapper';
+import { WebhookDeliveries } from './webhook-deliveries.service';
+
+@ApiTags('Webhooks')
+@Controller('v1/webhooks/:id')
+@RequireScope('webhook:manage')
+export class WebhookDeliveriesController {
+  constructor(private readonly deliveries: WebhookDeliveries) {}
+
+  @Get('deliveries')
+  @RequireScope('webhook:read')
+  @ApiOperation({
+    operationId: 'webhooks.deliveries',
+    summary: 'List deliveries',
+    description: 'Those of the newest events first. They are kept for 30 days.',
+  })
+  @ApiList(WebhookDeliveryDto, CursorPaginationDto)
+  @ApiErrors('invalid_request', 'resource_not_found')
+  async list(
+    @CurrentPrincipal() principal: Principal,
+    @UuidParam('id', 'Webhook') id: string,
+    @Query() query: ListDeliveriesQuery,
+  ) {
+    const { state, eventType, limit, cursor } = query;
+    const after = cursor?.toLowerCase();
+    return toDeliveriesDto(await this.deliveries.list(principal, id, { state, eventType }, { limit, after }), query);
+  }
+
+  @Post('test')
+  @HttpCode(202)
+  @ApiOperation({
+    operationId: 'webhooks.test',
+    summary: 'Send a test',
+    description: 'An event of type `webhook.test`, signed and retried like any other.',
+  })
+  @ApiData(QueuedDeliveryDto, { status: 202 })
+  @ApiErrors('resource_not_found', 'webhook_disabled')
+  async test(@CurrentPrincipal() principal: Principal, @UuidParam('id', 'Webhook') id: string) {
+    return { data: { deliveryId: await this.deliveries.sendTest(principal, id) } satisfies QueuedDeliveryDto };
+  }
+
+  @Post('deliveries/:deliveryId/redeliver')
+  @HttpCode(202)
+  @ApiOperation({
+    operationId: 'webhooks.redeliver',
+    summary: 'Deliver again',
+    description: 'At once, and with all its retries, also what has been delivered.',
+  })
+  @ApiData(QueuedDeliveryDto, { status: 202 })
+  @ApiErrors('resource_not_found', 'webhook_disabled')
+  async redeliver(
+    @CurrentPrincipal() principal: Principal,
+    @UuidParam('id', 'Webhook') id: string,
+    @UuidParam('deliveryId', 'Delivery') deliveryId: string,
+  ) {
+    await this.deliveries.redeliver(principal, id, deliveryId);
+    return { data: { deliveryId } satisfies QueuedDeliveryDto };
+  }
+}

@@ -1,0 +1,17 @@
+import { isSubscribed } from './webhook-subscription';
+
+const event = { eventType: 'delivered', domainId: 'one' };
+
+describe('isSubscribed', () => {
+  it.each([
+    [['delivered'], null, true],
+    [['sent', 'delivered'], 'one', true],
+    [['*'], null, true],
+    [['*'], 'one', true],
+    [['*'], 'two', false],
+    [['sent'], null, false],
+    [['delivered'], 'two', false],
+  ])('to %j of the domain %s: %s', (events, domainId, expected) => {
+    expect(isSubscribed({ events, domainId }, event)).toBe(expected);
+  });
+});

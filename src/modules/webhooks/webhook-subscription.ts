@@ -1,0 +1,13 @@
+import type { FeedEvent } from '../emails/feed/event-feed.service';
+import type { WebhookEndpoint } from './webhook-endpoint.entity';
+
+/** What an endpoint wants to hear of. */
+export type Subscription = Pick<WebhookEndpoint, 'events' | 'domainId'>;
+
+/** Subscribes to all types, those that will be added as well. */
+export const EVERY_TYPE = '*';
+
+export function isSubscribed({ events, domainId }: Subscription, event: Pick<FeedEvent, 'eventType' | 'domainId'>) {
+  const isWanted = events.includes(EVERY_TYPE) || events.includes(event.eventType);
+  return isWanted && (domainId === null || domainId === event.domainId);
+}

@@ -1,0 +1,43 @@
+import { parseUrl } from '../../common/parse-url';
+
+/** What became of the URL that a customer gave, in a canonical form. */
+export type JudgedUrl = { readonly ok: true; readonly url: URL } | { readonly ok: false; readonly problem: string };
+
+export const MAX_URL_LENGTH = 2_048;
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+const HTTPS_PORT = 443;
+/** Below are services of the system, which are not spoken to on a customer's behalf. */
+const FIRST_FREE_PORT = 1_024;
+
+/**
+ * Whether a webhook may be sent there, as far as the text tells (WHATWG URL); where its host leads is another question.
+ * @param allowPrivate http as well, to this machine alone
+ */
+export function judgeUrl(text: string, allowPrivate: boolean): JudgedUrl {
+  const url = text.length <= MAX_URL_LENGTH ? parseUrl(text) : undefined;
+  if (!url || url.href.length > MAX_URL_LENGTH) {
+    return refused(`url must be a URL of at most ${MAX_URL_LENGTH.toLocaleString('en')} characters`);
+  }
+  if (!hasAllowedScheme(url, allowPrivate)) return refused('url must begin with https://');
+  if (url.username !== '' || url.password !== '') return refused('url must not hold credentials');
+  if (text.includes('#')) return refused('url must not have a fragment');
+  if (!isAllowedPort(portOf(url))) return refused(`url must use port ${HTTPS_PORT}, or one from ${FIRST_FREE_PORT} on`);
+  return { ok: true, url };
+}
+
+function refused(problem: string): JudgedUrl {
+  return { ok: false, problem };
+}
+
+function hasAllowedScheme({ protocol, hostname }: URL, allowPrivate: boolean): boolean {
+  return protocol === 'https:' || (protocol === 'http:' && allowPrivate && LOOPBACK.test(hostname));
+}
+
+function portOf({ port, protocol }: URL): number {
+  return port === '' ? (protocol === 'https:' ? HTTPS_PORT : 80) : Number(port);
+}
+
+function isAllowedPort(port: number): boolean {
+  return port === HTTPS_PORT || port >= FIRST_FREE_PORT;
+}

@@ -1,0 +1,79 @@
+import { Body, Controller, Delete, Get, HttpCode, Patch, Post } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { RequireScope } from '../../auth/require-scope.decorator';
+import { CurrentPrincipal } from '../../common/http/current-principal.decorator';
+import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
+import type { Principal } from '../../common/http/principal';
+import { UuidParam } from '../../common/http/uuid-param.pipe';
+import { AddWebhookDto, ChangeWebhookDto, CreatedWebhookDto, RemovedWebhookDto, WebhookDto } from './dto/webhook.dto';
+import { toCreatedDto, toWebhookDto } from './dto/webhook.mapper';
+import { WebhookCreation } from './webhook-creation.service';
+import { WebhooksService } from './webhooks.service';
+
+@ApiTags('Webhooks')
+@Controller('v1/webhooks')
+@RequireScope('webhook:manage')
+export class WebhooksController {
+  constructor(
+    private readonly webhooks: WebhooksService,
+    private readonly creation: WebhookCreation,
+  ) {}
+
+  @Post()
+  @ApiOperation({
+    summary: 'Add a webhook',
+    description: 'It hears of everything that happens after the answer. The secret is in this answer only.',
+  })
+  @ApiData(CreatedWebhookDto, { status: 201 })
+  @ApiErrors('invalid_request', 'webhook_limit_reached')
+  async add(@CurrentPrincipal() principal: Principal, @Body() body: AddWebhookDto) {
+    return { data: toCreatedDto(await this.creation.create(principal, body)) };
+  }
+
+  @Get()
+  @RequireScope('webhook:read')
+  @ApiOperation({
+    summary: 'List webhooks',
+    description: 'Oldest first. A key that is bound to a domain sees those that such a key has made.',
+  })
+  @ApiList(WebhookDto, 'total')
+  @ApiErrors()
+  async list(@CurrentPrincipal() principal: Principal) {
+    const endpoints = await this.webhooks.list(principal);
+    return { data: endpoints.map(toWebhookDto), total: endpoints.length };
+  }
+
+  @Get(':id')
+  @RequireScope('webhook:read')
+  @ApiOperation({ summary: 'Read a webhook' })
+  @ApiData(WebhookDto)
+  @ApiErrors('resource_not_found')
+  async detail(@CurrentPrincipal() principal: Principal, @UuidParam('id', 'Webhook') id: string) {
+    return { data: toWebhookDto(await this.webhooks.get(principal, id)) };
+  }
+
+  @Patch(':id')
+  @ApiOperation({
+    summary: 'Change a webhook',
+    description: 'Fields that are left out stay. Enabled again, it hears of what happens from then on.',
+  })
+  @ApiData(WebhookDto)
+  @ApiErrors('invalid_request', 'resource_not_found')
+  async change(
+    @CurrentPrincipal() principal: Principal,
+    @UuidParam('id', 'Webhook') id: string,
+    @Body() body: ChangeWebhookDto,
+  ) {
+    return { data: toWebhookDto(await this.webhooks.update(principal, id, body)) };
+  }
+
+  @Delete(':id')
+  @HttpCode(200)
+  @ApiOperation({ summary: 'Delete a webhook', description: 'Nothing is sent to it any more.' })
+  @ApiData(RemovedWebhookDto)
+  @ApiErrors('resource_not_found')
+  async remove(@CurrentPrincipal() principal: Principal, @UuidParam('id', 'Webhook') id: string) {
+    await this.webhooks.remove(principal, id);
+    return { data: { id, deleted: true } satisfies RemovedWebhookDto };
+  }
+}

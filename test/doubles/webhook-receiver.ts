@@ -1,0 +1,126 @@
+import { once } from 'node:events';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { TEST_CERTIFICATE } from './tls-certificate';
+
+export interface ReceivedWebhook {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** A status with headers, or: no answer, a byte at a time (the body or the head as well), a body without end, no HTTP. */
+export type ReceiverAnswer =
+  | { readonly status: number; readonly headers?: Record<string, string> }
+  | 'hang'
+  | 'drip'
+  | 'drip-head'
+  | 'flood'
+  | 'garbage'
+  | 'reset';
+
+const DRIP_MS = 20;
+const FLOOD = Buffer.alloc(65_536);
+
+/** A webhook receiver on loopback that keeps what it gets and answers as it is told. */
+export class WebhookReceiver {
+  readonly received: ReceivedWebhook[] = [];
+  /** Most requests that were open at one time. */
+  mostOpen = 0;
+  private open = 0;
+  private readonly timers = new Set<NodeJS.Timeout>();
+
+  private constructor(
+    private readonly server: Server,
+    private readonly isSecure: boolean,
+    public answer: (webhook: ReceivedWebhook) => ReceiverAnswer,
+  ) {}
+
+  static async start(
+    answer: ReceiverAnswer = { status: 200 },
+    { tls = false, port = 0 } = {},
+  ): Promise<WebhookReceiver> {
+    const server = tls ? createSecureServer(TEST_CERTIFICATE) : createServer();
+    const receiver = new WebhookReceiver(server, tls, () => answer);
+    server.on(
+      'request',
+      (request: IncomingMessage, response: ServerResponse) => void receiver.serve(request, response),
+    );
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    return receiver;
+  }
+
+  get port(): number {
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  url(path = '/hook', host = '127.0.0.1'): string {
+    return `${this.isSecure ? 'https' : 'http'}://${host}:${this.port}${path}`;
+  }
+
+  /** The `data` of what came. */
+  events(): Record<string, any>[] {
+    return this.received.map(({ body }) => JSON.parse(body).data);
+  }
+
+  async stop(): Promise<void> {
+    for (const timer of this.timers) clearInterval(timer);
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.open += 1;
+    this.mostOpen = Math.max(this.mostOpen, this.open);
+    response.once('close', () => (this.open -= 1));
+    let body = '';
+    for await (const chunk of request.setEncoding('utf8')) body += chunk;
+    const webhook = { path: request.url ?? '', headers: request.headers, body };
+    this.received.push(webhook);
+    this.reply(this.answer(webhook), response);
+  }
+
+  private reply(answer: ReceiverAnswer, response: ServerResponse): void {
+    const { socket } = response;
+    switch (answer) {
+      case 'hang':
+        return;
+      case 'reset':
+        socket?.destroy();
+        return;
+      case 'garbage':
+        socket?.end('this is not HTTP\r\n\r\n');
+        return;
+      case 'flood':
+        response
+          .writeHead(200)
+          .on('drain', () => response.write(FLOOD))
+          .write(FLOOD);
+        return;
+      case 'drip':
+        response.writeHead(200).flushHeaders();
+        this.drip(() => response.write('.'), response);
+        return;
+      case 'drip-head':
+        socket?.write('HTTP/1.1 200 OK\r\nx-slow: ');
+        this.drip(() => socket?.write('.'), response);
+        return;
+      default:
+        response.writeHead(answer.status, answer.headers).end('thank you');
+    }
+  }
+
+  private drip(write: () => unknown, response: ServerResponse): void {
+    const timer = setInterval(write, DRIP_MS);
+    this.timers.add(timer);
+    response.once('close', () => clearInterval(timer));
+  }
+}

@@ -1,0 +1,59 @@
+import { newId } from '../../src/common/ids';
+import type { Mode } from '../../src/common/mode';
+import type { Queryable } from './tenants';
+
+export interface StoredFields {
+  readonly organizationId: string;
+  readonly mode?: Mode;
+  readonly to: readonly string[];
+  readonly cc?: readonly string[];
+  readonly bcc?: readonly string[];
+  readonly subject?: string;
+  /** Null: the content is no longer kept. */
+  readonly html?: string | null;
+  readonly text?: string | null;
+  readonly status?: string;
+  /** After the first one, which is `queued`. */
+  readonly events?: readonly { readonly type: string; readonly data: object }[];
+}
+
+/** Stores an email as it is once all has happened to it, and answers its id. */
+export async function storeEmail(db: Queryable, fields: StoredFields): Promise<string> {
+  const id = newId();
+  const { organizationId, mode = 'live', to, cc = [], bcc = [], events = [] } = fields;
+  const { subject = 'Hello', html = null, text = 'Hello there', status = 'delivered' } = fields;
+  const key = [organizationId, mode, id];
+  await db.query(
+    `insert into emails (organization_id, mode, id, domain_id, status, from_email, subject, to_emails, cc_emails, bcc_emails,
+       category, track_opens, track_clicks, event_sequence, created_at, updated_at)
+     values ($1, $2, $3, $1, $4, 'shop@acme.example', $5, $6, $7, $8, 'transactional', false, false, $9, now(), now())`,
+    [...key, status, subject, to, cc.length > 0 ? cc : null, bcc.length > 0 ? bcc : null, events.length + 1],
+  );
+  if (html !== null || text !== null) {
+    await db.query(
+      `insert into email_contents (organization_id, mode, email_id, html, text, addressees)
+       values ($1, $2, $3, $4, $5, '{"to": [], "cc": [], "replyTo": []}')`,
+      [...key, html, text],
+    );
+  }
+  const recipients = [...label('to', to), ...label('cc', cc), ...label('bcc', bcc)];
+  for (const [position, { kind, address }] of recipients.entries()) {
+    await db.query(
+      `insert into email_recipients (organization_id, mode, email_id, position, kind, address, status, updated_at)
+       values ($1, $2, $3, $4, $5, $6, $7, now())`,
+      [...key, position, kind, address, status],
+    );
+  }
+  for (const [index, { type, data }] of [{ type: 'queued', data: {} }, ...events].entries()) {
+    await db.query(
+      `insert into email_events (organization_id, mode, email_id, sequence, id, event_type, source, occurred_at, data)
+       values ($1, $2, $3, $4, $5, $6, 'smtp', now(), $7)`,
+      [...key, index + 1, newId(), type, JSON.stringify(data)],
+    );
+  }
+  return id;
+}
+
+function label(kind: string, addresses: readonly string[]) {
+  return addresses.map((address) => ({ kind, address }));
+}

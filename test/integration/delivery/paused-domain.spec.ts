@@ -1,0 +1,49 @@
+import { HOUR } from '../../../src/common/clock';
+import { Metrics } from '../../../src/common/metrics/metrics';
+import { SuspicionChanges } from '../../../src/modules/domains/suspicion/suspicion-changes.service';
+import { FakeClock } from '../../doubles/fake-clock';
+import { SmtpSink } from '../../doubles/smtp-sink';
+import { DeliveryScene } from '../../setup/delivery-scene';
+
+describe('queued mail of a paused domain', () => {
+  let clock: FakeClock;
+  let scene: DeliveryScene;
+  let sink: SmtpSink;
+
+  beforeAll(async () => {
+    clock = new FakeClock();
+    [scene, sink] = await Promise.all([DeliveryScene.open(clock), SmtpSink.start()]);
+  });
+  afterAll(async () => {
+    await scene.close();
+    await sink.stop();
+  });
+
+  it('is held for an hour at a time, and delivered after the resumption', async () => {
+    const changes = scene.core.get(SuspicionChanges);
+    const { domainId } = scene.tenant;
+    const [live = '', test = ''] = [await scene.accept(), await scene.accept({}, 'test')];
+    await changes.pauseByOperator(domainId, 'phishing');
+    const first = await scene.startWorker({ hopPort: sink.port });
+    const held = await scene.readWhen(live, ({ events }) => events.some(isDeferral), 'the email to be deferred');
+    expect(held.events.at(-1)).toMatchObject({ event_type: 'deferred', data: { reason: 'sending paused' } });
+    expect(held.deliveries).toMatchObject([{ attempt: 0, state: 'waiting' }]);
+    const waitMs = (held.deliveries[0]?.due_at as Date).getTime() - clock.now().getTime();
+    expect(waitMs).toBeGreaterThan(HOUR / 2);
+    expect(waitMs).toBeLessThan(2 * HOUR);
+    await scene.readWhenStatus(test, 'delivered');
+    const metrics = await first.get(Metrics).registry.metrics();
+    expect(metrics).toContain('waybill_domains_restricted{status="paused"} 1');
+    await first.close();
+    expect(sink.messages).toHaveLength(0);
+
+    await changes.resumeByOperator(domainId);
+    clock.advance(2 * HOUR);
+    await scene.startWorker({ hopPort: sink.port });
+    const sent = await scene.readWhenStatus(live, 'sent');
+    expect(sent.recipients).toMatchObject([{ attempts: 1 }]);
+    expect(sent.events.filter(({ event_type }) => event_type === 'bounced')).toEqual([]);
+  });
+});
+
+const isDeferral = ({ event_type }: Record<string, unknown>): boolean => event_type === 'deferred';

@@ -1,0 +1,156 @@
+import { Client, type PoolClient } from 'pg';
+import { firstIdAt, newId } from '../../../src/common/ids';
+import { poolOf } from '../../../src/database/data-source';
+import { EventFeedRepository } from '../../../src/modules/emails/feed/event-feed.repository';
+import { EventFeedService } from '../../../src/modules/emails/feed/event-feed.service';
+import { findFeedEvents, readEventFeed } from '../../../src/modules/emails/sql/read-event-feed.sql';
+import { insertEvents } from '../../factories/feed-events';
+import { createTenant, type Tenant } from '../../factories/tenants';
+import { explainPrepared } from '../../setup/explain';
+import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
+import { waitFor } from '../../setup/wait-for';
+
+const START = firstIdAt(new Date(0));
+
+describe('the event feed', () => {
+  let db: OpenTestDatabase;
+  let feed: EventFeedService;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    db = await openTestDatabase({ poolSize: 6 });
+    feed = new EventFeedService(new EventFeedRepository(db.database));
+  });
+  beforeEach(async () => (tenant = await createTenant(db)));
+  afterAll(() => db.drop());
+
+  const stream = (after = START, owner = tenant) => ({
+    organizationId: owner.organizationId,
+    mode: 'live' as const,
+    after,
+  });
+  async function read(after?: string, limit = 100): Promise<string[]> {
+    const [events = []] = await feed.readAfter([stream(after)], limit);
+    return events.map((event) => event.id);
+  }
+  /** A writer in a transaction that the test ends. */
+  async function openWriter() {
+    const client = new Client(db.url);
+    await client.connect();
+    await client.query('begin');
+    const queryable = { query: async (text: string, values?: unknown[]) => (await client.query(text, values)).rows };
+    return {
+      insert: (types: string[]) => insertEvents(queryable, tenant, types),
+      end: async (command: 'commit' | 'rollback') => {
+        await client.query(command);
+        await client.end();
+      },
+    };
+  }
+
+  it('answers events with what their emails say of them, in the order of their ids', async () => {
+    const fields = { tags: ['receipt'], metadata: { order: 7 } };
+    const { emailId, eventIds } = await insertEvents(db, tenant, ['queued', 'sent'], fields);
+    const [events] = await feed.readAfter([stream()], 10);
+    const { organizationId, domainId } = tenant;
+    expect(events).toEqual(
+      ['queued', 'sent'].map((eventType, n) => ({
+        ...{ id: eventIds[n], organizationId, mode: 'live', emailId, domainId, sequence: n + 1, eventType },
+        ...{ source: 'smtp', occurredAt: expect.any(Date), data: { recipient: 'r@x.example' }, ...fields },
+      })),
+    );
+    expect(await feed.find([{ organizationId, mode: 'live', emailId, sequence: 2 }])).toEqual([events?.[1]]);
+    expect(await feed.find([{ organizationId: newId(), mode: 'live', emailId, sequence: 2 }])).toEqual([]);
+  });
+
+  it('reads many streams at once, each up to the limit', async () => {
+    const other = await createTenant(db);
+    const { eventIds: own } = await insertEvents(db, tenant, ['queued', 'sent', 'delivered']);
+    const { eventIds: others } = await insertEvents(db, other, ['queued']);
+    const streams = [stream(own[0]), stream(START, other), stream(START, await createTenant(db)), stream()];
+    const pages = await feed.readAfter(streams, 2);
+    expect(pages.map((page) => page.map(({ id }) => id))).toEqual([own.slice(1), others, [], own.slice(0, 2)]);
+    expect(await feed.readAfter([], 2)).toEqual([]);
+  });
+
+  it('waits for a transaction that may still commit, and shows it then', async () => {
+    const writer = await openWriter();
+    const early = await writer.insert(['queued']);
+    const late = await insertEvents(db, tenant, ['sent']);
+    // Committed, yet behind one that is not: it would be passed over for good.
+    expect(await read()).toEqual([]);
+    await writer.end('commit');
+    expect(await read()).toEqual([...early.eventIds, ...late.eventIds]);
+  });
+
+  it('goes on when that transaction is given up', async () => {
+    const writer = await openWriter();
+    await writer.insert(['queued']);
+    const { eventIds } = await insertEvents(db, tenant, ['sent']);
+    expect(await read()).toEqual([]);
+    await writer.end('rollback');
+    expect(await read()).toEqual(eventIds);
+  });
+
+  it('gives out positions that nothing appears below', async () => {
+    const writer = await openWriter();
+    await writer.insert(['queued']);
+    const head = await feed.head();
+    const { eventIds } = await writer.insert(['sent']);
+    await writer.end('commit');
+    expect(eventIds[0]! > head).toBe(true);
+    expect(await read(head)).toHaveLength(2);
+  });
+
+  it('leaves out nothing that many writers record while it is followed', async () => {
+    const written: string[] = [];
+    const writers = Array.from({ length: 4 }, async (_, lane) => {
+      for (let n = 0; n < 15; n += 1) {
+        const writer = await openWriter();
+        const { eventIds } = await writer.insert(['queued', 'sending']);
+        // Transactions of different lengths that overlap: some commit long after later ones.
+        for (let step = 0; step < lane * 3; step += 1) eventIds.push(...(await writer.insert(['opened'])).eventIds);
+        await writer.end('commit');
+        written.push(...eventIds);
+      }
+    });
+    let isWriting = true;
+    const all = Promise.all(writers).then(() => (isWriting = false));
+    const seen: string[] = [];
+    await waitFor(
+      async () => {
+        const wasWriting = isWriting;
+        const page = await read(seen.at(-1), 7);
+        seen.push(...page);
+        return !wasWriting && page.length === 0;
+      },
+      { what: 'the end of the feed', timeoutMs: 30_000 },
+    );
+    await all;
+    expect(seen).toEqual([...written].sort());
+  });
+
+  it('touches what it is asked for, however many events there are', async () => {
+    const { eventIds } = await insertEvents(db, tenant, Array(20_000).fill('opened'));
+    const small = await createTenant(db);
+    const { emailId } = await insertEvents(db, small, ['queued']);
+    await db.query('analyze email_events');
+    await db.query('analyze emails');
+    const horizon = await feed.head();
+    const client: PoolClient = await poolOf(db.dataSource).connect();
+    try {
+      const streams = [stream(eventIds[9_000]), stream(START, small)];
+      const plan = await explainPrepared(client, readEventFeed(streams, horizon, 10));
+      expect(plan.map((node) => node['Node Type'])).not.toContain('Seq Scan');
+      expect(plan.map((node) => node['Index Name'])).toContainEqual(expect.stringMatching(/^email_events_.*_id_idx/));
+      for (const { 'Actual Rows': rows = 0, 'Actual Loops': loops = 1 } of plan) {
+        expect(rows * loops).toBeLessThanOrEqual(50);
+      }
+      const key = { organizationId: small.organizationId, mode: 'live' as const, emailId, sequence: 1 };
+      const found = await explainPrepared(client, findFeedEvents([key]));
+      expect(found.map((node) => node['Node Type'])).not.toContain('Seq Scan');
+    } finally {
+      client.release();
+    }
+  });
+});

@@ -1,0 +1,85 @@
+import { DAY, HOUR } from '../../../src/common/clock';
+import { InboundApp, MAIL_HOST } from './inbound-app';
+
+const MESSAGE = 'Subject: Complaint\r\n\r\nPlease stop.';
+const LIMITS = { maxFeedbackBytes: 4_096, maxFeedbackPerHour: 3, maxFeedbackInAll: 5 };
+
+describe('the public mailboxes', () => {
+  let app: InboundApp;
+  beforeEach(async () => {
+    app = await InboundApp.start(LIMITS);
+  });
+  afterEach(() => app.close());
+
+  it('are three at the mail host, and postmaster alone', async () => {
+    const addresses = [`fbl@${MAIL_HOST}`, `ABUSE@${MAIL_HOST}`, 'postmaster'];
+    for (const address of addresses) expect(await app.deliver(`${MESSAGE} ${address}`, address)).toMatch(/^250 /);
+    expect(await app.feedback()).toEqual([
+      { mailbox: 'fbl', raw: Buffer.from(`Return-Path: <>\r\n${MESSAGE} fbl@${MAIL_HOST}\r\n`) },
+      { mailbox: 'abuse', raw: expect.any(Buffer) },
+      { mailbox: 'postmaster', raw: expect.any(Buffer) },
+    ]);
+    expect(await app.reports()).toEqual([]);
+  });
+
+  it('store a message once, however often it comes and to however many of them', async () => {
+    await app.deliver(MESSAGE, `fbl@${MAIL_HOST}`);
+    expect(await app.deliver(MESSAGE, `fbl@${MAIL_HOST}`, `abuse@${MAIL_HOST}`)).toMatch(/^250 /);
+    expect(await app.feedback()).toHaveLength(1);
+    expect(await app.count('inbound_feedback_total{mailbox="fbl",result="new"}')).toBe(1);
+    expect(await app.count('inbound_feedback_total{mailbox="fbl",result="duplicate"}')).toBe(1);
+  });
+
+  it('take a message beside a return path', async () => {
+    expect(await app.deliver(MESSAGE, `fbl@${MAIL_HOST}`, `${app.issue()}@${MAIL_HOST}`)).toMatch(/^250 /);
+    expect(await app.feedback()).toHaveLength(1);
+    expect(await app.reports()).toHaveLength(1);
+  });
+
+  it('take so many messages an hour and so many in all, and put the others off', async () => {
+    const post = (number: number) => app.deliver(`${MESSAGE} ${number}`, `fbl@${MAIL_HOST}`);
+    for (const number of [1, 2, 3]) expect(await post(number)).toMatch(/^250 /);
+    expect(await post(4)).toBe('452 4.3.1 Too much mail to this address, try again later');
+    app.clock.advance(2 * HOUR);
+    for (const number of [5, 6]) await post(number);
+    expect(await app.feedback()).toHaveLength(5);
+    app.clock.advance(2 * HOUR);
+    expect(await post(7)).toMatch(/^452 /);
+    expect(await app.count('inbound_refusals_total{reason="full"}')).toBe(2);
+    expect(await app.deliver(MESSAGE, `postmaster@${MAIL_HOST}`)).toMatch(/^250 /);
+    // Reports at return paths have nothing to do with it.
+    expect(await app.deliver(MESSAGE, `${app.issue()}@${MAIL_HOST}`)).toMatch(/^250 /);
+  });
+
+  it('take smaller messages than return paths do', async () => {
+    const large = `Subject: large\r\n\r\n${'x'.repeat(70)}\r\n`.repeat(80);
+    expect(await app.deliver(large, `postmaster@${MAIL_HOST}`)).toMatch(/^552 5\.3\.4 /);
+    expect(await app.deliver(large, `${app.issue()}@${MAIL_HOST}`)).toMatch(/^250 /);
+  });
+
+  it('are emptied after 30 days', async () => {
+    await app.deliver(MESSAGE, `fbl@${MAIL_HOST}`);
+    await app.deleteOld();
+    expect(await app.feedback()).toHaveLength(1);
+    app.clock.advance(31 * DAY);
+    await app.deleteOld();
+    expect(await app.feedback()).toEqual([]);
+  });
+
+  it('lose what was no complaint after a day, at the address that no person reads', async () => {
+    for (const name of ['fbl', 'abuse']) await app.deliver(`${MESSAGE} ${name}`, `${name}@${MAIL_HOST}`);
+    await app.deliver('Subject: known\r\n\r\nx', `fbl@${MAIL_HOST}`);
+    await app.deliver('Subject: open\r\n\r\nx', `fbl@${MAIL_HOST}`);
+    await app.dataSource.query(`update feedback_reports set processed_at = now(),
+      disposition = case when encode(raw, 'escape') like '%known%' then 'spam_report' else 'unidentified' end
+      where encode(raw, 'escape') not like '%open%'`);
+    app.clock.advance(2 * DAY);
+    await app.deleteOld();
+    const left = await app.feedback();
+    expect(left.map(({ mailbox, raw }) => [mailbox, /known|open/.exec(raw.toString())?.[0]])).toEqual([
+      ['abuse', undefined],
+      ['fbl', 'known'],
+      ['fbl', 'open'],
+    ]);
+  });
+});

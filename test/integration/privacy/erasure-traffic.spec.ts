@@ -1,0 +1,205 @@
+import { Claimer } from '../../../src/delivery/worker/claimer.service';
+import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
+import { Database } from '../../../src/database/database.service';
+import { MINUTE, SECOND } from '../../../src/common/clock';
+import { newId } from '../../../src/common/ids';
+import { ErasureHandler } from '../../../src/modules/privacy/erasure/erasure-handler.service';
+import { ERASURE } from '../../../src/modules/privacy/privacy-requests.service';
+import { LeaseLostError, PrivacyWork } from '../../../src/modules/privacy/processing/privacy-work.service';
+import { RecipientLookup } from '../../../src/modules/emails/recipient-lookup.service';
+import { SmtpSink } from '../../doubles/smtp-sink';
+import { HARD_BOUNCE, SOFT_BOUNCE } from '../../factories/outcomes';
+import { ErasureScene } from './erasure-scene';
+
+const NONE = {
+  ...{ emailsAnonymized: 0, eventsAnonymized: 0, recipientsAnonymized: 0, contentsDeleted: 0, deliveriesCancelled: 0 },
+  ...{ suppressionsRemoved: 0, suppressionsHashed: 0, mailboxCopiesDeleted: 0, reportsDeleted: 0, exportsDeleted: 0 },
+  retentionExceptions: [],
+};
+
+describe('an erasure while mail flows', () => {
+  let scene: ErasureScene;
+  let ann: string;
+  let number = 0;
+  beforeAll(async () => {
+    scene = await ErasureScene.open();
+  });
+  beforeEach(() => {
+    number += 1;
+    ann = `ann${number}@x.example`;
+  });
+  afterEach(() => scene.db.query('delete from deliveries; delete from worker_sessions'));
+  afterAll(() => scene.close());
+
+  const later = () => new Date(scene.clock.now().getTime() + 10 * MINUTE).toISOString();
+  const key = (emailId: string) => ({ organizationId: scene.tenant.organizationId, mode: 'live' as const, emailId });
+
+  /** What a worker has in its hands. */
+  async function claim() {
+    const session = newId();
+    await scene.db.query(
+      `insert into worker_sessions (id, host, process_id, lease_until) values ($1, 'h', 1, now() + interval '1 hour')`,
+      [session],
+    );
+    return scene.worker.get(Claimer).claim(session, 10, []);
+  }
+
+  it('of an unknown address completes with zero counts', async () => {
+    const request = await scene.erase(ann);
+    expect(request).toMatchObject({ status: 'completed', receipt: NONE, subject: null });
+  });
+
+  it('leaves another organization, and the other mode, as they are', async () => {
+    const other = await scene.newTenant();
+    await scene.send({ to: [ann] }, { as: other });
+    await scene.send({ to: [ann] }, { mode: 'test' });
+    const rows = () => scene.db.query('select * from email_recipients where address = $1 order by email_id', [ann]);
+    const before = await rows();
+    expect(before).toHaveLength(2);
+    expect((await scene.erase(ann)).receipt).toEqual(NONE);
+    expect(await rows()).toEqual(before);
+  });
+
+  it('waits for a delivery that a worker has, and erases it then', async () => {
+    const { id } = await scene.send({ to: [ann] });
+    const [held] = await claim();
+    expect(held).toMatchObject({ recipient: ann });
+    const request = await scene.request(ann);
+    await scene.workOff();
+    expect(await scene.read(request)).toMatchObject({ status: 'pending', completedAt: null });
+    expect((await scene.delivery.read(id)).recipients).toMatchObject([{ address: ann }]);
+
+    const now = scene.clock.now();
+    await scene.worker.get(Database).transaction(async (tx) => {
+      await scene.worker.get(DeliveryQueueRepository).settle([{ ...held!, nextAttemptAt: null }], now, tx);
+    });
+    await scene.tell(id, ann, { kind: 'delivered', smtp: { code: 250, response: `250 <${ann}>` } });
+    scene.clock.advance(MINUTE);
+    await scene.workOff();
+    expect(await scene.read(request)).toMatchObject({
+      status: 'completed',
+      receipt: { emailsAnonymized: 1, deliveriesCancelled: 0 },
+    });
+    const { email, recipients } = await scene.delivery.read(id);
+    expect(email.status).toBe('delivered');
+    expect(recipients).toMatchObject([{ address: 'erased-0@erased.invalid', last_response: null }]);
+  });
+
+  it('gives up on a delivery that never ends after a day', async () => {
+    await scene.send({ to: [ann] });
+    await claim();
+    const request = await scene.request(ann);
+    await scene.workOff();
+    scene.clock.advance(25 * 60 * MINUTE);
+    await scene.workOff();
+    expect(await scene.read(request)).toMatchObject({ status: 'failed', failure: 'deliveries_under_way' });
+  });
+
+  it('ends although mail to the subject keeps coming, and leaves what came after its start', async () => {
+    const old = await scene.send({ to: [ann] });
+    const request = await scene.request(ann);
+    const sends: Promise<{ id: string }>[] = [];
+    for (let n = 0; n < 60; n += 1) sends.push(scene.send({ to: [ann, `r${n}@x.example`] }));
+    await scene.workOff();
+    const ids = (await Promise.all(sends)).map((email) => email.id);
+    expect(await scene.read(request)).toMatchObject({ status: 'completed' });
+    expect((await scene.delivery.read(old.id)).recipients).toMatchObject([{ address: 'erased-0@erased.invalid' }]);
+    const { id } = await scene.send({ to: [ann] });
+    expect((await scene.delivery.read(id)).deliveries).toMatchObject([{ recipient: ann }]);
+    // Nothing is left half erased.
+    const torn = await scene.db.query(
+      `select r.status, r.address, d.recipient
+       from email_recipients r
+       left join deliveries d using (organization_id, mode, email_id, position)
+       where r.email_id = any($1) and (d.recipient <> r.address or (d.recipient is null and r.status = 'queued'))`,
+      [ids],
+    );
+    expect(torn).toEqual([]);
+  });
+
+  it('others of the same email get theirs, without a trace of the subject', async () => {
+    const scheduledAt = later();
+    const { id } = await scene.send({ to: [ann], cc: ['bob@x.example'], text: `Hi ${ann}`, scheduledAt });
+    await scene.erase(ann);
+    await scene.db.query(`update deliveries set state = 'ready', due_at = now() - interval '1 second'`);
+    const sink = await SmtpSink.start();
+    const sender = await scene.delivery.startWorker({ hopPort: sink.port, isFinalHop: true });
+    const { recipients } = await scene.delivery.readWhenStatus(id, 'delivered');
+    expect(recipients.map(({ status }) => status)).toEqual(['failed', 'delivered']);
+    expect(sink.messages.map((message) => message.recipients)).toEqual([['bob@x.example']]);
+    const mail = sink.messages[0]?.content.toString() ?? '';
+    expect(mail).toContain('Hi [erased]');
+    expect(mail).not.toContain('ann');
+    await sender.close();
+    await sink.stop();
+  });
+
+  it('what is told of an erased recipient later says only that it happened', async () => {
+    const { id } = await scene.send({ to: [ann] });
+    await scene.erase(ann);
+    await scene.tell(id, ann, { ...HARD_BOUNCE, smtp: { code: 550, response: `550 <${ann}>` } } as never);
+    await scene.tell(id, ann, { ...SOFT_BOUNCE });
+    await scene.tell(id, ann, { kind: 'unsubscribed', data: { ip: '192.0.2.1' } });
+    await scene.tell(id, ann, { kind: 'spam_report', data: { text: ann } });
+    const { events } = await scene.delivery.read(id);
+    expect(events.slice(-3).map(({ event_type, data }) => [event_type, data])).toEqual([
+      [
+        'bounced',
+        {
+          recipient: 'erased-0@erased.invalid',
+          attempt: 1,
+          bounceType: 'hard',
+          reason: 'bad-mailbox',
+          code: 550,
+          enhancedCode: '5.1.1',
+        },
+      ],
+      ['unsubscribed', { recipient: 'erased-0@erased.invalid', attempt: 1 }],
+      ['spam_report', { recipient: 'erased-0@erased.invalid', attempt: 1 }],
+    ]);
+    expect(await scene.db.query("select 1 from suppressions where email like 'erased%'")).toEqual([]);
+    expect(await scene.db.query("select 1 from soft_bounces where address_key like 'erased%'")).toEqual([]);
+    const lookup = scene.worker.get(RecipientLookup);
+    expect(await lookup.find({ ...key(id), position: 0 })).toBeUndefined();
+  });
+
+  it('goes on where a worker lost it, and counts each page once', async () => {
+    const ids = await Promise.all(Array.from({ length: 120 }, () => scene.send({ to: [ann] })));
+    const request = await scene.request(ann);
+    const work = scene.worker.get(PrivacyWork);
+    const lost = await work.claimNext(ERASURE);
+    const ending = new AbortController();
+    const saved = jest.spyOn(work, 'saveProgress').mockImplementationOnce(async (...given) => {
+      saved.mockRestore();
+      await work.saveProgress(...given);
+      ending.abort();
+    });
+    await scene.worker.get(ErasureHandler).run(lost!, ending.signal);
+    const { count } = (
+      await scene.db.query('select count(*)::int from email_recipients where address = $1', [ann])
+    )[0]!;
+    expect(count).toBe(70);
+
+    await scene.workOff();
+    await expect(scene.worker.get(ErasureHandler).run(lost!, new AbortController().signal)).rejects.toThrow(
+      LeaseLostError,
+    );
+    expect(await scene.read(request)).toMatchObject({
+      status: 'completed',
+      receipt: { emailsAnonymized: ids.length, deliveriesCancelled: ids.length, contentsDeleted: ids.length },
+    });
+  });
+
+  it('a dead worker’s claim is freed and withdrawn', async () => {
+    const { id } = await scene.send({ to: [ann] });
+    await claim();
+    const request = await scene.request(ann);
+    await scene.workOff();
+    await scene.db.query("update worker_sessions set lease_until = now() - interval '1 hour'");
+    await scene.worker.get(Database).transaction((tx) => scene.worker.get(DeliveryQueueRepository).reap(10, tx));
+    scene.clock.advance(10 * SECOND);
+    await scene.workOff();
+    expect(await scene.read(request)).toMatchObject({ status: 'completed', receipt: { deliveriesCancelled: 1 } });
+    expect((await scene.delivery.read(id)).email.status).toBe('failed');
+  });
+});

@@ -1,0 +1,123 @@
+import { OrganizationsService } from '../../../src/auth/organizations.service';
+import { DAY, HOUR } from '../../../src/common/clock';
+import { ContentRetention } from '../../../src/modules/emails/retention/content-retention.service';
+import { EmailsService } from '../../../src/modules/emails/emails.service';
+import { DEFERRED, SOFT_BOUNCE } from '../../factories/outcomes';
+import { RetentionScene } from './retention-scene';
+
+const ATTACHMENTS = [{ filename: 'a.txt', content: Buffer.from('a').toString('base64') }];
+
+describe('the retention of contents', () => {
+  let scene: RetentionScene;
+  beforeEach(async () => (scene = await RetentionScene.open()));
+  afterEach(() => scene.close());
+
+  const run = () => scene.worker.get(ContentRetention).run();
+  async function contentOf(id: string) {
+    const { content, attachments } = await scene.mail.read(id);
+    return { hasContent: 'text' in content, attachments: attachments.length };
+  }
+  const GONE = { hasContent: false, attachments: 0 };
+  const THERE = { hasContent: true, attachments: 0 };
+
+  it('deletes them 30 days after the end, with their attachments, and leaves the email', async () => {
+    const id = await scene.delivered({ attachments: ATTACHMENTS });
+    scene.clock.advance(30 * DAY - HOUR);
+    expect(await run()).toBe(0);
+    expect(await contentOf(id)).toEqual({ hasContent: true, attachments: 1 });
+    scene.clock.advance(2 * HOUR);
+    expect(await run()).toBe(1);
+    expect(await contentOf(id)).toEqual(GONE);
+    const { email, recipients, events } = await scene.mail.read(id);
+    expect(email).toMatchObject({ status: 'delivered', subject: 'Hi' });
+    expect(recipients).toHaveLength(1);
+    expect(events.map(({ event_type }) => event_type)).toEqual(['queued', 'sent', 'delivered']);
+  });
+
+  it('is told by the API as 404, and lists go on without', async () => {
+    const id = await scene.delivered();
+    scene.clock.advance(31 * DAY);
+    await run();
+    const emails = scene.mail.core.get(EmailsService);
+    const viewer = scene.mail.tenant.as('live');
+    await expect(emails.content(viewer, id)).rejects.toMatchObject({ code: 'resource_not_found' });
+    const { emails: listed } = await emails.list(viewer, {}, { page: 1, limit: 10 });
+    expect(listed.map(({ email, content }) => [email.id, content])).toEqual([[id, undefined]]);
+  });
+
+  it('counts from the last recipient, whose state is what matters and not the age of the email', async () => {
+    const scheduledAt = new Date(scene.clock.now().getTime() + 29 * DAY).toISOString();
+    const scheduled = await scene.mail.accept({ scheduledAt });
+    const partly = await scene.mail.accept({ to: ['a@x.example', 'b@x.example'] });
+    await scene.tell(partly, { kind: 'delivered' });
+    await scene.tell(partly, DEFERRED, { position: 1 });
+    scene.clock.advance(3 * DAY);
+    await scene.tell(partly, SOFT_BOUNCE, { position: 1 });
+
+    scene.clock.advance(28 * DAY);
+    await scene.tell(scheduled, { kind: 'delivered' });
+    expect(await run()).toBe(0);
+    expect([await contentOf(scheduled), await contentOf(partly)]).toEqual([THERE, THERE]);
+
+    scene.clock.advance(3 * DAY);
+    expect(await run()).toBe(1);
+    expect([await contentOf(scheduled), await contentOf(partly)]).toEqual([THERE, GONE]);
+    scene.clock.advance(28 * DAY);
+    expect(await run()).toBe(1);
+    expect(await contentOf(scheduled)).toEqual(GONE);
+  });
+
+  it('keeps what is still to be delivered, however old; opens and clicks keep nothing', async () => {
+    const open = await scene.mail.accept();
+    await scene.tell(open, DEFERRED);
+    const read = await scene.delivered();
+    scene.clock.advance(29 * DAY);
+    await scene.tell(read, { kind: 'opened' });
+    scene.clock.advance(371 * DAY);
+    expect(await run()).toBe(1);
+    expect([await contentOf(open), await contentOf(read)]).toEqual([THERE, GONE]);
+  });
+
+  it('goes through all tenants and modes, page by page, also in two processes at once', async () => {
+    const { tenant } = scene.mail;
+    const { id: other } = await scene.mail.core.get(OrganizationsService).create('Other');
+    await insertDelivered([tenant.organizationId, other], ['live', 'test'], 1_100);
+    const kept = await scene.mail.accept();
+    scene.clock.advance(31 * DAY);
+    const deleted = await Promise.all([run(), scene.otherWorker.get(ContentRetention).run()]);
+    expect(deleted[0] + deleted[1]).toBe(4 * 1_100);
+    const left = await scene.db.query('select email_id from email_contents');
+    expect(left).toEqual([{ email_id: kept }]);
+    expect(await run()).toBe(0);
+  });
+
+  async function insertDelivered(owners: readonly string[], modes: readonly string[], each: number): Promise<void> {
+    const tenants =
+      'from unnest($1::uuid[]) o (organization_id), unnest($2::text[]) m (mode), generate_series(1, $3) n';
+    await scene.db.query(
+      `with inserted as (
+         insert into email_contents (organization_id, mode, email_id, text, addressees)
+         select organization_id, mode, event_id(now(), n), 'x', '{}' ${tenants}
+         returning organization_id, mode, email_id
+       )
+       insert into email_recipients (organization_id, mode, email_id, position, kind, address, status, updated_at)
+       select organization_id, mode, email_id, 0, 'to', 'r@x.example', 'delivered', now() from inserted`,
+      [owners, modes, each],
+    );
+  }
+});
+
+describe('a retention of the operator’s own', () => {
+  it('holds instead', async () => {
+    const scene = await RetentionScene.open({ RETENTION_CONTENTS_DAYS: '2' });
+    try {
+      await scene.delivered();
+      scene.clock.advance(2 * DAY);
+      expect(await scene.worker.get(ContentRetention).run()).toBe(0);
+      scene.clock.advance(HOUR);
+      expect(await scene.worker.get(ContentRetention).run()).toBe(1);
+    } finally {
+      await scene.close();
+    }
+  });
+});

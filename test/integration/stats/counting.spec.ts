@@ -1,0 +1,128 @@
+import fc from 'fast-check';
+import { DAY, HOUR } from '../../../src/common/clock';
+import { StatsCheckService } from '../../../src/modules/emails/stats-check/stats-check.service';
+import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
+import { StatsService } from '../../../src/modules/stats/stats.service';
+import { anyOutcome, recordedOutcome } from '../../factories/outcomes';
+import { DeliveryScene } from '../../setup/delivery-scene';
+import { startWorker } from '../../setup/worker-context';
+import type { Core } from '../../setup/core-context';
+
+let scene: DeliveryScene;
+let worker: Core;
+beforeAll(async () => {
+  scene = await DeliveryScene.open();
+  worker = await startWorker(scene.db.url, { hopPort: 9, isRunning: false });
+});
+afterAll(async () => {
+  await worker.close();
+  await scene.close();
+});
+
+const thisHour = Math.floor(Date.now() / HOUR) * HOUR;
+const PERIOD = { from: new Date(thisHour - 3 * DAY), to: new Date(thisHour + 2 * HOUR) };
+const fold = () => worker.get(StatsService).fold();
+const check = () => worker.get(StatsCheckService).check(PERIOD);
+
+type Happening = { email: number; position: number; outcome: Parameters<typeof recordedOutcome>[2]; hoursAgo: number };
+
+const happening: fc.Arbitrary<Happening> = fc.record({
+  email: fc.nat({ max: 1 }),
+  position: fc.nat({ max: 2 }),
+  outcome: anyOutcome,
+  hoursAgo: fc.nat({ max: 70 }),
+});
+const history = fc.array(
+  fc.oneof(
+    { weight: 5, arbitrary: fc.array(happening, { minLength: 1, maxLength: 4 }) },
+    { weight: 1, arbitrary: fc.constant('fold' as const) },
+  ),
+  { minLength: 1, maxLength: 8 },
+);
+
+async function record(ids: readonly string[], list: readonly Happening[]): Promise<void> {
+  const outcomes = list.map(({ email, position, outcome, hoursAgo }) =>
+    recordedOutcome(scene.tenant, ids[email]!, outcome, {
+      position,
+      occurredAt: new Date(thisHour - hoursAgo * HOUR + 1),
+    }),
+  );
+  await scene.db.database.transaction((tx) => worker.get(OutcomeRecorder).record(outcomes, tx));
+}
+
+describe('counters', () => {
+  it('are what the events say, whatever happens in whatever order, folded at whatever time', async () => {
+    await fc.assert(
+      fc.asyncProperty(history, async (steps) => {
+        await scene.db.query('delete from suppressions');
+        const to = ['r0', 'r1', 'r2'].map((name) => `${name}@x.example`);
+        const ids = [await scene.accept({ to }), await scene.accept({ to })];
+        for (const step of steps) await (step === 'fold' ? fold() : record(ids, step));
+        const { drifts, unsettled, compared } = await check();
+        expect({ drifts, unsettled }).toEqual({ drifts: [], unsettled: 0 });
+        expect(compared).toBeGreaterThan(0);
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  it('count each once for a reader, however many processes fold at the time', async () => {
+    const { organizationId, domainId } = scene.tenant;
+    const hour = new Date(thisHour - 30 * DAY);
+    const period = { from: hour, to: new Date(hour.getTime() + HOUR) };
+    const stats = worker.get(StatsService);
+    const delta = {
+      organizationId,
+      domainId,
+      mode: 'live' as const,
+      occurredAt: hour,
+      counter: 'delivered' as const,
+      by: 1,
+    };
+    const read = async () => {
+      const [row] = await stats.readHours({ organizationId, mode: 'live' }, period);
+      return row?.delivered ?? 0;
+    };
+    const add = () => scene.db.database.transaction((tx) => Promise.resolve(stats.record([delta], tx)));
+    let written = 0;
+    for (let round = 0; round < 40; round += 1) {
+      for (let row = 0; row < 5; row += 1) await add();
+      written += 5;
+      const reads = Promise.all([read(), read(), read()]);
+      await Promise.all([fold(), fold()]);
+      expect(await reads).toEqual([written, written, written]);
+      expect(await read()).toBe(written);
+    }
+  });
+
+  it('never go back while mail is counted and folded', async () => {
+    const { organizationId, domainId } = scene.tenant;
+    const hour = new Date(thisHour - 31 * DAY);
+    const period = { from: hour, to: new Date(hour.getTime() + HOUR) };
+    const stats = worker.get(StatsService);
+    const delta = {
+      organizationId,
+      domainId,
+      mode: 'live' as const,
+      occurredAt: hour,
+      counter: 'sent' as const,
+      by: 1,
+    };
+    const writes = (async () => {
+      for (let n = 0; n < 150; n += 1) {
+        await scene.db.database.transaction((tx) => Promise.resolve(stats.record([delta], tx)));
+      }
+    })();
+    const folds = (async () => {
+      for (let n = 0; n < 50; n += 1) await fold();
+    })();
+    const seen: number[] = [];
+    for (let n = 0; n < 50; n += 1) {
+      const [row] = await stats.readHours({ organizationId, mode: 'live' }, period);
+      seen.push(row?.sent ?? 0);
+    }
+    await Promise.all([writes, folds]);
+    expect(seen).toEqual([...seen].sort((one, other) => one - other));
+    expect(await stats.readHours({ organizationId, mode: 'live' }, period)).toMatchObject([{ sent: 150 }]);
+  });
+});

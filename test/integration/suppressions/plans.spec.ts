@@ -1,0 +1,128 @@
+import type { PoolClient } from 'pg';
+import type { Logger } from 'typeorm';
+import { DAY } from '../../../src/common/clock';
+import { newId } from '../../../src/common/ids';
+import { createDataSource, poolOf } from '../../../src/database/data-source';
+import type { Statement } from '../../../src/database/statement';
+import {
+  deleteOldSoftBounces,
+  deleteOldSuppressions,
+} from '../../../src/modules/suppressions/sql/delete-old-entries.sql';
+import { deleteSoftBounces } from '../../../src/modules/suppressions/sql/delete-soft-bounces.sql';
+import { findSuppressed } from '../../../src/modules/suppressions/sql/find-suppressed.sql';
+import { insertSuppressions } from '../../../src/modules/suppressions/sql/insert-suppressions.sql';
+import { recordSoftBounces } from '../../../src/modules/suppressions/sql/record-soft-bounces.sql';
+import { SOFT_BOUNCE_RULE } from '../../../src/modules/suppressions/soft-bounce-rule';
+import { Suppression } from '../../../src/modules/suppressions/suppression.entity';
+import { SuppressionListRepository } from '../../../src/modules/suppressions/suppression-list.repository';
+import { explainPrepared, type PlanNode } from '../../setup/explain';
+import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
+
+const OWNER = { organizationId: newId(), mode: 'live' } as const;
+const NOW = new Date('2026-01-05T12:00:00.000Z');
+const ADDRESS = { ...OWNER, key: 'r7@x.example' };
+const ROWS = 20_000;
+
+/** Nine entries in ten are of one organization, one in a hundred of them a complaint, one in fifty has an expiry. */
+const ENTRIES = `
+  insert into suppressions
+    (organization_id, mode, address_key, reason, id, email, source, suppressed_at, expires_at)
+  select case when n % 10 > 0 then $1::uuid else gen_random_uuid() end, 'live', 'r' || n || '@x.example',
+    case when n % 100 = 1 then 'spam_complaint' else 'hard_bounce' end, gen_random_uuid(), 'r' || n || '@x.example',
+    'automatic', $2::timestamptz - n * interval '1 minute',
+    case when n % 50 = 3 then $2::timestamptz + n * interval '1 minute' end
+  from generate_series(1, ${ROWS}) n`;
+
+const SOFT_BOUNCES = `
+  insert into soft_bounces (organization_id, mode, address_key, bounced_at, last_bounced_at)
+  select $1, 'live', 'r' || n || '@x.example', array[$2::timestamptz], $2::timestamptz - n * interval '1 minute'
+  from generate_series(1, ${ROWS}) n`;
+
+describe('on a long list', () => {
+  let db: OpenTestDatabase;
+  let client: PoolClient | undefined;
+
+  beforeAll(async () => {
+    db = await openTestDatabase({ poolSize: 1 });
+    // Rows of a commit that is not on the disk yet are not marked as visible to all by the vacuum.
+    await db.query('set synchronous_commit = on');
+    await db.query(ENTRIES, [OWNER.organizationId, NOW]);
+    await db.query(SOFT_BOUNCES, [OWNER.organizationId, NOW]);
+    await db.query('vacuum analyze suppressions, soft_bounces');
+    client = await poolOf(db.dataSource).connect();
+  });
+  afterAll(async () => {
+    client?.release();
+    await db.drop();
+  });
+
+  const entry = { ...OWNER, addressKey: ADDRESS.key, reason: 'hard_bounce', id: newId(), email: ADDRESS.key } as const;
+  const given = { ...entry, source: 'api', notes: null, suppressedAt: NOW, expiresAt: null } as const;
+
+  it.each<[string, number, () => Statement<unknown>]>([
+    ['check', 2, () => findSuppressed([ADDRESS], NOW)],
+    ['add', 2, () => insertSuppressions(OWNER, [given], NOW)],
+    ['forget', 2, () => deleteSoftBounces(ADDRESS)],
+    [
+      'count soft bounces',
+      2,
+      () => recordSoftBounces([{ ...OWNER, email: ADDRESS.key, at: NOW }], SOFT_BOUNCE_RULE, NOW),
+    ],
+    ['clear soft bounces', 10, () => deleteOldSoftBounces(new Date(NOW.getTime() - DAY), 10)],
+    ['clear suppressions', 10, () => deleteOldSuppressions(new Date(NOW.getTime() + 30 * DAY), 10)],
+  ])('%s touches only the rows asked for', async (_name, rows, make) => {
+    expectFrugal(await explainPrepared(client as PoolClient, make()), rows);
+  });
+
+  it('accepting looks each address up', async () => {
+    const addresses = Array.from({ length: 50 }, (_, n) => ({ ...OWNER, key: `r${n * 7}@x.example` }));
+    expectFrugal(await explainPrepared(client as PoolClient, findSuppressed(addresses, NOW)), 50);
+  });
+
+  it.each([
+    ['the first page', {}, 60],
+    ['a later page', { offset: 100 }, 160],
+    ['a page of a rare reason', { reason: 'spam_complaint' }, 60],
+    ['the entries of one address', { key: ADDRESS.key }, 1],
+  ] as const)('%s is read by index', async (_name, filter, rows) => {
+    const [page] = await queriesOf((lists) => lists.page(OWNER, { limit: 50, offset: 0, ...filter }, NOW));
+    expectFrugal(await explainPrepared(client as PoolClient, page as Statement<unknown>), rows);
+  });
+
+  it.each([
+    ['all', {}],
+    ['a reason', { reason: 'hard_bounce' }],
+  ] as const)('the entries of %s are counted in an index alone', async (_name, filter) => {
+    const [, count] = await queriesOf((lists) => lists.page(OWNER, { limit: 50, offset: 0, ...filter }, NOW));
+    const plan = await explainPrepared(client as PoolClient, count as Statement<unknown>);
+    expect(plan.filter((node) => node['Relation Name'] !== undefined).map((node) => node['Node Type'])).toEqual([
+      'Index Only Scan',
+    ]);
+  });
+
+  /** What the repository asks the database. */
+  async function queriesOf(
+    work: (lists: SuppressionListRepository) => Promise<unknown>,
+  ): Promise<Statement<unknown>[]> {
+    const dataSource = await createDataSource(db.url, { poolSize: 1, entities: [Suppression] }).initialize();
+    try {
+      const asked: Statement<unknown>[] = [];
+      const logQuery = (text: string, values: unknown[] = []) => asked.push({ name: newId(), text, values });
+      dataSource.setOptions({ logger: { logQuery } as unknown as Logger });
+      await work(new SuppressionListRepository(dataSource.getRepository(Suppression)));
+      return asked;
+    } finally {
+      await dataSource.destroy();
+    }
+  }
+});
+
+function expectFrugal(plan: readonly PlanNode[], rows: number): void {
+  const scans = plan.filter((node) => node['Relation Name'] !== undefined && node['Node Type'].includes('Scan'));
+  expect(scans.filter((node) => node['Node Type'] === 'Seq Scan')).toEqual([]);
+  const touched = scans.map((node) => {
+    const once = (node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0);
+    return once * (node['Actual Loops'] ?? 1);
+  });
+  expect(Math.max(0, ...touched)).toBeLessThanOrEqual(rows);
+}

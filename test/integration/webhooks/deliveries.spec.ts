@@ -1,0 +1,132 @@
+import { MINUTE } from '../../../src/common/clock';
+import { newId } from '../../../src/common/ids';
+import { type Customer, dataOf, WebhooksApp } from './webhooks-app';
+
+interface Fields {
+  state?: string;
+  type?: string;
+  emailId?: string | null;
+}
+
+describe('/v1/webhooks/{id}/deliveries', () => {
+  let app: WebhooksApp;
+  let customer: Customer;
+  let id: string;
+
+  beforeAll(async () => (app = await WebhooksApp.start()));
+  beforeEach(async () => {
+    customer = await app.customer();
+    ({ id } = await app.add(customer.api));
+  });
+  afterAll(() => app.close());
+
+  const path = (rest = '') => `/v1/webhooks/${id}/deliveries${rest}`;
+  const idsOf = (body: any): string[] => body.data.map((delivery: { id: string }) => delivery.id);
+
+  async function insert({ state = 'delivered', type = 'sent', emailId = newId() }: Fields = {}): Promise<string> {
+    const [row] = await app.db.query<{ id: string }>(
+      `insert into webhook_messages (
+         organization_id, mode, endpoint_id, id, email_id, sequence, event_type, state, attempts, next_attempt_at,
+         claimed_until, last_attempt_at, last_status, last_error, delivered_at, created_at
+       )
+       select $1, 'live', $2, $3, $4, 3, $5, $6, 2, $7, case when $6 = 'sending' then $7::timestamptz end, $7, 503, 'busy',
+         case when $6 = 'delivered' then $7::timestamptz end, $7
+       returning id`,
+      [customer.organizationId, id, newId(), emailId, type, state, app.clock.now()],
+    );
+    return row!.id;
+  }
+
+  it('shows what became of each', async () => {
+    const emailId = newId();
+    const now = app.clock.now().toISOString();
+    const waiting = await insert({ state: 'pending', emailId });
+    const arrived = await insert({ emailId });
+    const common = { eventType: 'sent', emailId, sequence: 3, attempts: 2, lastAttemptAt: now, createdAt: now };
+    expect((await customer.api.get(path())).body).toEqual({
+      data: [
+        { ...common, id: arrived, state: 'delivered', lastStatus: 503, lastError: 'busy', deliveredAt: now },
+        { ...common, id: waiting, state: 'pending', lastStatus: 503, lastError: 'busy', nextAttemptAt: now },
+      ],
+      pagination: { limit: 50, hasMore: false },
+    });
+  });
+
+  it('goes from page to page, newest first', async () => {
+    const ids: string[] = [];
+    for (let n = 0; n < 5; n += 1) ids.unshift(await insert());
+    const pages: string[][] = [];
+    let cursor = '';
+    for (let more = true; more;) {
+      const { body } = await customer.api.get(path(`?limit=2${cursor}`));
+      pages.push(idsOf(body));
+      more = body.pagination.hasMore;
+      cursor = `&cursor=${body.pagination.nextCursor}`;
+    }
+    expect(pages).toEqual([ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)]);
+  });
+
+  it('filters by state and event type', async () => {
+    const failed = await insert({ state: 'failed' });
+    const bounced = await insert({ state: 'failed', type: 'bounced' });
+    await insert();
+    expect(idsOf((await customer.api.get(path('?state=failed'))).body)).toEqual([bounced, failed]);
+    expect(idsOf((await customer.api.get(path('?state=failed&eventType=bounced'))).body)).toEqual([bounced]);
+    expect(idsOf((await customer.api.get(path('?eventType=webhook.test'))).body)).toEqual([]);
+  });
+
+  it('shows those of the webhook alone', async () => {
+    await insert();
+    const other = await app.add(customer.api);
+    expect(idsOf((await customer.api.get(`/v1/webhooks/${other.id}/deliveries`)).body)).toEqual([]);
+  });
+
+  it('sends a test', async () => {
+    const { deliveryId } = dataOf(await customer.api.post(`/v1/webhooks/${id}/test`), 202);
+    const now = app.clock.now().toISOString();
+    expect((await customer.api.get(path())).body.data).toEqual([
+      { id: deliveryId, eventType: 'webhook.test', state: 'pending', attempts: 0, nextAttemptAt: now, createdAt: now },
+    ]);
+  });
+
+  it.each(['delivered', 'failed', 'pending'])('delivers again what is %s', async (state) => {
+    const deliveryId = await insert({ state });
+    const before = await app.messages(id);
+    app.clock.advance(MINUTE);
+    expect(dataOf(await customer.api.post(path(`/${deliveryId}/redeliver`)), 202)).toEqual({ deliveryId });
+    const now = app.clock.now();
+    const anew = { state: 'pending', attempts: 0, next_attempt_at: now, delivered_at: null, created_at: now };
+    expect(await app.messages(id)).toEqual([{ ...before[0], ...anew }]);
+  });
+
+  it('leaves alone what is being sent', async () => {
+    const deliveryId = await insert({ state: 'sending' });
+    const before = await app.messages(id);
+    dataOf(await customer.api.post(path(`/${deliveryId}/redeliver`)), 202);
+    expect(await app.messages(id)).toEqual(before);
+  });
+
+  it('knows no delivery of another webhook', async () => {
+    const deliveryId = await insert();
+    const other = await app.add(customer.api);
+    for (const missing of [deliveryId, newId(), 'none']) {
+      const answer = await customer.api.post(`/v1/webhooks/${other.id}/deliveries/${missing}/redeliver`);
+      expect([answer.status, answer.body.error.message]).toEqual([404, 'Delivery not found']);
+    }
+  });
+
+  it('sends nothing to a webhook that is disabled', async () => {
+    const deliveryId = await insert();
+    dataOf(await customer.api.call('PATCH', `/v1/webhooks/${id}`, { enabled: false }));
+    const replay = { from: app.clock.now().toISOString(), to: new Date(app.clock.now().getTime() + 1).toISOString() };
+    for (const [action, body] of [
+      [`/v1/webhooks/${id}/test`, undefined],
+      [path(`/${deliveryId}/redeliver`), undefined],
+      [`/v1/webhooks/${id}/replay`, replay],
+    ] as const) {
+      const { status, body: answer } = await customer.api.post(action, body);
+      expect([status, answer.error.code]).toEqual([409, 'webhook_disabled']);
+    }
+    expect(await app.messages(id)).toHaveLength(1);
+  });
+});

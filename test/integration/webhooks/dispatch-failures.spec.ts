@@ -1,0 +1,201 @@
+import { DAY, HOUR, MINUTE, SECOND } from '../../../src/common/clock';
+import { WebhookReceiver } from '../../doubles/webhook-receiver';
+import { DispatchScene } from './dispatch-scene';
+
+let scene: DispatchScene;
+let receiver: WebhookReceiver;
+
+beforeAll(async () => {
+  scene = await DispatchScene.open();
+  receiver = await WebhookReceiver.start();
+});
+
+afterEach(async () => {
+  await scene.clear();
+  receiver.received.length = 0;
+  receiver.answer = () => ({ status: 200 });
+});
+
+afterAll(async () => {
+  await receiver.stop();
+  await scene.close();
+});
+
+const inMs = (ms: number) => new Date(scene.clock.now().getTime() + ms);
+
+async function auditOf(endpointId: string): Promise<Record<string, any>[]> {
+  return scene.db.query('select actor, action, target_type, data from audit_log where target_id = $1', [endpointId]);
+}
+
+describe('a failing receiver', () => {
+  it('is tried ten times in more than a day, then no more', async () => {
+    receiver.answer = () => ({ status: 503 });
+    await scene.addEndpoint({ url: receiver.url() });
+    await scene.tell();
+    const begun = scene.clock.now();
+    const gaps: number[] = [];
+    for (let message = await scene.message(); message.state === 'pending'; message = await scene.message()) {
+      gaps.push(message.next_attempt_at.getTime() - scene.clock.now().getTime());
+      scene.clock.set(message.next_attempt_at);
+      expect(await scene.send()).toBe(1);
+    }
+    expect(await scene.message()).toMatchObject({
+      state: 'failed',
+      attempts: 10,
+      last_status: 503,
+      last_error: 'exhausted: HTTP status 503',
+    });
+    expect(receiver.received).toHaveLength(10);
+    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-timestamp'])).size).toBe(10);
+    expect(scene.clock.now().getTime() - begun.getTime()).toBeGreaterThan(DAY);
+    [0, 5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR].forEach((gap, attempt) => {
+      expect(Math.abs((gaps[attempt] ?? Infinity) - gap)).toBeLessThanOrEqual(gap * 0.15);
+    });
+  });
+
+  it('is left alone for as long as it asks', async () => {
+    receiver.answer = () => ({ status: 429, headers: { 'retry-after': '3600' } });
+    await scene.addEndpoint({ url: receiver.url() });
+    await scene.tell();
+    await scene.send();
+    expect(await scene.message()).toMatchObject({ state: 'pending', last_status: 429, next_attempt_at: inMs(HOUR) });
+  });
+
+  it('is disabled when it says that it is gone', async () => {
+    receiver.answer = () => ({ status: 410 });
+    const { id } = await scene.addEndpoint({ url: receiver.url() });
+    await scene.accept();
+    await scene.tell(2);
+    await scene.send();
+    const disabled = { enabled: false, disabled_reason: 'gone', disabled_at: scene.clock.now() };
+    expect(await scene.endpoint(id)).toMatchObject(disabled);
+    expect(await auditOf(id)).toEqual([
+      { actor: 'system', action: 'webhook.disabled', target_type: 'webhook', data: { mode: 'live', reason: 'gone' } },
+    ]);
+    await scene.upkeep().endOfDisabled();
+    expect((await scene.messages()).map(({ state }) => state)).toEqual(['failed', 'failed']);
+    await scene.accept();
+    expect(await scene.send()).toBe(0);
+  });
+
+  it('is not followed to where it redirects', async () => {
+    const target = await WebhookReceiver.start();
+    receiver.answer = () => ({ status: 302, headers: { location: target.url() } });
+    await scene.addEndpoint({ url: receiver.url() });
+    await scene.tell();
+    await scene.send();
+    expect(await scene.message()).toMatchObject({ state: 'pending', last_status: 302 });
+    expect((await scene.message()).last_error).toContain('redirect');
+    expect(target.received).toEqual([]);
+    await target.stop();
+  });
+
+  it.each([
+    ['cannot be connected to', 'https://127.0.0.1:9/', 'the connection was refused'],
+    ['is in a private network', 'https://10.0.0.1/', 'the host has an address that is not public'],
+    ['is the metadata service', 'http://169.254.169.254/', 'the host has an address that is not public'],
+    ['cannot be looked up', 'https://hook.example/', 'the host name could not be looked up'],
+  ])('is noted when it %s', async (_what, url, lastError) => {
+    const { id } = await scene.addEndpoint({ url });
+    await scene.tell();
+    await scene.send();
+    expect(await scene.message()).toMatchObject({ state: 'pending', last_status: null, last_error: lastError });
+    expect((await scene.endpoint(id)).failing_since).toEqual(scene.clock.now());
+  });
+
+  it('is noted when its certificate is not trusted', async () => {
+    const secure = await WebhookReceiver.start({ status: 200 }, { tls: true });
+    await scene.addEndpoint({ url: secure.url() });
+    await scene.tell();
+    await scene.send();
+    expect((await scene.message()).last_error).toBe('the certificate is not trusted');
+    expect(secure.received).toEqual([]);
+    await secure.stop();
+  });
+
+  it('is disabled after five days of nothing but failures', async () => {
+    receiver.answer = () => ({ status: 500 });
+    const { id } = await scene.addEndpoint({ url: receiver.url() });
+    await scene.tell();
+    await scene.send();
+    scene.clock.advance(5 * DAY - 1);
+    await scene.send();
+    expect(await scene.endpoint(id)).toMatchObject({ enabled: true });
+    await scene.tell(2);
+    scene.clock.advance(MINUTE);
+    await scene.send();
+    expect(await scene.endpoint(id)).toMatchObject({ enabled: false, disabled_reason: 'failing' });
+    expect(await auditOf(id)).toHaveLength(1);
+  });
+
+  it('begins to count anew after a success', async () => {
+    receiver.answer = () => ({ status: 500 });
+    const { id } = await scene.addEndpoint({ url: receiver.url() });
+    await scene.tell();
+    await scene.send();
+    receiver.answer = () => ({ status: 200 });
+    scene.clock.advance(4 * DAY);
+    await scene.sendAll();
+    expect(await scene.endpoint(id)).toMatchObject({ failing_since: null, last_success_at: scene.clock.now() });
+    receiver.answer = () => ({ status: 500 });
+    scene.clock.advance(DAY + MINUTE);
+    await scene.tell(2);
+    await scene.send();
+    expect(await scene.endpoint(id)).toMatchObject({ enabled: true, failing_since: scene.clock.now() });
+  });
+});
+
+describe('a receiver that was away', () => {
+  it('gets everything once it is back, and was not stormed meanwhile', async () => {
+    receiver.answer = () => ({ status: 503 });
+    const { id } = await scene.addEndpoint({ url: receiver.url() });
+    const emailId = await scene.accept();
+    await scene.addEvents(emailId, ...Array.from({ length: 299 }, () => 'opened'));
+    await scene.expand(300);
+    await scene.sendAll();
+    const atFirst = receiver.received.length;
+    expect(atFirst).toBeLessThanOrEqual(2);
+    for (let hour = 0; hour < 24; hour += 1) {
+      scene.clock.advance(HOUR);
+      await scene.sendAll();
+    }
+    // One at a time: the pause after each is over only when the clock moves.
+    expect(receiver.received.length).toBeLessThanOrEqual(atFirst + 24);
+    receiver.received.length = 0;
+    receiver.answer = () => ({ status: 200 });
+    scene.clock.advance(MINUTE);
+    await scene.sendAll();
+    expect(await scene.endpoint(id)).toMatchObject({ failing_since: null, enabled: true });
+    expect(new Set((await scene.messages()).map(({ state }) => state))).toEqual(new Set(['delivered']));
+    const sequences = receiver.events().map((event) => Number(event.sequence));
+    expect([...sequences].sort((one, other) => one - other)).toEqual(
+      Array.from({ length: 300 }, (_, index) => index + 1),
+    );
+  });
+
+  it('does not bring forward what has been tried too often, nor after a moment', async () => {
+    const { id } = await scene.addEndpoint({ url: receiver.url() });
+    await scene.tell();
+    const later = inMs(DAY);
+    const prepare = (attempts: number, failingMs: number) =>
+      Promise.all([
+        scene.db.query(
+          `update webhook_messages set state = 'pending', attempts = $1, last_attempt_at = $2, next_attempt_at = $3`,
+          [attempts, scene.clock.now(), later],
+        ),
+        scene.db.query('update webhook_endpoints set failing_since = $2 where id = $1', [id, inMs(-failingMs)]),
+      ]);
+    for (const [attempts, failingMs] of [
+      [10, HOUR],
+      [1, SECOND],
+    ] as const) {
+      await prepare(attempts, failingMs);
+      await scene.tell((await scene.messages()).length + 1);
+      await scene.sendAll();
+      expect((await scene.endpoint(id)).failing_since).toBeNull();
+      expect((await scene.messages()).filter(({ state }) => state === 'pending')).toHaveLength(1);
+      await scene.db.query(`delete from webhook_messages where state = 'delivered'`);
+    }
+  });
+});

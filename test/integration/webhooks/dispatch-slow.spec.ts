@@ -1,0 +1,56 @@
+import { SECOND } from '../../../src/common/clock';
+import { WebhookDispatcher } from '../../../src/modules/webhooks/dispatch/webhook-dispatcher.service';
+import { WebhookReceiver } from '../../doubles/webhook-receiver';
+import { waitFor } from '../../setup/wait-for';
+import { DispatchScene } from './dispatch-scene';
+
+/** Far beyond the end of the test: what hangs is ended by the test. */
+const HANGING = { totalTimeoutMs: 3_600_000, connectTimeoutMs: 3_600_000 };
+const BRIEF = { totalTimeoutMs: 300, connectTimeoutMs: 300 };
+
+describe('a receiver that is slow', () => {
+  it('is given up, tried one at a time from then on', async () => {
+    const scene = await DispatchScene.open(BRIEF);
+    const receiver = await WebhookReceiver.start('hang');
+    const { id } = await scene.addEndpoint({ url: receiver.url() });
+    for (let count = 0; count < 5; count += 1) await scene.accept();
+    await scene.expand(5);
+    expect(await scene.send()).toBe(2);
+    expect(await scene.send()).toBe(0);
+    scene.clock.advance(2 * SECOND);
+    expect(await scene.send()).toBe(1);
+    expect((await scene.endpoint(id)).failing_since).not.toBeNull();
+    const tried = (await scene.messages()).filter(({ attempts }) => attempts > 0);
+    expect(new Set(tried.map(({ last_error }) => last_error))).toEqual(
+      new Set(['no complete answer within the time limit']),
+    );
+    await receiver.stop();
+    await scene.close();
+  });
+
+  it('does not delay others, even a hundred of them', async () => {
+    const scene = await DispatchScene.open(HANGING);
+    const [slow, fast] = await Promise.all([WebhookReceiver.start('hang'), WebhookReceiver.start()]);
+    for (let count = 0; count < 100; count += 1) await scene.addEndpoint({ url: slow.url(`/${count}`) });
+    const { id } = await scene.addEndpoint({ url: fast.url() });
+    for (let count = 0; count < 12; count += 1) await scene.accept();
+    await scene.expand(12 * 101);
+    const dispatcher = scene.core.get(WebhookDispatcher);
+    const hasAll = async () => {
+      await dispatcher.round();
+      return fast.received.length === 12;
+    };
+    await waitFor(hasAll, { what: 'the fast receiver to have got everything' });
+    await waitFor(() => slow.received.length >= 200, { what: 'the slow ones to be tried' });
+    expect(slow.received).toHaveLength(200);
+    dispatcher.stop('now');
+    await dispatcher.ended();
+    const messages = await scene.messages();
+    expect(messages.filter(({ endpoint_id, state }) => endpoint_id === id && state === 'delivered')).toHaveLength(12);
+    // What was ended from this side counts for nothing.
+    const others = messages.filter(({ endpoint_id }) => endpoint_id !== id);
+    expect(others.every(({ state, attempts }) => state === 'pending' && attempts === 0)).toBe(true);
+    await Promise.all([slow.stop(), fast.stop()]);
+    await scene.close();
+  });
+});

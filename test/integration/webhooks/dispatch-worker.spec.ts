@@ -1,0 +1,45 @@
+import { newId } from '../../../src/common/ids';
+import { Metrics } from '../../../src/common/metrics/metrics';
+import { EventFeedService } from '../../../src/modules/emails/feed/event-feed.service';
+import { WebhookSecrets } from '../../../src/modules/webhooks/webhook-secrets.service';
+import { SmtpSink } from '../../doubles/smtp-sink';
+import { WebhookReceiver } from '../../doubles/webhook-receiver';
+import { DeliveryScene } from '../../setup/delivery-scene';
+import { waitFor } from '../../setup/wait-for';
+
+describe('a worker', () => {
+  it('sends mail and tells of all that becomes of it, and stops while a receiver hangs', async () => {
+    const [scene, sink, receiver] = await Promise.all([
+      DeliveryScene.open(),
+      SmtpSink.start(),
+      WebhookReceiver.start(),
+    ]);
+    const env = { WEBHOOK_ALLOW_PRIVATE: 'true', DRAIN_SECONDS: '1' };
+    const worker = await scene.startWorker({ hopPort: sink.port, isFinalHop: true, env });
+    const { organizationId } = scene.tenant;
+    const id = newId();
+    const secret = worker.get(WebhookSecrets).seal(Buffer.alloc(32), { organizationId, mode: 'live', id });
+    await scene.db.query(
+      `insert into webhook_endpoints (
+         organization_id, mode, id, url, events, enabled, secret, position, created_at, updated_at
+       ) values ($1, 'live', $2, $3, '{*}', true, $4, $5, now(), now())`,
+      [organizationId, id, receiver.url(), secret, await worker.get(EventFeedService).head()],
+    );
+    const emailId = await scene.accept();
+    const types = () => receiver.events().map(({ eventType }) => eventType as string);
+    await waitFor(() => types().includes('delivered'), { what: 'the delivery to be told' });
+    const { events } = await scene.read(emailId);
+    expect(types()).toEqual(events.map(({ event_type }) => event_type as string));
+    const text = await worker.get(Metrics).registry.metrics();
+    expect(text).toContain(`waybill_webhook_attempts_total{result="delivered"} ${events.length}`);
+    expect(text).toContain('waybill_webhook_endpoints{state="enabled"} 1');
+
+    receiver.answer = () => 'hang';
+    await scene.accept();
+    await waitFor(() => receiver.received.length > events.length, { what: 'the receiver to hang' });
+    await worker.close();
+    const left = await scene.db.query(`select distinct state from webhook_messages where state <> 'delivered'`);
+    expect(left).toEqual([{ state: 'pending' }]);
+    await Promise.all([scene.close(), sink.stop(), receiver.stop()]);
+  });
+});

@@ -1,0 +1,64 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { dkimVerify } from 'mailauth/lib/dkim/verify';
+import { loadConfig } from '../../src/config/load-config';
+import type { ClaimedDelivery } from '../../src/delivery/ports/delivery';
+import { MessageSource, type OutgoingMessage } from '../../src/delivery/ports/message-source';
+import type { SigningKey } from '../../src/delivery/ports/signing-key-source';
+import { MessageCopies } from '../../src/delivery/worker/message-copies.service';
+import { FakeClock } from '../doubles/fake-clock';
+import { message, PIXEL } from '../factories/composed-messages';
+
+const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+export const signingKey: SigningKey = { domain: 'mail.example', selector: 's1', privateKey };
+export const masterKey = Buffer.alloc(32, 7);
+export const clock = new FakeClock('2027-03-04T05:06:08Z');
+
+class OneAttachment extends MessageSource {
+  load = () => Promise.resolve(new Map());
+  findBlocked = () => Promise.resolve(new Map());
+  loadAttachments = () => Promise.resolve([{ filename: 'a.png', contentType: 'image/png', content: PIXEL }]);
+}
+
+export function newCopies(publicUrl = 'https://mail.example.org/base/'): MessageCopies {
+  const config = loadConfig({ MASTER_KEY: masterKey.toString('base64'), PUBLIC_URL: publicUrl });
+  return new MessageCopies(new OneAttachment(), config, clock);
+}
+
+/** A delivery of bulk mail, unless the fields say otherwise. */
+export function claimOf(position: number, fields: Partial<ClaimedDelivery> = {}): ClaimedDelivery {
+  const { organizationId, mode, emailId, domainId } = message();
+  const times = { claimedAt: clock.now(), firstDueAt: new Date('2027-03-04T05:06:07Z'), expiresAt: null };
+  const base = { organizationId, mode, emailId, position, domainId, category: 'bulk' as const, ...times };
+  const recipient = { recipient: `r${position}@b.example`, destination: 'b.example' };
+  return { ...base, ...recipient, attempt: 1, crashes: 0, sessionId: 's', claimToken: 1, ...fields };
+}
+
+interface Wanted {
+  readonly claim?: ClaimedDelivery;
+  readonly copies?: MessageCopies;
+  readonly shared?: Map<string, Promise<Buffer>>;
+  readonly fields?: Partial<OutgoingMessage>;
+  readonly key?: SigningKey;
+}
+
+/** What the organization with the number 7 sends to a recipient. */
+export async function bytesOf(wanted: Wanted): Promise<Buffer> {
+  const { claim = claimOf(0), copies = newCopies(), shared = new Map(), fields, key = signingKey } = wanted;
+  const { withMessage } = copies.prepare({ claim, message: message(fields), key, ordinal: 7 }, shared);
+  return withMessage(({ bytes }) => Promise.resolve(bytes));
+}
+
+/** The values of all header fields of a name, unfolded. */
+export function fieldsOf(bytes: Buffer, name: string): string[] {
+  const [header = ''] = bytes.toString('latin1').split('\r\n\r\n');
+  const fields = header.replace(/\r\n[ \t]+/g, ' ').split('\r\n');
+  const start = `${name.toLowerCase()}: `;
+  return fields.filter((field) => field.toLowerCase().startsWith(start)).map((field) => field.slice(start.length));
+}
+
+export async function dkimResult(bytes: Buffer): Promise<string> {
+  const record = `v=DKIM1; k=rsa; p=${publicKey.export({ type: 'spki', format: 'der' }).toString('base64')}`;
+  const { results } = await dkimVerify(bytes, { resolver: () => Promise.resolve([[record]]), curTime: clock.now() });
+  expect(results).toHaveLength(1);
+  return results[0]!.status.result;
+}
