@@ -14,7 +14,8 @@ const database = {
 
 module.exports = {
   reporters: ['default', '<rootDir>/test/setup/summary-reporter.js'],
-  testTimeout: 30_000,
+  // Waits end by their condition; this is for a machine with much else to do.
+  testTimeout: 120_000,
   maxWorkers: 2,
   // A worker keeps every file's modules; a fresh one is cheaper than a gigabyte.
   workerIdleMemoryLimit: '700MB',

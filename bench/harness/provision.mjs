@@ -26,7 +26,7 @@ async function createTenant(services) {
   const domains = services.get(DomainsService);
   const domain = await domains.add(organizationId, 'bench.test');
   await domains.markVerified(organizationId, domain.id);
-  const wanted = { name: 'bench', mode: 'live', scopes: ['email:send'] };
+  const wanted = { name: 'bench', mode: 'live', scopes: ['email:send', 'email:read'] };
   const { key } = await services.get(ApiKeysService).create(organizationId, wanted);
   return { organizationId, key, domain: { id: domain.id, name: domain.domain } };
 }

@@ -53,14 +53,14 @@ export class ApiKeysRepository {
     at: Date,
     tx: Transaction,
   ): Promise<Pick<ApiKey, 'id' | 'mode'>[]> {
-    const { raw } = await tx.manager
+    const result = await tx.manager
       .createQueryBuilder()
       .update(ApiKey)
       .set({ revokedAt: at })
       .where({ organizationId, domainId, revokedAt: IsNull() })
       .returning(['id', 'mode'])
       .execute();
-    return raw as Pick<ApiKey, 'id' | 'mode'>[];
+    return result.raw as Pick<ApiKey, 'id' | 'mode'>[];
   }
 
   async noteUses(uses: readonly KeyUse[]): Promise<void> {

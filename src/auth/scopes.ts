@@ -7,7 +7,7 @@ export const SCOPES = {
   'stats:read': 'Read statistics and reputation',
   'suppression:read': 'Read the suppression list',
   'suppression:manage': 'Change the suppression list',
-  'privacy:read': 'Read privacy requests',
+  'privacy:read': 'Read privacy requests and the audit log',
   'privacy:manage': 'Request exports and erasures',
   'webhook:read': 'Read webhooks',
   'webhook:manage': 'Manage webhooks',

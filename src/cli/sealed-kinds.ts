@@ -1,5 +1,6 @@
 import { SealedKeysService } from '../modules/domains/dkim/sealed-keys.service';
 import { SealedPrivacyService } from '../modules/privacy/sealed/sealed-privacy.service';
+import { SealedHashKeys } from '../modules/suppressions/hashing/sealed-hash-keys.service';
 import { SealedSecretsService } from '../modules/webhooks/sealed/sealed-secrets.service';
 import type { Services } from './cli-session';
 
@@ -20,7 +21,7 @@ export interface SealedKind {
 
 /** All of them, at a change to this master key. */
 export function sealedKinds(services: Services, masterKey: Buffer): SealedKind[] {
-  return [dkimKeys(services, masterKey), webhookSecrets(services, masterKey), privacyRequests(services, masterKey)];
+  return [dkimKeys, webhookSecrets, privacyRequests, hashKeys].map((kindOf) => kindOf(services, masterKey));
 }
 
 function dkimKeys(services: Services, masterKey: Buffer): SealedKind {
@@ -60,5 +61,19 @@ function privacyRequests(services: Services, masterKey: Buffer): SealedKind {
       return { total, closed };
     },
     reseal: () => stored.reseal(vault),
+  };
+}
+
+/** Of the suppressions of erased addresses. */
+function hashKeys(services: Services, masterKey: Buffer): SealedKind {
+  const stored = services.get(SealedHashKeys);
+  const ring = stored.ringUnder(masterKey);
+  return {
+    ...{ what: 'hash keys', counted: 'hashKeys', resealed: 'hashKeysResealed', named: 'organizations' },
+    examine: async () => {
+      const { hashKeys: total, closed } = await stored.examine(ring);
+      return { total, closed };
+    },
+    reseal: () => stored.reseal(ring),
   };
 }

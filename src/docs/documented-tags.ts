@@ -5,7 +5,7 @@ export const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   Domains: 'Sender domains: register, publish the DNS records, verify, rotate DKIM keys.',
   Suppressions: 'Addresses that are not sent to.',
   Statistics: 'Counts and rates per period, domain and hour, and the sender reputation.',
-  Privacy: "A data subject's rights: exports and erasures.",
+  Privacy: "A data subject's rights: exports and erasures; who changed what.",
   Webhooks: 'Events pushed to your endpoints, signed per the Standard Webhooks specification.',
   Events: 'The events of all emails in order, to be pulled.',
   'API keys': 'Create, list and revoke keys.',

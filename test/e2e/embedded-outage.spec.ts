@@ -39,5 +39,5 @@ describe('kill -9 of the embedded Postgres', () => {
     await waitFor(async () => (await api.get('/health/startup')).status === 200, { what: 'readiness' });
     expect(await api.email(before)).toMatchObject({ status: 'delivered' });
     await api.waitForStatus(await api.send({ from: FROM }), 'delivered');
-  }, 60_000);
+  }, 120_000);
 });

@@ -57,3 +57,34 @@ export async function storeEmail(db: Queryable, fields: StoredFields): Promise<s
 function label(kind: string, addresses: readonly string[]) {
   return addresses.map((address) => ({ kind, address }));
 }
+
+/** Stores emails of the live mode to one recipient, with two events each, all of the last hour. */
+export async function storeManyEmails(
+  db: Queryable,
+  { organizationId, to, count }: { organizationId: string; to: string; count: number },
+): Promise<void> {
+  await db.query(
+    `with given as (
+       select $1::uuid as organization_id, (left(uuid_v7_floor(now() - interval '1 hour')::text, 14)
+         || '7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid as id, n
+       from generate_series(1, $2::int) n
+     ), emails as (
+       insert into emails (organization_id, mode, id, domain_id, status, from_email, subject, to_emails, category,
+         track_opens, track_clicks, event_sequence, created_at, updated_at)
+       select organization_id, 'live', id, organization_id, 'delivered', 'shop@acme.example', 'Mail ' || n, array[$3],
+         'transactional', false, false, 2, now(), now()
+       from given
+     ), contents as (
+       insert into email_contents (organization_id, mode, email_id, text, addressees)
+       select organization_id, 'live', id, repeat('Hello ' || n || ' ', 100), '{"to": [], "cc": [], "replyTo": []}'
+       from given
+     ), events as (
+       insert into email_events (organization_id, mode, email_id, sequence, id, event_type, source, occurred_at, data)
+       select organization_id, 'live', id, s, gen_random_uuid(), 'sent', 'smtp', now(), jsonb_build_object('recipient', $3)
+       from given cross join generate_series(1, 2) s
+     )
+     insert into email_recipients (organization_id, mode, email_id, position, kind, address, status, updated_at)
+     select organization_id, 'live', id, 0, 'to', $3, 'delivered', now() from given`,
+    [organizationId, count, to],
+  );
+}

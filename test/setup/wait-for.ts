@@ -15,7 +15,7 @@ const POLL_MS = 15;
  * once: it is a mistake, not a "not yet".
  */
 export async function waitFor<T>(condition: () => T | Promise<T>, options: WaitForOptions): Promise<Truthy<T>> {
-  const { what, timeoutMs = 10_000 } = options;
+  const { what, timeoutMs = 30_000 } = options;
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     const answer = await condition();

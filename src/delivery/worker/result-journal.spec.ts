@@ -67,6 +67,22 @@ describe('ResultJournal', () => {
     expect(journal().begin().left).toHaveLength(1);
   });
 
+  it('forgets recipients soon after their results are committed, and no others', () => {
+    jest.useFakeTimers();
+    const idle = journal();
+    idle.begin();
+    const content = () => readFileSync(join(dataDir, 'journal', files()[0] ?? ''), 'utf8');
+    idle.note(settlement(0));
+    idle.note(settlement(1));
+    idle.settled();
+    jest.advanceTimersByTime(60_000);
+    expect(parseJournal(content())).toHaveLength(2);
+    idle.settled();
+    jest.advanceTimersByTime(60_000);
+    expect(content()).toBe('');
+    jest.useRealTimers();
+  });
+
   it('stays small while everything is committed', () => {
     const busy = journal();
     busy.begin();

@@ -1,14 +1,17 @@
 import { closeSync, ftruncateSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { Injectable, Logger } from '@nestjs/common';
+import { SECOND } from '../../common/clock';
 import { newId } from '../../common/ids';
 import { AppConfig } from '../../config/config';
 import type { Settlement } from './settler.service';
 
 const FOLDER = 'journal';
 const SUFFIX = '.jsonl';
-/** An empty journal this long is cut back to nothing; a busy one is bounded by what is under way. */
+/** A journal with nothing open is cut back to nothing when it is this long, */
 const TRIM_BYTES = 1024 * 1024;
+/** and after this time, as it holds recipients' addresses; a busy one is bounded by what is under way. */
+const TRIM_MS = 5 * SECOND;
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /**
@@ -26,6 +29,7 @@ export class ResultJournal {
   private file: { readonly name: string; readonly descriptor: number } | undefined;
   private open = 0;
   private bytes = 0;
+  private trimming: NodeJS.Timeout | undefined;
 
   constructor(config: AppConfig) {
     this.folder = join(config.dataDir, FOLDER);
@@ -60,13 +64,21 @@ export class ResultJournal {
   /** A noted acceptance is committed. */
   settled(): void {
     this.open -= 1;
-    if (this.open > 0 || this.bytes < TRIM_BYTES || !this.file) return;
+    if (this.bytes >= TRIM_BYTES) this.trim();
+    else this.trimming ??= setTimeout(() => this.trim(), TRIM_MS).unref();
+  }
+
+  private trim(): void {
+    clearTimeout(this.trimming);
+    this.trimming = undefined;
+    if (this.open > 0 || this.bytes === 0 || !this.file) return;
     ftruncateSync(this.file.descriptor, 0);
     this.bytes = 0;
   }
 
   /** Ends the journal; it is kept when something in it is not committed. */
   end(): void {
+    clearTimeout(this.trimming);
     if (!this.file) return;
     closeSync(this.file.descriptor);
     if (this.open === 0) rmSync(this.file.name, { force: true });

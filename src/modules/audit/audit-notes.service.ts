@@ -14,8 +14,9 @@ const MAX_WAITING = 1_000;
 @Injectable()
 export class AuditNotes implements OnModuleDestroy {
   private readonly logger = new Logger(AuditNotes.name);
-  private waiting: AuditEntry[] = [];
+  private readonly waiting: AuditEntry[] = [];
   private timer: NodeJS.Timeout | undefined;
+  private flushing = Promise.resolve();
 
   constructor(
     private readonly entries: AuditRepository,
@@ -25,10 +26,13 @@ export class AuditNotes implements OnModuleDestroy {
   add(entry: AuditEntry): void {
     if (this.waiting.length >= MAX_WAITING) return;
     this.waiting.push(entry);
-    this.timer ??= setTimeout(() => void this.flush(), FLUSH_MS).unref();
+    this.timer ??= setTimeout(() => {
+      this.flushing = this.flush();
+    }, FLUSH_MS).unref();
   }
 
   async onModuleDestroy(): Promise<void> {
+    await this.flushing;
     await this.flush();
     clearTimeout(this.timer);
   }

@@ -9,13 +9,17 @@ import { requireUnbound } from '../../common/http/require-unbound';
 import { UuidParam } from '../../common/http/uuid-param.pipe';
 import { PrivacyErasureDto, RequestErasureDto } from './dto/privacy.dto';
 import { toErasureDto, toSubjectAddress } from './dto/privacy.mapper';
+import { ErasureExceptions } from './erasure/erasure-exceptions.service';
 import { ERASURE, PrivacyRequestsService } from './privacy-requests.service';
 
 @ApiTags('Privacy')
 @Controller('v1/gdpr/delete-request')
 @RequireScope('privacy:read')
 export class ErasuresController {
-  constructor(private readonly requests: PrivacyRequestsService) {}
+  constructor(
+    private readonly requests: PrivacyRequestsService,
+    private readonly exceptions: ErasureExceptions,
+  ) {}
 
   @Post()
   @HttpCode(202)
@@ -31,7 +35,8 @@ export class ErasuresController {
   async request(@CurrentPrincipal() principal: Principal, @Body() { email, reason }: RequestErasureDto) {
     requireUnbound(principal);
     const subject = { email: toSubjectAddress(email), ...(reason !== undefined && { reason }) };
-    return { data: toErasureDto(await this.requests.createErasure(principal, subject)) };
+    const request = await this.requests.createErasure(principal, subject);
+    return { data: toErasureDto(request, await this.exceptions.of(request)) };
   }
 
   @Get(':requestId')
@@ -44,6 +49,7 @@ export class ErasuresController {
   @ApiErrors('domain_not_allowed', 'resource_not_found')
   async read(@CurrentPrincipal() principal: Principal, @UuidParam('requestId', 'Privacy request') id: string) {
     requireUnbound(principal);
-    return { data: toErasureDto(await this.requests.get(principal, ERASURE, id)) };
+    const request = await this.requests.get(principal, ERASURE, id);
+    return { data: toErasureDto(request, await this.exceptions.of(request)) };
   }
 }

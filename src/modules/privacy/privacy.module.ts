@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AuthModule } from '../../auth/auth.module';
+import { SuppressionsModule } from '../suppressions/suppressions.module';
+import { ErasureExceptions } from './erasure/erasure-exceptions.service';
 import { ErasuresController } from './erasures.controller';
 import { ExportReading } from './export/export-reading.service';
 import { ExportsController } from './exports.controller';
@@ -7,8 +9,8 @@ import { PrivacyRequestsModule } from './privacy-requests.module';
 
 /** What customers see of privacy requests; meeting them is the worker's. */
 @Module({
-  imports: [AuthModule, PrivacyRequestsModule],
+  imports: [AuthModule, PrivacyRequestsModule, SuppressionsModule],
   controllers: [ExportsController, ErasuresController],
-  providers: [ExportReading],
+  providers: [ErasureExceptions, ExportReading],
 })
 export class PrivacyModule {}

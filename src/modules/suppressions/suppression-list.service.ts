@@ -110,8 +110,9 @@ export class SuppressionListService {
     const reasons = entries.map(({ reason }) => reason);
     const staying = strongest(reasons.filter((reason) => !isRemovable(reason)));
     if (staying) throw notRemovable(staying);
-    for (const { addressKey: key, reason } of entries)
+    for (const { addressKey: key, reason } of entries) {
       await this.suppressions.delete({ ...address, key }, [reason], tx);
+    }
     await this.audit.record(
       entries.map((entry) => suppressionEvent('suppression.removed', entry, actor)),
       tx,

@@ -3,6 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../audit/audit.module';
 import { AddressHashing } from './hashing/address-hashing.service';
 import { HashKeysRepository } from './hashing/hash-keys.repository';
+import { SealedHashKeys } from './hashing/sealed-hash-keys.service';
 import { SuppressionErasure } from './hashing/suppression-erasure.service';
 import { SuppressionHashKey } from './hashing/suppression-hash-key.entity';
 import { SuppressionLookup } from './hashing/suppression-lookup.service';
@@ -17,9 +18,9 @@ import { SuppressionsService } from './suppressions.service';
   imports: [TypeOrmModule.forFeature([Suppression, SuppressionHashKey]), AuditModule],
   controllers: [SuppressionsController],
   providers: [
-    ...[AddressHashing, HashKeysRepository, SuppressionErasure, SuppressionLookup],
+    ...[AddressHashing, HashKeysRepository, SealedHashKeys, SuppressionErasure, SuppressionLookup],
     ...[SuppressionListRepository, SuppressionListService, SuppressionsRepository, SuppressionsService],
   ],
-  exports: [SuppressionErasure, SuppressionListService, SuppressionsRepository, SuppressionsService],
+  exports: [SealedHashKeys, SuppressionErasure, SuppressionListService, SuppressionsRepository, SuppressionsService],
 })
 export class SuppressionsModule {}

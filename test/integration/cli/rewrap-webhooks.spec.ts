@@ -65,7 +65,14 @@ describe('waybill keys rewrap, of webhook secrets', () => {
       return JSON.parse(stdout);
     };
     const both = { MASTER_KEY: replacement, MASTER_KEY_PREVIOUS: present };
-    const others = { keys: 0, resealed: 0, privacyRecords: 0, privacyRecordsResealed: 0 };
+    const others = {
+      keys: 0,
+      resealed: 0,
+      privacyRecords: 0,
+      privacyRecordsResealed: 0,
+      hashKeys: 0,
+      hashKeysResealed: 0,
+    };
     const report = { ...others, webhooks: 3, fileReplaced: false };
     expect(await rewrap(both)).toEqual({ ...report, webhooksResealed: 3 });
     expect(await plain(replacement)).toEqual([

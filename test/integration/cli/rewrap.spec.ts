@@ -17,7 +17,10 @@ interface KeyRow {
   sealed: Buffer;
 }
 
-const NO_OTHERS = { webhooks: 0, webhooksResealed: 0, privacyRecords: 0, privacyRecordsResealed: 0 };
+const NO_OTHERS = {
+  ...{ webhooks: 0, webhooksResealed: 0, privacyRecords: 0, privacyRecordsResealed: 0 },
+  ...{ hashKeys: 0, hashKeysResealed: 0 },
+};
 const newKey = (): string => randomBytes(32).toString('base64');
 const vaultOf = (config: Pick<AppConfig, 'masterKey'>) => new DkimVault(config as AppConfig);
 const idOf = (key: string): number => deriveSealingKey(Buffer.from(key, 'base64'), 'dkim-private-keys').id;

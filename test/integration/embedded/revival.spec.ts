@@ -46,14 +46,14 @@ describe('the embedded Postgres of a running service', () => {
       expect(await query(database.url, 'select answer from kept')).toEqual([{ answer: 42 }]);
     }
     expect(said.filter((line) => line.includes('is gone'))).toHaveLength(2);
-  }, 60_000);
+  }, 120_000);
 
   it('is not started again by a stop in between', async () => {
     const { pid } = await postmasterOf({ folder });
     process.kill(pid, 'SIGKILL');
     await database.stop();
     await expect(attachEmbeddedPostgres(dataDir)).resolves.toBeUndefined();
-  }, 60_000);
+  }, 120_000);
 
   it('stays down after an orderly stop', async () => {
     await database.stop();

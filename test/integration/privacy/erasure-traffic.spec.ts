@@ -151,7 +151,6 @@ describe('an erasure while mail flows', () => {
           bounceType: 'hard',
           reason: 'bad-mailbox',
           code: 550,
-          enhancedCode: '5.1.1',
         },
       ],
       ['unsubscribed', { recipient: 'erased-0@erased.invalid', attempt: 1 }],

@@ -5,7 +5,14 @@ import { PrivacyScene, type Requester } from './privacy-scene';
 
 const ADA = 'ada@example.com';
 /** The subject in any spelling that names the same mailbox, and others. */
-const address = fc.constantFrom(ADA, 'Ada@example.com', 'ADA@EXAMPLE.COM', 'bob@example.com', 'ada@example.org', 'eve@x.example');
+const address = fc.constantFrom(
+  ADA,
+  'Ada@example.com',
+  'ADA@EXAMPLE.COM',
+  'bob@example.com',
+  'ada@example.org',
+  'eve@x.example',
+);
 const isAda = (text: unknown) => String(text).toLowerCase() === ADA;
 const text = fc.option(fc.string({ unit: 'grapheme', maxLength: 60 }).map((value) => value.replaceAll('\0', '')));
 const event = fc.record({

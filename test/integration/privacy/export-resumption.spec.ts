@@ -1,15 +1,19 @@
 import { inflateRawSync } from 'node:zlib';
 import { HOUR, MINUTE } from '../../../src/common/clock';
-import { newId } from '../../../src/common/ids';
+import { ExportCollector } from '../../../src/modules/privacy/export/export-collector.service';
 import { ExportHandler, MAX_PART_BYTES } from '../../../src/modules/privacy/export/export-handler.service';
 import { ExportParts } from '../../../src/modules/privacy/export/export-parts.service';
 import { PrivacyVault } from '../../../src/modules/privacy/privacy-vault.service';
-import { LeaseLostError, PrivacyWork } from '../../../src/modules/privacy/processing/privacy-work.service';
-import { storeEmail } from '../../factories/subject-emails';
-import { dataOf, PrivacyScene, type Requester } from './privacy-scene';
+import {
+  type LeasedRequest,
+  LeaseLostError,
+  PrivacyWork,
+} from '../../../src/modules/privacy/processing/privacy-work.service';
+import { storeManyEmails } from '../../factories/subject-emails';
+import type { Core } from '../../setup/core-context';
+import { PrivacyScene, type Requester } from './privacy-scene';
 
 const ADA = 'ada@example.com';
-const never = new AbortController().signal;
 
 describe('the work on an export', () => {
   let scene: PrivacyScene;
@@ -23,34 +27,9 @@ describe('the work on an export', () => {
   afterEach(() => jest.restoreAllMocks());
   afterAll(() => scene.close());
 
-  /** So many that there are several pages. */
-  async function storeMany(count: number): Promise<void> {
-    await scene.db.query(
-      `with given as (
-         select $1::uuid as organization_id, (left(uuid_v7_floor(now() - interval '1 hour')::text, 14) || '7'
-           || lpad(to_hex(n), 3, '0') || '-8000-000000000000')::uuid as id, n
-         from generate_series(1, $2::int) n
-       ), emails as (
-         insert into emails (organization_id, mode, id, domain_id, status, from_email, subject, to_emails, category,
-           track_opens, track_clicks, event_sequence, created_at, updated_at)
-         select organization_id, 'live', id, organization_id, 'delivered', 'shop@acme.example', 'Mail ' || n, array[$3],
-           'transactional', false, false, 2, now(), now()
-         from given
-       ), contents as (
-         insert into email_contents (organization_id, mode, email_id, text, addressees)
-         select organization_id, 'live', id, repeat('Hello ' || n || ' ', 100), '{"to": [], "cc": [], "replyTo": []}'
-         from given
-       ), events as (
-         insert into email_events (organization_id, mode, email_id, sequence, id, event_type, source, occurred_at, data)
-         select organization_id, 'live', id, s, gen_random_uuid(), 'sent', 'smtp', now(), jsonb_build_object('recipient', $3)
-         from given cross join generate_series(1, 2) s
-       )
-       insert into email_recipients (organization_id, mode, email_id, position, kind, address, status, updated_at)
-       select organization_id, 'live', id, 0, 'to', $3, 'delivered', now() from given`,
-      [acme.organizationId, count, ADA],
-    );
-  }
-
+  /** 100 make a page. */
+  const storeMany = (count: number) =>
+    storeManyEmails(scene.db, { organizationId: acme.organizationId, to: ADA, count });
   const row = async (id: string) => {
     const [found] = await scene.db.query('select * from privacy_requests where id = $1', [id]);
     return found ?? {};
@@ -64,30 +43,133 @@ describe('the work on an export', () => {
     expect([exportedData.emails.length, exportedData.events.length]).toEqual([count, 2 * count]);
   }
 
-  it('is taken over where a dead worker left it, and gives one result', async () => {
+  it('is taken over where a worker has died, and gives one result', async () => {
     await storeMany(350);
     const [dying, heir] = [scene.worker, await scene.addWorker()];
     const id = await scene.request(acme.api, ADA);
-    const write = jest.spyOn(dying.get(ExportParts), 'write');
-    write.mockImplementationOnce(write.getMockImplementation() ?? jest.fn());
-    write.mockRestore();
-    const stop = new AbortController();
-    const stalled = stallAfter(dying.get(ExportParts), 2);
+    const stall = stallBefore(dying, 3);
     const leased = await dying.get(PrivacyWork).claimNext('article_15_access');
     if (!leased) throw new Error('There is nothing to do');
-    const dead = dying.get(ExportHandler).run(leased, stop.signal);
-    const rejected = expect(dead).rejects.toThrow(LeaseLostError);
-    await stalled.reached;
+    const dead = dying.get(ExportHandler).run(leased, new AbortController().signal);
+    const outcome = dead.catch((error: unknown) => error);
+    await stall.reached;
     await scene.work(heir);
-    expect((await row(id)).status).toBe('processing');
+    expect(await row(id)).toMatchObject({ status: 'processing', progress: { items: { emails: 200 } } });
     scene.clock.advance(2 * MINUTE);
     await scene.work(heir);
     await expectComplete(id, 350);
-    stalled.release();
-    await rejected;
+    stall.release();
+    expect(await outcome).toBeInstanceOf(LeaseLostError);
     await expectComplete(id, 350);
-    expect(await scene.app.audit(acme.organizationId)).toContainEqual(
-      expect.objectContaining({ action: 'privacy.export_completed' }),
-    );
+    const completed = (await scene.app.audit(acme.organizationId)).filter(({ action }) => action.endsWith('completed'));
+    expect(completed).toHaveLength(1);
+  });
+
+  it.each([1, 2, 3, 4])('goes on after a failure in step %d', async (step) => {
+    await storeMany(250);
+    const id = await scene.request(acme.api, ADA);
+    failIn(scene.worker, step);
+    await scene.work();
+    expect(await row(id)).toMatchObject({ status: 'pending', attempts: step > 1 ? 0 : 1, lease_token: null });
+    expect((await scene.parts(id)).length).toBe(2 * (step - 1));
+    await scene.work();
+    expect((await row(id)).status).toBe('pending');
+    scene.clock.advance(MINUTE);
+    await scene.work();
+    await expectComplete(id, 250);
+  });
+
+  it('ends after eight attempts in a row that came no further', async () => {
+    await storeMany(1);
+    const id = await scene.request(acme.api, ADA);
+    jest.spyOn(scene.worker.get(ExportParts), 'write').mockRejectedValue(new Error('broken'));
+    for (let attempt = 1; attempt <= 8; attempt += 1) {
+      expect(await row(id)).toMatchObject({ status: 'pending', attempts: attempt - 1 });
+      await scene.work();
+      scene.clock.advance(HOUR);
+    }
+    expect(await row(id)).toMatchObject({ status: 'failed', failure: 'attempts', attempts: 8 });
+    expect(await scene.read(acme.api, id)).toMatchObject({ status: 'failed', completedAt: expect.any(String) });
+    expect(await scene.request(acme.api, ADA)).not.toBe(id);
+    jest.restoreAllMocks();
+    await scene.work();
+  });
+
+  it('ends after eight workers have died of it', async () => {
+    const id = await scene.request(acme.api, ADA);
+    for (let attempt = 1; attempt <= 8; attempt += 1) {
+      expect(await scene.worker.get(PrivacyWork).claimNext('article_15_access')).toMatchObject({ id });
+      scene.clock.advance(2 * MINUTE);
+    }
+    await scene.work();
+    expect(await row(id)).toMatchObject({ status: 'failed', failure: 'attempts' });
+  });
+
+  it('is put back when the process ends', async () => {
+    await storeMany(150);
+    const id = await scene.request(acme.api, ADA);
+    const leased = await scene.worker.get(PrivacyWork).claimNext('article_15_access');
+    await scene.worker.get(ExportHandler).run(leased as LeasedRequest, AbortSignal.abort());
+    expect(await row(id)).toMatchObject({ status: 'pending', attempts: 0 });
+    await scene.work();
+    await expectComplete(id, 150);
+  });
+
+  it('holds little in memory, and writes parts that nobody can read', async () => {
+    await storeMany(10_000);
+    const id = await scene.request(acme.api, ADA);
+    const write = jest.spyOn(scene.worker.get(ExportParts), 'write');
+    await scene.work();
+    const parts = await scene.parts(id);
+    const vault = scene.worker.get(PrivacyVault);
+    const texts = parts.map(({ section, part, content }) => {
+      const key = {
+        organizationId: acme.organizationId,
+        mode: 'live' as const,
+        id,
+        section: section as 'emails',
+        part,
+      };
+      return inflateRawSync(vault.openPart(content, key));
+    });
+    expect(Math.max(...texts.map((text) => text.length))).toBeLessThanOrEqual(MAX_PART_BYTES);
+    expect(Math.max(...write.mock.calls.map(([written]) => written.length))).toBeLessThanOrEqual(6);
+    expect(texts.every((text) => text.includes(ADA))).toBe(true);
+    const { subject } = await row(id);
+    for (const stored of [subject, ...parts.map(({ content }) => content)]) {
+      expect([ADA, 'example', 'Hello '].filter((plain) => stored.includes(plain))).toEqual([]);
+    }
+    await expectComplete(id, 10_000);
   });
 });
+
+/** Fails once, in the transaction of a step. */
+function failIn(worker: Core, step: number): void {
+  const parts = worker.get(ExportParts);
+  const write = parts.write.bind(parts);
+  let calls = 0;
+  jest.spyOn(parts, 'write').mockImplementation(async (sealed, tx) => {
+    calls += 1;
+    await write(sealed, tx);
+    if (calls === step) throw new Error('broken');
+  });
+}
+
+/** Holds a worker before it reads its nth page. */
+function stallBefore(worker: Core, page: number) {
+  const collector = worker.get(ExportCollector);
+  const nextEmails = collector.nextEmails.bind(collector);
+  let [reach, release]: (() => void)[] = [];
+  const reached = new Promise<void>((resolve) => (reach = resolve));
+  const released = new Promise<void>((resolve) => (release = resolve));
+  let calls = 0;
+  jest.spyOn(collector, 'nextEmails').mockImplementation(async (...range) => {
+    calls += 1;
+    if (calls === page) {
+      reach?.();
+      await released;
+    }
+    return nextEmails(...range);
+  });
+  return { reached, release: () => release?.() };
+}

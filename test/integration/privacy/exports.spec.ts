@@ -2,6 +2,8 @@ import { DAY } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
 import { PrivacyUpkeep } from '../../../src/modules/privacy/processing/privacy-upkeep.service';
 import { storeEmail } from '../../factories/subject-emails';
+import { waitFor } from '../../setup/wait-for';
+import { startWorker } from '../../setup/worker-context';
 import { dataOf, PrivacyScene, type Requester } from './privacy-scene';
 
 const ADA = 'ada@example.com';
@@ -179,5 +181,14 @@ describe('an export', () => {
       const { status, body } = await acme.api.get(`/v1/gdpr/export/${id}`);
       expect([status, body.error.code]).toEqual([404, 'resource_not_found']);
     }
+  });
+
+  it('is worked off by the worker role by itself', async () => {
+    await store();
+    const id = await scene.request(acme.api, ADA);
+    const worker = await startWorker(scene.db.url, { clock: scene.clock, hopPort: 9 });
+    const isCompleted = async () => (await scene.read(acme.api, id)).status === 'completed';
+    await waitFor(isCompleted, { what: 'the export', timeoutMs: 20_000 }).finally(() => worker.close());
+    expect((await scene.read(acme.api, id)).exportedData.emails).toHaveLength(1);
   });
 });

@@ -106,11 +106,7 @@ export class PrivacyScene {
 }
 
 /** The privacy work of a process; nothing runs by itself. */
-export async function startPrivacyWorker(
-  url: string,
-  clock: Clock,
-  env: Record<string, string> = {},
-): Promise<Core> {
+export async function startPrivacyWorker(url: string, clock: Clock, env: Record<string, string> = {}): Promise<Core> {
   const floors = [ConfigModule.register(testConfig(env), clock), DatabaseModule.register(url), FloorModule];
   const module = Test.createTestingModule({ imports: [...floors, PrivacyProcessingModule] });
   return contextOf(await module.compile(), false);

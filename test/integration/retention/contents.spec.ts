@@ -80,11 +80,12 @@ describe('the retention of contents', () => {
 
   it('goes through all tenants and modes, page by page, also in two processes at once', async () => {
     const { tenant } = scene.mail;
-    const { id: other } = await scene.mail.core.get(OrganizationsService).create('Other');
-    await insertDelivered([tenant.organizationId, other], ['live', 'test'], 1_100);
+    const { id: otherId } = await scene.mail.core.get(OrganizationsService).create('Other');
+    await insertDelivered([tenant.organizationId, otherId], ['live', 'test'], 1_100);
     const kept = await scene.mail.accept();
     scene.clock.advance(31 * DAY);
-    const deleted = await Promise.all([run(), scene.otherWorker.get(ContentRetention).run()]);
+    const other = (await scene.startOtherWorker()).get(ContentRetention);
+    const deleted = await Promise.all([run(), other.run()]);
     expect(deleted[0] + deleted[1]).toBe(4 * 1_100);
     const left = await scene.db.query('select email_id from email_contents');
     expect(left).toEqual([{ email_id: kept }]);

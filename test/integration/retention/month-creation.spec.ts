@@ -16,7 +16,7 @@ describe('partitions of the months', () => {
     expect(await create()).toEqual(emptied);
     const later = monthOf(scene.clock.now(), 5);
     scene.clock.set(later);
-    const other = scene.otherWorker.get(MonthCreation);
+    const other = (await scene.startOtherWorker()).get(MonthCreation);
     await Promise.all([create(), other.run()]);
     expect(await create()).toEqual(emptied);
     for (const month of [later, monthOf(later, 3)]) expect(await scene.partitions(month)).toEqual(MONTHLY_TABLES);

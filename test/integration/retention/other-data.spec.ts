@@ -15,7 +15,6 @@ describe('the retention of other data', () => {
   it('of the audit log ends after two years, also in two processes at once; until then nothing changes it', async () => {
     const { organizationId } = scene.mail.tenant;
     const audit = scene.mail.core.get(AuditService);
-    await scene.db.query('delete from audit_log');
     scene.clock.set('2024-03-31T12:00:00Z');
     const record = (action: string) =>
       scene.database.transaction((tx) =>
@@ -29,9 +28,10 @@ describe('the retention of other data', () => {
     scene.clock.set('2026-03-31T12:00:00Z');
     expect(await remove()).toBe(0);
     scene.clock.advance(1);
-    const removed = await Promise.all([remove(), remove(scene.otherWorker)]);
+    const removed = await Promise.all([remove(), remove(await scene.startOtherWorker())]);
     expect(removed[0] + removed[1]).toBe(1);
-    expect((await audit.latest(organizationId, 10)).map(({ action }) => action)).toEqual(['young']);
+    const left = await scene.db.query(`select action from audit_log where action in ('old', 'young')`);
+    expect(left).toEqual([{ action: 'young' }]);
   });
 
   it('of idempotency keys is the operator’s choice', async () => {

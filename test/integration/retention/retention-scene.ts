@@ -8,20 +8,19 @@ import { recordedOutcome } from '../../factories/outcomes';
 import type { Core } from '../../setup/core-context';
 import { DeliveryScene } from '../../setup/delivery-scene';
 
-/** Two worker processes beside an accepting one, whose jobs run when a test says so. Ids are of the real time. */
+/** A worker process beside an accepting one, whose jobs run when a test says so. Ids are of the real time. */
 export class RetentionScene {
   private constructor(
     readonly mail: DeliveryScene,
     readonly clock: FakeClock,
     readonly worker: Core,
-    readonly otherWorker: Core,
   ) {}
 
   static async open(env: Record<string, string> = {}): Promise<RetentionScene> {
     const clock = new FakeClock(new Date());
     const mail = await DeliveryScene.open(clock);
     const options = { hopPort: 9, isRunning: false, env };
-    return new RetentionScene(mail, clock, await mail.startWorker(options), await mail.startWorker(options));
+    return new RetentionScene(mail, clock, await mail.startWorker(options));
   }
 
   get db() {
@@ -32,9 +31,12 @@ export class RetentionScene {
     return this.mail.core.get(Database);
   }
 
+  /** Goes when the scene closes. */
+  startOtherWorker(): Promise<Core> {
+    return this.mail.startWorker({ hopPort: 9, isRunning: false });
+  }
+
   async close(): Promise<void> {
-    await this.worker.close();
-    await this.otherWorker.close();
     await this.mail.close();
   }
 

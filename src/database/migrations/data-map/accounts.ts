@@ -2,7 +2,7 @@ import { commentOn, OWNER } from './comment-on';
 
 const ACCOUNT = 'as long as the organization';
 const DOMAIN = 'as long as the domain';
-const TENANT = { organization_id: OWNER.organization_id! };
+const TENANT = { organization_id: OWNER.organization_id };
 
 const WARMING = {
   warming_status: 'none: how far the warm-up has come',

@@ -5,7 +5,7 @@ type Personal = 'none' | 'address' | 'masked' | 'hash' | 'name' | 'content' | 'a
 export type ColumnComments = Readonly<Record<string, `${Personal}: ${string}`>>;
 
 /** The tenant, and whether it is live or a test. */
-export const OWNER: ColumnComments = { organization_id: 'none: the tenant', mode: 'none: live or test' };
+export const OWNER = { organization_id: 'none: the tenant', mode: 'none: live or test' } as const;
 
 /**
  * SQL that says of each column of a table what it holds of people, what for, and how long it is kept.

@@ -1,5 +1,5 @@
 // Deletes up to $2 entries from before a moment, oldest first.
-// Writes: audit_log (index audit_log_occurred_at; its trigger refuses changes, not deletions). Locks: the rows, skip locked.
+// Writes: audit_log (index audit_log_occurred_at; its triggers refuse changes and the deletion of young entries). Locks: the rows, skip locked.
 // Rows: up to $2. Without organization: retention is the same for all. Not the ORM: a bounded delete.
 import type { Statement } from '../../../database/statement';
 

@@ -1,17 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import type { Email } from '../email.entity';
-import type { EmailEvent } from '../email-event.entity';
 import type { SubjectRange, SubjectScope } from '../sql/list-subject-emails.sql';
+import type { SubjectEmailHead, SubjectEvent } from '../sql/read-subject-emails.sql';
 import { SubjectEmailsRepository } from './subject-emails.repository';
 
 /** An email to a data subject, to whomever else it went, with all that happened to it. */
-export interface SubjectEmail {
-  readonly email: Email;
-  /** Null each when there is none, or no more. */
-  readonly html: string | null;
-  readonly text: string | null;
+export interface SubjectEmail extends SubjectEmailHead {
   /** In the order in which they were recorded, those of other recipients too. */
-  readonly events: readonly EmailEvent[];
+  readonly events: readonly SubjectEvent[];
 }
 
 /** What a page holds in memory, unless a single email has more. */
@@ -24,32 +19,13 @@ export class SubjectEmails {
 
   /** The next page by id; empty after the last one. @throws UnavailableError */
   async page(scope: SubjectScope, range: SubjectRange): Promise<SubjectEmail[]> {
-    const ids = await this.emails.listIds(scope, range, PAGE);
-    if (ids.length === 0) return [];
-    const [emails, contents, events] = await Promise.all([
-      this.emails.findEmails(scope, ids),
-      this.emails.findContents(scope, ids),
-      this.emails.findEvents(scope, ids),
-    ]);
-    const contentOf = new Map(contents.map((content) => [content.emailId, content]));
-    const eventsOf = groupByEmail(events);
-    return emails.map((email) => ({
-      email,
-      html: contentOf.get(email.id)?.html ?? null,
-      text: contentOf.get(email.id)?.text ?? null,
-      events: eventsOf.get(email.id) ?? [],
-    }));
+    const keys = await this.emails.list(scope, range, PAGE);
+    if (keys.length === 0) return [];
+    const [emails, events] = await Promise.all([this.emails.findEmails(keys), this.emails.findEvents(keys)]);
+    const eventsOf = new Map<string, SubjectEvent[]>(emails.map(({ id }) => [id, []]));
+    for (const event of events) eventsOf.get(event.emailId)?.push(event);
+    return emails.map((email) => ({ ...email, events: eventsOf.get(email.id) ?? [] }));
   }
-}
-
-function groupByEmail(events: readonly EmailEvent[]): Map<string, EmailEvent[]> {
-  const groups = new Map<string, EmailEvent[]>();
-  for (const event of events) {
-    const group = groups.get(event.emailId);
-    if (group) group.push(event);
-    else groups.set(event.emailId, [event]);
-  }
-  return groups;
 }
 
 export type { SubjectRange, SubjectScope };

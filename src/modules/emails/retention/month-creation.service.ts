@@ -6,7 +6,7 @@ import { MonthsRepository, type Strays, type TableMonth } from './months.reposit
 
 const MONTHS_AHEAD = 3;
 /** Accepting waits while rows move; copying so much takes a second or two. */
-const MAX_MOVED_BYTES = 256 * 2 ** 20;
+const MAX_MOVED_BYTES = 128 * 2 ** 20;
 
 export interface MonthsReport {
   /** Months after this one that every table has a partition for. */

@@ -19,7 +19,8 @@ const FEEDBACK = `
     processed_at = $3,
     disposition = $4,
     claimed_until = null,
-    raw = '',
+    -- What people write to postmaster and abuse is for the operator to read.
+    raw = case mailbox when 'fbl' then '' else raw end,
     organization_id = $5,
     mode = $6,
     email_id = $7,

@@ -76,20 +76,38 @@ export class PrivacyExportDto {
   exportedData?: Record<string, unknown>;
 }
 
+class ErasureReceiptDto {
+  @ApiProperty(COUNT) emailsAnonymized!: number;
+  @ApiProperty(COUNT) eventsAnonymized!: number;
+  @ApiProperty(COUNT) recipientsAnonymized!: number;
+  @ApiProperty(COUNT) contentsDeleted!: number;
+  @ApiProperty(COUNT) deliveriesCancelled!: number;
+  @ApiProperty(COUNT) suppressionsRemoved!: number;
+  @ApiProperty(COUNT) suppressionsHashed!: number;
+  @ApiProperty(COUNT) mailboxCopiesDeleted!: number;
+  @ApiProperty(COUNT) reportsDeleted!: number;
+  @ApiProperty(COUNT) exportsDeleted!: number;
+}
+
+class RetentionExceptionDto {
+  @ApiProperty({ enum: ['suppression'] }) category!: string;
+  @ApiProperty({ example: 'hard_bounce' }) reason!: string;
+  @ApiProperty({ description: 'Why keeping it is lawful' }) basis!: string;
+}
+
 export class PrivacyErasureDto {
   @ApiProperty({ format: 'uuid' }) requestId!: string;
   @ApiProperty({ enum: SHOWN_STATUSES }) status!: (typeof SHOWN_STATUSES)[number];
   @ApiProperty(SHOWN_ADDRESS) email!: string;
   @ApiProperty({ format: 'date-time' }) createdAt!: string;
   @ApiPropertyOptional({ format: 'date-time' }) completedAt?: string;
-  @ApiPropertyOptional({ type: 'object', additionalProperties: true, description: 'How much was erased, by kind' })
-  receipt?: Record<string, unknown>;
-  @ApiPropertyOptional({
-    type: 'array',
-    items: { type: 'object', additionalProperties: true },
-    description: 'What has to be kept, and why',
+  @ApiPropertyOptional({ type: ErasureReceiptDto, description: 'How much was erased, by kind' })
+  receipt?: ErasureReceiptDto;
+  @ApiProperty({
+    type: [RetentionExceptionDto],
+    description: 'What has to be kept, as far as it is known; [] for nothing',
   })
-  retentionExceptions?: readonly unknown[];
+  retentionExceptions!: readonly RetentionExceptionDto[];
 }
 
 class PrivacyHistoryEntryDto {

@@ -26,13 +26,21 @@ export function toExportDto({ request, size }: FoundExport): PrivacyExportDto {
   };
 }
 
-export function toErasureDto(request: ShownRequest): PrivacyErasureDto {
-  const { retentionExceptions, ...receipt } = request.receipt ?? {};
+export function toErasureDto(
+  request: ShownRequest,
+  retentionExceptions: PrivacyErasureDto['retentionExceptions'],
+): PrivacyErasureDto {
   return {
     ...baseOf(request),
-    ...(request.receipt && { receipt }),
-    ...(Array.isArray(retentionExceptions) && { retentionExceptions }),
+    ...(request.receipt && { receipt: toReceipt(request.receipt) }),
+    retentionExceptions,
   };
+}
+
+/** What it left is a field of its own. */
+function toReceipt(receipt: Record<string, unknown>): PrivacyErasureDto['receipt'] {
+  const counts = Object.entries(receipt).filter(([name]) => name !== 'retentionExceptions');
+  return Object.fromEntries(counts) as unknown as PrivacyErasureDto['receipt'];
 }
 
 export function toHistoryDto(requests: readonly ShownRequest[], total: number): PrivacyHistoryDto {

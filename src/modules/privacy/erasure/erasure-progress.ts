@@ -80,9 +80,14 @@ export function progressOf({ progress }: { readonly progress: Record<string, unk
 }
 
 /** The progress after a page. A step with busy emails has another round. */
-export function advance({ after: _done, ...progress }: ErasureProgress, page: PageResult): ErasureProgress {
+export function advance(progress: ErasureProgress, page: PageResult): ErasureProgress {
   const busy = progress.busy + (page.busy ?? 0);
-  const told = { ...progress, counts: add(progress.counts, page.counts ?? {}), kept: page.kept ?? progress.kept };
+  const told = {
+    ...progress,
+    after: undefined,
+    counts: add(progress.counts, page.counts ?? {}),
+    kept: page.kept ?? progress.kept,
+  };
   if (page.next !== undefined) return { ...told, busy, after: page.next };
   if (busy > 0) return { ...told, busy: 0, rounds: progress.rounds + 1 };
   const step = ERASURE_STEPS[ERASURE_STEPS.indexOf(progress.step) + 1] ?? 'done';

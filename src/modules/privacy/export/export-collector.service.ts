@@ -22,7 +22,7 @@ export class ExportCollector {
     range: SubjectRange,
   ): Promise<(Pick<ExportItems, 'emails' | 'events'> & { last: string }) | undefined> {
     const page = await this.emails.page(scope, range);
-    const last = page.at(-1)?.email.id;
+    const last = page.at(-1)?.id;
     if (last === undefined) return undefined;
     return {
       last,

@@ -4,7 +4,8 @@ import type { ExportedEmail, ExportedEvent } from './export-items';
 import { redactAddress, redactOthers } from './redact-others';
 
 /** @param subject the data subject's address, in normal form */
-export function toExportedEmail({ email, html, text }: SubjectEmail, subject: string): ExportedEmail {
+export function toExportedEmail(email: SubjectEmail, subject: string): ExportedEmail {
+  const { html, text } = email;
   const shown = (addresses: readonly string[] | null) =>
     (addresses ?? []).map((address) => redactAddress(address, subject));
   return {
@@ -22,12 +23,12 @@ export function toExportedEmail({ email, html, text }: SubjectEmail, subject: st
 }
 
 /** Those about the subject, and those about the whole email. */
-export function toExportedEvents({ email, events }: SubjectEmail, subject: string): ExportedEvent[] {
+export function toExportedEvents({ events }: SubjectEmail, subject: string): ExportedEvent[] {
   return events
     .filter(({ data: { recipient } }) => typeof recipient !== 'string' || isSame(recipient, subject))
     .map((event) => ({
       id: event.id,
-      emailId: email.id,
+      emailId: event.emailId,
       eventType: event.eventType,
       timestamp: event.occurredAt.toISOString(),
       eventData: redactOthers(event.data, subject),

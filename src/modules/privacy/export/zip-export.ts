@@ -9,10 +9,14 @@ import { renderSection } from './render-export';
 export function zipExport(result: ExportResult, format: ExportFormat): Readable {
   const zip = new ZipFile();
   const output = zip.outputStream as Readable;
-  zip.on('error', (error: Error) => output.destroy(error));
+  const fail = (error: Error): void => void output.destroy(error);
+  zip.on('error', fail);
   for (const section of SECTIONS) {
     zip.addReadStreamLazy(`${section}.${format}`, (give) => {
-      give(null, Readable.from(renderSection(result, section, format)));
+      // The library listens to none of its sources' errors, and leaves them open when nobody reads on.
+      const file = Readable.from(renderSection(result, section, format)).on('error', fail);
+      output.once('close', () => file.destroy());
+      give(null, file);
     });
   }
   zip.end();

@@ -1,8 +1,8 @@
 import ipaddr from 'ipaddr.js';
 
 /**
- * Networks registered to makers of mail filters: people do not read their mail from there. What scans out of the public
- * clouds is not in the list, as people's proxies are there too; it is known by what it does.
+ * Networks that makers of mail filters publish as theirs: people do not read their mail from there. Others, and what scans
+ * out of the public clouds, where people's proxies are too, are known by what they do.
  */
 const NETWORKS: readonly string[] = [
   // Barracuda Email Gateway Defense
@@ -10,17 +10,8 @@ const NETWORKS: readonly string[] = [
   '209.222.80.0/21',
   // Proofpoint
   '67.231.144.0/20',
-  '148.163.128.0/19',
-  '205.220.160.0/19',
-  // Mimecast
-  '91.220.42.0/24',
-  '205.139.110.0/23',
-  '207.211.30.0/23',
-  // Symantec Email Security (MessageLabs)
-  '67.219.240.0/20',
-  '85.158.136.0/21',
-  '193.109.254.0/23',
-  '216.82.240.0/20',
+  '91.209.104.0/24',
+  '208.84.64.0/22',
 ];
 
 const RANGES = NETWORKS.map((network) => ipaddr.IPv4.parseCIDR(network));

@@ -1,0 +1,31 @@
+import fc from 'fast-check';
+import { parseCsv } from '../../../../test/setup/parse-csv';
+import { csvLine } from './csv';
+
+describe('csvLine', () => {
+  it.each([
+    ['plain', 'plain'],
+    ['', ''],
+    ['a,b', '"a,b"'],
+    ['say "hi"', '"say ""hi"""'],
+    ['two\nlines', '"two\nlines"'],
+    ['=1+1', "'=1+1"],
+    ['@sum', "'@sum"],
+    ['-2', "'-2"],
+    ['+3', "'+3"],
+    ['\t=1', "'\t=1"],
+    ['\r\n=1', '"\'\r\n=1"'],
+  ])('%j', (field, expected) => {
+    expect(csvLine([field, 'x'])).toBe(`${expected},x\r\n`);
+  });
+
+  it('is read back as it was, behind an apostrophe at most', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: 'binary' }), { minLength: 2, maxLength: 5 }), (fields) => {
+        const names = fields.map((_field, index) => `c${index}`);
+        const [row = {}] = parseCsv(csvLine(names) + csvLine(fields));
+        for (const [index, field] of fields.entries()) expect([field, `'${field}`]).toContain(row[`c${index}`]);
+      }),
+    );
+  });
+});

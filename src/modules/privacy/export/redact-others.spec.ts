@@ -1,0 +1,49 @@
+import fc from 'fast-check';
+import { REDACTED, redactOthers } from './redact-others';
+
+const ADA = 'ada@example.com';
+
+describe('redactOthers', () => {
+  it.each([
+    ['550 <bob@example.com>: no such user', '550 <[redacted]>: no such user'],
+    ['forwarded to bob@example.com.', 'forwarded to [redacted]'],
+    ['Ada@Example.com, bob@example.com', 'Ada@Example.com, [redacted]'],
+    ['250 OK ada@example.com.', '250 OK ada@example.com.'],
+    ['https://x.example/?to=bob%40example.com&id=7', 'https://x.example/?to=[redacted]&id=7'],
+    ['https://x.example/?to=ada%40example.com', 'https://x.example/?to=ada%40example.com'],
+    ['jörg@bücher.example', '[redacted]'],
+    ['%zz@example.com', '[redacted]'],
+    ['no address @ all', 'no address @ all'],
+  ])('%s', (text, expected) => {
+    expect(redactOthers(text, ADA)).toBe(expected);
+  });
+
+  it('leaves every other value, and the shape, as they are', () => {
+    const value = {
+      code: 550,
+      tls: true,
+      nothing: null,
+      list: [ADA, 'bob@x.example'],
+      deep: { recipient: 'Bob <b@x.example>' },
+    };
+    expect(redactOthers(value, ADA)).toEqual({
+      ...value,
+      list: [ADA, REDACTED],
+      deep: { recipient: 'Bob <[redacted]>' },
+    });
+  });
+
+  it('shows no address of another, whatever stands around it', () => {
+    fc.assert(
+      fc.property(fc.string({ maxLength: 40 }), fc.string({ maxLength: 40 }), (before, after) => {
+        const redacted = redactOthers({ text: `${before} bob@example.org ${after}` }, ADA);
+        expect(JSON.stringify(redacted)).not.toContain('bob@example.org');
+      }),
+    );
+  });
+
+  it('looks through a long text once', () => {
+    const long = `${'a'.repeat(500_000)} ${'b@'.repeat(100_000)}`;
+    expect(redactOthers(long, ADA)).toContain('aaa');
+  });
+});
