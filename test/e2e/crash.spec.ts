@@ -2,11 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import { HOUR } from '../../src/common/clock';
 import { SmtpSink } from '../doubles/smtp-sink';
+import { runWith } from '../integration/cli/cli-kit';
 import { createTestDatabase, type TestDatabase } from '../setup/test-database';
 import { waitFor } from '../setup/wait-for';
 import { ApiClient, eventTypes } from './kit/api-client';
-import { ServiceProcess } from './kit/service-process';
+import { MASTER_KEY, ServiceProcess } from './kit/service-process';
 import { type Tenant, TenantFactory } from './kit/tenant';
 import { sha256 } from './kit/verify-dkim';
 
@@ -44,7 +46,7 @@ const common = () => ({
   RATE_LIMIT_ENABLED: 'false',
   WARMUP_ENABLED: 'false',
 });
-const worker = () => ServiceProcess.start({ ...common(), WAYBILL_ROLES: 'worker', LEASE_SECONDS: '2' });
+const worker = (LEASE_SECONDS = '2') => ServiceProcess.start({ ...common(), WAYBILL_ROLES: 'worker', LEASE_SECONDS });
 const copiesOf = (id: string) => sink.messages.filter((message) => message.content.includes(id));
 
 describe('a killed worker', () => {
@@ -86,7 +88,8 @@ describe('a killed worker', () => {
     const recipient = 'noted@example.com';
     sink.behaviours.set(recipient, '250-late-800');
     const id = await api.send({ to: [recipient] });
-    const first = await worker();
+    // Its lease must outlive the wait for the 250.
+    const first = await worker('30');
     await waitFor(() => sink.commands.some((line) => line.includes(recipient)), { what: 'the conversation' });
     const admin = new Client(process.env.WAYBILL_TEST_CLUSTER_URL);
     await admin.connect();
@@ -134,5 +137,18 @@ describe('a killed worker', () => {
     await last.stop();
     expect(last.exitCode).toBe(0);
     for (const id of ids) expect(copiesOf(id).length).toBeGreaterThanOrEqual(1);
+    await expectNoDrift();
   });
+
+  /** The counters are what the events say, over the hours of this test. */
+  async function expectNoDrift(): Promise<void> {
+    const hourAt = (ms: number) => new Date(Math.floor(ms / HOUR) * HOUR).toISOString();
+    const range = ['--from', hourAt(Date.now() - HOUR), '--to', hourAt(Date.now() + HOUR)];
+    const environment = { ...common(), MASTER_KEY };
+    const { stdout, stderr } = await runWith(environment, ['stats', 'verify', ...range, '--json']);
+    expect(stderr).toBe('');
+    const checked = JSON.parse(stdout) as { compared: number };
+    expect(checked).toMatchObject({ drift: 0, unsettled: 0 });
+    expect(checked.compared).toBeGreaterThan(2);
+  }
 });
