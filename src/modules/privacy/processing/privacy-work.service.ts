@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Clock, MINUTE, SECOND } from '../../../common/clock';
+import { Clock, SECOND } from '../../../common/clock';
 import { newId } from '../../../common/ids';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
@@ -20,7 +20,7 @@ export class LeaseLostError extends Error {
 }
 
 /** Longer than any step between two saves; every save begins it anew. */
-const LEASE_MS = 2 * MINUTE;
+const LEASE_MS = 30 * SECOND;
 /** In a row, without any progress between them. */
 const MAX_ATTEMPTS = 8;
 /** Doubled with each attempt. */
