@@ -55,7 +55,7 @@ export function parseMailbox(input: unknown): MailboxResult {
 export function parseAddress(text: string): AddressResult {
   if (text.length > MAX_TEXT_LENGTH) return refuse('is too long for an address');
   const at = text.indexOf('@');
-  if (at < 0) return refuse(EXPECTED);
+  if (at < 0) return refuse('must be one address such as a@b.example');
   if (text.includes('@', at + 1)) return refuse('must contain exactly one @');
   const localPart = text.slice(0, at).normalize('NFC');
   const fault = localPartFault(localPart);

@@ -26,6 +26,14 @@ export class TcpProxy {
     return new TcpProxy(server, targetPort);
   }
 
+  /** In front of the server that a URL names; `url` leads there through the proxy. */
+  static async before(target: string): Promise<{ proxy: TcpProxy; url: string }> {
+    const proxy = await TcpProxy.start(Number(new URL(target).port));
+    const through = new URL(target);
+    through.host = `127.0.0.1:${proxy.port}`;
+    return { proxy, url: through.href };
+  }
+
   get port(): number {
     return (this.server.address() as AddressInfo).port;
   }

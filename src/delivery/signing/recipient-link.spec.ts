@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
+import { anyDeliveryTarget, DELIVERY_TARGET } from '../../../test/factories/delivery-targets';
 import { MAX_URL_LENGTH, RecipientLink } from './recipient-link';
 import type { RecipientLinkKind, RecipientLinkTarget } from './recipient-link';
 
@@ -7,18 +8,8 @@ type PlainKind = Exclude<RecipientLinkKind, 'click'>;
 const KINDS: readonly RecipientLinkKind[] = ['unsubscribe', 'open', 'click'];
 const master = randomBytes(32);
 const links = new RecipientLink(master);
-const target: RecipientLinkTarget = {
-  organizationOrdinal: 7,
-  mode: 'live',
-  emailId: '0192f3a0-1111-7abc-8def-0123456789ab',
-  position: 3,
-};
-const anyTarget: fc.Arbitrary<RecipientLinkTarget> = fc.record({
-  organizationOrdinal: fc.integer({ min: 0, max: 0xffff_ffff }),
-  mode: fc.constantFrom('live', 'test'),
-  emailId: fc.uuid(),
-  position: fc.integer({ min: 0, max: 255 }),
-});
+const target: RecipientLinkTarget = DELIVERY_TARGET;
+const anyTarget: fc.Arbitrary<RecipientLinkTarget> = anyDeliveryTarget;
 const anyPlainKind = fc.constantFrom<PlainKind>('unsubscribe', 'open');
 const anyUrl = fc.oneof(
   fc.webUrl({ withQueryParameters: true, withFragments: true }),

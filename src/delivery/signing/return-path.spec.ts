@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { FakeClock } from '../../../test/doubles/fake-clock';
+import { anyDeliveryTarget, DELIVERY_TARGET } from '../../../test/factories/delivery-targets';
 import { DAY } from '../../common/clock';
 import { ReturnPath } from './return-path';
 import type { ReturnPathTarget } from './return-path';
@@ -10,18 +11,8 @@ const start = new Date('2027-03-04T05:06:07Z');
 const clock = new FakeClock(start);
 const returnPath = new ReturnPath(key, clock);
 const later = new Date(start.getTime() + 30 * DAY);
-const target: ReturnPathTarget = {
-  organizationOrdinal: 7,
-  mode: 'live',
-  emailId: '0192f3a0-1111-7abc-8def-0123456789ab',
-  position: 3,
-};
-const anyTarget: fc.Arbitrary<ReturnPathTarget> = fc.record({
-  organizationOrdinal: fc.integer({ min: 0, max: 0xffff_ffff }),
-  mode: fc.constantFrom('live', 'test'),
-  emailId: fc.uuid(),
-  position: fc.integer({ min: 0, max: 255 }),
-});
+const target: ReturnPathTarget = DELIVERY_TARGET;
+const anyTarget: fc.Arbitrary<ReturnPathTarget> = anyDeliveryTarget;
 
 describe('ReturnPath', () => {
   beforeEach(() => {

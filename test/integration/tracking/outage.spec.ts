@@ -5,11 +5,10 @@ describe('while the database is away', () => {
   let proxy: TcpProxy;
   let app: TrackingScene;
   beforeAll(async () => {
-    app = await TrackingScene.start(async (url) => {
-      proxy = await TcpProxy.start(Number(new URL(url).port));
-      const through = new URL(url);
-      through.host = `127.0.0.1:${proxy.port}`;
-      return through.href;
+    app = await TrackingScene.start(async (databaseUrl) => {
+      const front = await TcpProxy.before(databaseUrl);
+      proxy = front.proxy;
+      return front.url;
     });
   });
   afterAll(async () => {
