@@ -61,6 +61,8 @@ describe('Ctrl-C while the database is being made', () => {
     await broken.kill('SIGINT');
     expect(broken.exitCode).toBe(0);
     expect(broken.describe()).not.toMatch(/initdb|"level":"(error|fatal)"|\bat .*\.js:/);
+    // A process may have ended before its last line is read.
+    await waitFor(() => broken.line('stopped'), { what: 'the last line' });
     expect(broken.lines.at(-1)?.msg).toBe('stopped');
 
     const service = await ServiceProcess.start({ WAYBILL_DATA_DIR: fresh });
