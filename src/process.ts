@@ -35,6 +35,9 @@ export async function runProcess(config: AppConfig, logger: Logger): Promise<voi
   await stop(parts, config, logger);
 }
 
+/** For the last line to leave the process. */
+const LAST_LINE_MS = 50;
+
 /** Ctrl-C reaches initdb as well: a start that ends after it has not failed. */
 function failStart(error: unknown, stopping: AbortSignal, logger: Logger): void {
   if (stopping.aborted) {
@@ -77,7 +80,8 @@ async function stop(parts: Parts | undefined, config: AppConfig, logger: Logger)
   await parts?.database.stop().catch((error: unknown) => fail(logger, 'the database did not stop cleanly', error));
   clearTimeout(overdue);
   logger.info('stopped');
-  logger.flush(() => process.exit());
+  // The logger's flush does not wait for a write that is under way in the thread pool.
+  logger.flush(() => setTimeout(() => process.exit(), LAST_LINE_MS));
 }
 
 function onSignal(signal: string, stopping: AbortController, logger: Logger): void {
