@@ -193,7 +193,9 @@ describe('a worker whose database goes away', () => {
     async function expectFound(worker: Core, id: string): Promise<void> {
       const isSent = async () => {
         // As if a minute had passed since the first claim, which is how long one may be on its way to the worker.
-        await scene.db.query(`update deliveries set claimed_at = claimed_at - interval '1 minute' where claim_token = 1`);
+        await scene.db.query(
+          `update deliveries set claimed_at = claimed_at - interval '1 minute' where claim_token = 1`,
+        );
         await worker.get(ForgottenClaims).release();
         return (await scene.read(id)).email.status === 'sent';
       };
