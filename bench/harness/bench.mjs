@@ -6,6 +6,7 @@ import pg from 'pg';
 import { startHelper, startProduct } from './child.mjs';
 import { DIST, load, ROOT } from './product.mjs';
 import { provision } from './provision.mjs';
+import { RECYCLING, recycleLog } from './recycled-log.mjs';
 import { say } from './say.mjs';
 import { STATEMENT_SETTINGS, StatementTimes } from './statements.mjs';
 
@@ -80,9 +81,10 @@ export class Bench {
     await chmod(this.#folder, 0o711);
     say('starting a Postgres of its own');
     const { startEmbeddedPostgres } = load('./database/embedded/embedded-postgres.js');
-    const settings = this.profile ? STATEMENT_SETTINGS : {};
+    const settings = { ...RECYCLING, ...(this.profile && STATEMENT_SETTINGS) };
     this.#server = await startEmbeddedPostgres({ dataDir: this.#folder, settings });
     this.databaseUrl = this.#server.url;
+    await recycleLog(this.databaseUrl);
     this.#environment = environmentFor(this.databaseUrl, this.#folder);
     this.postgresPid = await postmasterPid(this.#server.folder);
     this.tenant = await provision(this.#environment, this.databaseUrl);

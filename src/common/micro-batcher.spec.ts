@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { waitFor } from '../../test/setup/wait-for';
-import { MicroBatcher } from './micro-batcher';
+import { MicroBatcher, type MicroBatcherOptions } from './micro-batcher';
 
 /** Its batches stay under way until `finish`. */
-function withHeldBatches(options: { maxWeight: number; concurrency: number }) {
+function withHeldBatches(options: MicroBatcherOptions<number>) {
   const sizes: number[] = [];
   const held: (() => void)[] = [];
   const batcher = new MicroBatcher<number, number>(async (batch) => {
@@ -89,6 +89,31 @@ describe('MicroBatcher', () => {
     expect(sizes).toEqual([30, 30]);
     finish();
     await expect(all).resolves.toEqual(numbers);
+  });
+
+  it('waits for more even when nothing is running, where it is told to gather', async () => {
+    const gather = { weight: 3, ms: 60_000 };
+    const { batcher, sizes, finish } = withHeldBatches({ maxWeight: 10, concurrency: 1, gather });
+    const all = [batcher.add(1), batcher.add(2)];
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(sizes).toEqual([]);
+    all.push(batcher.add(3));
+    await waitFor(() => sizes.length === 1, { what: 'a batch' });
+    expect(sizes).toEqual([3]);
+    finish();
+    await expect(Promise.all(all)).resolves.toEqual([1, 2, 3]);
+  });
+
+  it('gathers for a while only', async () => {
+    const { batcher, sizes, finish } = withHeldBatches({
+      maxWeight: 10,
+      concurrency: 1,
+      gather: { weight: 3, ms: 1 },
+    });
+    const one = batcher.add(1);
+    await waitFor(() => sizes.length === 1, { what: 'a batch' });
+    finish();
+    await expect(one).resolves.toBe(1);
   });
 
   it('rejects the callers of a failed batch and serves the next', async () => {

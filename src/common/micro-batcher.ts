@@ -5,7 +5,8 @@
  * load by itself and an idle service adds no waiting. Up to `concurrency` batches run at a time, each with its share of
  * all that is under way, so that one is being made while another one is being written: a single large batch would have
  * event loop and database wait for each other. A further batch starts when its share has gathered or `PATIENCE_MS` have
- * passed: many small ones cost more than few large ones, and a slow one holds nobody up for long.
+ * passed: many small ones cost more than few large ones, and a slow one holds nobody up for long. Where nobody waits for
+ * the result, `gather` makes every batch wait like that.
  * Every caller gets the result at its own position, or the batch's error.
  */
 export interface MicroBatcherOptions<Item> {
@@ -14,6 +15,8 @@ export interface MicroBatcherOptions<Item> {
   /** 1 for each item unless given. */
   weightOf?: (item: Item) => number;
   concurrency: number;
+  /** Even when nothing is running, a batch starts only when it weighs this much or after this time. */
+  gather?: { readonly weight: number; readonly ms: number };
 }
 
 interface Waiting<Item, Result> {
@@ -59,8 +62,9 @@ export class MicroBatcher<Item, Result> {
 
   private schedule(): void {
     if (this.scheduled || this.waiting.length === 0 || this.running >= this.options.concurrency) return;
-    if (this.running === 0 || this.waitingWeight >= this.share()) this.startSoon();
-    else this.patience ??= setTimeout(() => this.startSoon(), PATIENCE_MS);
+    const { gather } = this.options;
+    if ((this.running === 0 && !gather) || this.waitingWeight >= this.share()) this.startSoon();
+    else this.patience ??= setTimeout(() => this.startSoon(), gather?.ms ?? PATIENCE_MS);
   }
 
   /** One turn of the event loop gathers what arrived together. */
@@ -75,8 +79,11 @@ export class MicroBatcher<Item, Result> {
   }
 
   private share(): number {
-    const { maxWeight, concurrency } = this.options;
-    return Math.min(maxWeight, Math.max(MIN_SHARE, (this.waitingWeight + this.runningWeight) / concurrency));
+    const { maxWeight, concurrency, gather } = this.options;
+    return Math.min(
+      maxWeight,
+      Math.max(gather?.weight ?? MIN_SHARE, (this.waitingWeight + this.runningWeight) / concurrency),
+    );
   }
 
   private takeNext(): Waiting<Item, Result>[] {
