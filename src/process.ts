@@ -1,4 +1,4 @@
-import type { Logger } from './common/logging/logger';
+import { endLog, type Logger } from './common/logging/logger';
 import { SECOND } from './common/clock';
 import type { AppConfig } from './config/config';
 import { openDatabase } from './database/open-database';
@@ -7,6 +7,9 @@ import { type RunningService, startService } from './service';
 
 /** Beyond the drain time something hangs; the claims of a killed process are freed with its lease. */
 const STOP_MARGIN_MS = 15 * SECOND;
+
+/** For a reader of standard output that is slow, or has stopped reading. */
+const LAST_LINES_MS = 2 * SECOND;
 
 interface Parts {
   readonly database: Awaited<ReturnType<typeof openDatabase>>;
@@ -34,9 +37,6 @@ export async function runProcess(config: AppConfig, logger: Logger): Promise<voi
   }
   await stop(parts, config, logger);
 }
-
-/** For the last line to leave the process. */
-const LAST_LINE_MS = 50;
 
 /** Ctrl-C reaches initdb as well: a start that ends after it has not failed. */
 function failStart(error: unknown, stopping: AbortSignal, logger: Logger): void {
@@ -80,8 +80,7 @@ async function stop(parts: Parts | undefined, config: AppConfig, logger: Logger)
   await parts?.database.stop().catch((error: unknown) => fail(logger, 'the database did not stop cleanly', error));
   clearTimeout(overdue);
   logger.info('stopped');
-  // The logger's flush does not wait for a write that is under way in the thread pool.
-  logger.flush(() => setTimeout(() => process.exit(), LAST_LINE_MS));
+  exit(logger);
 }
 
 function onSignal(signal: string, stopping: AbortController, logger: Logger): void {
@@ -98,5 +97,12 @@ function fail(logger: Logger, message: string, error: unknown): void {
 /** Half-done work is safe to leave: accepts are committed or not, and claims are freed with the lease. */
 function die(logger: Logger, message: string, error: unknown): void {
   logger.fatal({ ...(error !== undefined && { err: error }) }, message);
-  logger.flush(() => process.exit(1));
+  process.exitCode = 1;
+  exit(logger);
+}
+
+/** With what the log still holds, unless nobody reads it. */
+function exit(logger: Logger): void {
+  setTimeout(() => process.exit(), LAST_LINES_MS);
+  void endLog(logger).then(() => process.exit());
 }

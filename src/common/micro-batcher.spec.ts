@@ -91,9 +91,9 @@ describe('MicroBatcher', () => {
     await expect(all).resolves.toEqual(numbers);
   });
 
-  it('waits for more even when nothing is running, where it is told to gather', async () => {
-    const gather = { weight: 3, ms: 60_000 };
-    const { batcher, sizes, finish } = withHeldBatches({ maxWeight: 10, concurrency: 1, gather });
+  it('waits for more even when nothing is running, where nobody waits for the result', async () => {
+    const patience = { weight: 3, ms: 60_000, always: true };
+    const { batcher, sizes, finish } = withHeldBatches({ maxWeight: 10, concurrency: 1, patience });
     const all = [batcher.add(1), batcher.add(2)];
     await new Promise((resolve) => setImmediate(resolve));
     expect(sizes).toEqual([]);
@@ -104,11 +104,11 @@ describe('MicroBatcher', () => {
     await expect(Promise.all(all)).resolves.toEqual([1, 2, 3]);
   });
 
-  it('gathers for a while only', async () => {
+  it('waits for a while only', async () => {
     const { batcher, sizes, finish } = withHeldBatches({
       maxWeight: 10,
       concurrency: 1,
-      gather: { weight: 3, ms: 1 },
+      patience: { weight: 3, ms: 1, always: true },
     });
     const one = batcher.add(1);
     await waitFor(() => sizes.length === 1, { what: 'a batch' });

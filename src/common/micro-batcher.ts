@@ -4,19 +4,25 @@
  * A batch starts at once when nothing is running; while one runs, further items gather, so the batch size follows the
  * load by itself and an idle service adds no waiting. Up to `concurrency` batches run at a time, each with its share of
  * all that is under way, so that one is being made while another one is being written: a single large batch would have
- * event loop and database wait for each other. A further batch starts when its share has gathered or `PATIENCE_MS` have
- * passed: many small ones cost more than few large ones, and a slow one holds nobody up for long. Where nobody waits for
- * the result, `gather` makes every batch wait like that.
+ * event loop and database wait for each other. A further batch starts when its share has gathered or `patience` has ended:
+ * many small ones cost more than few large ones, and a slow one holds nobody up for long.
  * Every caller gets the result at its own position, or the batch's error.
  */
 export interface MicroBatcherOptions<Item> {
   /** A batch stops growing once its items weigh this much; the first item always fits. */
-  maxWeight: number;
+  readonly maxWeight: number;
   /** 1 for each item unless given. */
-  weightOf?: (item: Item) => number;
-  concurrency: number;
-  /** Even when nothing is running, a batch starts only when it weighs this much or after this time. */
-  gather?: { readonly weight: number; readonly ms: number };
+  readonly weightOf?: (item: Item) => number;
+  readonly concurrency: number;
+  readonly patience?: Patience;
+}
+
+/** What a batch waits for while another one runs: that it weighs so much (and has its share), or so many milliseconds. */
+export interface Patience {
+  readonly weight: number;
+  readonly ms: number;
+  /** Where nobody waits for the result: also when nothing is running. */
+  readonly always?: boolean;
 }
 
 interface Waiting<Item, Result> {
@@ -26,10 +32,11 @@ interface Waiting<Item, Result> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Longer than a commit usually takes, shorter than anybody notices. */
-const PATIENCE_MS = 5;
-/** Below this weight a batch of its own costs more than it saves. */
-const MIN_SHARE = 16;
+/**
+ * Below this weight a batch of its own costs more than it saves; the time is longer than a commit usually takes, shorter than
+ * anybody notices.
+ */
+const PATIENCE: Patience = { weight: 16, ms: 5 };
 
 export class MicroBatcher<Item, Result> {
   private readonly waiting: Waiting<Item, Result>[] = [];
@@ -37,13 +44,16 @@ export class MicroBatcher<Item, Result> {
   private running = 0;
   private runningWeight = 0;
   private scheduled = false;
-  private patience: NodeJS.Timeout | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private readonly patience: Patience;
 
   /** @param process gets one item or more and answers as many results, in the same order. */
   constructor(
     private readonly process: (items: Item[]) => Promise<Result[]>,
     private readonly options: MicroBatcherOptions<Item>,
-  ) {}
+  ) {
+    this.patience = options.patience ?? PATIENCE;
+  }
 
   /** Items that wait for a batch. */
   get depth(): number {
@@ -62,15 +72,15 @@ export class MicroBatcher<Item, Result> {
 
   private schedule(): void {
     if (this.scheduled || this.waiting.length === 0 || this.running >= this.options.concurrency) return;
-    const { gather } = this.options;
-    if ((this.running === 0 && !gather) || this.waitingWeight >= this.share()) this.startSoon();
-    else this.patience ??= setTimeout(() => this.startSoon(), gather?.ms ?? PATIENCE_MS);
+    const { ms, always = false } = this.patience;
+    if ((this.running === 0 && !always) || this.waitingWeight >= this.share()) this.startSoon();
+    else this.timer ??= setTimeout(() => this.startSoon(), ms);
   }
 
   /** One turn of the event loop gathers what arrived together. */
   private startSoon(): void {
-    clearTimeout(this.patience);
-    this.patience = undefined;
+    clearTimeout(this.timer);
+    this.timer = undefined;
     this.scheduled = true;
     setImmediate(() => {
       this.scheduled = false;
@@ -79,11 +89,8 @@ export class MicroBatcher<Item, Result> {
   }
 
   private share(): number {
-    const { maxWeight, concurrency, gather } = this.options;
-    return Math.min(
-      maxWeight,
-      Math.max(gather?.weight ?? MIN_SHARE, (this.waitingWeight + this.runningWeight) / concurrency),
-    );
+    const { maxWeight, concurrency } = this.options;
+    return Math.min(maxWeight, Math.max(this.patience.weight, (this.waitingWeight + this.runningWeight) / concurrency));
   }
 
   private takeNext(): Waiting<Item, Result>[] {

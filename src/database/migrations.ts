@@ -27,6 +27,7 @@ import { SuppressionHashKeys1700000000026 } from './migrations/0026-suppression-
 import { Retention1700000000027 } from './migrations/0027-retention';
 import { AuditGuard1700000000028 } from './migrations/0028-audit-guard';
 import { DataMap1700000000029 } from './migrations/0029-data-map';
+import { RefuseListed1700000000030 } from './migrations/0030-refuse-listed';
 
 /** In the order in which they run. */
 export const MIGRATIONS = [
@@ -59,4 +60,5 @@ export const MIGRATIONS = [
   Retention1700000000027,
   AuditGuard1700000000028,
   DataMap1700000000029,
+  RefuseListed1700000000030,
 ];

@@ -19,6 +19,11 @@ const MAX_BUFFERED_BYTES = 16 * 1024 * 1024;
 /** Lines lost because standard output did not take them. */
 let dropped = 0;
 
+type Stdout = ReturnType<typeof openDestination>;
+
+/** One for the process, as standard output is. */
+let stdout: Stdout | undefined;
+
 /** Shows the lost lines as a metric. */
 export function observeDroppedLines(metrics: Metrics): void {
   const help = 'Log lines dropped because standard output did not take them';
@@ -30,6 +35,20 @@ export interface LoggerOptions {
   readonly level: string;
   /** Tests collect lines here; default: standard output, written without ever blocking the event loop. */
   readonly destination?: DestinationStream;
+}
+
+/**
+ * Resolves when every line has left the process; later ones are left out. Standard output is written in the background, and
+ * the logger's own flush does not wait for a write that is under way.
+ */
+export function endLog(logger: Logger): Promise<void> {
+  // The stream throws at whoever writes to it after its end.
+  logger.level = 'silent';
+  return new Promise((resolve) => {
+    if (!stdout) return resolve();
+    stdout.once('close', resolve);
+    stdout.end();
+  });
 }
 
 /** A logger of JSON lines: `level`, ISO `time`, `msg`; fields whose names speak of secrets are masked. */
@@ -47,15 +66,19 @@ export function createLogger({ level, destination = openStdout() }: LoggerOption
 }
 
 function openStdout(): DestinationStream {
-  const stdout = openDestination({ dest: 1, sync: false, maxLength: MAX_BUFFERED_BYTES });
-  stdout.on('drop', () => {
+  stdout ??= watched(openDestination({ dest: 1, sync: false, maxLength: MAX_BUFFERED_BYTES }));
+  return stdout;
+}
+
+function watched(stream: Stdout): Stdout {
+  stream.on('drop', () => {
     dropped += 1;
   });
   // A reader that has gone away (EPIPE) must not take the service with it.
-  stdout.on('error', () => {
+  stream.on('error', () => {
     dropped += 1;
   });
-  return stdout;
+  return stream;
 }
 
 /** One line per request: errors at level error, all else at info. */

@@ -21,7 +21,7 @@ const RETRY_MS = SECOND;
  * Nobody waits for a result, and a transaction of 60 costs half as much per mail as one of 15 (Postgres 0.26 → 0.17 ms). What
  * is not committed when the process is killed is in the journal.
  */
-const GATHER = { weight: 64, ms: 25 };
+const PATIENCE = { weight: 64, ms: 25, always: true };
 /** Failures closer together than this belong to one outage. */
 const QUIET_MS = 30 * SECOND;
 const NO_FAILURE = (): undefined => undefined;
@@ -38,7 +38,7 @@ export class Settler {
   private readonly batcher = new MicroBatcher<Settlement, Error | undefined>((batch) => this.commit(batch), {
     maxWeight: 200,
     concurrency: 2,
-    gather: GATHER,
+    patience: PATIENCE,
   });
 
   constructor(

@@ -40,6 +40,11 @@ export interface AddressLookup extends ListOwner {
   readonly key: string;
 }
 
+/** A recipient of a mail that is to be sent; `category` tells which entries block it. */
+export interface MailLookup extends AddressLookup {
+  readonly category: 'transactional' | 'bulk';
+}
+
 export interface NewSuppression extends ListOwner {
   readonly email: string;
   readonly reason: SuppressionReason;

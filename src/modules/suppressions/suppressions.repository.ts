@@ -4,8 +4,9 @@ import type { Transaction } from '../../database/transaction';
 import { addSuppressions } from './sql/add-suppressions.sql';
 import { deleteOldSoftBounces, deleteOldSuppressions } from './sql/delete-old-entries.sql';
 import { findSuppressed, type SealedHashKey, type SuppressedAddress } from './sql/find-suppressed.sql';
+import { refuseListed } from './sql/refuse-listed.sql';
 import { recordSoftBounces, type SoftBounceRule } from './sql/record-soft-bounces.sql';
-import type { AddressLookup, NewSuppression, SoftBounce } from './suppression';
+import type { AddressLookup, MailLookup, NewSuppression, SoftBounce } from './suppression';
 
 /** What accepting, delivering and settling mail ask of the lists. */
 @Injectable()
@@ -20,6 +21,10 @@ export class SuppressionsRepository {
     const rows = await this.database.run(findSuppressed(addresses, now));
     const found = rows.filter((row): row is SuppressedAddress => row.index !== null);
     return { found, hashKeys: rows.filter((row) => row.index === null) };
+  }
+
+  refuseListed(addresses: readonly MailLookup[], now: Date, tx: Transaction): void {
+    tx.write(refuseListed(addresses, now));
   }
 
   add(rows: readonly NewSuppression[], now: Date, tx: Transaction): void {

@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../common/clock';
 import { addressKey } from '../../common/mail-address';
+import { databaseErrorCode } from '../../database/database-errors';
 import type { Transaction } from '../../database/transaction';
 import { SuppressionLookup } from './hashing/suppression-lookup.service';
 import { SOFT_BOUNCE_RULE } from './soft-bounce-rule';
 import {
-  type AddressLookup,
+  type MailLookup,
   type ListOwner,
   type NewSuppression,
   type SoftBounce,
@@ -13,6 +14,14 @@ import {
   type SuppressionReason,
 } from './suppression';
 import { SuppressionsRepository } from './suppressions.repository';
+
+/** SQLSTATE of the function refuse_listed; the classes from I to Z are left to applications. */
+const LISTED = 'WB001';
+
+/** True for what `refuseListed` made a transaction fail with. */
+export function isListed(error: unknown): boolean {
+  return databaseErrorCode(error) === LISTED;
+}
 
 /** Who must not be written to. */
 @Injectable()
@@ -27,9 +36,7 @@ export class SuppressionsService {
    * The strongest reason for each address that blocks a mail of its category, by index into `addresses`.
    * Transactional mail ignores `unsubscribe` entries, and only those.
    */
-  async findBlocking(
-    addresses: readonly (AddressLookup & { readonly category: 'transactional' | 'bulk' })[],
-  ): Promise<Map<number, SuppressionReason>> {
+  async findBlocking(addresses: readonly MailLookup[]): Promise<Map<number, SuppressionReason>> {
     const blocking = new Map<number, SuppressionReason>();
     if (addresses.length === 0) return blocking;
     for (const { index, reason } of await this.lookup.find(addresses, this.clock.now())) {
@@ -38,6 +45,14 @@ export class SuppressionsService {
       blocking.set(index, (known && strongest([known, reason])) ?? reason);
     }
     return blocking;
+  }
+
+  /**
+   * Has the caller's transaction fail, with an error that `isListed` knows, when one of the addresses may block its mail. Not
+   * every such address does: `findBlocking` tells.
+   */
+  refuseListed(addresses: readonly MailLookup[], tx: Transaction): void {
+    if (addresses.length > 0) this.suppressions.refuseListed(addresses, this.clock.now(), tx);
   }
 
   /** The strongest reason for which an address is on the list; undefined when it is not. */
@@ -58,4 +73,10 @@ export class SuppressionsService {
   }
 }
 
-export { SUPPRESSION_REASONS, type NewSuppression, type SoftBounce, type SuppressionReason } from './suppression';
+export {
+  SUPPRESSION_REASONS,
+  type MailLookup,
+  type NewSuppression,
+  type SoftBounce,
+  type SuppressionReason,
+} from './suppression';

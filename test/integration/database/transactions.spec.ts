@@ -1,6 +1,8 @@
+import fc from 'fast-check';
 import { UnavailableError } from '../../../src/common/errors/app-error';
 import { Database } from '../../../src/database/database.service';
 import { createDataSource } from '../../../src/database/data-source';
+import { textArray } from '../../../src/database/text-array';
 import type { Transaction } from '../../../src/database/transaction';
 import { type OpenTestDatabase, openTestDatabase, statement } from '../../setup/open-test-database';
 import { waitFor } from '../../setup/wait-for';
@@ -36,6 +38,19 @@ describe('Database', () => {
     await waitFor(async () => (await left()).length === 0, { what: 'the connection to end' });
     await left();
   }
+
+  it('hands arrays of texts on as they are', async () => {
+    const echo = (texts: readonly (string | null)[]) =>
+      database.run(
+        statement<{ text: string | null }>('select text from unnest($1::text[]) as given (text)', [textArray(texts)]),
+      );
+    const character = fc.string({ unit: 'binary' }).map((text) => text.replaceAll('\0', ''));
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.option(character), { maxLength: 20 }), async (texts) => {
+        expect((await echo(texts)).map(({ text }) => text)).toEqual(texts);
+      }),
+    );
+  });
 
   it('commits what the work did, in one transaction', async () => {
     const answer = await database.transaction(async (tx) => {

@@ -4,10 +4,11 @@ import { AcceptService } from '../../../src/modules/emails/accept/accept.service
 import type { AcceptCommand } from '../../../src/modules/emails/accept/accepted-email';
 import { parseSendRequest } from '../../../src/modules/emails/accept/parse-send-request';
 import type { SendRequest } from '../../../src/modules/emails/accept/send-request';
+import { SuppressionsService } from '../../../src/modules/suppressions/suppressions.service';
 import { SendEmailsService } from '../../../src/modules/emails/send-emails.service';
 import { sendBody } from '../../factories/send-requests';
 import { countEmails, readCounters } from '../../factories/stored-email';
-import { createTenant, type Tenant } from '../../factories/tenants';
+import { addSuppression, createTenant, type Tenant } from '../../factories/tenants';
 import { type Core, startCore } from '../../setup/core-context';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 
@@ -74,6 +75,34 @@ describe('accepting many emails at once', () => {
     expect(results[15]?.status).toBe('rejected');
     expect(await countEmails(db, tenant.organizationId)).toBe(30);
     expect(await readCounters(db, tenant.organizationId)).toEqual({ emails: 30, accepted: 30 });
+  });
+
+  describe('with suppressed recipients', () => {
+    const lookUps = () => jest.spyOn(core.get(SuppressionsService), 'findBlocking');
+    const to = (n: number) => (n % 10 === 3 ? 'listed@x.example' : `r${n}@x.example`);
+
+    it('looks nobody up as long as nobody is listed', async () => {
+      const spy = lookUps();
+      await Promise.all(Array.from({ length: 50 }, () => send()));
+      expect(spy).not.toHaveBeenCalled();
+    });
+
+    it('refuses those, and takes the others once', async () => {
+      await addSuppression(db, tenant, { email: 'listed@x.example', reason: 'hard_bounce' });
+      const results = await Promise.allSettled(Array.from({ length: 50 }, (_, n) => send({ to: [to(n)] })));
+      const refused = results.flatMap((result, n) => (result.status === 'rejected' ? [n] : []));
+      expect(refused).toEqual([3, 13, 23, 33, 43]);
+      expect(await countEmails(db, tenant.organizationId)).toBe(45);
+      expect(await readCounters(db, tenant.organizationId)).toEqual({ emails: 45, accepted: 45 });
+    });
+
+    it('looks up first for a while after a wrong guess', async () => {
+      await addSuppression(db, tenant, { email: 'listed@x.example', reason: 'hard_bounce' });
+      await expect(send({ to: ['listed@x.example'] })).rejects.toMatchObject({ code: 'recipient_suppressed' });
+      const spy = lookUps();
+      await send();
+      expect(spy).toHaveBeenCalledTimes(1);
+    });
   });
 
   it('a batch is committed as a whole', async () => {

@@ -9,6 +9,7 @@ import {
   deleteOldSuppressions,
 } from '../../../src/modules/suppressions/sql/delete-old-entries.sql';
 import { deleteSoftBounces } from '../../../src/modules/suppressions/sql/delete-soft-bounces.sql';
+import { refuseListed } from '../../../src/modules/suppressions/sql/refuse-listed.sql';
 import { findSuppressed } from '../../../src/modules/suppressions/sql/find-suppressed.sql';
 import { insertSuppressions } from '../../../src/modules/suppressions/sql/insert-suppressions.sql';
 import { recordSoftBounces } from '../../../src/modules/suppressions/sql/record-soft-bounces.sql';
@@ -77,6 +78,9 @@ describe('on a long list', () => {
   it('accepting looks each address up', async () => {
     const addresses = Array.from({ length: 50 }, (_, n) => ({ ...OWNER, key: `r${n * 7}@x.example` }));
     expectFrugal(await explainPrepared(client as PoolClient, findSuppressed(addresses, NOW)), 50);
+    const mails = addresses.map((address) => ({ ...address, category: 'transactional' as const }));
+    const unlisted = mails.map((mail) => ({ ...mail, key: `nobody-${mail.key}` }));
+    expectFrugal(await explainPrepared(client as PoolClient, refuseListed(unlisted, NOW)), 50);
   });
 
   it.each([

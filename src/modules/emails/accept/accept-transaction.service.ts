@@ -51,11 +51,15 @@ export class AcceptTransaction {
 
 /** In the hour of their ids, which is that of their creation: lists find their pages by it. */
 function countAccepted(emails: readonly AcceptedEmail[]): StatDelta[] {
-  return emails.flatMap(({ id, command: { organizationId, mode, domain }, recipients }): StatDelta[] => {
-    const owner = { organizationId, mode, domainId: domain.id, occurredAt: timeOfId(id) };
-    return [
-      { ...owner, counter: 'emails', by: 1 },
-      { ...owner, counter: 'accepted', by: recipients.length },
-    ];
-  });
+  const deltas: StatDelta[] = [];
+  for (const { id, command, recipients } of emails) {
+    const { organizationId, mode } = command;
+    const domainId = command.domain.id;
+    const occurredAt = timeOfId(id);
+    deltas.push(
+      { organizationId, mode, domainId, occurredAt, counter: 'emails', by: 1 },
+      { organizationId, mode, domainId, occurredAt, counter: 'accepted', by: recipients.length },
+    );
+  }
+  return deltas;
 }

@@ -4,11 +4,10 @@ import { AppError, UnavailableError } from '../../../common/errors/app-error';
 import { Metrics } from '../../../common/metrics/metrics';
 import { MicroBatcher } from '../../../common/micro-batcher';
 import { WorkerWaker } from '../../../delivery/queue/worker-waker.service';
-import { SuppressionsService } from '../../suppressions/suppressions.service';
 import { AcceptCommit } from './accept-commit';
-import { keyName, type ScreenedSubmission, type SubmissionAnswer } from './accept-plan';
+import { keyName, type SubmissionAnswer } from './accept-plan';
 import { InFlightKeys } from './in-flight-keys';
-import { addressesOf, screen, weightOf } from './screen-submissions';
+import { weightOf } from './screen-submissions';
 import type { Submission, SubmissionResult } from './submission';
 
 /** A key that another process works on is asked for again this often, for two seconds in all. */
@@ -16,6 +15,8 @@ const KEY_RETRIES = 20;
 const KEY_RETRY_MS = 100;
 /** Seconds of work for a healthy database; beyond it waiting only fills memory. */
 const MAX_WAITING = 2_000;
+/** Fifty callers of single emails make two groups in turn, one being written while the other one gathers. */
+const PATIENCE = { weight: 40, ms: 12 };
 const BATCH_SIZES = [1, 2, 5, 10, 20, 50, 100, 200];
 
 /**
@@ -28,11 +29,10 @@ export class AcceptService {
   private readonly keys = new InFlightKeys();
   private readonly batcher = new MicroBatcher<Submission, SubmissionAnswer | undefined>(
     (submissions) => this.commit(submissions),
-    { maxWeight: 200, weightOf, concurrency: 2 },
+    { maxWeight: 200, weightOf, concurrency: 2, patience: PATIENCE },
   );
 
   constructor(
-    private readonly suppressions: SuppressionsService,
     private readonly commits: AcceptCommit,
     private readonly waker: WorkerWaker,
     private readonly metrics: Metrics,
@@ -68,9 +68,8 @@ export class AcceptService {
   }
 
   private async commit(submissions: Submission[]): Promise<(SubmissionAnswer | undefined)[]> {
-    const screened = screen(submissions, await this.suppressions.findBlocking(addressesOf(submissions)));
     try {
-      return await this.write(screened);
+      return await this.write(submissions);
     } catch (error) {
       if (error instanceof AppError || submissions.length === 1) throw error;
       // One poisoned item must not sink its neighbours: each goes by itself.
@@ -86,12 +85,12 @@ export class AcceptService {
     return answer ?? new AppError('internal_error', 'The email could not be accepted');
   }
 
-  private async write(screened: readonly ScreenedSubmission[]): Promise<SubmissionAnswer[]> {
-    const answers = await this.commits.run(screened);
+  private async write(submissions: readonly Submission[]): Promise<SubmissionAnswer[]> {
+    const answers = await this.commits.run(submissions);
     this.waker.wake();
     this.metrics
       .histogram({ name: 'accept_batch_size', help: 'Submissions that shared one commit', buckets: BATCH_SIZES })
-      .observe(screened.length);
+      .observe(submissions.length);
     return answers;
   }
 }
