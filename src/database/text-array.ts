@@ -3,20 +3,25 @@ const TEXT_OID = 25;
 const FIELD_BYTES = 4;
 
 /**
- * A `text[]` parameter in Postgres' binary form (array_recv), for columns of long texts: nothing in them has to be quoted,
- * nor read character by character (a tenth of what Postgres takes for a mail of 2 KB).
+ * A `text[]` parameter that travels in Postgres' binary form (array_recv), for columns of long texts: nothing in them has to
+ * be quoted, nor read character by character.
  */
-export function textArray(values: readonly (string | null)[]): Buffer {
-  const lengths = values.map((value) => (value === null ? -1 : Buffer.byteLength(value)));
-  const header = headerOf(values.length, lengths.includes(-1));
-  const fields = header.length + values.length;
-  const bytes = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + Math.max(0, length), fields * FIELD_BYTES));
-  let at = header.reduce((offset, field) => bytes.writeInt32BE(field, offset), 0);
-  values.forEach((value, index) => {
-    at = bytes.writeInt32BE(lengths[index] as number, at);
-    if (value !== null) at += bytes.write(value, at);
-  });
-  return bytes;
+export class TextArray {
+  constructor(readonly values: readonly (string | null)[]) {}
+
+  /** What the driver asks of a value for its wire form; bytes go out as binary. */
+  toPostgres(): Buffer {
+    const lengths = this.values.map((value) => (value === null ? -1 : Buffer.byteLength(value)));
+    const header = headerOf(this.values.length, lengths.includes(-1));
+    const fields = header.length + this.values.length;
+    const bytes = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + Math.max(0, length), fields * FIELD_BYTES));
+    let at = header.reduce((offset, field) => bytes.writeInt32BE(field, offset), 0);
+    this.values.forEach((value, index) => {
+      at = bytes.writeInt32BE(lengths[index] as number, at);
+      if (value !== null) at += bytes.write(value, at);
+    });
+    return bytes;
+  }
 }
 
 /** Dimensions, nulls, the elements' type, then length and first index of each dimension; an empty array has none. */

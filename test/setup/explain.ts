@@ -1,5 +1,6 @@
 import { escapeLiteral, type PoolClient } from 'pg';
 import type { Statement } from '../../src/database/statement';
+import { TextArray } from '../../src/database/text-array';
 
 /** One node of a plan, as `explain (format json)` names things. */
 export interface PlanNode {
@@ -43,6 +44,7 @@ function literal(value: unknown): string {
 function textOf(value: unknown): string {
   if (value instanceof Date) return value.toISOString();
   if (Buffer.isBuffer(value)) return `\\x${value.toString('hex')}`;
+  if (value instanceof TextArray) return textOf(value.values);
   if (!Array.isArray(value)) return String(value);
   const elements = value.map((element) => {
     if (element === null || element === undefined) return 'null';

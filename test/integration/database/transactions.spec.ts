@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { UnavailableError } from '../../../src/common/errors/app-error';
 import { Database } from '../../../src/database/database.service';
 import { createDataSource } from '../../../src/database/data-source';
-import { textArray } from '../../../src/database/text-array';
+import { TextArray } from '../../../src/database/text-array';
 import type { Transaction } from '../../../src/database/transaction';
 import { type OpenTestDatabase, openTestDatabase, statement } from '../../setup/open-test-database';
 import { waitFor } from '../../setup/wait-for';
@@ -42,7 +42,9 @@ describe('Database', () => {
   it('hands arrays of texts on as they are', async () => {
     const echo = (texts: readonly (string | null)[]) =>
       database.run(
-        statement<{ text: string | null }>('select text from unnest($1::text[]) as given (text)', [textArray(texts)]),
+        statement<{ text: string | null }>('select text from unnest($1::text[]) as given (text)', [
+          new TextArray(texts),
+        ]),
       );
     const character = fc.string({ unit: 'binary' }).map((text) => text.replaceAll('\0', ''));
     await fc.assert(

@@ -30,6 +30,7 @@ import { lockEmails } from '../../../src/modules/emails/sql/lock-emails.sql';
 import { writeOutcomes } from '../../../src/modules/emails/sql/write-outcomes.sql';
 import { addSuppressions } from '../../../src/modules/suppressions/sql/add-suppressions.sql';
 import { findSuppressed } from '../../../src/modules/suppressions/sql/find-suppressed.sql';
+import { refuseListed } from '../../../src/modules/suppressions/sql/refuse-listed.sql';
 import { recordSoftBounces } from '../../../src/modules/suppressions/sql/record-soft-bounces.sql';
 import { acceptedEmail } from '../../factories/accepted-emails';
 import { claimInput, fillQueue, newDelivery } from '../../factories/deliveries';
@@ -76,6 +77,11 @@ const STATEMENTS: Record<string, (facts: Facts) => Statement<unknown>> = {
     searchEmails(scopeOf(emails), hourOf(emails), { ...NO_TERMS, recipient: 'r7@x.example' }, PAGE),
   'write outcomes': ({ emails }) => writeOutcomes(emails.map(changesOf), new Date()),
   'find suppressed': ({ addresses }) => findSuppressed(addresses, new Date()),
+  'refuse listed': ({ addresses }) =>
+    refuseListed(
+      addresses.map((address) => ({ ...address, key: `not-${address.key}`, category: 'bulk' })),
+      new Date(),
+    ),
   'add suppressions': ({ addresses }) =>
     addSuppressions(
       addresses.map(({ key, ...owner }) => ({ ...owner, email: key, reason: 'hard_bounce' })),

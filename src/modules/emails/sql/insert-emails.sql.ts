@@ -4,7 +4,7 @@
 // Not the ORM: 100 emails with all their rows in one round trip (18,000–25,000 emails/s; the ORM reached 1,600).
 import { timeOfId } from '../../../common/ids';
 import type { Statement } from '../../../database/statement';
-import { textArray } from '../../../database/text-array';
+import { TextArray } from '../../../database/text-array';
 import type { AcceptedEmail } from '../accept/accepted-email';
 import { arrayLiteral } from './array-literal';
 
@@ -78,8 +78,8 @@ function emailColumns(emails: readonly AcceptedEmail[]): unknown[] {
     emails.map(({ command }) => command.request.tracking.clicks ?? command.trackByDefault.clicks),
     requests.map((request) => request.scheduledAt ?? null),
     requests.map((request) => request.expiresAt ?? null),
-    textArray(requests.map((request) => request.html ?? null)),
-    textArray(requests.map((request) => request.text ?? null)),
+    new TextArray(requests.map((request) => request.html ?? null)),
+    new TextArray(requests.map((request) => request.text ?? null)),
     requests.map((request) => (Object.keys(request.headers).length > 0 ? JSON.stringify(request.headers) : null)),
     emails.map(addresseesJson),
     requests.map((request) => request.attachments.length),
