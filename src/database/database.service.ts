@@ -43,7 +43,16 @@ export class Database {
     }
   }
 
-  private async attempt<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+  /** Runs reads as of one moment: what another transaction commits is seen as a whole, or not at all. */
+  async snapshot<T>(reads: (tx: Transaction) => Promise<T>): Promise<T> {
+    try {
+      return await this.attempt(reads, 'begin isolation level repeatable read, read only');
+    } catch (error) {
+      throw translateDatabaseError(error);
+    }
+  }
+
+  private async attempt<T>(work: (tx: Transaction) => Promise<T>, begin = 'begin'): Promise<T> {
     const connection = await poolOf(this.dataSource).connect();
     connection.on('error', ignore);
     const transaction = new OpenTransaction(connection, this.dataSource);
@@ -51,7 +60,7 @@ export class Database {
     holdWrites(connection);
     try {
       // Goes out together with the first statement (a round trip less); it can only fail with its connection.
-      const begun = connection.query('begin');
+      const begun = connection.query(begin);
       begun.catch(ignore);
       const result = await work(transaction);
       const [{ command }] = await Promise.all([connection.query('commit'), begun]);

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, type Repository } from 'typeorm';
 import type { Mode } from '../../common/mode';
+import { Database } from '../../database/database.service';
 import type { EmailKey } from '../../delivery/ports/delivery';
 import { Email } from './email.entity';
 import { EmailContent } from './email-content.entity';
@@ -27,17 +28,38 @@ export interface EmailFilter {
   readonly to?: Date;
 }
 
+export interface WholeEmail {
+  readonly email: Email;
+  readonly recipients: readonly EmailRecipient[];
+  readonly events: readonly EmailEvent[];
+}
+
 @Injectable()
 export class EmailsRepository {
   constructor(
+    private readonly database: Database,
     @InjectRepository(Email) private readonly emails: Repository<Email>,
     @InjectRepository(EmailContent) private readonly contents: Repository<EmailContent>,
     @InjectRepository(EmailRecipient) private readonly recipients: Repository<EmailRecipient>,
     @InjectRepository(EmailEvent) private readonly events: Repository<EmailEvent>,
   ) {}
 
-  find({ organizationId, mode, domainId }: Viewer, id: string): Promise<Email | null> {
-    return this.emails.findOneBy({ organizationId, mode, id, ...(domainId !== undefined && { domainId }) });
+  find({ organizationId, mode, domainId }: Viewer, id: string, emails = this.emails): Promise<Email | null> {
+    return emails.findOneBy({ organizationId, mode, id, ...(domainId !== undefined && { domainId }) });
+  }
+
+  /** The email with its recipients and events, as of one moment. */
+  findWhole(viewer: Viewer, id: string): Promise<WholeEmail | undefined> {
+    return this.database.snapshot(async ({ manager }) => {
+      const email = await this.find(viewer, id, manager.getRepository(Email));
+      if (!email) return undefined;
+      const key = { ...viewer, emailId: id };
+      return {
+        email,
+        recipients: await this.findRecipients(key, manager.getRepository(EmailRecipient)),
+        events: await this.findEvents(key, manager.getRepository(EmailEvent)),
+      };
+    });
   }
 
   async findContents(viewer: Viewer, emailIds: readonly string[]): Promise<EmailContent[]> {
@@ -46,12 +68,12 @@ export class EmailsRepository {
     return this.contents.findBy({ organizationId, mode, emailId: In(emailIds) });
   }
 
-  findRecipients({ organizationId, mode, emailId }: EmailKey): Promise<EmailRecipient[]> {
-    return this.recipients.find({ where: { organizationId, mode, emailId }, order: { position: 'ASC' } });
+  findRecipients({ organizationId, mode, emailId }: EmailKey, recipients = this.recipients): Promise<EmailRecipient[]> {
+    return recipients.find({ where: { organizationId, mode, emailId }, order: { position: 'ASC' } });
   }
 
-  findEvents({ organizationId, mode, emailId }: EmailKey): Promise<EmailEvent[]> {
-    return this.events.find({
+  findEvents({ organizationId, mode, emailId }: EmailKey, events = this.events): Promise<EmailEvent[]> {
+    return events.find({
       where: { organizationId, mode, emailId },
       order: { occurredAt: 'ASC', sequence: 'ASC' },
     });

@@ -54,13 +54,10 @@ export class EmailsService {
 
   /** @throws NotFoundError */
   async detail(viewer: Viewer, id: string): Promise<EmailDetail> {
-    const email = await this.require(viewer, id);
-    const key = keyOf(email);
-    const [recipients, events, open] = await Promise.all([
-      this.emails.findRecipients(key),
-      this.emails.findEvents(key),
-      this.queue.findOpen(key),
-    ]);
+    const found = isUuid(id) ? await this.emails.findWhole(viewer, id) : undefined;
+    if (!found) throw new NotFoundError('Email');
+    const { email, recipients, events } = found;
+    const open = await this.queue.findOpen(keyOf(email));
     const due = new Map(open.filter((row) => row.state !== 'claimed').map((row) => [row.position, row.dueAt]));
     return {
       email,

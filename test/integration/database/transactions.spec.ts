@@ -39,6 +39,19 @@ describe('Database', () => {
     await left();
   }
 
+  it('reads a snapshot as of one moment, and writes nothing in it', async () => {
+    const count = statement<{ notes: number }>('select count(*)::int as notes from notes');
+    const seen = await database.snapshot(async (tx) => {
+      const [before] = await tx.run(count);
+      await observer.query('insert into notes (id) values (1)');
+      const [after] = await tx.run(count);
+      return [before, after];
+    });
+    expect(seen).toEqual([{ notes: 0 }, { notes: 0 }]);
+    await expect(database.snapshot((tx) => tx.run(insert(2)))).rejects.toMatchObject({ code: expect.any(String) });
+    expect(await ids()).toEqual([1]);
+  });
+
   it('hands arrays of texts on as they are', async () => {
     const echo = (texts: readonly (string | null)[]) =>
       database.run(

@@ -176,6 +176,20 @@ describe('reading emails', () => {
   });
 
   describe('a single email', () => {
+    it('is shown as one commit left it, while others write', async () => {
+      const seen = new Set<string>();
+      for (let round = 0; round < 30; round += 1) {
+        const id = await accept({ to: ['r0@x.example', 'r1@x.example'] });
+        const outcomes = [0, 1].map((position) => recordedOutcome(tenant, id, { kind: 'delivered' }, { position }));
+        const views = Array.from({ length: 8 }, () => emails.detail(tenant.as('live'), id));
+        await record(...outcomes);
+        for (const { email, recipients, events } of await Promise.all(views)) {
+          seen.add([email.status, ...recipients.map(({ recipient }) => recipient.status), events.length].join(' '));
+        }
+      }
+      expect(['queued queued queued 1', 'delivered delivered delivered 5']).toEqual(expect.arrayContaining([...seen]));
+    });
+
     it('shows recipients, events and the next attempt', async () => {
       const id = await accept({ to: ['r0@x.example', 'r1@x.example'], bcc: ['r2@x.example'] });
       const smtp = { code: 451, response: '451 4.7.1 later' };
