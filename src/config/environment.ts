@@ -68,7 +68,7 @@ export class Environment {
   @Matches(MASTER_KEY_TEXT, { message: 'MASTER_KEY_PREVIOUS must be 32 bytes in base64' })
   MASTER_KEY_PREVIOUS?: string;
 
-  @Count(2_000) DELIVERY_CONCURRENCY = 200;
+  @Count(2_000) DELIVERY_CONCURRENCY = 100;
   @Count(500) CONNECTIONS_PER_HOST = 20;
   @Count(3_600) DRAIN_SECONDS = 90;
   @Count(3_600) LEASE_SECONDS = 30;

@@ -1,17 +1,24 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { ClaimedDelivery } from '../ports/delivery';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
-import { AttemptService } from './attempt.service';
+import { type AttemptResult, AttemptService } from './attempt.service';
 import { JournaledSettler } from './journaled-settler.service';
 import { MessagePreparer, type Prepared } from './message-preparer.service';
 import { WorkerSession } from './worker-session';
 
-/** Carries claimed deliveries from preparation to settlement; knows which are under way. */
+/** Results that may wait for their commit, for each delivery that there is room for. */
+const SETTLING_PER_ROOM = 8;
+
+/**
+ * Carries claimed deliveries from preparation to settlement; knows which are under way. Room is what attempts take: a mail's
+ * content is in memory until its attempt has ended, and a result that waits for its commit weighs nothing.
+ */
 @Injectable()
 export class Conveyor {
   private readonly logger = new Logger(Conveyor.name);
   private readonly underWay = new Set<Promise<void>>();
   private readonly inHand = new Set<string>();
+  private attempting = 0;
   private room: (() => void) | undefined;
 
   constructor(
@@ -22,15 +29,16 @@ export class Conveyor {
     private readonly session: WorkerSession,
   ) {}
 
+  /** Deliveries whose attempt has not ended. */
   get size(): number {
-    return this.underWay.size;
+    return this.attempting;
   }
 
   /** Takes claims on; a batch that cannot be prepared (the database is away) is given back. */
   async take(claims: readonly ClaimedDelivery[]): Promise<void> {
     for (const claim of claims) this.inHand.add(nameOf(claim));
     const prepared = await this.prepare(claims);
-    if (prepared) for (const [claim, item] of prepared) this.track(claim, this.deliver(claim, item));
+    if (prepared) for (const [claim, item] of prepared) this.track(claim, item);
     else for (const claim of claims) this.inHand.delete(nameOf(claim));
   }
 
@@ -39,14 +47,24 @@ export class Conveyor {
     return this.inHand.has(nameOf(claim));
   }
 
-  /** Resolves when fewer than `limit` are under way. */
-  async waitForRoom(limit: number): Promise<void> {
-    while (this.underWay.size >= limit) await new Promise<void>((resolve) => (this.room = resolve));
+  /** Resolves when fewer than `limit` attempts are under way, and not too many results wait for their commit. */
+  waitForRoom(limit: number): Promise<void> {
+    return this.waitWhile(() => this.attempting >= limit || this.underWay.size >= limit * SETTLING_PER_ROOM);
   }
 
   /** Resolves when nothing is under way. */
   drained(): Promise<void> {
-    return this.waitForRoom(1);
+    return this.waitWhile(() => this.underWay.size > 0);
+  }
+
+  private async waitWhile(isBusy: () => boolean): Promise<void> {
+    while (isBusy()) await new Promise<void>((resolve) => (this.room = resolve));
+  }
+
+  private tellWaiting(): void {
+    const { room } = this;
+    this.room = undefined;
+    room?.();
   }
 
   private async prepare(claims: readonly ClaimedDelivery[]): Promise<Map<ClaimedDelivery, Prepared> | undefined> {
@@ -59,8 +77,17 @@ export class Conveyor {
     }
   }
 
-  private async deliver(claim: ClaimedDelivery, prepared: Prepared): Promise<void> {
-    const result = await this.attempts.run(claim, prepared, () => this.session.holds(claim.sessionId));
+  private async attempt(claim: ClaimedDelivery, prepared: Prepared): Promise<AttemptResult> {
+    this.attempting += 1;
+    try {
+      return await this.attempts.run(claim, prepared, () => this.session.holds(claim.sessionId));
+    } finally {
+      this.attempting -= 1;
+      this.tellWaiting();
+    }
+  }
+
+  private async conclude(claim: ClaimedDelivery, result: AttemptResult): Promise<void> {
     if (result.kind === 'settled') await this.settler.settle(result.settlement);
     else await this.release([claim]);
   }
@@ -72,17 +99,17 @@ export class Conveyor {
       .catch((error: unknown) => this.logger.warn(`Claims not given back: ${(error as Error).message}`));
   }
 
-  private track(claim: ClaimedDelivery, run: Promise<void>): void {
-    const tracked = run
+  /** Nothing that waits for the commit holds on to what was prepared. */
+  private track(claim: ClaimedDelivery, prepared: Prepared): void {
+    const tracked = this.attempt(claim, prepared)
+      .then((result) => this.conclude(claim, result))
       .catch((error: unknown) =>
         this.logger.error({ msg: 'A delivery was lost on the way; it will be found again', error }),
       )
       .finally(() => {
         this.underWay.delete(tracked);
         this.inHand.delete(nameOf(claim));
-        const { room } = this;
-        this.room = undefined;
-        room?.();
+        this.tellWaiting();
       });
     this.underWay.add(tracked);
   }
