@@ -24,7 +24,8 @@ describe('a first start', () => {
 
   it('sends a mail, shows it in the mailbox, and keeps it over a restart', async () => {
     const service = await start();
-    expect(service.other).toContain(`curl`);
+    // Standard error has a pipe of its own, which may be read after that of the line "ready".
+    await waitFor(() => service.other.includes('curl'), { what: 'the welcome' });
     expect(service.other).toContain(credentials().liveKey);
     expect(statSync(join(dataDir, 'credentials.json')).mode & 0o777).toBe(0o600);
     expect(credentials()).toMatchObject({
