@@ -1,18 +1,16 @@
 'use strict';
 
 /** One picture, read top to bottom: entry > features > {auth, throttling, delivery} > database > config > common. */
-const LEAVES = 'audit|stats|health|mailbox';
+const LEAVES = 'events|stats|health|mailbox';
 
 /** What the features above the leaves may see of other features. */
 const FEATURES_BELOW = {
-  suppressions: 'audit',
-  domains: 'audit|stats',
-  emails: 'audit|domains|stats|suppressions',
+  domains: 'stats',
+  emails: 'domains|events|stats|suppressions',
   inbound: 'domains|emails',
-  privacy: 'audit|emails|inbound|mailbox|suppressions|webhooks',
+  privacy: 'emails|inbound|mailbox|suppressions|webhooks',
   tracking: 'emails',
-  unsubscribe: 'emails',
-  webhooks: 'audit|emails',
+  webhooks: 'emails|events',
 };
 
 module.exports = {
@@ -44,16 +42,28 @@ module.exports = {
       to: { path: '^src/', pathNot: '^src/(database|config|common)/' },
     },
     {
-      name: 'platform-siblings-are-strangers',
+      name: 'platform-rooms-do-not-see-each-other',
       severity: 'error',
-      from: { path: '^src/(auth|throttling|delivery)/' },
-      to: { path: '^src/(auth|throttling|delivery|modules)/', pathNot: '^src/$1/' },
+      from: { path: '^src/(throttling|delivery)/' },
+      to: { path: '^src/(audit|auth|throttling|delivery|modules)/', pathNot: '^src/$1/' },
+    },
+    {
+      name: 'auth-sees-audit',
+      severity: 'error',
+      from: { path: '^src/auth/' },
+      to: { path: '^src/(throttling|delivery|modules)/' },
+    },
+    {
+      name: 'audit-is-below-auth',
+      severity: 'error',
+      from: { path: '^src/audit/' },
+      to: { path: '^src/(auth|throttling|delivery|modules)/' },
     },
     {
       name: 'nobody-imports-entry-points',
       severity: 'error',
-      from: { path: '^src/(common|config|database|auth|throttling|delivery|modules)/' },
-      to: { path: '^src/([^/]+\\.ts$|cli/|seed/|docs/)' },
+      from: { path: '^src/(common|config|database|audit|auth|throttling|delivery|modules)/' },
+      to: { path: '^src/([^/]+\\.ts$|bootstrap/|cli/|openapi/)' },
     },
     {
       name: 'leaf-features-import-no-feature',
@@ -93,7 +103,7 @@ module.exports = {
       to: {
         path: '^src/delivery/',
         pathNot:
-          '^src/delivery/(ports/|queue/(delivery-queue\\.(repository|module)|worker-waker\\.service)\\.ts$|signing/(return-path|recipient-link|own-signature)\\.ts$|policy/classify-reply\\.ts$)',
+          '^src/delivery/(ports/|queue/(delivery-queue\\.(repository|module)|worker-waker\\.service)\\.ts$|(tokens/(return-path|recipient-link)|dkim/own-signature)\\.ts$|policy/classify-reply\\.ts$)',
       },
     },
     {
@@ -112,7 +122,7 @@ module.exports = {
       name: 'services-do-not-speak-http',
       severity: 'error',
       from: { path: '\\.service\\.ts$' },
-      to: { path: '(\\.controller\\.ts$|/dto/|common/http/(?!principal))' },
+      to: { path: '(\\.controller\\.ts$|/dto/|common/http/(?!principal|scopes))' },
     },
     {
       name: 'sql-only-through-its-repository',

@@ -1,8 +1,8 @@
 import { loadConfig } from './config/load-config';
 import { loadEnvFile } from './config/load-env-file';
 import { createLogger } from './common/logging/logger';
-import { limitHeapGrowth } from './heap-growth';
-import { runProcess } from './process';
+import { limitHeapGrowth } from './bootstrap/heap-growth';
+import { runProcess } from './bootstrap/run-process';
 
 /** Starts the roles of this process and serves until it is told to stop. */
 limitHeapGrowth();

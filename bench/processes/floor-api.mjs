@@ -26,7 +26,7 @@ async function start({ environment }) {
 /** Decorators without a compiler: this file is run as it is. */
 function benchModule() {
   const { Body, Controller, HttpCode, Module, Post } = load('@nestjs/common');
-  const { RequireScope } = load('./auth/require-scope.decorator.js');
+  const { RequireScope } = load('./common/http/require-scope.decorator.js');
   const { RateLimitClass } = load('./common/http/rate-limit-class.decorator.js');
   const { SEND_BODY, TakesBody } = load('./common/http/body-options.js');
   const { parseSendRequest } = load('./modules/emails/accept/parse-send-request.js');

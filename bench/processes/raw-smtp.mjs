@@ -14,7 +14,7 @@ let sender;
 serve({
   start: async ({ port, privateKey, bodies }) => {
     const { composeMessage } = load('./delivery/message/compose-message.js');
-    const { signMessage } = load('./delivery/signing/sign-message.js');
+    const { signMessage } = load('./delivery/dkim/sign-message.js');
     const { newId } = load('./common/ids.js');
     const key = { domain: 'bench.test', selector: 'wb1', privateKey: createPrivateKey(privateKey) };
     const date = new Date();

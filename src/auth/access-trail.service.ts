@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { Clock, MINUTE } from '../common/clock';
 import type { Principal } from '../common/http/principal';
-import { AuditTrail } from './audit-trail';
+import { AuditService } from '../audit/audit.service';
 import type { KeyByHash } from './sql/find-key-by-hash.sql';
 
 const SAMPLE_MS = 10 * MINUTE;
@@ -17,7 +17,7 @@ export class AccessTrail {
   private readonly noted = new LRUCache<string, number>({ max: 10_000 });
 
   constructor(
-    private readonly trail: AuditTrail,
+    private readonly trail: AuditService,
     private readonly clock: Clock,
   ) {}
 

@@ -4,14 +4,14 @@ import { Database } from '../database/database.service';
 import type { Transaction } from '../database/transaction';
 import type { ApiKey } from './api-key.entity';
 import { ApiKeysRepository } from './api-keys.repository';
-import { type AuditRecord, AuditTrail } from './audit-trail';
+import { type AuditRecord, AuditService } from '../audit/audit.service';
 
 /** Changes keys and writes down who did it, in one transaction. */
 @Injectable()
 export class ApiKeyChanges {
   constructor(
     private readonly keys: ApiKeysRepository,
-    private readonly trail: AuditTrail,
+    private readonly trail: AuditService,
     private readonly database: Database,
     private readonly clock: Clock,
   ) {}

@@ -7,7 +7,7 @@ import { AccessTrail } from './access-trail.service';
 import { ApiKeysRepository } from './api-keys.repository';
 import { invalidKey } from './bearer-token';
 import { hashKey, modeOfKey } from './key-format';
-import { effectiveScopes } from './scopes';
+import { effectiveScopes } from '../common/http/scopes';
 import type { KeyByHash } from './sql/find-key-by-hash.sql';
 import type { KeyUse } from './sql/touch-keys.sql';
 

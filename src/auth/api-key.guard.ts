@@ -6,7 +6,7 @@ import { AuthenticationFailures } from '../common/http/authentication-failures';
 import type { Principal } from '../common/http/principal';
 import { ApiKeyVerifier } from './api-key-verifier.service';
 import { bearerToken } from './bearer-token';
-import { PUBLIC_METADATA } from './require-scope.decorator';
+import { PUBLIC_METADATA } from '../common/http/require-scope.decorator';
 
 /** First guard: who is calling. Leaves the principal on the request. */
 @Injectable()

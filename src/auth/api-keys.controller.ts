@@ -8,7 +8,7 @@ import { UuidParamPipe } from '../common/http/uuid-param.pipe';
 import { ApiKeysService } from './api-keys.service';
 import { toApiKeyDto, toNewApiKey } from './dto/api-key.mapper';
 import { ApiKeyDto, CreateApiKeyDto, CreatedApiKeyDto, RevokedApiKeyDto } from './dto/api-key.dto';
-import { RequireScope } from './require-scope.decorator';
+import { RequireScope } from '../common/http/require-scope.decorator';
 
 @ApiTags('API keys')
 @Controller('v1/api-keys')

@@ -8,10 +8,10 @@ import type { ApiKey } from './api-key.entity';
 import { ApiKeyChanges } from './api-key-changes.service';
 import { ApiKeyVerifier } from './api-key-verifier.service';
 import { ApiKeysRepository } from './api-keys.repository';
-import { OPERATOR } from './audit-trail';
+import { OPERATOR } from '../audit/audit.service';
 import { DomainOwnership } from './domain-ownership';
 import { mintKey } from './key-format';
-import type { Scope } from './scopes';
+import type { Scope } from '../common/http/scopes';
 
 export interface NewApiKey {
   readonly name: string;

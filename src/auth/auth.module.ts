@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { AuditModule } from '../audit/audit.module';
 import { ApiKey } from './api-key.entity';
 import { AccessTrail } from './access-trail.service';
 import { ApiKeyChanges } from './api-key-changes.service';
@@ -14,7 +15,7 @@ import { OrganizationsService } from './organizations.service';
 
 /** Organizations and API keys. The guards are registered in the root module, in the order in which they run. */
 @Module({
-  imports: [TypeOrmModule.forFeature([Organization, ApiKey])],
+  imports: [AuditModule, TypeOrmModule.forFeature([Organization, ApiKey])],
   controllers: [ApiKeysController],
   providers: [
     AccessTrail,

@@ -4,9 +4,9 @@ import { LRUCache } from 'lru-cache';
 import { Clock, SECOND } from '../common/clock';
 import { AppError, NotFoundError } from '../common/errors/app-error';
 import { isUuid, newId } from '../common/ids';
-import { SingleFlight } from '../common/single-flight';
+import { SingleFlight } from '../common/async/single-flight';
 import { Database } from '../database/database.service';
-import { type AuditRecord, AuditTrail, OPERATOR } from './audit-trail';
+import { type AuditRecord, AuditService, OPERATOR } from '../audit/audit.service';
 import type { Organization, OrganizationStatus } from './organization.entity';
 import { OrganizationsRepository } from './organizations.repository';
 
@@ -37,7 +37,7 @@ export class OrganizationsService {
 
   constructor(
     private readonly organizations: OrganizationsRepository,
-    private readonly trail: AuditTrail,
+    private readonly trail: AuditService,
     private readonly database: Database,
     private readonly clock: Clock,
   ) {}

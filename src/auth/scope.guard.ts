@@ -4,8 +4,8 @@ import type { FastifyRequest } from 'fastify';
 import { AppError } from '../common/errors/app-error';
 import { RequestLimits } from '../common/http/request-limits';
 import { AccessTrail } from './access-trail.service';
-import { PUBLIC_METADATA, SCOPE_METADATA } from './require-scope.decorator';
-import type { Scope } from './scopes';
+import { PUBLIC_METADATA, SCOPE_METADATA } from '../common/http/require-scope.decorator';
+import type { Scope } from '../common/http/scopes';
 
 /** Second guard: what the caller may do. Deny by default: a route that declares nothing is refused. */
 @Injectable()

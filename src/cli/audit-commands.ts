@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { OrganizationsService } from '../auth/organizations.service';
 import { validateDto } from '../common/http/validate-dto';
-import { AuditService } from '../modules/audit/audit.service';
-import { ListAuditEntriesQuery } from '../modules/audit/dto/audit-entry.dto';
-import { toAuditEntryDto, toAuditFilter } from '../modules/audit/dto/audit-entry.mapper';
+import { AuditService } from '../audit/audit.service';
+import { ListAuditEntriesQuery } from '../audit/dto/audit-entry.dto';
+import { toAuditEntryDto, toAuditFilter } from '../audit/dto/audit-entry.mapper';
 import { parseId } from './arguments';
 import type { CliSession, Services } from './cli-session';
 import type { Report } from './output';

@@ -3,7 +3,7 @@ import { ApiKeysService } from '../auth/api-keys.service';
 import { CreateApiKeyDto } from '../auth/dto/api-key.dto';
 import { toApiKeyDto, toNewApiKey } from '../auth/dto/api-key.mapper';
 import { OrganizationsService } from '../auth/organizations.service';
-import { ALL_SCOPES } from '../auth/scopes';
+import { ALL_SCOPES } from '../common/http/scopes';
 import { validateDto } from '../common/http/validate-dto';
 import { MODES } from '../common/mode';
 import { parseId } from './arguments';

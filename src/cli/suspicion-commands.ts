@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Domain } from '../modules/domains/domain.entity';
-import { RestrictedDomains } from '../modules/domains/suspicion/restricted-domains.service';
-import { SuspicionChanges } from '../modules/domains/suspicion/suspicion-changes.service';
+import { RestrictedDomains } from '../modules/domains/restrictions/restricted-domains.service';
+import { SuspicionChanges } from '../modules/domains/restrictions/suspicion-changes.service';
 import { parseId } from './arguments';
 import type { CliSession, Services } from './cli-session';
 import type { Report } from './output';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { WarmUpChanges } from '../modules/domains/warm-up/warm-up-changes.service';
+import { WarmUpChanges } from '../modules/domains/restrictions/warm-up/warm-up-changes.service';
 import { parseId } from './arguments';
 import type { CliSession, Services } from './cli-session';
 import type { Report } from './output';

@@ -10,7 +10,7 @@ export interface DataSourceSettings {
   readonly poolSize?: number;
   readonly applicationName?: string;
   /** Features register theirs through their modules; migrations need none. */
-  readonly entities?: (EntityClass | EntitySchema)[];
+  readonly entities?: (EntityClass | EntitySchema | string)[];
   /** For migrations: statements may take as long as they need. */
   readonly unhurried?: boolean;
   /** Called for errors of idle connections; without a listener the process would die with the database. */

@@ -7,7 +7,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { DECORATORS } from '@nestjs/swagger';
 import { Test } from '@nestjs/testing';
-import { PUBLIC_METADATA, SCOPE_METADATA } from '../../src/auth/require-scope.decorator';
+import { PUBLIC_METADATA, SCOPE_METADATA } from '../../src/common/http/require-scope.decorator';
 import { AppConfig } from '../../src/config/config';
 import { loadConfig } from '../../src/config/load-config';
 

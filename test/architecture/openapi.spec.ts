@@ -1,10 +1,10 @@
 import { Logger } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { OpenAPIObject, ResponseObject } from '@nestjs/swagger';
-import { ALL_SCOPES } from '../../src/auth/scopes';
+import { ALL_SCOPES } from '../../src/common/http/scopes';
 import { ERROR_CODES } from '../../src/common/errors/error-codes';
-import { buildOpenApiDocument } from '../../src/docs/openapi-document';
-import { listOperations, type Operation } from '../../src/docs/operations';
+import { buildOpenApiDocument } from '../../src/openapi/openapi-document';
+import { listOperations, type Operation } from '../../src/openapi/operations';
 import { SEND_REQUEST_FIELDS } from '../../src/modules/emails/accept/parse-send-request';
 import { version } from '../../package.json';
 import { type ApiRoute, createApp, findControllers, routesOf } from './api-routes';

@@ -10,7 +10,7 @@ import { loadConfig } from '../../src/config/load-config';
 import { DatabaseModule } from '../../src/database/database.module';
 import { DeliveryQueueModule } from '../../src/delivery/queue/delivery-queue.module';
 import { DomainsModule } from '../../src/modules/domains/domains.module';
-import { SuspicionModule } from '../../src/modules/domains/suspicion/suspicion.module';
+import { SuspicionModule } from '../../src/modules/domains/restrictions/suspicion.module';
 import { EmailsModule } from '../../src/modules/emails/emails.module';
 import { StatsModule } from '../../src/modules/stats/stats.module';
 import { SuppressionsModule } from '../../src/modules/suppressions/suppressions.module';

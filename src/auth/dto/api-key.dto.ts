@@ -11,7 +11,7 @@ import {
   Length,
 } from 'class-validator';
 import { type Mode, MODES } from '../../common/mode';
-import { ALL_SCOPES, type Scope } from '../scopes';
+import { ALL_SCOPES, type Scope } from '../../common/http/scopes';
 
 export class CreateApiKeyDto {
   @ApiProperty({ minLength: 1, maxLength: 100, example: 'Shop backend' }) @IsString() @Length(1, 100) name!: string;

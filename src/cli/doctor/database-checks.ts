@@ -2,7 +2,7 @@ import { Clock, MINUTE, SECOND } from '../../common/clock';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
 import type { QueueMeasure } from '../../delivery/queue/sql/measure-queue.sql';
 import { SealedKeysService } from '../../modules/domains/dkim/sealed-keys.service';
-import { RestrictedDomains } from '../../modules/domains/suspicion/restricted-domains.service';
+import { RestrictedDomains } from '../../modules/domains/restrictions/restricted-domains.service';
 import type { Services } from '../cli-session';
 import { type Finding, ok, statusAt } from './check';
 import { ServerFactsRepository } from './server-facts.repository';

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { Counter, Gauge } from 'prom-client';
-import { BriefCache } from '../../common/brief-cache';
+import { BriefCache } from '../../common/async/brief-cache';
 import { Clock, SECOND } from '../../common/clock';
 import { Metrics } from '../../common/metrics/metrics';
-import { within } from '../../common/within';
+import { within } from '../../common/async/within';
 import { DeliveryQueueRepository } from './delivery-queue.repository';
 import type { QueueMeasure } from './sql/measure-queue.sql';
 

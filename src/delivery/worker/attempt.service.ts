@@ -5,7 +5,7 @@ import { releaseSignalOf } from '../policy/release-signal';
 import { resolveOutcome, type TransmissionResult } from '../policy/resolve-outcome';
 import type { ClaimedDelivery } from '../ports/delivery';
 import type { DeliveryOutcome, OutcomeSource, RecordedOutcome } from '../ports/outcome';
-import { simulate } from '../simulator/simulate';
+import { simulate } from './simulate';
 import { Lanes } from './lanes';
 import type { PreparedMessage } from './message-copies.service';
 import type { Prepared } from './message-preparer.service';

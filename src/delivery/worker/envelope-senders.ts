@@ -1,9 +1,9 @@
 import { type Clock, DAY } from '../../common/clock';
-import { deriveKey } from '../../common/crypto/key-ring';
+import { deriveKey } from '../../common/encryption/key-ring';
 import type { AppConfig } from '../../config/config';
 import { DELIVERY_LIFE_MS } from '../policy/retry-schedule';
 import type { ClaimedDelivery } from '../ports/delivery';
-import { ReturnPath } from '../signing/return-path';
+import { ReturnPath } from '../tokens/return-path';
 
 /** Bounces may come this long after the last attempt. */
 const RETURN_PATH_MS = 30 * DAY;

@@ -9,7 +9,7 @@ import {
 } from '../../../test/setup/recipient-copies';
 import { expectSound, message } from '../../../test/factories/composed-messages';
 import { HOUR } from '../../common/clock';
-import { RecipientLink } from '../signing/recipient-link';
+import { RecipientLink } from '../tokens/recipient-link';
 
 const { emailId } = message();
 

@@ -12,7 +12,7 @@ import {
 } from '../../../test/setup/recipient-copies';
 import { HOUR } from '../../common/clock';
 import type { OutgoingMessage } from '../ports/message-source';
-import { RecipientLink } from '../signing/recipient-link';
+import { RecipientLink } from '../tokens/recipient-link';
 
 const BASE = 'https://mail.example.org/base';
 const HTML = '<p>Good day</p><a href="https://shop.example/?a=1&amp;b=2">Offer</a>';

@@ -3,7 +3,7 @@ import { contentOf } from '../message/content';
 import { trackHtml } from '../message/track-html';
 import { webUrlOf } from '../message/web-url';
 import type { CompleteMessage, OutgoingMessage } from '../ports/message-source';
-import { MAX_URL_LENGTH, RecipientLink, type RecipientLinkTarget } from '../signing/recipient-link';
+import { MAX_URL_LENGTH, RecipientLink, type RecipientLinkTarget } from '../tokens/recipient-link';
 
 /** What stands between `<` and `>` in a `List-Unsubscribe` field (RFC 2369 section 2). */
 const LISTED_ADDRESSES = /<([^<>]*)>/g;

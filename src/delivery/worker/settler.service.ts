@@ -3,7 +3,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { Clock, SECOND } from '../../common/clock';
 import { AppError } from '../../common/errors/app-error';
 import { Metrics } from '../../common/metrics/metrics';
-import { MicroBatcher } from '../../common/micro-batcher';
+import { MicroBatcher } from '../../common/async/micro-batcher';
 import { Database } from '../../database/database.service';
 import type { ClaimedDelivery } from '../ports/delivery';
 import type { RecordedOutcome } from '../ports/outcome';

@@ -2,7 +2,7 @@ import type { AppConfig } from '../../config/config';
 import type { HeaderField } from '../message/header-block';
 import type { ClaimedDelivery } from '../ports/delivery';
 import type { OutgoingMessage } from '../ports/message-source';
-import { RecipientLink } from '../signing/recipient-link';
+import { RecipientLink } from '../tokens/recipient-link';
 
 const LINK = 'List-Unsubscribe';
 const ONE_CLICK = 'List-Unsubscribe-Post';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../../common/clock';
 import { NotFoundError } from '../../common/errors/app-error';
 import { Database } from '../../database/database.service';
-import { AuditService } from '../audit/audit.service';
+import { AuditService } from '../../audit/audit.service';
 import { domainEvent } from './domain-event';
 import { DomainsRepository } from './domains.repository';
 

@@ -6,7 +6,7 @@ import { DomainChecksRepository } from './domain-checks.repository';
 import type { DomainCheck } from './domain-check.entity';
 import type { WantedRecord } from './dns-record';
 import type { Domain } from './domain.entity';
-import { WarmUpService } from './warm-up/warm-up.service';
+import { WarmUpService } from './restrictions/warm-up/warm-up.service';
 import { wantedRecords } from './wanted-records';
 
 /** A record to publish, with what the last look into DNS found. */

@@ -1,4 +1,4 @@
-import type { AuditRecord } from '../audit/audit.service';
+import type { AuditRecord } from '../../audit/audit.service';
 import type { Domain } from './domain.entity';
 
 /** What is written down about a change to a domain. */

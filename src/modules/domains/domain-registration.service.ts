@@ -3,7 +3,7 @@ import { AppError } from '../../common/errors/app-error';
 import { newId } from '../../common/ids';
 import { violatedConstraint } from '../../database/database-errors';
 import { Database } from '../../database/database.service';
-import { AuditService } from '../audit/audit.service';
+import { AuditService } from '../../audit/audit.service';
 import { DkimKeyMaker } from './dkim/dkim-key-maker';
 import type { Domain } from './domain.entity';
 import { domainEvent } from './domain-event';

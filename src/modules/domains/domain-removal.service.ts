@@ -3,7 +3,7 @@ import { Clock } from '../../common/clock';
 import { ApiKeysService } from '../../auth/api-keys.service';
 import { AppError, NotFoundError } from '../../common/errors/app-error';
 import { Database } from '../../database/database.service';
-import { AuditService } from '../audit/audit.service';
+import { AuditService } from '../../audit/audit.service';
 import { domainEvent } from './domain-event';
 import { DomainsRepository } from './domains.repository';
 

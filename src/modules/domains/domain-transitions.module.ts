@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { AuditModule } from '../audit/audit.module';
+import { AuditModule } from '../../audit/audit.module';
 import { Domain } from './domain.entity';
 import { DomainTransitionsRepository } from './domain-transitions.repository';
 import { DomainTransitions } from './domain-transitions.service';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../../common/clock';
 import { NotFoundError } from '../../common/errors/app-error';
 import { Database } from '../../database/database.service';
-import { AuditService } from '../audit/audit.service';
+import { AuditService } from '../../audit/audit.service';
 import type { Domain } from './domain.entity';
 import { domainEvent } from './domain-event';
 import { type DomainChange, DomainTransitionsRepository, type ExpectedState } from './domain-transitions.repository';

@@ -2,7 +2,7 @@ import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuthModule } from '../../auth/auth.module';
 import { DomainOwnership } from '../../auth/domain-ownership';
-import { AuditModule } from '../audit/audit.module';
+import { AuditModule } from '../../audit/audit.module';
 import { DomainNames } from '../stats/domain-names.service';
 import { DefaultDomainService } from './default-domain.service';
 import { DkimKey } from './dkim/dkim-key.entity';
@@ -29,7 +29,7 @@ import { SenderNames } from './sender-names';
 import { SigningKeysService } from './dkim/signing-keys.service';
 import { DomainVerificationService } from './verification/domain-verification.service';
 import { VERIFICATION_PROVIDERS } from './verification/verification.providers';
-import { WarmUpModule } from './warm-up/warm-up.module';
+import { WarmUpModule } from './restrictions/warm-up/warm-up.module';
 
 const NAMES = [DefaultDomainService, DomainRegistrationService, DomainRemovalService, DomainsRepository, SenderNames];
 const KEYS = [DkimKeyMaker, DkimKeysRepository, DkimKeysService, DkimRotationService, DkimVault, SigningKeysService];

@@ -5,7 +5,7 @@ import { NotFoundError } from '../../common/errors/app-error';
 import { isUuid } from '../../common/ids';
 import { violatedConstraint } from '../../database/database-errors';
 import { Database } from '../../database/database.service';
-import { AuditService, OPERATOR } from '../audit/audit.service';
+import { AuditService, OPERATOR } from '../../audit/audit.service';
 import type { Domain } from './domain.entity';
 import { domainEvent } from './domain-event';
 import { normalizeDomainName } from './domain-name';

@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Mode } from '../../common/mode';
 import type { OutcomeSource } from '../../delivery/ports/outcome';
-import type { EventType } from './outcomes/outcome-events';
+import type { EventType } from '../events/event-feed.service';
 
 /** Something that happened to an email; append-only. */
 @Entity('email_events')

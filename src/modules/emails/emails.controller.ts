@@ -1,6 +1,6 @@
 import { Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import { RequireScope } from '../../auth/require-scope.decorator';
+import { RequireScope } from '../../common/http/require-scope.decorator';
 import { CurrentPrincipal } from '../../common/http/current-principal.decorator';
 import { PaginationDto } from '../../common/http/error-envelope.dto';
 import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';

@@ -3,7 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuthModule } from '../../auth/auth.module';
 import { DeliveryQueueModule } from '../../delivery/queue/delivery-queue.module';
 import { DomainsModule } from '../domains/domains.module';
-import { WarmUpModule } from '../domains/warm-up/warm-up.module';
+import { WarmUpModule } from '../domains/restrictions/warm-up/warm-up.module';
 import { StatsModule } from '../stats/stats.module';
 import { SuppressionsModule } from '../suppressions/suppressions.module';
 import { AcceptCommit } from './accept/accept-commit';
@@ -24,8 +24,6 @@ import { EmailRecipient } from './email-recipient.entity';
 import { EmailsController } from './emails.controller';
 import { EmailsRepository } from './emails.repository';
 import { EmailsService } from './emails.service';
-import { EventFeedRepository } from './feed/event-feed.repository';
-import { EventFeedService } from './feed/event-feed.service';
 import { EmailListRepository } from './list/email-list.repository';
 import { EmailListService } from './list/email-list.service';
 import { OutcomeRecorder } from './outcomes/outcome-recorder.service';
@@ -58,8 +56,6 @@ const READING = [
   EmailListService,
   EmailsRepository,
   EmailsService,
-  EventFeedRepository,
-  EventFeedService,
   RecipientLinks,
   RecipientLookup,
   RecipientLookupRepository,
@@ -84,14 +80,6 @@ const DELIVERING = [
   ],
   controllers: [SendEmailsController, EmailsController],
   providers: [...ACCEPTING, ...READING, ...DELIVERING],
-  exports: [
-    EmailsService,
-    EventFeedService,
-    OutcomeRecorder,
-    OutgoingMessagesService,
-    RecipientLinks,
-    RecipientLookup,
-    ReportedEmails,
-  ],
+  exports: [EmailsService, OutcomeRecorder, OutgoingMessagesService, RecipientLinks, RecipientLookup, ReportedEmails],
 })
 export class EmailsModule {}

@@ -7,7 +7,7 @@ import {
   type RecipientLinkKind,
   type RecipientLinkTarget,
   type TargetOf,
-} from '../../delivery/signing/recipient-link';
+} from '../../delivery/tokens/recipient-link';
 
 /** Reads the tokens of the links in our mail. */
 @Injectable()

@@ -1,7 +1,7 @@
 import { Controller, Get, HttpStatus, Res } from '@nestjs/common';
 import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Public } from '../../auth/require-scope.decorator';
+import { Public } from '../../common/http/require-scope.decorator';
 import { ApiPublicErrors } from '../../common/http/openapi.decorators';
 import { HealthReportDto, LivenessDto, ReadinessDto } from './dto/health.dto';
 import { HealthService } from './health.service';

@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Clock } from '../../common/clock';
 import { newId } from '../../common/ids';
-import { MicroBatcher } from '../../common/micro-batcher';
+import { MicroBatcher } from '../../common/async/micro-batcher';
 import { MailboxRepository } from './mailbox.repository';
 import { summarize } from './reading/message-head';
 import type { NewMailboxMessage, ReceivedMessage } from './received-message';

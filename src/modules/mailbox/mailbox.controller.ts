@@ -2,7 +2,7 @@ import { join, relative, sep } from 'node:path';
 import { Controller, Get, Header, Param, Query, Res, UseGuards } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Public } from '../../auth/require-scope.decorator';
+import { Public } from '../../common/http/require-scope.decorator';
 import { UuidParam } from '../../common/http/uuid-param.pipe';
 import { AppConfig } from '../../config/config';
 import { downloadAs } from './content-disposition';

@@ -1,4 +1,4 @@
-import type { AuditRecord } from '../audit/audit.service';
+import type { AuditRecord } from '../../audit/audit.service';
 import type { PrivacyRequest } from './privacy-request.entity';
 
 const NAMES = { article_15_access: 'export', article_17_erasure: 'erasure' } as const;

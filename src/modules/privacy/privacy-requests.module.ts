@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { AuditModule } from '../audit/audit.module';
+import { AuditModule } from '../../audit/audit.module';
 import { ExportPartsRepository } from './export/export-parts.repository';
 import { ExportParts } from './export/export-parts.service';
 import { PrivacyExportPart } from './privacy-export-part.entity';

@@ -5,7 +5,7 @@ import { Clock } from '../../common/clock';
 import { maskAddress } from '../../common/mask-address';
 import { violatedConstraint } from '../../database/database-errors';
 import { Database } from '../../database/database.service';
-import { AuditService } from '../audit/audit.service';
+import { AuditService } from '../../audit/audit.service';
 import type { ExportFormat, PrivacyRequest, PrivacyRequestType } from './privacy-request.entity';
 import { requestEvent } from './privacy-event';
 import { type PrivacyOwner, PrivacyRequestsRepository } from './privacy-requests.repository';

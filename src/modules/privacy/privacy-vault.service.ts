@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { deriveKey } from '../../common/crypto/key-ring';
-import { SealingRing } from '../../common/crypto/sealing-ring';
+import { deriveKey } from '../../common/encryption/key-ring';
+import { SealingRing } from '../../common/encryption/sealing-ring';
 import { addressKey } from '../../common/mail-address';
 import { AppConfig } from '../../config/config';
 import type { PartKey, RequestKey } from './privacy-keys';

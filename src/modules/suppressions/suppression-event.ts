@@ -1,4 +1,4 @@
-import type { AuditRecord } from '../audit/audit.service';
+import type { AuditRecord } from '../../audit/audit.service';
 import type { ListOwner } from './suppression';
 import type { Suppression } from './suppression.entity';
 

@@ -5,7 +5,7 @@ import { newId } from '../../common/ids';
 import { addressKey } from '../../common/mail-address';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
-import { AuditService, OPERATOR } from '../audit/audit.service';
+import { AuditService, OPERATOR } from '../../audit/audit.service';
 import { AddressHashing } from './hashing/address-hashing.service';
 import { type AddressLookup, isOwnReason, type ListOwner, strongest, type SuppressionReason } from './suppression';
 import type { Suppression } from './suppression.entity';

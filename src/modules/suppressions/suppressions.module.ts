@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { AuditModule } from '../audit/audit.module';
+import { AuditModule } from '../../audit/audit.module';
 import { AddressHashing } from './hashing/address-hashing.service';
 import { HashKeysRepository } from './hashing/hash-keys.repository';
 import { SealedHashKeys } from './hashing/sealed-hash-keys.service';

@@ -1,7 +1,7 @@
 import { Controller, Get, Header, Param, Redirect, Req, UseFilters } from '@nestjs/common';
 import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
-import { Public } from '../../auth/require-scope.decorator';
+import { Public } from '../../common/http/require-scope.decorator';
 import { NotFoundError } from '../../common/errors/app-error';
 import { ApiPublicErrors } from '../../common/http/openapi.decorators';
 import { AnswersBrokenLinks, BrokenLinkFilter } from './broken-link.filter';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { NotFoundError } from '../../common/errors/app-error';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
-import { AuditService } from '../audit/audit.service';
+import { AuditService } from '../../audit/audit.service';
 import type { WebhookEndpoint } from './webhook-endpoint.entity';
 import { type WebhookHolder, WebhookEndpointsRepository } from './webhook-endpoints.repository';
 

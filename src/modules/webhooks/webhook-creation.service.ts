@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../../common/clock';
 import { AppError } from '../../common/errors/app-error';
 import { newId } from '../../common/ids';
-import { EventFeedService } from '../emails/feed/event-feed.service';
+import { EventFeedService } from '../events/event-feed.service';
 import { disabledAt, type WantedChange } from './webhook-change';
 import { WebhookChanges } from './webhook-changes.service';
 import type { WebhookEndpoint } from './webhook-endpoint.entity';

@@ -1,11 +1,11 @@
 import { Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import { RequireScope } from '../../auth/require-scope.decorator';
+import { RequireScope } from '../../common/http/require-scope.decorator';
 import { CurrentPrincipal } from '../../common/http/current-principal.decorator';
 import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
 import type { Principal } from '../../common/http/principal';
 import { UuidParam } from '../../common/http/uuid-param.pipe';
-import { CursorPaginationDto } from './dto/cursor-pagination.dto';
+import { CursorPaginationDto } from '../../common/http/cursor-pagination.dto';
 import { ListDeliveriesQuery, QueuedDeliveryDto, WebhookDeliveryDto } from './dto/delivery.dto';
 import { toDeliveriesDto } from './dto/delivery.mapper';
 import { WebhookDeliveries } from './webhook-deliveries.service';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../common/clock';
-import { SealingRing } from '../../common/crypto/sealing-ring';
+import { SealingRing } from '../../common/encryption/sealing-ring';
 import { AppConfig } from '../../config/config';
 
 /** Whose secret it is: part of the seal, so that a ciphertext copied to another endpoint does not open. */

@@ -1,11 +1,10 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuthModule } from '../../auth/auth.module';
-import { AuditModule } from '../audit/audit.module';
+import { AuditModule } from '../../audit/audit.module';
 import { EmailsModule } from '../emails/emails.module';
 import { EgressModule } from './egress.module';
-import { EventsController } from './events.controller';
-import { EventPull } from './pull/event-pull.service';
+import { EventsModule } from '../events/events.module';
 import { WebhookReplaysRepository } from './replay/webhook-replays.repository';
 import { WebhookReplays } from './replay/webhook-replays.service';
 import { WebhookActionsController } from './webhook-actions.controller';
@@ -31,9 +30,9 @@ const CHANGING = [WebhookChanges, WebhookCreation, WebhookRotation, WebhookSecre
 @Module({
   imports: [
     TypeOrmModule.forFeature([WebhookEndpoint, WebhookMessage, WebhookReplay]),
-    ...[AuditModule, AuthModule, EgressModule, EmailsModule],
+    ...[AuditModule, AuthModule, EgressModule, EmailsModule, EventsModule],
   ],
-  controllers: [WebhooksController, WebhookActionsController, WebhookDeliveriesController, EventsController],
-  providers: [...REPOSITORIES, ...CHANGING, EventPull, WebhookDeliveries, WebhookReplays],
+  controllers: [WebhooksController, WebhookActionsController, WebhookDeliveriesController],
+  providers: [...REPOSITORIES, ...CHANGING, WebhookDeliveries, WebhookReplays],
 })
 export class WebhooksModule {}

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../common/clock';
 import { NotFoundError } from '../../common/errors/app-error';
-import { EventFeedService } from '../emails/feed/event-feed.service';
+import { EventFeedService } from '../events/event-feed.service';
 import { changeOf, type WantedChange } from './webhook-change';
 import { WebhookChanges } from './webhook-changes.service';
 import type { WebhookEndpoint } from './webhook-endpoint.entity';

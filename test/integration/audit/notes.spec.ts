@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { OrganizationsService } from '../../../src/auth/organizations.service';
 import { newId } from '../../../src/common/ids';
-import { AuditService } from '../../../src/modules/audit/audit.service';
+import { AuditService } from '../../../src/audit/audit.service';
 import { type Core, startCore } from '../../setup/core-context';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 import { waitFor } from '../../setup/wait-for';

@@ -1,5 +1,5 @@
 import { modeOfKey } from '../../../src/auth/key-format';
-import { ALL_SCOPES } from '../../../src/auth/scopes';
+import { ALL_SCOPES } from '../../../src/common/http/scopes';
 import { newId } from '../../../src/common/ids';
 import { query } from '../embedded/support';
 import { CliKit } from './cli-kit';

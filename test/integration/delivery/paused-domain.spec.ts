@@ -1,6 +1,6 @@
 import { HOUR } from '../../../src/common/clock';
 import { Metrics } from '../../../src/common/metrics/metrics';
-import { SuspicionChanges } from '../../../src/modules/domains/suspicion/suspicion-changes.service';
+import { SuspicionChanges } from '../../../src/modules/domains/restrictions/suspicion-changes.service';
 import { FakeClock } from '../../doubles/fake-clock';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import { DeliveryScene } from '../../setup/delivery-scene';

@@ -1,7 +1,7 @@
 import PostalMime from 'postal-mime';
 import { OrganizationsService } from '../../../src/auth/organizations.service';
 import { MINUTE } from '../../../src/common/clock';
-import { RecipientLink } from '../../../src/delivery/signing/recipient-link';
+import { RecipientLink } from '../../../src/delivery/tokens/recipient-link';
 import { FakeClock } from '../../doubles/fake-clock';
 import { type SinkMessage, SmtpSink } from '../../doubles/smtp-sink';
 import { verifyDkim } from '../../e2e/kit/verify-dkim';

@@ -6,7 +6,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ApiModule } from '../../../src/api.module';
 import { ApiKeysService } from '../../../src/auth/api-keys.service';
 import { OrganizationsService } from '../../../src/auth/organizations.service';
-import { ALL_SCOPES, type Scope } from '../../../src/auth/scopes';
+import { ALL_SCOPES, type Scope } from '../../../src/common/http/scopes';
 import { Draining } from '../../../src/common/http/draining';
 import { createHttpAdapter } from '../../../src/common/http/http-server';
 import { ConfigModule } from '../../../src/config/config.module';

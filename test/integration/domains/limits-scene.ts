@@ -1,5 +1,5 @@
 import { Database } from '../../../src/database/database.service';
-import { AuditService } from '../../../src/modules/audit/audit.service';
+import { AuditService } from '../../../src/audit/audit.service';
 import { type Counter, StatsService } from '../../../src/modules/stats/stats.service';
 import { FakeClock } from '../../doubles/fake-clock';
 import { createTenant, type Queryable, type Tenant } from '../../factories/tenants';

@@ -7,7 +7,7 @@ import { DomainRegistrationService } from '../../../src/modules/domains/domain-r
 import { DomainRemovalService } from '../../../src/modules/domains/domain-removal.service';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
 import { toDomainDto } from '../../../src/modules/domains/dto/domain.mapper';
-import { SuspicionChanges } from '../../../src/modules/domains/suspicion/suspicion-changes.service';
+import { SuspicionChanges } from '../../../src/modules/domains/restrictions/suspicion-changes.service';
 import { SendEmailsService } from '../../../src/modules/emails/send-emails.service';
 import { sendBody } from '../../factories/send-requests';
 import { addDomain, createTenant } from '../../factories/tenants';

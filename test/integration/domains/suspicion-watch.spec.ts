@@ -1,7 +1,7 @@
 import { DAY, HOUR, MINUTE } from '../../../src/common/clock';
 import { Database } from '../../../src/database/database.service';
-import { SuspicionChanges } from '../../../src/modules/domains/suspicion/suspicion-changes.service';
-import { SuspicionWatch } from '../../../src/modules/domains/suspicion/suspicion-watch.service';
+import { SuspicionChanges } from '../../../src/modules/domains/restrictions/suspicion-changes.service';
+import { SuspicionWatch } from '../../../src/modules/domains/restrictions/suspicion-watch.service';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
 import { SendEmailsService } from '../../../src/modules/emails/send-emails.service';
 import { StatsService } from '../../../src/modules/stats/stats.service';

@@ -1,9 +1,9 @@
 import { Client, type PoolClient } from 'pg';
 import { firstIdAt, newId } from '../../../src/common/ids';
 import { poolOf } from '../../../src/database/data-source';
-import { EventFeedRepository } from '../../../src/modules/emails/feed/event-feed.repository';
-import { EventFeedService } from '../../../src/modules/emails/feed/event-feed.service';
-import { findFeedEvents, readEventFeed } from '../../../src/modules/emails/sql/read-event-feed.sql';
+import { EventFeedRepository } from '../../../src/modules/events/event-feed.repository';
+import { EventFeedService } from '../../../src/modules/events/event-feed.service';
+import { findFeedEvents, readEventFeed } from '../../../src/modules/events/sql/read-event-feed.sql';
 import { insertEvents } from '../../factories/feed-events';
 import { createTenant, type Tenant } from '../../factories/tenants';
 import { explainPrepared } from '../../setup/explain';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { deriveKey } from '../../../src/common/crypto/key-ring';
-import { ReturnPath } from '../../../src/delivery/signing/return-path';
+import { deriveKey } from '../../../src/common/encryption/key-ring';
+import { ReturnPath } from '../../../src/delivery/tokens/return-path';
 import { InboundApp, MAIL_HOST } from './inbound-app';
 
 const REPORT = 'Subject: Undelivered\r\n\r\nNo such user.';

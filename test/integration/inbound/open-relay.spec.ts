@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { ReturnPath } from '../../../src/delivery/signing/return-path';
+import { ReturnPath } from '../../../src/delivery/tokens/return-path';
 import { EMAIL_ID, InboundApp, MAIL_HOST } from './inbound-app';
 import { RawSmtpClient } from './raw-smtp-client';
 

@@ -1,14 +1,14 @@
 import { Test } from '@nestjs/testing';
 import { OrganizationOrdinals } from '../../../src/auth/organization-ordinals.service';
 import { Clock, DAY } from '../../../src/common/clock';
-import { deriveKey } from '../../../src/common/crypto/key-ring';
+import { deriveKey } from '../../../src/common/encryption/key-ring';
 import { Metrics } from '../../../src/common/metrics/metrics';
 import { AppConfig } from '../../../src/config/config';
 import { ConfigModule } from '../../../src/config/config.module';
 import { Database } from '../../../src/database/database.service';
 import { DatabaseModule } from '../../../src/database/database.module';
 import type { DeliveryOutcome } from '../../../src/delivery/ports/outcome';
-import { ReturnPath, type ReturnPathTarget } from '../../../src/delivery/signing/return-path';
+import { ReturnPath, type ReturnPathTarget } from '../../../src/delivery/tokens/return-path';
 import { DomainsModule } from '../../../src/modules/domains/domains.module';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
 import { InboundModule } from '../../../src/modules/inbound/inbound.module';

@@ -8,7 +8,7 @@ import { APP_FILTER, APP_GUARD, APP_PIPE, NestFactory, Reflector } from '@nestjs
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { DataSource } from 'typeorm';
-import { PUBLIC_METADATA } from '../../../src/auth/require-scope.decorator';
+import { PUBLIC_METADATA } from '../../../src/common/http/require-scope.decorator';
 import { ErrorFilter } from '../../../src/common/http/error-filter';
 import { createHttpAdapter } from '../../../src/common/http/http-server';
 import { DtoPipe } from '../../../src/common/http/validate-dto';

@@ -1,6 +1,6 @@
 import { Test } from '@nestjs/testing';
 import { ApiKeysService } from '../../../src/auth/api-keys.service';
-import { ALL_SCOPES } from '../../../src/auth/scopes';
+import { ALL_SCOPES } from '../../../src/common/http/scopes';
 import type { Clock } from '../../../src/common/clock';
 import type { Mode } from '../../../src/common/mode';
 import { ConfigModule } from '../../../src/config/config.module';

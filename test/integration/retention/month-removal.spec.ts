@@ -1,4 +1,4 @@
-import { EventFeedService } from '../../../src/modules/emails/feed/event-feed.service';
+import { EventFeedService } from '../../../src/modules/events/event-feed.service';
 import { EmailsService } from '../../../src/modules/emails/emails.service';
 import { EmailListService } from '../../../src/modules/emails/list/email-list.service';
 import { EmailRetention } from '../../../src/modules/emails/retention/email-retention.service';

@@ -1,5 +1,5 @@
-import { AuditService, OPERATOR } from '../../../src/modules/audit/audit.service';
-import { AuditUpkeep } from '../../../src/modules/audit/audit-upkeep.service';
+import { AuditService, OPERATOR } from '../../../src/audit/audit.service';
+import { AuditUpkeep } from '../../../src/audit/audit-upkeep.service';
 import { DAY, HOUR } from '../../../src/common/clock';
 import { Metrics } from '../../../src/common/metrics/metrics';
 import { EmailUpkeep } from '../../../src/modules/emails/email-upkeep.service';

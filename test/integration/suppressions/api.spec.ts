@@ -1,5 +1,5 @@
 import { ApiKeysService } from '../../../src/auth/api-keys.service';
-import { ALL_SCOPES } from '../../../src/auth/scopes';
+import { ALL_SCOPES } from '../../../src/common/http/scopes';
 import { DAY } from '../../../src/common/clock';
 import type { Answer, ApiClient } from '../../e2e/kit/api-client';
 import { addSuppression, createTenant } from '../../factories/tenants';

@@ -7,7 +7,7 @@ import { PublicEgressGuard } from '../../../src/common/egress/public-egress-guar
 import type { Mode } from '../../../src/common/mode';
 import { ConfigModule } from '../../../src/config/config.module';
 import { DatabaseModule } from '../../../src/database/database.module';
-import { EventFeedService } from '../../../src/modules/emails/feed/event-feed.service';
+import { EventFeedService } from '../../../src/modules/events/event-feed.service';
 import { SendEmailsService } from '../../../src/modules/emails/send-emails.service';
 import { DispatchUpkeep } from '../../../src/modules/webhooks/dispatch/dispatch-upkeep.service';
 import { EndpointRecovery } from '../../../src/modules/webhooks/dispatch/endpoint-recovery.service';

@@ -1,6 +1,6 @@
 import { newId } from '../../../src/common/ids';
 import { Metrics } from '../../../src/common/metrics/metrics';
-import { EventFeedService } from '../../../src/modules/emails/feed/event-feed.service';
+import { EventFeedService } from '../../../src/modules/events/event-feed.service';
 import { WebhookSecrets } from '../../../src/modules/webhooks/webhook-secrets.service';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import { WebhookReceiver } from '../../doubles/webhook-receiver';

@@ -1,6 +1,6 @@
 import { newId } from '../../../src/common/ids';
 import { HOUR, MINUTE } from '../../../src/common/clock';
-import { EventFeedService } from '../../../src/modules/emails/feed/event-feed.service';
+import { EventFeedService } from '../../../src/modules/events/event-feed.service';
 import { insertEvents } from '../../factories/feed-events';
 import { type Customer, dataOf, HOST, URL, WebhooksApp } from './webhooks-app';
 

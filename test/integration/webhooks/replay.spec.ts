@@ -1,5 +1,5 @@
 import { DAY, HOUR } from '../../../src/common/clock';
-import { EventFeedService } from '../../../src/modules/emails/feed/event-feed.service';
+import { EventFeedService } from '../../../src/modules/events/event-feed.service';
 import { ReplayWalk } from '../../../src/modules/webhooks/replay/replay-walk.service';
 import { insertEvents } from '../../factories/feed-events';
 import { addDomain } from '../../factories/tenants';

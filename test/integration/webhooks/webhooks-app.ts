@@ -1,5 +1,5 @@
 import { ApiKeysService } from '../../../src/auth/api-keys.service';
-import { ALL_SCOPES, type Scope } from '../../../src/auth/scopes';
+import { ALL_SCOPES, type Scope } from '../../../src/common/http/scopes';
 import type { Mode } from '../../../src/common/mode';
 import type { ApiClient, Answer } from '../../e2e/kit/api-client';
 import { addDomain } from '../../factories/tenants';

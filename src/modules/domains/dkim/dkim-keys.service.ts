@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock, HOUR } from '../../../common/clock';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
-import { AuditService, SYSTEM } from '../../audit/audit.service';
+import { AuditService, SYSTEM } from '../../../audit/audit.service';
 import type { DkimKey } from './dkim-key.entity';
 import { DkimKeysRepository } from './dkim-keys.repository';
 import { domainEvent } from '../domain-event';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AppError, NotFoundError } from '../../../common/errors/app-error';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
-import { AuditService } from '../../audit/audit.service';
+import { AuditService } from '../../../audit/audit.service';
 import type { DkimKey } from './dkim-key.entity';
 import type { DkimKeyPair } from './dkim-key-pair';
 import { DkimKeyMaker } from './dkim-key-maker';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { SealingRing } from '../../../common/crypto/sealing-ring';
+import { SealingRing } from '../../../common/encryption/sealing-ring';
 import { AppConfig } from '../../../config/config';
 import type { DkimKey } from './dkim-key.entity';
 

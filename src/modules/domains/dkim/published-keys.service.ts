@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { Clock, HOUR, SECOND } from '../../../common/clock';
-import { MicroBatcher } from '../../../common/micro-batcher';
-import { SingleFlight } from '../../../common/single-flight';
-import { within } from '../../../common/within';
+import { MicroBatcher } from '../../../common/async/micro-batcher';
+import { SingleFlight } from '../../../common/async/single-flight';
+import { within } from '../../../common/async/within';
 import { PublishedKeysRepository } from './published-keys.repository';
 import type { PublishedKeyRow } from './sql/find-published-keys.sql';
 import { dkimRecordText } from '../wanted-records';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { NotFoundError } from '../../../common/errors/app-error';
 import { isUuid } from '../../../common/ids';
-import { SYSTEM } from '../../audit/audit.service';
+import { SYSTEM } from '../../../audit/audit.service';
 import type { Domain } from '../domain.entity';
 import { DomainsRepository } from '../domains.repository';
 import { ConcurrencyLimit } from './concurrency-limit';

@@ -4,7 +4,7 @@ import { NotFoundError } from '../../../common/errors/app-error';
 import { violatedConstraint } from '../../../database/database-errors';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
-import { type AuditRecord, AuditService } from '../../audit/audit.service';
+import { type AuditRecord, AuditService } from '../../../audit/audit.service';
 import type { DkimKey } from '../dkim/dkim-key.entity';
 import { DkimKeysService } from '../dkim/dkim-keys.service';
 import type { Domain } from '../domain.entity';

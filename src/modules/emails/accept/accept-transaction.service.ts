@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../../../common/clock';
 import { timeOfId } from '../../../common/ids';
 import type { Transaction } from '../../../database/transaction';
-import type { WarmUpBudget } from '../../domains/warm-up/warm-up.service';
+import type { WarmUpBudget } from '../../domains/restrictions/warm-up/warm-up.service';
 import { type StatDelta, StatsService } from '../../stats/stats.service';
 import { AcceptPlan, type ScreenedSubmission, type SubmissionAnswer } from './accept-plan';
 import { AcceptRepository } from './accept.repository';

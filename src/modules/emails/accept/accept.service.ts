@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import { AppError, UnavailableError } from '../../../common/errors/app-error';
 import { Metrics } from '../../../common/metrics/metrics';
-import { MicroBatcher } from '../../../common/micro-batcher';
+import { MicroBatcher } from '../../../common/async/micro-batcher';
 import { WorkerWaker } from '../../../delivery/queue/worker-waker.service';
 import { AcceptCommit } from './accept-commit';
 import { keyName, type SubmissionAnswer } from './accept-plan';

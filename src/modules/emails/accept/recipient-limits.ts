@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { AppError } from '../../../common/errors/app-error';
 import type { Transaction } from '../../../database/transaction';
-import { type WarmUpBudget, WarmUpService } from '../../domains/warm-up/warm-up.service';
+import { type WarmUpBudget, WarmUpService } from '../../domains/restrictions/warm-up/warm-up.service';
 import type { AcceptedEmail } from './accepted-email';
 import { TestQuotaRepository } from './test-quota.repository';
 

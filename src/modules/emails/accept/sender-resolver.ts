@@ -3,9 +3,9 @@ import { LRUCache } from 'lru-cache';
 import { SECOND } from '../../../common/clock';
 import { AppError } from '../../../common/errors/app-error';
 import type { Mode } from '../../../common/mode';
-import { SingleFlight } from '../../../common/single-flight';
+import { SingleFlight } from '../../../common/async/single-flight';
 import { DomainsService } from '../../domains/domains.service';
-import { WarmUpService } from '../../domains/warm-up/warm-up.service';
+import { WarmUpService } from '../../domains/restrictions/warm-up/warm-up.service';
 import type { Sender } from './send-request';
 
 export interface Submitter {

@@ -1,27 +1,7 @@
 import type { DeliveryOutcome, RecordedOutcome, SmtpFacts } from '../../../delivery/ports/outcome';
+import type { EventType } from '../../events/event-feed.service';
 import type { NewEvent } from './email-state';
 import { hasSeen } from './recipient-state';
-
-export const EVENT_TYPES = [
-  'queued',
-  'scheduled',
-  'sending',
-  'sent',
-  'delivered',
-  'deferred',
-  'bounced',
-  'hard_bounce',
-  'soft_bounce',
-  'opened',
-  'clicked',
-  'unsubscribed',
-  'spam_report',
-  'blocked',
-  'failed',
-  'cancelled',
-] as const;
-
-export type EventType = (typeof EVENT_TYPES)[number];
 
 export type EventBody = Pick<NewEvent, 'source' | 'data'> & { eventType: EventType };
 

@@ -1,9 +1,9 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Counter } from 'prom-client';
-import { BriefCache } from '../../../common/brief-cache';
+import { BriefCache } from '../../../common/async/brief-cache';
 import { Clock, SECOND } from '../../../common/clock';
 import { Metrics } from '../../../common/metrics/metrics';
-import { within } from '../../../common/within';
+import { within } from '../../../common/async/within';
 import { ReportQueueRepository } from '../report-queue.repository';
 import type { ReportsMeasure } from '../sql/measure-reports.sql';
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock, DAY } from '../../../common/clock';
 import { isUuid } from '../../../common/ids';
 import type { EmailKey } from '../../../delivery/ports/delivery';
-import { findOwnSignature } from '../../../delivery/signing/own-signature';
+import { findOwnSignature } from '../../../delivery/dkim/own-signature';
 import { type KnownKey, KnownKeysService } from '../../domains/dkim/known-keys.service';
 
 /** As long as a return path holds: four days of attempts and thirty after them. */

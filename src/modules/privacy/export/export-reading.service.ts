@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../../../common/clock';
 import { AppError } from '../../../common/errors/app-error';
 import { Database } from '../../../database/database.service';
-import { AuditService } from '../../audit/audit.service';
+import { AuditService } from '../../../audit/audit.service';
 import { requestEvent } from '../privacy-event';
 import type { ExportSection } from '../privacy-export-part.entity';
 import type { PrivacyOwner } from '../privacy-requests.repository';

@@ -3,7 +3,7 @@ import { Clock, SECOND } from '../../../common/clock';
 import { newId } from '../../../common/ids';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
-import { AuditService, SYSTEM } from '../../audit/audit.service';
+import { AuditService, SYSTEM } from '../../../audit/audit.service';
 import { requestEvent } from '../privacy-event';
 import type { PrivacyRequest, PrivacyRequestType } from '../privacy-request.entity';
 import { PrivacyRequestsRepository, type RequestChanges } from '../privacy-requests.repository';

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../../common/clock';
-import { SealingRing } from '../../../common/crypto/sealing-ring';
+import { SealingRing } from '../../../common/encryption/sealing-ring';
 import { AppConfig } from '../../../config/config';
 import type { Transaction } from '../../../database/transaction';
 import type { AddressLookup } from '../suppression';

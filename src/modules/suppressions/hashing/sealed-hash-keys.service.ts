@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { SealingRing } from '../../../common/crypto/sealing-ring';
+import type { SealingRing } from '../../../common/encryption/sealing-ring';
 import { AppConfig } from '../../../config/config';
 import { hashKeyRing } from './address-hashing.service';
 import { HashKeysRepository } from './hash-keys.repository';

@@ -1,8 +1,8 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Clock, DAY, SECOND } from '../../../common/clock';
-import { MicroBatcher } from '../../../common/micro-batcher';
+import { MicroBatcher } from '../../../common/async/micro-batcher';
 import { Database } from '../../../database/database.service';
-import { AuditService, SYSTEM } from '../../audit/audit.service';
+import { AuditService, SYSTEM } from '../../../audit/audit.service';
 import { DispatchRepository, type EndpointChange } from './dispatch.repository';
 import type { EndpointKey, EndpointResult, SettledMessage } from './dispatched-message';
 import { EndpointRecovery } from './endpoint-recovery.service';

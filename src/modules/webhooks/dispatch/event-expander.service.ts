@@ -2,7 +2,7 @@ import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock, SECOND } from '../../../common/clock';
 import { firstIdAt, timeOfId } from '../../../common/ids';
 import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
-import { EventFeedService, type FeedEvent } from '../../emails/feed/event-feed.service';
+import { EventFeedService, type FeedEvent } from '../../events/event-feed.service';
 import { isSubscribed } from '../webhook-subscription';
 import { DispatchMetrics } from './dispatch-metrics.service';
 import { DispatchRepository } from './dispatch.repository';

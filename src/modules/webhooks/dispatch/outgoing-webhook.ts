@@ -1,5 +1,4 @@
-import type { FeedEvent } from '../../emails/feed/event-feed.service';
-import { toPayload, type WebhookPayload } from '../webhook-payload';
+import { type FeedEvent, toPayload, type WebhookPayload } from '../../events/event-feed.service';
 import type { ClaimedMessage } from './dispatched-message';
 
 /** A claimed message with what it says, as JSON. */

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { EgressClient } from '../../../common/egress/egress-client';
 import { EgressGuard } from '../../../common/egress/egress-guard';
 import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
-import { AuditModule } from '../../audit/audit.module';
+import { AuditModule } from '../../../audit/audit.module';
 import { EmailsModule } from '../../emails/emails.module';
 import { EgressModule } from '../egress.module';
 import { WebhookSecrets } from '../webhook-secrets.service';

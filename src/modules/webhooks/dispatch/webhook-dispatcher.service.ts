@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { Injectable } from '@nestjs/common';
 import { Clock, MINUTE, SECOND } from '../../../common/clock';
-import { type EventKey, EventFeedService } from '../../emails/feed/event-feed.service';
+import { type EventKey, EventFeedService } from '../../events/event-feed.service';
 import { AttemptSettler } from './attempt-settler.service';
 import { DispatchMetrics } from './dispatch-metrics.service';
 import { DispatchRepository } from './dispatch.repository';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../../common/clock';
 import { Database } from '../../../database/database.service';
-import { EventFeedService } from '../../emails/feed/event-feed.service';
+import { EventFeedService } from '../../events/event-feed.service';
 import { WebhookDeliveriesRepository } from '../webhook-deliveries.repository';
 import { isSubscribed } from '../webhook-subscription';
 import type { OpenReplay } from './sql/next-replay.sql';

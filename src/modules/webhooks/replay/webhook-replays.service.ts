@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock, DAY } from '../../../common/clock';
 import { AppError, type FieldErrors, ValidationError } from '../../../common/errors/app-error';
 import { firstIdAt } from '../../../common/ids';
-import { EventFeedService } from '../../emails/feed/event-feed.service';
+import { EventFeedService } from '../../events/event-feed.service';
 import { WebhookChanges } from '../webhook-changes.service';
 import { requireEnabled } from '../webhook-deliveries.service';
 import type { WebhookHolder } from '../webhook-endpoints.repository';

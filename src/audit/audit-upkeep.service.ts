@@ -1,0 +1,37 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Clock, HOUR } from '../common/clock';
+import { deleteInBatches } from '../common/jobs/delete-in-batches';
+import { PeriodicJobs } from '../common/jobs/periodic-jobs';
+import { AppConfig } from '../config/config';
+import { AuditUpkeepRepository } from './audit-upkeep.repository';
+
+const BATCH = 5_000;
+
+/** Worker role: removes entries of the audit log whose time is over; until then nothing changes them. */
+@Injectable()
+export class AuditUpkeep implements OnApplicationBootstrap {
+  constructor(
+    private readonly entries: AuditUpkeepRepository,
+    private readonly jobs: PeriodicJobs,
+    private readonly config: AppConfig,
+    private readonly clock: Clock,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.jobs.startRemoval({ name: 'remove-old-audit-entries', everyMs: 6 * HOUR, run: () => this.removeOld() });
+  }
+
+  /** Answers how many went. */
+  removeOld(): Promise<number> {
+    const before = monthsBefore(this.clock.now(), this.config.retention.auditMonths);
+    return deleteInBatches(BATCH, (limit) => this.entries.deleteBefore(before, limit));
+  }
+}
+
+/** The same day and time of an earlier month, or that month's last day when it has no such day. */
+function monthsBefore(time: Date, months: number): Date {
+  const earlier = new Date(time);
+  earlier.setUTCMonth(earlier.getUTCMonth() - months);
+  if (earlier.getUTCDate() !== time.getUTCDate()) earlier.setUTCDate(0);
+  return earlier;
+}

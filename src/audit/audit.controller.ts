@@ -1,0 +1,33 @@
+import { Controller, Get, Query } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { RequireScope } from '../common/http/require-scope.decorator';
+import { CurrentPrincipal } from '../common/http/current-principal.decorator';
+import { ApiErrors, ApiList } from '../common/http/openapi.decorators';
+import type { Principal } from '../common/http/principal';
+import { requireUnbound } from '../common/http/require-unbound';
+import { AuditService } from './audit.service';
+import { AuditEntryDto, AuditPaginationDto, ListAuditEntriesQuery } from './dto/audit-entry.dto';
+import { toAuditEntriesDto, toAuditFilter } from './dto/audit-entry.mapper';
+
+@ApiTags('Privacy')
+@Controller('v1/audit-log')
+@RequireScope('privacy:read')
+export class AuditController {
+  constructor(private readonly audit: AuditService) {}
+
+  @Get()
+  @ApiOperation({
+    summary: 'Read the audit log',
+    description:
+      'Who changed what in the organization, newest first. A test key does not see what concerns live keys and data; a ' +
+      'key that is bound to a domain sees nothing. Refused requests are sampled.',
+  })
+  @ApiList(AuditEntryDto, AuditPaginationDto)
+  @ApiErrors('invalid_request', 'domain_not_allowed')
+  async list(@CurrentPrincipal() principal: Principal, @Query() query: ListAuditEntriesQuery) {
+    requireUnbound(principal);
+    const page = { limit: query.limit, after: query.cursor?.toLowerCase() };
+    const { entries, hasMore } = await this.audit.list(principal, toAuditFilter(query), page);
+    return toAuditEntriesDto(entries, query.limit, hasMore);
+  }
+}

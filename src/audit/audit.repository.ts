@@ -1,0 +1,55 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { And, type FindOptionsWhere, LessThan, MoreThanOrEqual, Raw, type Repository } from 'typeorm';
+import type { Mode } from '../common/mode';
+import type { Transaction } from '../database/transaction';
+import { AuditEntry } from './audit-entry.entity';
+
+/** What is not given does not matter. */
+export interface AuditFilter extends Partial<Pick<AuditEntry, 'actor' | 'action' | 'targetType' | 'targetId'>> {
+  /** At or after. */
+  readonly from?: Date;
+  /** Before. */
+  readonly to?: Date;
+}
+
+@Injectable()
+export class AuditRepository {
+  constructor(@InjectRepository(AuditEntry) private readonly entries: Repository<AuditEntry>) {}
+
+  async insert(entries: readonly AuditEntry[], tx: Transaction): Promise<void> {
+    await tx.manager.insert(AuditEntry, [...entries]);
+  }
+
+  /** What is there already is left alone: the batch may have been written without anybody having heard of it. */
+  async insertOnce(entries: readonly AuditEntry[], tx: Transaction): Promise<void> {
+    await tx.manager
+      .createQueryBuilder()
+      .insert()
+      .into(AuditEntry)
+      .values([...entries])
+      .orIgnore()
+      .execute();
+  }
+
+  /** Newest first, along the primary key. @param after id of the last entry of the page before */
+  page(
+    { organizationId, mode }: { organizationId: string; mode: Mode },
+    { from, to, ...equal }: AuditFilter,
+    { limit, after }: { limit: number; after?: string },
+  ): Promise<AuditEntry[]> {
+    const where: FindOptionsWhere<AuditEntry> = {
+      organizationId,
+      ...equal,
+      ...(after !== undefined && { id: LessThan(after) }),
+      ...((from ?? to) && { occurredAt: between(from, to) }),
+      ...(mode === 'test' && { data: Raw((column) => `${column} ->> 'mode' is distinct from 'live'`) }),
+    };
+    return this.entries.find({ where, order: { id: 'DESC' }, take: limit });
+  }
+}
+
+function between(from: Date | undefined, to: Date | undefined) {
+  if (from && to) return And(MoreThanOrEqual(from), LessThan(to));
+  return from ? MoreThanOrEqual(from) : LessThan(to as Date);
+}

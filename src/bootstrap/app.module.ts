@@ -1,0 +1,49 @@
+import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { ApiModule } from '../api.module';
+import { Draining } from '../common/http/draining';
+import { Metrics } from '../common/metrics/metrics';
+import type { AppConfig } from '../config/config';
+import { ConfigModule } from '../config/config.module';
+import type { Role } from '../config/roles';
+import { DatabaseModule } from '../database/database.module';
+import { DkimZoneModule } from '../modules/dkim-zone/dkim-zone.module';
+import { DomainsModule } from '../modules/domains/domains.module';
+import { MasterKeyCheckModule } from '../modules/domains/dkim/master-key-check.module';
+import { InboundModule } from '../modules/inbound/inbound.module';
+import { WorkerModule } from '../worker.module';
+
+type Imports = NonNullable<DynamicModule['imports']>;
+
+/** What each role adds to a process. */
+const MODULES: Record<Role, () => Imports> = {
+  api: () => [MasterKeyCheckModule, ApiModule],
+  worker: () => [MasterKeyCheckModule, WorkerModule.register()],
+  inbound: () => [MasterKeyCheckModule, DomainsModule, InboundModule],
+  dns: () => [DkimZoneModule],
+};
+
+export interface ProcessParts {
+  readonly config: AppConfig;
+  /** Of a database whose schema is up to date. */
+  readonly databaseUrl: string;
+  readonly draining: Draining;
+  readonly metrics: Metrics;
+}
+
+/** One process: the floors that every role stands on, and the roles it plays. */
+@Global()
+@Module({})
+export class AppModule {
+  static register({ config, databaseUrl, draining, metrics }: ProcessParts): DynamicModule {
+    const roles = [...config.roles].flatMap((role) => MODULES[role]());
+    return {
+      module: AppModule,
+      imports: [ConfigModule.register(config), DatabaseModule.register(databaseUrl), ...roles],
+      providers: [
+        { provide: Draining, useValue: draining },
+        { provide: Metrics, useValue: metrics },
+      ],
+      exports: [Draining, Metrics],
+    };
+  }
+}

@@ -1,0 +1,97 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { AppModule } from './app.module';
+import { refuseStrangers } from '../auth/bearer-token';
+import { SECOND } from '../common/clock';
+import { Draining } from '../common/http/draining';
+import { createHttpAdapter } from '../common/http/http-server';
+import { type Logger, logRequestsTo, NestLogger, observeDroppedLines } from '../common/logging/logger';
+import { Metrics } from '../common/metrics/metrics';
+import { startMetricsServer } from '../common/metrics/metrics-server';
+import { observeRequests } from '../common/metrics/request-metrics';
+import { opensPort } from '../common/port-error';
+import type { AppConfig } from '../config/config';
+import { translateDatabaseError } from '../database/database-errors';
+import { buildOpenApiDocument } from '../openapi/openapi-document';
+import { setUpDocs } from '../openapi/set-up-docs';
+
+/** Requests that are under way may take this long once the service stops. */
+const FINISH_REQUESTS_MS = 30 * SECOND;
+
+export interface RunningService {
+  readonly app: INestApplicationContext;
+  /** Undefined without the api role. */
+  readonly port: number | undefined;
+  readonly metricsPort: number;
+  /** Refuses new requests, finishes running ones and the mail under way, then closes everything. */
+  close(): Promise<void>;
+}
+
+/** Starts the configuration's roles in this process, on a database whose schema is up to date. */
+export async function startService(config: AppConfig, databaseUrl: string, logger: Logger): Promise<RunningService> {
+  const draining = new Draining();
+  const metrics = new Metrics();
+  metrics.collectProcessMetrics();
+  observeDroppedLines(metrics);
+  const module = AppModule.register({ config, databaseUrl, draining, metrics });
+  const nestOptions = { logger: new NestLogger(logger), abortOnError: false };
+  const http = config.roles.has('api');
+  const app = http
+    ? await NestFactory.create<NestFastifyApplication>(
+        module,
+        adapterFor(config, draining, metrics, logger),
+        nestOptions,
+      )
+    : await NestFactory.createApplicationContext(module, nestOptions);
+  try {
+    if (http) await listen(app as NestFastifyApplication, config);
+    return await serving(app, config, draining, metrics);
+  } catch (error) {
+    // Open connections would keep the embedded database from stopping.
+    await app.close().catch(() => undefined);
+    throw error;
+  }
+}
+
+async function serving(
+  app: INestApplicationContext,
+  config: AppConfig,
+  draining: Draining,
+  metrics: Metrics,
+): Promise<RunningService> {
+  const { host, metricsPort } = config.http;
+  const metricsServer = await startMetricsServer({ host, port: metricsPort, registry: metrics.registry });
+  return {
+    app,
+    port: config.roles.has('api') ? portOf(app as NestFastifyApplication) : undefined,
+    metricsPort: metricsServer.port,
+    close: async () => {
+      draining.begin();
+      await draining.whenIdle(FINISH_REQUESTS_MS);
+      await app.close();
+      await metricsServer.close();
+    },
+  };
+}
+
+function adapterFor(config: AppConfig, draining: Draining, metrics: Metrics, logger: Logger) {
+  return createHttpAdapter({
+    trustProxy: config.http.trustProxy,
+    strictTransport: config.http.publicUrl.startsWith('https:'),
+    draining,
+    log: observeRequests(metrics, logRequestsTo(logger)),
+    translateError: translateDatabaseError,
+    gate: refuseStrangers,
+  });
+}
+
+async function listen(app: NestFastifyApplication, { http }: AppConfig): Promise<void> {
+  setUpDocs(app, buildOpenApiDocument(app));
+  await opensPort('PORT', http, app.listen(http.port, http.host));
+}
+
+function portOf(app: NestFastifyApplication): number {
+  const address = (app.getHttpServer() as { address(): { port: number } | string | null }).address();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}

@@ -1,0 +1,26 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../database/database.service';
+import { findFeedEvents, readEventFeed, readEventHorizon } from './sql/read-event-feed.sql';
+import type { EventKey, FeedEvent, FeedStream } from './feed-event';
+
+@Injectable()
+export class EventFeedRepository {
+  constructor(private readonly database: Database) {}
+
+  async horizon(): Promise<string> {
+    const [row] = await this.database.run(readEventHorizon());
+    return (row as { horizon: string }).horizon;
+  }
+
+  readAfter(
+    streams: readonly FeedStream[],
+    horizon: string,
+    limitEach: number,
+  ): Promise<(FeedEvent & { stream: number })[]> {
+    return this.database.run(readEventFeed(streams, horizon, limitEach));
+  }
+
+  find(keys: readonly EventKey[]): Promise<FeedEvent[]> {
+    return this.database.run(findFeedEvents(keys));
+  }
+}

@@ -1,0 +1,31 @@
+import { Controller, Get, Query } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { RequireScope } from '../../common/http/require-scope.decorator';
+import { CurrentPrincipal } from '../../common/http/current-principal.decorator';
+import { ApiErrors, ApiList } from '../../common/http/openapi.decorators';
+import type { Principal } from '../../common/http/principal';
+import { CursorPaginationDto } from '../../common/http/cursor-pagination.dto';
+import { EventDto, PullEventsQuery } from './dto/event.dto';
+import { toEventsDto, toStart } from './dto/event.mapper';
+import { EventPull } from './event-pull.service';
+
+@ApiTags('Events')
+@Controller('v1/events')
+@RequireScope('email:read')
+export class EventsController {
+  constructor(private readonly events: EventPull) {}
+
+  @Get()
+  @ApiOperation({
+    summary: 'Pull events',
+    description:
+      'The events of all emails as webhooks tell them, in the order in which they were recorded. Keep `nextCursor` and ' +
+      'ask again with it: nothing is left out, and nothing comes twice. A page can be short, or empty, while `hasMore` is ' +
+      'true.',
+  })
+  @ApiList(EventDto, CursorPaginationDto)
+  @ApiErrors('invalid_request')
+  async pull(@CurrentPrincipal() principal: Principal, @Query() query: PullEventsQuery) {
+    return toEventsDto(await this.events.pull(principal, toStart(query), query.limit), query);
+  }
+}

@@ -1,0 +1,51 @@
+import type { EmailKey } from '../../delivery/ports/delivery';
+
+/** What can happen to an email (contract, section 4). */
+export const EVENT_TYPES = [
+  'queued',
+  'scheduled',
+  'sending',
+  'sent',
+  'delivered',
+  'deferred',
+  'bounced',
+  'hard_bounce',
+  'soft_bounce',
+  'opened',
+  'clicked',
+  'unsubscribed',
+  'spam_report',
+  'blocked',
+  'failed',
+  'cancelled',
+] as const;
+
+export type EventType = (typeof EVENT_TYPES)[number];
+
+/** An event as it is told to the outside, by webhook or by the pull feed. */
+export interface FeedEvent extends EmailKey {
+  /** Version 7; later events have greater ids, those of one email too. */
+  readonly id: string;
+  readonly domainId: string;
+  /** Counts the email's events from 1. */
+  readonly sequence: number;
+  readonly eventType: string;
+  readonly source: string;
+  readonly occurredAt: Date;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly tags: readonly string[] | null;
+  readonly metadata: Readonly<Record<string, unknown>> | null;
+}
+
+/** One organization's events of one mode, from a position on. */
+export interface FeedStream {
+  readonly organizationId: string;
+  readonly mode: EmailKey['mode'];
+  /** The id of the last event seen, or `firstIdAt` of a time. */
+  readonly after: string;
+}
+
+/** Names one event. */
+export interface EventKey extends EmailKey {
+  readonly sequence: number;
+}

@@ -1,0 +1,17 @@
+import { applyDecorators, Header } from '@nestjs/common';
+import { ApiResponse } from '@nestjs/swagger';
+import { ERROR_CODES, type ErrorCode } from '../../../../common/errors/error-codes';
+import { describeErrors } from '../../../../common/http/openapi.decorators';
+import { PAGE_HEADERS } from '../../../../common/html/page-frame';
+
+const HTML = { 'text/html': { schema: { type: 'string' } } } as const;
+const PROBLEMS: readonly ErrorCode[] = ['resource_not_found', 'internal_error', 'service_unavailable'];
+
+/** A route that answers with a page, its problems included. @param description of its success */
+export function AnswersWithPage(description: string): MethodDecorator {
+  const headers = Object.entries(PAGE_HEADERS).map(([name, value]) => Header(name, value));
+  const problems = PROBLEMS.map((code) =>
+    ApiResponse({ status: ERROR_CODES[code].status, description: describeErrors([code]), content: HTML }),
+  );
+  return applyDecorators(...headers, ...problems, ApiResponse({ status: 200, description, content: HTML }));
+}

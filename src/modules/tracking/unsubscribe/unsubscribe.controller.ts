@@ -1,0 +1,42 @@
+import { Controller, Get, HttpCode, Param, Post, Query, UseFilters } from '@nestjs/common';
+import { ApiOperation, ApiQuery, ApiTags } from '@nestjs/swagger';
+import { Public } from '../../../common/http/require-scope.decorator';
+import { TakesBody } from '../../../common/http/body-options';
+import { AnswersWithPage } from './pages/page.decorator';
+import { donePage, questionPage } from './pages/unsubscribe-pages';
+import { ProblemPageFilter } from './problem-page.filter';
+import { UnsubscribeService } from './unsubscribe.service';
+
+/** The link in bulk mail: a page with a button for people, one click for mail programs (RFC 8058). */
+@ApiTags('Tracking')
+@Controller('u')
+@Public()
+@UseFilters(ProblemPageFilter)
+export class UnsubscribeController {
+  constructor(private readonly unsubscribing: UnsubscribeService) {}
+
+  @Get(':token')
+  @ApiOperation({
+    summary: 'The page behind the unsubscribe link',
+    description: 'Shows a button and changes nothing: mail programs and filters open every link in a mail.',
+  })
+  @AnswersWithPage('The question')
+  async ask(@Param('token') token: string): Promise<string> {
+    return questionPage(await this.unsubscribing.find(token));
+  }
+
+  @Post(':token')
+  @HttpCode(200)
+  @TakesBody({ ignored: true })
+  @ApiOperation({
+    summary: 'Unsubscribe with one click (RFC 8058)',
+    description:
+      'Lists the recipient as `unsubscribe` for the organization and mode before it answers; bulk mail is refused from then ' +
+      'on. A body of any type is read and ignored. A repetition gives the same answer and no second event.',
+  })
+  @ApiQuery({ name: 'via', required: false, enum: ['page'], description: "Set by the page's own button" })
+  @AnswersWithPage('Unsubscribed')
+  async unsubscribe(@Param('token') token: string, @Query('via') via?: unknown): Promise<string> {
+    return donePage(await this.unsubscribing.unsubscribe(token, via === 'page' ? 'page' : 'one-click'));
+  }
+}

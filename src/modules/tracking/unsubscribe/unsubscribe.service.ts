@@ -1,0 +1,61 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../../../common/clock';
+import { NotFoundError } from '../../../common/errors/app-error';
+import { domainOf } from '../../../common/mail-address';
+import { maskAddress } from '../../../common/mask-address';
+import { Database } from '../../../database/database.service';
+import { OutcomeRecorder } from '../../emails/outcomes/outcome-recorder.service';
+import { type MailRecipient, RecipientLookup } from '../../emails/recipient-lookup.service';
+import { RecipientLinks } from '../../emails/recipient-links.service';
+
+/** `one-click`: the mail program's own button (RFC 8058); `page`: the button on our page. */
+export type UnsubscribeMethod = 'one-click' | 'page';
+
+/** What a page may say of a subscription: whoever was forwarded the mail can open it. */
+export interface Subscription {
+  readonly senderDomain: string;
+  /** `j***@example.com` */
+  readonly maskedAddress: string;
+}
+
+/** Ends the bulk mail of an organization to one recipient, who is known by the signed link in the mail. */
+@Injectable()
+export class UnsubscribeService {
+  constructor(
+    private readonly links: RecipientLinks,
+    private readonly recipients: RecipientLookup,
+    private readonly outcomes: OutcomeRecorder,
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Changes nothing. @throws NotFoundError when the token is not ours or its mail is no longer there */
+  async find(token: string): Promise<Subscription> {
+    return describe(await this.recipientOf(token));
+  }
+
+  /**
+   * Committed when it resolves. A repetition lists the address again if it was taken off the list, and is no second event.
+   * @throws NotFoundError as `find` does
+   */
+  async unsubscribe(token: string, method: UnsubscribeMethod): Promise<Subscription> {
+    const { address, fromEmail, ...recipient } = await this.recipientOf(token);
+    const outcome = { kind: 'unsubscribed', data: { method } } as const;
+    const occurredAt = this.clock.now();
+    await this.database.transaction((tx) =>
+      this.outcomes.record([{ ...recipient, recipient: address, outcome, source: 'tracking', occurredAt }], tx),
+    );
+    return describe({ address, fromEmail });
+  }
+
+  private async recipientOf(token: string): Promise<MailRecipient> {
+    const key = await this.links.open('unsubscribe', token);
+    const recipient = key && (await this.recipients.find(key));
+    if (!recipient) throw new NotFoundError('Link');
+    return recipient;
+  }
+}
+
+function describe({ fromEmail, address }: Pick<MailRecipient, 'fromEmail' | 'address'>): Subscription {
+  return { senderDomain: domainOf(fromEmail), maskedAddress: maskAddress(address) };
+}

@@ -1,0 +1,52 @@
+import { SCOPES } from '../common/http/scopes';
+import { ERROR_CODES } from '../common/errors/error-codes';
+
+/** The introduction of the API documentation, as Markdown. The tables come from the code that enforces them. */
+export function describeApi(): string {
+  return `${INTRODUCTION}
+## Scopes
+
+${table(
+  ['Scope', 'Covers'],
+  Object.entries(SCOPES).map(([scope, covers]) => [`\`${scope}\``, covers]),
+)}
+
+## Errors
+
+Every error has the same body: \`{"error": {"code", "message", "details"?, "suggestion"?}}\`. Programs decide by \`code\`; the
+\`message\` is for people. For \`invalid_request\`, \`details.validation\` maps a field path (\`to[1].email\`) to messages.
+
+${table(['HTTP', 'Code', 'When'], errorRows())}
+`;
+}
+
+function errorRows(): string[][] {
+  return Object.entries(ERROR_CODES).map(([code, { status, summary }]) => [`${status}`, `\`${code}\``, summary]);
+}
+
+function table(heads: readonly string[], rows: readonly string[][]): string {
+  return [heads, heads.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+const INTRODUCTION = `Transactional email delivery: register a sender domain, send, and follow every email to its end.
+
+## Conventions
+
+- **Bodies** are JSON in UTF-8. A success is \`{"data": …}\`; lists add \`pagination\` or \`total\`. Health answers are not wrapped.
+- **Times** are ISO 8601 in UTC with milliseconds. A timestamp in a request needs an offset; a date alone is midnight UTC.
+- **Ids** are UUIDs (version 7). An id that is malformed, unknown or another organization's is answered 404.
+- **Unknown fields** of bodies and queries are refused. Optional fields without a value are left out, in domains \`null\`.
+- **Request ids:** every answer has \`X-Request-Id\`; one that you send (1 to 128 of \`A-Za-z0-9._-\`) is kept.
+
+## Authentication
+
+\`Authorization: Bearer <API key>\`. Live keys begin with \`wb_live_\`, test keys with \`wb_test_\`. Test keys see and make test data
+only: a simulator plays the receiving side, no mail leaves the service, and answers carry \`X-Test-Mode: true\`.
+
+## Limits and retries
+
+Requests are limited per key and endpoint, and per organization. Authenticated answers carry \`X-RateLimit-Limit\`, \`-Remaining\`
+and \`-Reset\` (seconds since 1970) of the limit that is closest to being reached. After a 429 or a 503 wait for the seconds in
+\`Retry-After\`, then retry with exponential backoff and jitter. Sends are safe to retry with the header \`X-Idempotency-Key\`: the
+same key with the same body answers what the first request was answered, for 24 hours.
+`;

@@ -1,0 +1,162 @@
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import type { INestApplicationContext } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { ApiKeyVerifier } from '../../../src/auth/api-key-verifier.service';
+import { ApiKeysService } from '../../../src/auth/api-keys.service';
+import { OrganizationsService } from '../../../src/auth/organizations.service';
+import { ALL_SCOPES } from '../../../src/common/http/scopes';
+import { CliModule } from '../../../src/cli/cli.module';
+import type { AppConfig } from '../../../src/config/config';
+import { loadConfig } from '../../../src/config/load-config';
+import { DomainsService } from '../../../src/modules/domains/domains.service';
+import type { Credentials } from '../../../src/bootstrap/credentials';
+import { seedFirstStart } from '../../../src/bootstrap/first-start';
+import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
+import { query } from '../embedded/support';
+
+let database: TestDatabase;
+let config: AppConfig;
+let file: string;
+const contexts: INestApplicationContext[] = [];
+
+/** A process of its own, as far as the seeding can tell: embedded mode, but on a test database. */
+async function startProcess(): Promise<INestApplicationContext> {
+  const context = await NestFactory.createApplicationContext(CliModule.register(config, database.url), {
+    logger: false,
+    abortOnError: false,
+  });
+  contexts.push(context);
+  return context;
+}
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  const dataDir = await mkdtemp(path.join(os.tmpdir(), 'waybill-seed-'));
+  config = loadConfig({ WAYBILL_DATA_DIR: dataDir, DATABASE_POOL_SIZE: '2' });
+  file = path.join(dataDir, 'credentials.json');
+});
+afterEach(async () => {
+  await Promise.all(contexts.splice(0).map((context) => context.close()));
+  await database.drop();
+  await rm(config.dataDir, { recursive: true });
+});
+
+const count = async (table: string): Promise<number> =>
+  (await query<{ count: number }>(database.url, `select count(*)::int as count from ${table}`))[0]?.count ?? -1;
+
+async function expectUsable(app: INestApplicationContext, credentials: Credentials | undefined): Promise<void> {
+  const { organizationId, domain, liveKey, testKey } = credentials ?? ({} as Credentials);
+  const verifier = app.get(ApiKeyVerifier);
+  for (const [key, mode] of [
+    [liveKey, 'live'],
+    [testKey, 'test'],
+  ] as const) {
+    await expect(verifier.verify(key)).resolves.toMatchObject({ organizationId, mode, scopes: new Set(ALL_SCOPES) });
+  }
+  await expect(app.get(DomainsService).findForSending(organizationId, undefined)).resolves.toMatchObject({
+    domain,
+    verificationStatus: 'verified',
+  });
+  expect(JSON.parse(await readFile(file, 'utf8'))).toEqual(credentials);
+}
+
+describe('seedFirstStart', () => {
+  it('makes organization, domain and keys on an empty database, and a file for their owner only', async () => {
+    const app = await startProcess();
+    const credentials = await seedFirstStart(app, config);
+    expect(credentials).toMatchObject({ domain: 'waybill.test' });
+    await expectUsable(app, credentials);
+    await expect(app.get(OrganizationsService).list()).resolves.toMatchObject([{ name: 'default', status: 'active' }]);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect((await readdir(config.dataDir)).sort()).toEqual(['credentials.json', 'master.key']);
+  });
+
+  it('reads them back at later starts', async () => {
+    const first = await seedFirstStart(await startProcess(), config);
+    const second = await seedFirstStart(await startProcess(), config);
+    expect(second).toEqual(first);
+    expect([await count('organizations'), await count('domains'), await count('api_keys')]).toEqual([1, 1, 2]);
+  });
+
+  it('completes what a start left that died: after the organization', async () => {
+    const app = await startProcess();
+    const { id } = await app.get(OrganizationsService).create('default');
+    const credentials = await seedFirstStart(app, config);
+    expect(credentials?.organizationId).toBe(id);
+    await expectUsable(app, credentials);
+    expect(await count('organizations')).toBe(1);
+  });
+
+  it('completes what a start left that died: between the domain and its verification', async () => {
+    const app = await startProcess();
+    const { id } = await app.get(OrganizationsService).create('default');
+    await app.get(DomainsService).add(id, 'waybill.test');
+    await expectUsable(app, await seedFirstStart(app, config));
+    expect([await count('organizations'), await count('domains')]).toEqual([1, 1]);
+  });
+
+  it('completes what a start left that died: between the two keys', async () => {
+    const app = await startProcess();
+    const keys = app.get(ApiKeysService);
+    const create = keys.create.bind(keys);
+    const dying = jest.spyOn(keys, 'create').mockImplementation((organizationId, wanted) => {
+      return wanted.mode === 'live' ? create(organizationId, wanted) : Promise.reject(new Error('killed'));
+    });
+    await expect(seedFirstStart(app, config)).rejects.toThrow('killed');
+    dying.mockRestore();
+    expect(await count('api_keys')).toBe(1);
+    await expect(readFile(file)).rejects.toThrow('ENOENT');
+    await expectUsable(app, await seedFirstStart(await startProcess(), config));
+    expect([await count('organizations'), await count('domains')]).toEqual([1, 1]);
+  });
+
+  it('makes new keys, and nothing else, when the file is gone, broken or half written', async () => {
+    const app = await startProcess();
+    const first = await seedFirstStart(app, config);
+    await rm(file);
+    const second = await seedFirstStart(app, config);
+    await writeFile(file, '{"organizationId":');
+    await writeFile(`${file}.tmp`, '{"organizationId":');
+    const third = await seedFirstStart(app, config);
+    for (const other of [second, third]) {
+      expect(other?.organizationId).toBe(first?.organizationId);
+      expect(other?.liveKey).not.toBe(first?.liveKey);
+    }
+    await expectUsable(app, third);
+    expect([await count('organizations'), await count('domains'), await count('api_keys')]).toEqual([1, 1, 6]);
+  });
+
+  it('happens once when several processes start at once', async () => {
+    const apps = await Promise.all([startProcess(), startProcess(), startProcess()]);
+    const [first, ...others] = await Promise.all(apps.map((app) => seedFirstStart(app, config)));
+    await expectUsable(apps[0], first);
+    expect(others).toEqual([first, first]);
+    expect([await count('organizations'), await count('domains'), await count('api_keys')]).toEqual([1, 1, 2]);
+  });
+
+  it('makes everything anew when the file belongs to a database that is gone', async () => {
+    const app = await startProcess();
+    const old = {
+      organizationId: '01890000-0000-7000-8000-000000000000',
+      domain: 'waybill.test',
+      liveKey: 'wb_live_x',
+      testKey: 'wb_test_x',
+    };
+    await writeFile(file, JSON.stringify(old));
+    const credentials = await seedFirstStart(app, config);
+    expect(credentials?.organizationId).not.toBe(old.organizationId);
+    await expectUsable(app, credentials);
+  });
+
+  it('keeps out of a database with organizations of its own, and of external ones', async () => {
+    const app = await startProcess();
+    const external = { ...config, database: { ...config.database, url: database.url } };
+    await expect(seedFirstStart(app, external)).resolves.toBeUndefined();
+    await app.get(OrganizationsService).create('Acme');
+    await expect(seedFirstStart(app, config)).resolves.toBeUndefined();
+    expect([await count('organizations'), await count('domains'), await count('api_keys')]).toEqual([1, 0, 0]);
+    await expect(readFile(file)).rejects.toThrow('ENOENT');
+  });
+});
