@@ -1,0 +1,86 @@
+// Prints the size of the source tree, room by room: `node scripts/size-table.mjs [revision]`. Without a revision it
+// measures the working tree; with one, that commit, so that two states can be put side by side.
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+
+const revision = process.argv[2];
+const git = (...args) => execFileSync('git', args, { encoding: 'utf8', maxBuffer: 1 << 28 });
+const listed = revision
+  ? git('ls-tree', '-r', '--name-only', revision, 'src')
+  : git('ls-files', '-co', '--exclude-standard', 'src');
+const read = (file) => {
+  try {
+    return revision ? git('show', `${revision}:${file}`) : readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+};
+
+const sources = new Map();
+for (const file of listed.split('\n')) {
+  if (!file.endsWith('.ts') || file.endsWith('.spec.ts')) continue;
+  const text = read(file);
+  if (text !== undefined) sources.set(file, text);
+}
+
+const importers = new Map([...sources.keys()].map((file) => [file, new Set()]));
+const folders = new Map();
+for (const [file, text] of sources) {
+  for (const [, specifier] of text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)) {
+    const target = `${path.posix.normalize(path.posix.join(path.posix.dirname(file), specifier))}.ts`;
+    importers.get(target)?.add(file);
+    const [from, to] = [path.posix.dirname(file), path.posix.dirname(target)];
+    if (sources.has(target) && from !== to) folders.set(`${from} ${to}`, true);
+  }
+}
+const isOwnData = (one, other) =>
+  ['dto', 'sql'].some((name) => one === `${other}/${name}` || other === `${one}/${name}`);
+const mutual = [...folders.keys()]
+  .map((pair) => pair.split(' '))
+  .filter(([from, to]) => from < to && folders.has(`${to} ${from}`) && !isOwnData(from, to));
+
+/** `src/modules/emails/accept/x.ts` belongs to the room `modules/emails`. */
+function roomOf(file) {
+  const parts = file.split('/').slice(1, -1);
+  return parts.slice(0, parts[0] === 'modules' ? 2 : 1).join('/') || '(entry)';
+}
+
+function rowOf(name, files) {
+  const lines = files.map((file) => sources.get(file).split('\n').length - 1).sort((one, other) => one - other);
+  const ending = (suffix) => files.filter((file) => file.endsWith(suffix)).length;
+  return {
+    room: name,
+    files: files.length,
+    lines: lines.reduce((sum, count) => sum + count, 0),
+    modules: ending('.module.ts'),
+    repositories: ending('.repository.ts'),
+    median: lines[Math.floor(lines.length / 2)],
+    p90: lines[Math.floor(lines.length * 0.9)],
+    longest: lines.at(-1),
+    'under 25': lines.filter((count) => count < 25).length,
+    'one importer': files.filter((file) => importers.get(file).size === 1).length,
+  };
+}
+
+const rooms = Map.groupBy ? Map.groupBy(sources.keys(), roomOf) : groupBy([...sources.keys()], roomOf);
+function groupBy(items, keyOf) {
+  const groups = new Map();
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
+  return groups;
+}
+const rows = [...rooms].sort().map(([name, files]) => rowOf(name, files));
+rows.push(rowOf('total', [...sources.keys()]));
+
+const columns = Object.keys(rows[0]);
+const widths = columns.map((column) => Math.max(column.length, ...rows.map((row) => String(row[column]).length)));
+const print = (cells) =>
+  console.log(
+    cells
+      .map((cell, at) => (at === 0 ? String(cell).padEnd(widths[at]) : String(cell).padStart(widths[at])))
+      .join('  '),
+  );
+print(columns);
+for (const row of rows) print(columns.map((column) => row[column]));
+console.log(`\nfolders that import each other: ${mutual.length}`);
+for (const [from, to] of mutual) console.log(`  ${from} and ${to}`);
