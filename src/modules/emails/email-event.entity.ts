@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Mode } from '../../common/mode';
 import type { OutcomeSource } from '../../delivery/ports/outcome';
-import type { EventType } from '../events/event-feed.service';
+import type { EventType } from '../../common/event-types';
 
 /** Something that happened to an email; append-only. */
 @Entity('email_events')

@@ -35,5 +35,5 @@ export class EventFeedService {
   }
 }
 
-export { EVENT_TYPES, type EventKey, type EventType, type FeedEvent, type FeedStream } from './feed-event';
+export type { EventKey, FeedEvent, FeedStream } from './feed-event';
 export { toPayload, type WebhookPayload } from './event-payload';

@@ -1,27 +1,5 @@
 import type { EmailKey } from '../../delivery/ports/delivery';
 
-/** What can happen to an email (contract, section 4). */
-export const EVENT_TYPES = [
-  'queued',
-  'scheduled',
-  'sending',
-  'sent',
-  'delivered',
-  'deferred',
-  'bounced',
-  'hard_bounce',
-  'soft_bounce',
-  'opened',
-  'clicked',
-  'unsubscribed',
-  'spam_report',
-  'blocked',
-  'failed',
-  'cancelled',
-] as const;
-
-export type EventType = (typeof EVENT_TYPES)[number];
-
 /** An event as it is told to the outside, by webhook or by the pull feed. */
 export interface FeedEvent extends EmailKey {
   /** Version 7; later events have greater ids, those of one email too. */

@@ -1,4 +1,4 @@
-import { EVENT_TYPES } from '../../../src/modules/events/event-feed.service';
+import { EVENT_TYPES } from '../../../src/common/event-types';
 import { type Customer, dataOf, problemsOf, URL, WebhooksApp } from './webhooks-app';
 
 const HOSTS = {

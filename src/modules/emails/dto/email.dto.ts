@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { EMAIL_STATUSES, type EmailStatus } from '../outcomes/recipient-state';
-import { EVENT_TYPES } from '../../events/event-feed.service';
+import { EVENT_TYPES } from '../../../common/event-types';
 
 const SOURCES = ['api', 'worker', 'smtp', 'dsn', 'feedback_loop', 'tracking', 'simulator', 'system'];
 

@@ -1,5 +1,5 @@
 import type { DeliveryOutcome, RecordedOutcome, SmtpFacts } from '../../../delivery/ports/outcome';
-import type { EventType } from '../../events/event-feed.service';
+import type { EventType } from '../../../common/event-types';
 import type { NewEvent } from './email-state';
 import { hasSeen } from './recipient-state';
 

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional, IsUUID } from 'class-validator';
 import { QueryInteger } from '../../../common/http/dto-decorators';
-import { EVENT_TYPES } from '../../events/event-feed.service';
+import { EVENT_TYPES } from '../../../common/event-types';
 import { TEST_EVENT_TYPE } from '../webhook-deliveries.service';
 import type { WebhookMessageState } from '../webhook-message.entity';
 

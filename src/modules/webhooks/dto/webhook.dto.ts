@@ -2,7 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayMinSize, ArrayUnique, IsArray, IsBoolean, IsIn, IsOptional } from 'class-validator';
 import { IsString, MaxLength } from 'class-validator';
 import { Timestamp } from '../../../common/http/dto-decorators';
-import { EVENT_TYPES } from '../../events/event-feed.service';
+import { EVENT_TYPES } from '../../../common/event-types';
 import type { DisabledReason } from '../webhook-endpoint.entity';
 import { EVERY_TYPE } from '../webhook-subscription';
 import { MAX_URL_LENGTH } from '../webhook-url';

@@ -1,0 +1,21 @@
+/** What can happen to an email (contract, section 4). */
+export const EVENT_TYPES = [
+  'queued',
+  'scheduled',
+  'sending',
+  'sent',
+  'delivered',
+  'deferred',
+  'bounced',
+  'hard_bounce',
+  'soft_bounce',
+  'opened',
+  'clicked',
+  'unsubscribed',
+  'spam_report',
+  'blocked',
+  'failed',
+  'cancelled',
+] as const;
+
+export type EventType = (typeof EVENT_TYPES)[number];
