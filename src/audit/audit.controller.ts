@@ -4,7 +4,7 @@ import { RequireScope } from '../common/http/require-scope.decorator';
 import { CurrentPrincipal } from '../common/http/current-principal.decorator';
 import { ApiErrors, ApiList } from '../common/http/openapi.decorators';
 import type { Principal } from '../common/http/principal';
-import { requireUnbound } from '../common/http/require-unbound';
+import { Unbound } from '../common/http/unbound.guard';
 import { AuditService } from './audit.service';
 import { AuditEntryDto, AuditPaginationDto, ListAuditEntriesQuery } from './dto/audit-entry.dto';
 import { toAuditEntriesDto, toAuditFilter } from './dto/audit-entry.mapper';
@@ -15,6 +15,7 @@ import { toAuditEntriesDto, toAuditFilter } from './dto/audit-entry.mapper';
 export class AuditController {
   constructor(private readonly audit: AuditService) {}
 
+  @Unbound()
   @Get()
   @ApiOperation({
     summary: 'Read the audit log',
@@ -25,7 +26,6 @@ export class AuditController {
   @ApiList(AuditEntryDto, AuditPaginationDto)
   @ApiErrors('invalid_request', 'domain_not_allowed')
   async list(@CurrentPrincipal() principal: Principal, @Query() query: ListAuditEntriesQuery) {
-    requireUnbound(principal);
     const page = { limit: query.limit, after: query.cursor?.toLowerCase() };
     const { entries, hasMore } = await this.audit.list(principal, toAuditFilter(query), page);
     return toAuditEntriesDto(entries, query.limit, hasMore);

@@ -1,10 +1,10 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Post } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentPrincipal } from '../common/http/current-principal.decorator';
 import { ApiData, ApiErrors, ApiList } from '../common/http/openapi.decorators';
 import { RateLimitClass } from '../common/http/rate-limit-class.decorator';
 import type { Principal } from '../common/http/principal';
-import { UuidParamPipe } from '../common/http/uuid-param.pipe';
+import { PathId } from '../common/http/path-id.decorator';
 import { ApiKeysService } from './api-keys.service';
 import { toApiKeyDto, toNewApiKey } from './dto/api-key.mapper';
 import { ApiKeyDto, CreateApiKeyDto, CreatedApiKeyDto, RevokedApiKeyDto } from './dto/api-key.dto';
@@ -41,7 +41,7 @@ export class ApiKeysController {
   @ApiOperation({ summary: 'Revoke an API key', description: 'Takes effect everywhere within 5 seconds.' })
   @ApiData(RevokedApiKeyDto)
   @ApiErrors('insufficient_permissions', 'resource_not_found')
-  async revoke(@CurrentPrincipal() principal: Principal, @Param('id', UuidParamPipe) id: string) {
+  async revoke(@CurrentPrincipal() principal: Principal, @PathId() id: string) {
     await this.keys.revokeFor(principal, id);
     return { data: { id, revoked: true } satisfies RevokedApiKeyDto };
   }

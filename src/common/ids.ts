@@ -42,6 +42,9 @@ export function isUuid(value: string): boolean {
   return UUID.test(value.toLowerCase());
 }
 
+/** Sorts before every id: where a walk over ids starts. */
+export const NIL_ID = '00000000-0000-0000-0000-000000000000';
+
 /** The smallest UUID version 7 of a millisecond: a bound for ranges of ids. */
 export function firstIdAt(time: Date): string {
   const hex = Math.max(0, time.getTime()).toString(16).padStart(12, '0');

@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { PoolClient } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
-import { arrayText } from './array-text';
+import { arrayText } from './pg-array';
 import { managerOn, poolOf } from './data-source';
 import { isRetryable, translateDatabaseError } from './database-errors';
 import type { Statement } from './statement';

@@ -1,6 +1,6 @@
 import { escapeLiteral, type PoolClient } from 'pg';
 import type { Statement } from '../../src/database/statement';
-import { TextArray } from '../../src/database/text-array';
+import { TextArray } from '../../src/database/pg-array';
 
 /** One node of a plan, as `explain (format json)` names things. */
 export interface PlanNode {

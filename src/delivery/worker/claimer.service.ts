@@ -7,8 +7,8 @@ import type { RecordedOutcome } from '../ports/outcome';
 import { OutcomeSink } from '../ports/outcome-sink';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
 import type { ClaimInput, ClaimRooms } from '../queue/sql/claim-deliveries.sql';
+import { NIL_ID } from '../../common/ids';
 
-const NIL = '00000000-0000-0000-0000-000000000000';
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
 /** Organizations whose place among their destinations is remembered; the others begin anywhere. */
 const MAX_CURSORS = 1_000;
@@ -18,7 +18,7 @@ const CURSORS_PER_CLAIM = 64;
 /** Takes due work for a session, in turn among organizations, and records that it is being sent. */
 @Injectable()
 export class Claimer {
-  private afterOrganizationId = NIL;
+  private afterOrganizationId = NIL_ID;
   /** The destination that each organization was served last, so that those late in the alphabet have their turn too. */
   private readonly cursors = new LRUCache<string, string>({ max: MAX_CURSORS });
 
@@ -37,12 +37,12 @@ export class Claimer {
     rooms?: ClaimRooms,
   ): Promise<ClaimedDelivery[]> {
     const claimed = await this.claimFrom({ sessionId, limit, blockedDestinations: blocked, rooms });
-    if (claimed.length === 0 && this.afterOrganizationId !== NIL) {
+    if (claimed.length === 0 && this.afterOrganizationId !== NIL_ID) {
       // The round is over: begin the next one.
-      this.afterOrganizationId = NIL;
+      this.afterOrganizationId = NIL_ID;
       return this.claimFrom({ sessionId, limit, blockedDestinations: blocked, rooms });
     }
-    this.afterOrganizationId = lastOrganization(claimed) ?? NIL;
+    this.afterOrganizationId = lastOrganization(claimed) ?? NIL_ID;
     for (const { organizationId, destination } of claimed) this.cursors.set(organizationId, destination);
     return claimed;
   }

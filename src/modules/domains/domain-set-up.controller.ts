@@ -5,7 +5,7 @@ import { CurrentPrincipal } from '../../common/http/current-principal.decorator'
 import { ApiData, ApiErrors } from '../../common/http/openapi.decorators';
 import type { Principal } from '../../common/http/principal';
 import { RateLimitClass } from '../../common/http/rate-limit-class.decorator';
-import { UuidParam } from '../../common/http/uuid-param.pipe';
+import { PathId } from '../../common/http/path-id.decorator';
 import { DkimRotationService } from './dkim/dkim-rotation.service';
 import { requireOwn } from './domain-access';
 import { DomainDetailsService } from './domain-details.service';
@@ -36,7 +36,7 @@ export class DomainSetUpController {
   })
   @ApiData(DomainVerificationDto)
   @ApiErrors('resource_not_found')
-  async verify(@CurrentPrincipal() principal: Principal, @UuidParam('id', 'Domain') id: string) {
+  async verify(@CurrentPrincipal() principal: Principal, @PathId('id', 'Domain') id: string) {
     requireOwn(principal, id);
     return { data: toVerificationDto(await this.reports.verify(principal.organizationId, id, principal.apiKeyId)) };
   }
@@ -52,7 +52,7 @@ export class DomainSetUpController {
   })
   @ApiData(DomainDto)
   @ApiErrors('resource_not_found', 'dkim_rotation_in_progress')
-  async rotateDkim(@CurrentPrincipal() principal: Principal, @UuidParam('id', 'Domain') id: string) {
+  async rotateDkim(@CurrentPrincipal() principal: Principal, @PathId('id', 'Domain') id: string) {
     requireOwn(principal, id);
     const { organizationId, apiKeyId } = principal;
     await this.rotation.rotate(organizationId, id, apiKeyId);

@@ -5,8 +5,8 @@ import { CurrentPrincipal } from '../../common/http/current-principal.decorator'
 import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
 import type { Principal } from '../../common/http/principal';
 import { RateLimitClass } from '../../common/http/rate-limit-class.decorator';
-import { requireUnbound } from '../../common/http/require-unbound';
-import { UuidParam } from '../../common/http/uuid-param.pipe';
+import { Unbound } from '../../common/http/unbound.guard';
+import { PathId } from '../../common/http/path-id.decorator';
 import { DefaultDomainService } from './default-domain.service';
 import { requireOwn } from './domain-access';
 import { DomainDetailsService } from './domain-details.service';
@@ -26,6 +26,7 @@ export class DomainsController {
     private readonly removal: DomainRemovalService,
   ) {}
 
+  @Unbound()
   @Post()
   @RateLimitClass('domain-writes')
   @ApiOperation({
@@ -35,7 +36,6 @@ export class DomainsController {
   @ApiData(DomainDto, { status: 201 })
   @ApiErrors('invalid_request', 'domain_not_allowed', 'domain_already_exists')
   async add(@CurrentPrincipal() principal: Principal, @Body() body: AddDomainDto) {
-    requireUnbound(principal);
     const domain = await this.domains.add(principal.organizationId, body.domain, principal.apiKeyId);
     return { data: toDomainDto(await this.details.detailOf(domain)) };
   }
@@ -59,11 +59,12 @@ export class DomainsController {
   @ApiOperation({ summary: 'Read a domain' })
   @ApiData(DomainDto)
   @ApiErrors('resource_not_found')
-  detail(@CurrentPrincipal() principal: Principal, @UuidParam('id', 'Domain') id: string) {
+  detail(@CurrentPrincipal() principal: Principal, @PathId('id', 'Domain') id: string) {
     requireOwn(principal, id);
     return this.answer(principal, id);
   }
 
+  @Unbound()
   @Post(':id/set-default')
   @HttpCode(200)
   @ApiOperation({
@@ -72,8 +73,7 @@ export class DomainsController {
   })
   @ApiData(DomainDto)
   @ApiErrors('domain_not_allowed', 'resource_not_found')
-  async setDefault(@CurrentPrincipal() principal: Principal, @UuidParam('id', 'Domain') id: string) {
-    requireUnbound(principal);
+  async setDefault(@CurrentPrincipal() principal: Principal, @PathId('id', 'Domain') id: string) {
     await this.defaults.choose(principal.organizationId, id, principal.apiKeyId);
     return this.answer(principal, id);
   }
@@ -90,7 +90,7 @@ export class DomainsController {
     schema: { type: 'object', required: ['success'], properties: { success: { type: 'boolean', enum: [true] } } },
   })
   @ApiErrors('resource_not_found', 'default_domain_in_use')
-  async remove(@CurrentPrincipal() principal: Principal, @UuidParam('id', 'Domain') id: string) {
+  async remove(@CurrentPrincipal() principal: Principal, @PathId('id', 'Domain') id: string) {
     requireOwn(principal, id);
     await this.removal.remove(principal.organizationId, id, principal.apiKeyId);
     return { success: true };

@@ -1,11 +1,11 @@
-import { Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { RequireScope } from '../../common/http/require-scope.decorator';
 import { CurrentPrincipal } from '../../common/http/current-principal.decorator';
 import { PaginationDto } from '../../common/http/error-envelope.dto';
 import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
 import type { Principal } from '../../common/http/principal';
-import { UuidParamPipe } from '../../common/http/uuid-param.pipe';
+import { PathId } from '../../common/http/path-id.decorator';
 import { CancelledEmailDto, EmailContentDto, EmailDetailDto, EmailEventDto, EmailListItemDto } from './dto/email.dto';
 import { fromCursor, toContentDto, toDetailDto, toEventDto, toListDto } from './dto/email.mapper';
 import { ListEmailsQuery } from './dto/list-emails.query';
@@ -35,7 +35,7 @@ export class EmailsController {
   @ApiOperation({ summary: 'Read an email with its recipients and events' })
   @ApiData(EmailDetailDto)
   @ApiErrors('invalid_request', 'resource_not_found')
-  async detail(@CurrentPrincipal() principal: Principal, @Param('id', UuidParamPipe) id: string) {
+  async detail(@CurrentPrincipal() principal: Principal, @PathId() id: string) {
     return { data: toDetailDto(await this.emails.detail(principal, id)) };
   }
 
@@ -43,7 +43,7 @@ export class EmailsController {
   @ApiOperation({ summary: "List an email's events", description: 'Oldest first.' })
   @ApiData(EmailEventDto, { isArray: true })
   @ApiErrors('invalid_request', 'resource_not_found')
-  async events(@CurrentPrincipal() principal: Principal, @Param('id', UuidParamPipe) id: string) {
+  async events(@CurrentPrincipal() principal: Principal, @PathId() id: string) {
     return { data: (await this.emails.events(principal, id)).map(toEventDto) };
   }
 
@@ -51,7 +51,7 @@ export class EmailsController {
   @ApiOperation({ summary: "Read an email's content", description: 'Until its retention ends.' })
   @ApiData(EmailContentDto)
   @ApiErrors('invalid_request', 'resource_not_found')
-  async content(@CurrentPrincipal() principal: Principal, @Param('id', UuidParamPipe) id: string) {
+  async content(@CurrentPrincipal() principal: Principal, @PathId() id: string) {
     return { data: toContentDto(await this.emails.content(principal, id)) };
   }
 
@@ -64,7 +64,7 @@ export class EmailsController {
     ...(['invalid_request', 'resource_not_found', 'email_not_cancellable'] as const),
     ...(['payload_too_large', 'unsupported_media_type'] as const),
   )
-  async cancel(@CurrentPrincipal() principal: Principal, @Param('id', UuidParamPipe) id: string) {
+  async cancel(@CurrentPrincipal() principal: Principal, @PathId() id: string) {
     await this.emails.cancel(principal, id);
     return { data: { id, status: 'failed' } satisfies CancelledEmailDto };
   }

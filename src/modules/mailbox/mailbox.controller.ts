@@ -3,7 +3,7 @@ import { Controller, Get, Header, Param, Query, Res, UseGuards } from '@nestjs/c
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Public } from '../../common/http/require-scope.decorator';
-import { UuidParam } from '../../common/http/uuid-param.pipe';
+import { PathId } from '../../common/http/path-id.decorator';
 import { AppConfig } from '../../config/config';
 import { downloadAs } from './content-disposition';
 import { AttachmentIndexPipe } from './dto/attachment-index.pipe';
@@ -57,7 +57,7 @@ export class MailboxController {
   @Get(':id')
   @Header(TYPE, HTML_TYPE)
   @Header(POLICY, PAGE_POLICY)
-  async message(@UuidParam('id', 'Message') id: string): Promise<string> {
+  async message(@PathId('id', 'Message') id: string): Promise<string> {
     return messagePage(await this.mailbox.open(id));
   }
 
@@ -65,13 +65,13 @@ export class MailboxController {
   @Header(TYPE, HTML_TYPE)
   @Header(POLICY, MESSAGE_POLICY)
   @Header('x-dns-prefetch-control', 'off')
-  html(@UuidParam('id', 'Message') id: string): Promise<string> {
+  html(@PathId('id', 'Message') id: string): Promise<string> {
     return this.mailbox.html(id);
   }
 
   @Get(':id/raw')
   @Header(TYPE, 'text/plain; charset=utf-8')
-  async raw(@UuidParam('id', 'Message') id: string, @Res({ passthrough: true }) reply: FastifyReply): Promise<Buffer> {
+  async raw(@PathId('id', 'Message') id: string, @Res({ passthrough: true }) reply: FastifyReply): Promise<Buffer> {
     const raw = await this.mailbox.raw(id);
     void reply.header('content-disposition', downloadAs(`${id}.eml`));
     return raw;
@@ -80,7 +80,7 @@ export class MailboxController {
   @Get(':id/attachments/:index')
   @Header(TYPE, 'application/octet-stream')
   async attachment(
-    @UuidParam('id', 'Message') id: string,
+    @PathId('id', 'Message') id: string,
     @Param('index', AttachmentIndexPipe) index: number,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Buffer> {

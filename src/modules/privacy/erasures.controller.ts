@@ -5,8 +5,8 @@ import { CurrentPrincipal } from '../../common/http/current-principal.decorator'
 import { ApiData, ApiErrors } from '../../common/http/openapi.decorators';
 import type { Principal } from '../../common/http/principal';
 import { RateLimitClass } from '../../common/http/rate-limit-class.decorator';
-import { requireUnbound } from '../../common/http/require-unbound';
-import { UuidParam } from '../../common/http/uuid-param.pipe';
+import { Unbound } from '../../common/http/unbound.guard';
+import { PathId } from '../../common/http/path-id.decorator';
 import { PrivacyErasureDto, RequestErasureDto } from './dto/privacy.dto';
 import { toErasureDto, toSubjectAddress } from './dto/privacy.mapper';
 import { ErasureExceptions } from './erasure/erasure-exceptions.service';
@@ -21,6 +21,7 @@ export class ErasuresController {
     private readonly exceptions: ErasureExceptions,
   ) {}
 
+  @Unbound()
   @Post()
   @HttpCode(202)
   @RequireScope('privacy:manage')
@@ -33,12 +34,12 @@ export class ErasuresController {
   @ApiData(PrivacyErasureDto, { status: 202 })
   @ApiErrors('invalid_request', 'domain_not_allowed')
   async request(@CurrentPrincipal() principal: Principal, @Body() { email, reason }: RequestErasureDto) {
-    requireUnbound(principal);
     const subject = { email: toSubjectAddress(email), ...(reason !== undefined && { reason }) };
     const request = await this.requests.createErasure(principal, subject);
     return { data: toErasureDto(request, await this.exceptions.of(request)) };
   }
 
+  @Unbound()
   @Get(':requestId')
   @ApiOperation({
     operationId: 'privacy.readErasure',
@@ -47,8 +48,7 @@ export class ErasuresController {
   })
   @ApiData(PrivacyErasureDto)
   @ApiErrors('domain_not_allowed', 'resource_not_found')
-  async read(@CurrentPrincipal() principal: Principal, @UuidParam('requestId', 'Privacy request') id: string) {
-    requireUnbound(principal);
+  async read(@CurrentPrincipal() principal: Principal, @PathId('requestId', 'Privacy request') id: string) {
     const request = await this.requests.get(principal, ERASURE, id);
     return { data: toErasureDto(request, await this.exceptions.of(request)) };
   }

@@ -5,8 +5,8 @@ import { CurrentPrincipal } from '../../common/http/current-principal.decorator'
 import { ApiData, ApiErrors } from '../../common/http/openapi.decorators';
 import type { Principal } from '../../common/http/principal';
 import { RateLimitClass } from '../../common/http/rate-limit-class.decorator';
-import { requireUnbound } from '../../common/http/require-unbound';
-import { UuidParam } from '../../common/http/uuid-param.pipe';
+import { Unbound } from '../../common/http/unbound.guard';
+import { PathId } from '../../common/http/path-id.decorator';
 import {
   ListPrivacyRequestsQuery,
   PrivacyExportDto,
@@ -30,6 +30,7 @@ export class ExportsController {
     private readonly exports: ExportReading,
   ) {}
 
+  @Unbound()
   @Post('export')
   @HttpCode(202)
   @RequireScope('privacy:manage')
@@ -42,11 +43,11 @@ export class ExportsController {
   @ApiData(PrivacyExportDto, { status: 202 })
   @ApiErrors('invalid_request', 'domain_not_allowed')
   async request(@CurrentPrincipal() principal: Principal, @Body() { email, format }: RequestExportDto) {
-    requireUnbound(principal);
     const request = await this.requests.createExport(principal, toSubjectAddress(email), format);
     return { data: toExportDto({ request }) };
   }
 
+  @Unbound()
   @Get('export/:requestId')
   @ApiOperation({
     operationId: 'privacy.readExport',
@@ -59,11 +60,10 @@ export class ExportsController {
   @ApiErrors('invalid_request', 'domain_not_allowed', 'resource_not_found', 'export_not_available')
   async read(
     @CurrentPrincipal() principal: Principal,
-    @UuidParam('requestId', 'Privacy request') id: string,
+    @PathId('requestId', 'Privacy request') id: string,
     @Query() { section }: ReadExportQuery,
     @Headers('accept') accept: string | undefined,
   ) {
-    requireUnbound(principal);
     const found = await this.exports.find(principal, id);
     const form = resultForm(accept);
     const fields = toExportDto(found);
@@ -72,6 +72,7 @@ export class ExportsController {
     return toFile(result, { form, section, fields });
   }
 
+  @Unbound()
   @Get('status')
   @ApiOperation({
     operationId: 'privacy.listRequests',
@@ -81,7 +82,6 @@ export class ExportsController {
   @ApiData(PrivacyHistoryDto)
   @ApiErrors('invalid_request', 'domain_not_allowed')
   async list(@CurrentPrincipal() principal: Principal, @Query() query: ListPrivacyRequestsQuery) {
-    requireUnbound(principal);
     const { requests, total } = await this.requests.list(principal, query);
     return { data: toHistoryDto(requests, total) };
   }

@@ -5,7 +5,7 @@ import { DEFAULT_BODY, MIB, TakesBody } from '../../common/http/body-options';
 import { CurrentPrincipal } from '../../common/http/current-principal.decorator';
 import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
 import type { Principal } from '../../common/http/principal';
-import { requireUnbound } from '../../common/http/require-unbound';
+import { Unbound } from '../../common/http/unbound.guard';
 import { addressKey } from '../../common/mail-address';
 import {
   AddSuppressionDto,
@@ -42,13 +42,13 @@ export class SuppressionsController {
     private readonly lists: SuppressionListService,
   ) {}
 
+  @Unbound()
   @Get()
   @RequireScope('suppression:read')
   @ApiOperation({ summary: 'List suppressions', description: 'Newest first; those that have expired are left out.' })
   @ApiList(SuppressionDto, OffsetPaginationDto)
   @ApiErrors('invalid_request', 'domain_not_allowed')
   async list(@CurrentPrincipal() principal: Principal, @Query() query: ListSuppressionsQuery) {
-    requireUnbound(principal);
     const { limit, offset, reason, email } = query;
     const key = email === undefined ? undefined : addressKey(toAddress(email));
     const [entries, total] = await this.lists.page(principal, { limit, offset, reason, key });
@@ -71,15 +71,16 @@ export class SuppressionsController {
     };
   }
 
+  @Unbound()
   @Post()
   @ApiOperation({ summary: 'Suppress an address', description: 'An address can be listed once for each reason.' })
   @ApiData(SuppressionDto, { status: 201 })
   @ApiErrors('invalid_request', 'domain_not_allowed', 'suppression_exists')
   async add(@CurrentPrincipal() principal: Principal, @Body() body: AddSuppressionDto) {
-    requireUnbound(principal);
     return { data: toSuppressionDto(await this.lists.add(principal, toNewEntry(body), principal.apiKeyId)) };
   }
 
+  @Unbound()
   @Post('batch')
   @TakesBody(BATCH_BODY)
   @ApiOperation({
@@ -93,10 +94,10 @@ export class SuppressionsController {
   @ApiData(SuppressionBatchDto, { status: 201 })
   @ApiErrors('invalid_request', 'domain_not_allowed', 'payload_too_large')
   async addBatch(@CurrentPrincipal() principal: Principal, @Body() body: unknown) {
-    requireUnbound(principal);
     return { data: toBatchDto(await this.lists.addMany(principal, toBatch(body), principal.apiKeyId)) };
   }
 
+  @Unbound()
   @Delete(':email')
   @HttpCode(200)
   @ApiOperation({
@@ -106,7 +107,6 @@ export class SuppressionsController {
   @ApiData(RemovedSuppressionDto)
   @ApiErrors('invalid_request', 'domain_not_allowed', 'resource_not_found', 'suppression_not_removable')
   async remove(@CurrentPrincipal() principal: Principal, @Param('email') address: string) {
-    requireUnbound(principal);
     const email = toAddress(address);
     await this.lists.remove(principal, email, principal.apiKeyId);
     return { data: { email, removed: true } satisfies RemovedSuppressionDto };

@@ -4,7 +4,7 @@ import { RequireScope } from '../../common/http/require-scope.decorator';
 import { CurrentPrincipal } from '../../common/http/current-principal.decorator';
 import { ApiData, ApiErrors } from '../../common/http/openapi.decorators';
 import type { Principal } from '../../common/http/principal';
-import { UuidParam } from '../../common/http/uuid-param.pipe';
+import { PathId } from '../../common/http/path-id.decorator';
 import { CreatedWebhookDto, ReplayDto, StartedReplayDto } from './dto/webhook.dto';
 import { toCreatedDto } from './dto/webhook.mapper';
 import { WebhookReplays } from './replay/webhook-replays.service';
@@ -28,7 +28,7 @@ export class WebhookActionsController {
   })
   @ApiData(CreatedWebhookDto)
   @ApiErrors('resource_not_found')
-  async rotateSecret(@CurrentPrincipal() principal: Principal, @UuidParam('id', 'Webhook') id: string) {
+  async rotateSecret(@CurrentPrincipal() principal: Principal, @PathId('id', 'Webhook') id: string) {
     return { data: toCreatedDto(await this.rotation.rotate(principal, id)) };
   }
 
@@ -43,11 +43,7 @@ export class WebhookActionsController {
   })
   @ApiData(StartedReplayDto, { status: 202 })
   @ApiErrors('invalid_request', 'resource_not_found', 'webhook_disabled', 'webhook_replay_in_progress')
-  async replay(
-    @CurrentPrincipal() principal: Principal,
-    @UuidParam('id', 'Webhook') id: string,
-    @Body() body: ReplayDto,
-  ) {
+  async replay(@CurrentPrincipal() principal: Principal, @PathId('id', 'Webhook') id: string, @Body() body: ReplayDto) {
     await this.replays.start(principal, id, body);
     return { data: { id, replay: 'started' } satisfies StartedReplayDto };
   }

@@ -4,7 +4,7 @@ import { RequireScope } from '../../common/http/require-scope.decorator';
 import { CurrentPrincipal } from '../../common/http/current-principal.decorator';
 import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
 import type { Principal } from '../../common/http/principal';
-import { UuidParam } from '../../common/http/uuid-param.pipe';
+import { PathId } from '../../common/http/path-id.decorator';
 import { CursorPaginationDto } from '../../common/http/cursor-pagination.dto';
 import { ListDeliveriesQuery, QueuedDeliveryDto, WebhookDeliveryDto } from './dto/delivery.dto';
 import { toDeliveriesDto } from './dto/delivery.mapper';
@@ -27,7 +27,7 @@ export class WebhookDeliveriesController {
   @ApiErrors('invalid_request', 'resource_not_found')
   async list(
     @CurrentPrincipal() principal: Principal,
-    @UuidParam('id', 'Webhook') id: string,
+    @PathId('id', 'Webhook') id: string,
     @Query() query: ListDeliveriesQuery,
   ) {
     const { state, eventType, limit, cursor } = query;
@@ -44,7 +44,7 @@ export class WebhookDeliveriesController {
   })
   @ApiData(QueuedDeliveryDto, { status: 202 })
   @ApiErrors('resource_not_found', 'webhook_disabled')
-  async test(@CurrentPrincipal() principal: Principal, @UuidParam('id', 'Webhook') id: string) {
+  async test(@CurrentPrincipal() principal: Principal, @PathId('id', 'Webhook') id: string) {
     return { data: { deliveryId: await this.deliveries.sendTest(principal, id) } satisfies QueuedDeliveryDto };
   }
 
@@ -59,8 +59,8 @@ export class WebhookDeliveriesController {
   @ApiErrors('resource_not_found', 'webhook_disabled')
   async redeliver(
     @CurrentPrincipal() principal: Principal,
-    @UuidParam('id', 'Webhook') id: string,
-    @UuidParam('deliveryId', 'Delivery') deliveryId: string,
+    @PathId('id', 'Webhook') id: string,
+    @PathId('deliveryId', 'Delivery') deliveryId: string,
   ) {
     await this.deliveries.redeliver(principal, id, deliveryId);
     return { data: { deliveryId } satisfies QueuedDeliveryDto };

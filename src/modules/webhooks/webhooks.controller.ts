@@ -4,7 +4,7 @@ import { RequireScope } from '../../common/http/require-scope.decorator';
 import { CurrentPrincipal } from '../../common/http/current-principal.decorator';
 import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
 import type { Principal } from '../../common/http/principal';
-import { UuidParam } from '../../common/http/uuid-param.pipe';
+import { PathId } from '../../common/http/path-id.decorator';
 import { AddWebhookDto, ChangeWebhookDto, CreatedWebhookDto, RemovedWebhookDto, WebhookDto } from './dto/webhook.dto';
 import { toCreatedDto, toWebhookDto } from './dto/webhook.mapper';
 import { WebhookCreation } from './webhook-creation.service';
@@ -48,7 +48,7 @@ export class WebhooksController {
   @ApiOperation({ summary: 'Read a webhook' })
   @ApiData(WebhookDto)
   @ApiErrors('resource_not_found')
-  async detail(@CurrentPrincipal() principal: Principal, @UuidParam('id', 'Webhook') id: string) {
+  async detail(@CurrentPrincipal() principal: Principal, @PathId('id', 'Webhook') id: string) {
     return { data: toWebhookDto(await this.webhooks.get(principal, id)) };
   }
 
@@ -61,7 +61,7 @@ export class WebhooksController {
   @ApiErrors('invalid_request', 'resource_not_found')
   async change(
     @CurrentPrincipal() principal: Principal,
-    @UuidParam('id', 'Webhook') id: string,
+    @PathId('id', 'Webhook') id: string,
     @Body() body: ChangeWebhookDto,
   ) {
     return { data: toWebhookDto(await this.webhooks.update(principal, id, body)) };
@@ -72,7 +72,7 @@ export class WebhooksController {
   @ApiOperation({ summary: 'Delete a webhook', description: 'Nothing is sent to it any more.' })
   @ApiData(RemovedWebhookDto)
   @ApiErrors('resource_not_found')
-  async remove(@CurrentPrincipal() principal: Principal, @UuidParam('id', 'Webhook') id: string) {
+  async remove(@CurrentPrincipal() principal: Principal, @PathId('id', 'Webhook') id: string) {
     await this.webhooks.remove(principal, id);
     return { data: { id, deleted: true } satisfies RemovedWebhookDto };
   }

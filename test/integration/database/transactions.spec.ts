@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { UnavailableError } from '../../../src/common/errors/app-error';
 import { Database } from '../../../src/database/database.service';
 import { createDataSource } from '../../../src/database/data-source';
-import { TextArray } from '../../../src/database/text-array';
+import { TextArray } from '../../../src/database/pg-array';
 import type { Transaction } from '../../../src/database/transaction';
 import { type OpenTestDatabase, openTestDatabase, statement } from '../../setup/open-test-database';
 import { waitFor } from '../../setup/wait-for';

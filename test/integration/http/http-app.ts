@@ -25,7 +25,7 @@ import { Draining } from '../../../src/common/http/draining';
 import { QueryInteger, Timestamp } from '../../../src/common/http/dto-decorators';
 import { ErrorFilter } from '../../../src/common/http/error-filter';
 import { createHttpAdapter, type HttpServerOptions } from '../../../src/common/http/http-server';
-import { UuidParam } from '../../../src/common/http/uuid-param.pipe';
+import { PathId } from '../../../src/common/http/path-id.decorator';
 import { DtoPipe } from '../../../src/common/http/validate-dto';
 import { AppError } from '../../../src/common/errors/app-error';
 
@@ -70,7 +70,7 @@ class ThingsController {
   }
 
   @Get(':id')
-  byId(@UuidParam('id', 'Thing') id: string) {
+  byId(@PathId('id', 'Thing') id: string) {
     return { data: { id } };
   }
 
@@ -81,7 +81,7 @@ class ThingsController {
   }
 
   @Delete(':id')
-  remove(@UuidParam() id: string) {
+  remove(@PathId() id: string) {
     return { success: id !== '' };
   }
 }

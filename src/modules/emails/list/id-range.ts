@@ -1,5 +1,5 @@
 import { HOUR } from '../../../common/clock';
-import { firstIdAt, timeOfId } from '../../../common/ids';
+import { firstIdAt, timeOfId, NIL_ID } from '../../../common/ids';
 
 /** Ids from `from` (inclusive) up to `to` (exclusive). */
 export interface IdRange {
@@ -13,13 +13,12 @@ export interface TimeRange {
   readonly to?: Date | undefined;
 }
 
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /** @param before an id that ends the range earlier */
 export function idRange({ from, to }: TimeRange, before: string = LAST_ID): IdRange {
   const end = to ? firstIdAt(to) : LAST_ID;
-  return { from: from ? firstIdAt(from) : FIRST_ID, to: before < end ? before : end };
+  return { from: from ? firstIdAt(from) : NIL_ID, to: before < end ? before : end };
 }
 
 /** What a span is made of, newest first: a part of an hour, whole hours, a part of an hour. */

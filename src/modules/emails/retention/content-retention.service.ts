@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { OrganizationsService } from '../../../auth/organizations.service';
 import { Clock, DAY } from '../../../common/clock';
-import { firstIdAt } from '../../../common/ids';
+import { firstIdAt, NIL_ID } from '../../../common/ids';
 import { type Mode, MODES } from '../../../common/mode';
 import { AppConfig } from '../../../config/config';
 import { ContentsRepository } from './contents.repository';
 
 const BATCH = 1_000;
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Deletes bodies, headers and attachments some time after the last recipient of the email has come to its end. Walks the
@@ -35,7 +34,7 @@ export class ContentRetention {
 
   private async clear(owner: { organizationId: string; mode: Mode }, endedBefore: Date): Promise<number> {
     const beforeId = firstIdAt(endedBefore);
-    let [afterId, total] = [FIRST_ID, 0];
+    let [afterId, total] = [NIL_ID, 0];
     for (;;) {
       const { lookedAt, lastId, deleted } = await this.contents.delete(
         { ...owner, afterId, beforeId, endedBefore },

@@ -4,9 +4,8 @@
 // Not the ORM: 100 emails with all their rows in one round trip (18,000–25,000 emails/s; the ORM reached 1,600).
 import { timeOfId } from '../../../common/ids';
 import type { Statement } from '../../../database/statement';
-import { TextArray } from '../../../database/text-array';
+import { arrayLiteral, TextArray } from '../../../database/pg-array';
 import type { AcceptedEmail } from '../accept/accepted-email';
-import { arrayLiteral } from './array-literal';
 
 const TEXT = `
   with given as materialized (

@@ -7,6 +7,7 @@ import { SuppressionErasure } from '../../suppressions/hashing/suppression-erasu
 import type { RequestKey } from './erasure-progress';
 import { ErasedRequests } from './erased-requests.service';
 import type { ErasureProgress, KeyPlace, PageResult } from './erasure-progress';
+import { NIL_ID } from '../../../common/ids';
 
 /** Whom an erasure is about. */
 export interface ErasureTarget {
@@ -15,9 +16,6 @@ export interface ErasureTarget {
   readonly email: string;
   readonly subject: ErasedSubject;
 }
-
-/** Before all others. */
-const NO_ID = '00000000-0000-0000-0000-000000000000';
 
 /** One page of one step of an erasure, through those who own the data. */
 @Injectable()
@@ -99,7 +97,7 @@ export class ErasureSteps {
 }
 
 function pageOf({ after, lastId }: ErasureProgress) {
-  return { after: typeof after === 'string' ? after : NO_ID, lastId };
+  return { after: typeof after === 'string' ? after : NIL_ID, lastId };
 }
 
 function countsOf({ emails, events, contents }: ErasedCounts) {

@@ -1,4 +1,5 @@
 import type { ExportSection } from '../privacy-export-part.entity';
+import { NIL_ID } from '../../../common/ids';
 
 /** How far an export has come, as the request keeps it. */
 export interface ExportProgress {
@@ -12,10 +13,8 @@ export interface ExportProgress {
 }
 
 const NONE = { emails: 0, events: 0, suppressions: 0 };
-/** Before all others. */
-const NO_ID = '00000000-0000-0000-0000-000000000000';
 
-const BEGINNING: ExportProgress = { after: NO_ID, parts: NONE, items: NONE, bytes: 0 };
+const BEGINNING: ExportProgress = { after: NIL_ID, parts: NONE, items: NONE, bytes: 0 };
 
 export function progressOf({ progress }: { readonly progress: Record<string, unknown> }): ExportProgress {
   return { ...BEGINNING, ...progress };

@@ -4,6 +4,7 @@
 // the few that are above.
 // Of every organization: a background job of the operator's asks. Not the ORM: a sum over two tables.
 import type { Statement } from '../../../database/statement';
+import { NIL_ID } from '../../../common/ids';
 
 export interface DomainOwner {
   readonly organizationId: string;
@@ -34,8 +35,6 @@ const TEXT = `
   order by organization_id, domain_id
   limit $7`;
 
-const FIRST = '00000000-0000-0000-0000-000000000000';
-
 /** @param since hours that began then or later count */
 export function findDomainsAbove(
   { minRecipients, perMille }: RateLimits,
@@ -43,7 +42,7 @@ export function findDomainsAbove(
   after: DomainOwner | undefined,
   limit: number,
 ): Statement<DomainOwner> {
-  const { organizationId = FIRST, domainId = FIRST } = after ?? {};
+  const { organizationId = NIL_ID, domainId = NIL_ID } = after ?? {};
   return {
     name: 'find-domains-above',
     text: TEXT,

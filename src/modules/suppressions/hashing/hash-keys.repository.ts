@@ -3,10 +3,9 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { MoreThan, type Repository } from 'typeorm';
 import type { Transaction } from '../../../database/transaction';
 import { SuppressionHashKey } from './suppression-hash-key.entity';
+import { NIL_ID } from '../../../common/ids';
 
 const PAGE = 100;
-/** Before all others. */
-const NO_ID = '00000000-0000-0000-0000-000000000000';
 
 @Injectable()
 export class HashKeysRepository {
@@ -25,7 +24,7 @@ export class HashKeysRepository {
 
   /** Those of all organizations: the master key is the operator's. */
   async *pages(): AsyncGenerator<SuppressionHashKey[]> {
-    for (let after = NO_ID; ;) {
+    for (let after = NIL_ID; ;) {
       const page = await this.keys.find({
         where: { organizationId: MoreThan(after) },
         order: { organizationId: 'ASC' },

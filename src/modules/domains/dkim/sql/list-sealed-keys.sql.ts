@@ -3,6 +3,7 @@
 // Without organization: the master key is the operator's, and seals the keys of all of them.
 // Not the ORM: pages by a row comparison.
 import type { Statement } from '../../../../database/statement';
+import { NIL_ID } from '../../../../common/ids';
 
 export interface SealedKeyRow {
   organizationId: string;
@@ -18,9 +19,7 @@ const TEXT = `
   order by organization_id, domain_id, selector
   limit $4`;
 
-/** Before all others. */
-const NO_ID = '00000000-0000-0000-0000-000000000000';
-const START = { organizationId: NO_ID, domainId: NO_ID, selector: '' };
+const START = { organizationId: NIL_ID, domainId: NIL_ID, selector: '' };
 
 /** @param after the last row of the page before; by default the first page */
 export function listSealedKeys(limit: number, after: Omit<SealedKeyRow, 'sealed'> = START): Statement<SealedKeyRow> {

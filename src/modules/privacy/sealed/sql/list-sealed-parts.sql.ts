@@ -4,6 +4,7 @@
 // Not the ORM: pages by a row comparison.
 import type { Statement } from '../../../../database/statement';
 import type { PartKey } from '../../privacy-keys';
+import { NIL_ID } from '../../../../common/ids';
 
 export interface SealedPartRow extends PartKey {
   readonly content: Buffer;
@@ -16,11 +17,8 @@ const TEXT = `
   order by organization_id, mode, request_id, section, part
   limit $6`;
 
-/** Before all others. */
-const NO_ID = '00000000-0000-0000-0000-000000000000';
-
 /** @param after the last row of the page before; by default the first page */
 export function listSealedParts(limit: number, after?: SealedPartRow): Statement<SealedPartRow> {
-  const { organizationId = NO_ID, mode = '', id = NO_ID, section = '', part = 0 } = after ?? {};
+  const { organizationId = NIL_ID, mode = '', id = NIL_ID, section = '', part = 0 } = after ?? {};
   return { name: 'list-sealed-parts', text: TEXT, values: [organizationId, mode, id, section, part, limit] };
 }

@@ -4,6 +4,7 @@
 // Not the ORM: pages by a row comparison.
 import type { Statement } from '../../../../database/statement';
 import type { RequestKey } from '../../privacy-keys';
+import { NIL_ID } from '../../../../common/ids';
 
 export interface SealedSubjectRow extends RequestKey {
   readonly subject: Buffer;
@@ -16,11 +17,8 @@ const TEXT = `
   order by organization_id, mode, id
   limit $4`;
 
-/** Before all others. */
-const NO_ID = '00000000-0000-0000-0000-000000000000';
-
 /** @param after the last row of the page before; by default the first page */
 export function listSealedSubjects(limit: number, after?: SealedSubjectRow): Statement<SealedSubjectRow> {
-  const { organizationId = NO_ID, mode = '', id = NO_ID } = after ?? {};
+  const { organizationId = NIL_ID, mode = '', id = NIL_ID } = after ?? {};
   return { name: 'list-sealed-subjects', text: TEXT, values: [organizationId, mode, id, limit] };
 }

@@ -4,6 +4,7 @@
 // Not the ORM: pages by a row comparison.
 import type { Statement } from '../../../../database/statement';
 import type { WebhookEndpoint } from '../../webhook-endpoint.entity';
+import { NIL_ID } from '../../../../common/ids';
 
 export type SealedSecretRow = Pick<WebhookEndpoint, 'organizationId' | 'mode' | 'id' | 'secret' | 'previousSecret'>;
 
@@ -14,11 +15,8 @@ const TEXT = `
   order by organization_id, mode, id
   limit $4`;
 
-/** Before all others. */
-const NO_ID = '00000000-0000-0000-0000-000000000000';
-
 /** @param after the last row of the page before; by default the first page */
 export function listSealedSecrets(limit: number, after?: SealedSecretRow): Statement<SealedSecretRow> {
-  const { organizationId = NO_ID, mode = '', id = NO_ID } = after ?? {};
+  const { organizationId = NIL_ID, mode = '', id = NIL_ID } = after ?? {};
   return { name: 'list-sealed-webhook-secrets', text: TEXT, values: [organizationId, mode, id, limit] };
 }
