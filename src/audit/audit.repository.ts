@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { And, type FindOptionsWhere, LessThan, MoreThanOrEqual, Raw, type Repository } from 'typeorm';
-import type { Mode } from '../common/mode';
+import type { Mode } from '../common/tenant';
 import type { Transaction } from '../database/transaction';
 import { AuditEntry } from './audit-entry.entity';
 

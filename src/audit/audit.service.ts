@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../common/clock';
 import { newId } from '../common/ids';
-import type { Mode } from '../common/mode';
+import type { Mode } from '../common/tenant';
 import type { Transaction } from '../database/transaction';
 import type { AuditEntry } from './audit-entry.entity';
 import { AuditNotes } from './audit-notes.service';

@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { Mode } from '../common/mode';
+import type { Mode } from '../common/tenant';
 
 /** An API key: of the key itself only the SHA-256 is kept. */
 @Entity('api_keys')

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../common/clock';
 import { AppError, NotFoundError, ValidationError } from '../common/errors/app-error';
 import { isUuid, newId } from '../common/ids';
-import type { Mode } from '../common/mode';
+import type { Mode } from '../common/tenant';
 import type { Transaction } from '../database/transaction';
 import type { ApiKey } from './api-key.entity';
 import { ApiKeyChanges } from './api-key-changes.service';

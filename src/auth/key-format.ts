@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { Mode } from '../common/mode';
+import type { Mode } from '../common/tenant';
 
 /**
  * `wb_(live|test)_` + 43 characters of base64url (256 random bits) + 6 characters of checksum, so that secret scanners

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { Clock, SECOND } from '../common/clock';
 import { AppError, NotFoundError } from '../common/errors/app-error';
 import { isUuid, newId } from '../common/ids';
-import { SingleFlight } from '../common/async/single-flight';
+import { SingleFlight } from '../common/async/promises';
 import { Database } from '../database/database.service';
 import { type AuditRecord, AuditService, OPERATOR } from '../audit/audit.service';
 import type { Organization, OrganizationStatus } from './organization.entity';

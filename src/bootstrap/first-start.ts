@@ -3,7 +3,7 @@ import { ApiKeysService } from '../auth/api-keys.service';
 import { OrganizationsService } from '../auth/organizations.service';
 import { ALL_SCOPES } from '../common/http/scopes';
 import { NotFoundError } from '../common/errors/app-error';
-import type { Mode } from '../common/mode';
+import type { Mode } from '../common/tenant';
 import type { AppConfig } from '../config/config';
 import { withAdvisoryLock } from '../database/advisory-lock';
 import { DatabaseUrl } from '../database/database-url';

@@ -5,7 +5,7 @@ import { toApiKeyDto, toNewApiKey } from '../auth/dto/api-key.mapper';
 import { OrganizationsService } from '../auth/organizations.service';
 import { ALL_SCOPES } from '../common/http/scopes';
 import { validateDto } from '../common/http/validate-dto';
-import { MODES } from '../common/mode';
+import { MODES } from '../common/tenant';
 import { parseId } from './arguments';
 import type { CliSession, Services } from './cli-session';
 import type { Report } from './output';

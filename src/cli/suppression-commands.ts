@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { OrganizationsService } from '../auth/organizations.service';
 import { validateDto } from '../common/http/validate-dto';
 import { addressKey } from '../common/mail-address';
-import { type Mode, MODES } from '../common/mode';
+import { type Mode, MODES } from '../common/tenant';
 import { ListSuppressionsQuery, SuppressionNotesDto } from '../modules/suppressions/dto/suppression.dto';
 import { toAddress, toSuppressionDto } from '../modules/suppressions/dto/suppression.mapper';
 import { SuppressionListService } from '../modules/suppressions/suppression-list.service';

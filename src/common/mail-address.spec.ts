@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { addressKey, domainOf, needsSmtpUtf8, parseAddress, parseMailbox } from './mail-address';
+import { addressKey, domainOf, maskAddress, needsSmtpUtf8, parseAddress, parseMailbox } from './mail-address';
 
 const CONTROL = /[\p{Cc}\p{Cs}]/u;
 const ANY_TEXT = fc.string({ unit: 'binary', maxLength: 60 });
@@ -235,5 +235,17 @@ describe('the parts of an address', () => {
   it('reads bare addresses only', () => {
     expect(parseAddress('A@B.example')).toEqual({ ok: true, email: 'A@b.example' });
     expect(parseAddress('A <a@b.example>').ok).toBe(false);
+  });
+});
+
+describe('maskAddress', () => {
+  it.each([
+    ['jane.doe@example.com', 'j***@example.com'],
+    ['j@example.com', 'j***@example.com'],
+    ['"a@b"@example.com', '"***@example.com'],
+    ['😀smile@example.com', '😀***@example.com'],
+    ['@example.com', '***@example.com'],
+  ])('shows %s as %s', (email, masked) => {
+    expect(maskAddress(email)).toBe(masked);
   });
 });

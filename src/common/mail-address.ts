@@ -1,5 +1,11 @@
 import { parseDomain } from './mail-domain';
-import type { Mailbox } from './mailbox';
+
+/** A mailbox as RFC 5322 names it: an address with an optional display name. */
+export interface Mailbox {
+  /** Normal form: the domain in lower-case A-labels, the local part as given. */
+  readonly email: string;
+  readonly name?: string;
+}
 
 export type MailboxResult = { readonly ok: true; readonly mailbox: Mailbox } | Refusal;
 export type AddressResult = { readonly ok: true; readonly email: string } | Refusal;
@@ -125,4 +131,11 @@ function tooLong(octets: number): string | undefined {
 
 function refuse(message: string): Refusal {
   return { ok: false, message };
+}
+
+/** An address as it may be shown to whoever holds a link: `j***@example.com`. */
+export function maskAddress(email: string): string {
+  const at = email.lastIndexOf('@');
+  const [first = ''] = email.slice(0, Math.max(0, at));
+  return `${first}***${email.slice(at)}`;
 }

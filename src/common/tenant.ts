@@ -1,4 +1,7 @@
-import type { Mode } from './mode';
+/** Live mail leaves the service; test mail meets the simulator. Data of the two never mix. */
+export type Mode = 'live' | 'test';
+
+export const MODES: readonly Mode[] = ['live', 'test'];
 
 /** Whose data a call reads or changes. Every query filters by organization and mode. */
 export interface Tenant {

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { resolve } from 'node:path';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
-import { parseUrl } from '../common/parse-url';
+import { parseUrl } from '../common/network';
 import type { AppConfig, RelayConfig } from './config';
 import { unusableDataDir } from './data-dir';
 import { Environment, HOST_NAME } from './environment';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { SECOND, SystemClock } from '../common/clock';
 import { UnavailableError } from '../common/errors/app-error';
-import { parseUrl } from '../common/parse-url';
+import { parseUrl } from '../common/network';
 import type { AppConfig } from '../config/config';
 import { ConfigurationError } from '../config/load-config';
 import { createDataSource } from './data-source';

@@ -1,5 +1,5 @@
 import { newId } from '../../src/common/ids';
-import type { Mode } from '../../src/common/mode';
+import type { Mode } from '../../src/common/tenant';
 import type { Queryable } from './tenants';
 
 export interface StoredFields {

@@ -1,5 +1,5 @@
 import { newId } from '../../src/common/ids';
-import type { Mode } from '../../src/common/mode';
+import type { Mode } from '../../src/common/tenant';
 
 /** Anything that runs SQL: an open test database or a data source. */
 export interface Queryable {

@@ -1,6 +1,6 @@
 import { OrganizationsService } from '../../src/auth/organizations.service';
 import { type Clock, SystemClock } from '../../src/common/clock';
-import type { Mode } from '../../src/common/mode';
+import type { Mode } from '../../src/common/tenant';
 import { DomainsService } from '../../src/modules/domains/domains.service';
 import { SendEmailsService } from '../../src/modules/emails/send-emails.service';
 import { sendBody } from '../factories/send-requests';

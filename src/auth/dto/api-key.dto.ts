@@ -10,7 +10,7 @@ import {
   IsUUID,
   Length,
 } from 'class-validator';
-import { type Mode, MODES } from '../../common/mode';
+import { type Mode, MODES } from '../../common/tenant';
 import { ALL_SCOPES, type Scope } from '../../common/http/scopes';
 
 export class CreateApiKeyDto {

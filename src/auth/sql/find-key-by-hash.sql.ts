@@ -1,7 +1,7 @@
 // The key and its organization's status by the key's SHA-256; asked for once per key and cache lifetime.
 // Reads: api_keys (unique index api_keys_hash), organizations (primary key). Locks: none. Rows: 0 or 1.
 // Not the ORM: on the path of every request that misses the cache (0.15 ms instead of 0.4 ms with an entity and a join).
-import type { Mode } from '../../common/mode';
+import type { Mode } from '../../common/tenant';
 import type { Statement } from '../../database/statement';
 
 export interface KeyByHash {

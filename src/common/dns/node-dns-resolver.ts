@@ -1,9 +1,16 @@
 import { Resolver } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
 import { SECOND } from '../clock';
-import { dnsErrorCode } from './dns-error-code';
-import { DnsResolver, type DnsAnswer, type IpAddress, type LookupOptions, type MxRecord } from './dns-resolver';
-import { isHostName } from './host-name';
-import { reverseName } from './reverse-name';
+import {
+  type DnsAnswer,
+  dnsErrorCode,
+  DnsResolver,
+  type IpAddress,
+  isHostName,
+  type LookupOptions,
+  type MxRecord,
+} from './dns-resolver';
 
 export interface NodeDnsResolverOptions {
   /** `host:port` or `[v6]:port`, in order of preference; the system's own when empty. */
@@ -122,4 +129,14 @@ const PRECEDENCE: Record<DnsAnswer<never>['kind'], number> = { found: 0, tempora
 
 function normalize(name: string): string {
   return name.toLowerCase().replace(/\.$/, '');
+}
+
+/** Where the names of an address are kept (RFC 1035 section 3.5, RFC 3596 section 2.5); undefined for no address. */
+export function reverseName(address: string): string | undefined {
+  if (isIP(address) === 0) return undefined;
+  const parsed = ipaddr.parse(address);
+  const bytes = parsed.toByteArray();
+  if (parsed.kind() === 'ipv4') return `${bytes.reverse().join('.')}.in-addr.arpa`;
+  const nibbles = bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  return `${[...nibbles].reverse().join('.')}.ip6.arpa`;
 }

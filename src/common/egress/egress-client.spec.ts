@@ -3,8 +3,7 @@ import { TEST_CERTIFICATE } from '../../../test/doubles/tls-certificate';
 import { type ReceiverAnswer, WebhookReceiver } from '../../../test/doubles/webhook-receiver';
 import { NodeDnsResolver } from '../dns/node-dns-resolver';
 import { EGRESS_LIMITS, EgressClient, type EgressLimits } from './egress-client';
-import { EgressGuard, type EgressCheck } from './egress-guard';
-import { PublicEgressGuard } from './public-egress-guard';
+import { type EgressCheck, EgressGuard, PublicEgressGuard } from './egress-guard';
 
 const LOOPBACK = new PublicEgressGuard(new NodeDnsResolver({ servers: ['127.0.0.1:9'] }), { allowLoopback: true });
 /** Long enough for loopback, short enough for a test. */

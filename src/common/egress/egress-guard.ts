@@ -1,3 +1,8 @@
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import type { DnsResolver } from '../dns/dns-resolver';
+import { isPublicAddress } from '../dns/public-address';
+
 /** What became of looking a host up. `refused`: it must not be connected to; `temporary`: nothing is known now. */
 export type EgressCheck =
   | { readonly kind: 'allowed'; readonly addresses: readonly string[] }
@@ -7,4 +12,65 @@ export type EgressCheck =
 export abstract class EgressGuard {
   /** Looks up the URL's host and checks every address by range; connections go to these addresses and no others. */
   abstract check(url: URL, options?: { readonly signal?: AbortSignal }): Promise<EgressCheck>;
+}
+
+export interface PublicEgressOptions {
+  /** This machine may be connected to as well: loopback, never another private network. For tests. */
+  readonly allowLoopback: boolean;
+}
+
+const LOOPBACK = ['127.0.0.1', '::1'];
+
+/**
+ * Lets connections out to the public Internet only. A host passes when every address it has is public by number, so that
+ * no resolver can mix in one that is not; what is checked is what must be connected to, since a second look-up may answer
+ * otherwise. The URL parser has already brought every spelling of an IPv4 address into the usual form.
+ */
+export class PublicEgressGuard extends EgressGuard {
+  constructor(
+    private readonly resolver: DnsResolver,
+    private readonly options: PublicEgressOptions,
+  ) {
+    super();
+  }
+
+  override async check(url: URL, options: { readonly signal?: AbortSignal } = {}): Promise<EgressCheck> {
+    if (url.protocol !== 'https:' && url.protocol !== 'http:') return refused('only https is sent to');
+    const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+    if (isIP(host) !== 0) return this.judge([host]);
+    if (isLocalName(host)) return this.judge(LOOPBACK);
+    const answer = await this.resolver.resolveAddresses(host, options);
+    switch (answer.kind) {
+      case 'found':
+        return this.judge(answer.records.map(({ address }) => address));
+      case 'no-data':
+        return refused('the host name has no address');
+      case 'no-domain':
+        return refused('the host name does not exist');
+      case 'temporary':
+        return { kind: 'temporary', reason: 'the host name could not be looked up' };
+    }
+  }
+
+  private judge(addresses: readonly string[]): EgressCheck {
+    const mayBeUsed = (address: string) =>
+      isPublicAddress(address) || (this.options.allowLoopback && isLoopbackAddress(address));
+    return addresses.every(mayBeUsed)
+      ? { kind: 'allowed', addresses }
+      : refused('the host has an address that is not public');
+  }
+}
+
+/** `localhost` and the names below it never leave the machine (RFC 6761 section 6.3), so no resolver is asked. */
+function isLocalName(host: string): boolean {
+  return host === 'localhost' || host.endsWith('.localhost');
+}
+
+/** True for 127.0.0.0/8, also inside `::ffff:0:0/96`, and for `::1`. */
+function isLoopbackAddress(address: string): boolean {
+  return ipaddr.process(address).range() === 'loopback';
+}
+
+function refused(reason: string): EgressCheck {
+  return { kind: 'refused', reason };
 }

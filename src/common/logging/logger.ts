@@ -8,8 +8,7 @@ import {
 } from 'pino';
 import type { LogRequest } from '../http/access-log';
 import type { Metrics } from '../metrics/metrics';
-import { describeError } from './describe-error';
-import { redacted } from './redact';
+import { describeError, redacted } from './log-fields';
 
 export type Logger = PinoLogger;
 

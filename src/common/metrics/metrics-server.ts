@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
-import { opensPort } from '../port-error';
+import { opensPort } from '../network';
 
 export interface MetricsServerOptions {
   readonly host: string;

@@ -1,6 +1,5 @@
-import { Metrics } from './metrics';
+import { Metrics, observeRequests } from './metrics';
 import { startMetricsServer } from './metrics-server';
-import { observeRequests } from './request-metrics';
 
 describe('Metrics', () => {
   it('makes each metric once', () => {

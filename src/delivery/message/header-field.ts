@@ -1,4 +1,4 @@
-import type { Mailbox } from '../../common/mailbox';
+import type { Mailbox } from '../../common/mail-address';
 import { encodeWords } from './encoded-words';
 
 /** RFC 2047 section 2 limits lines with encoded-words to 76 characters; RFC 5322 section 2.1.1 recommends 78 for all. */

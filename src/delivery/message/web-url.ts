@@ -1,4 +1,4 @@
-import { parseUrl } from '../../common/parse-url';
+import { parseUrl } from '../../common/network';
 
 /** `https:host` and the like are left out: what they mean depends on the page that they stand in. */
 const ABSOLUTE = /^[\0-\x20]*https?:\/\//i;

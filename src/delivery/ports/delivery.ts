@@ -1,4 +1,4 @@
-import type { Mode } from '../../common/mode';
+import type { Mode } from '../../common/tenant';
 
 /** Names one email; `mode` is part of the key because live and test data never meet. */
 export interface EmailKey {

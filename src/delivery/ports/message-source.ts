@@ -1,4 +1,4 @@
-import type { Mailbox } from '../../common/mailbox';
+import type { Mailbox } from '../../common/mail-address';
 import type { ClaimedDelivery, EmailKey } from './delivery';
 
 export interface MessageAttachment {

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { BriefCache } from '../../common/async/brief-cache';
+import { BriefCache, within } from '../../common/async/promises';
 import { Clock, MINUTE, SECOND } from '../../common/clock';
 import { Metrics } from '../../common/metrics/metrics';
-import { within } from '../../common/async/within';
 import { DeliveryQueueRepository } from './delivery-queue.repository';
 import type { QueueBloat } from './sql/measure-bloat.sql';
 

@@ -1,8 +1,7 @@
 import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { MINUTE, SECOND, type Clock } from '../../common/clock';
-import type { DnsResolver } from '../../common/dns/dns-resolver';
-import { isHostName } from '../../common/dns/host-name';
+import { type DnsResolver, isHostName } from '../../common/dns/dns-resolver';
 import { findHosts, type FoundHosts } from './host-addresses';
 import { chooseCandidates, shuffleWithin } from './mail-exchangers';
 import { Router, type Route, type Unroutable } from './router';

@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { SECOND, type Clock } from '../../common/clock';
-import { dnsErrorCode } from '../../common/dns/dns-error-code';
+import { dnsErrorCode } from '../../common/dns/dns-resolver';
 import { Router, type Route } from './router';
 import { dnsTrouble } from './unroutable';
 

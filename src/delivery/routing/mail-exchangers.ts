@@ -1,6 +1,5 @@
 import { isIP } from 'node:net';
-import type { DnsAnswer, MxRecord } from '../../common/dns/dns-resolver';
-import { isHostName } from '../../common/dns/host-name';
+import { type DnsAnswer, isHostName, type MxRecord } from '../../common/dns/dns-resolver';
 import type { Unroutable } from './router';
 import { dnsTrouble, LEADS_BACK, NO_ADDRESS, NO_SUCH_DOMAIN, NULL_MX } from './unroutable';
 

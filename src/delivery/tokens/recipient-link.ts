@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { deriveSealingKey, type SealingKey } from '../../common/encryption/key-ring';
-import type { Mode } from '../../common/mode';
+import type { Mode } from '../../common/tenant';
 import { readUuid, writeUuid } from './uuid-bytes';
 
 /** Names one recipient of one email to the links in it. */

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { DAY } from '../../common/clock';
 import type { Clock } from '../../common/clock';
-import type { Mode } from '../../common/mode';
+import type { Mode } from '../../common/tenant';
 import { fromBase32, toBase32 } from './base32';
 import { readUuid, writeUuid } from './uuid-bytes';
 

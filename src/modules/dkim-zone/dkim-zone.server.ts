@@ -2,7 +2,7 @@ import type { RemoteInfo } from 'node:dgram';
 import type { Socket } from 'node:net';
 import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock } from '../../common/clock';
-import { opensPort } from '../../common/port-error';
+import { opensPort } from '../../common/network';
 import { AppConfig } from '../../config/config';
 import { DkimZoneLimits } from './dkim-zone-limits';
 import { DkimZoneMetrics } from './dkim-zone-metrics';

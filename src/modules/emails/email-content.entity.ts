@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { Mailbox } from '../../common/mailbox';
-import type { Mode } from '../../common/mode';
+import type { Mailbox } from '../../common/mail-address';
+import type { Mode } from '../../common/tenant';
 
 /** The mailboxes that the headers show. */
 export interface Addressees {

@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { Mode } from '../../common/mode';
+import type { Mode } from '../../common/tenant';
 import type { OutcomeSource } from '../../delivery/ports/outcome';
 import type { EventType } from '../../common/event-types';
 

@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { Mode } from '../../common/mode';
+import type { Mode } from '../../common/tenant';
 import type { RecipientKind } from './accept/send-request';
 import type { EmailStatus } from './outcomes/recipient-state';
 

@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { Mode } from '../../common/mode';
+import type { Mode } from '../../common/tenant';
 import type { EmailStatus } from './outcomes/recipient-state';
 
 /** An accepted email, without its bodies. Rows are written by statements (sql/); this is the reading side. */

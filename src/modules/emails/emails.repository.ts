@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, type Repository } from 'typeorm';
-import type { Mode } from '../../common/mode';
+import type { Mode } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { EmailKey } from '../../delivery/ports/delivery';
 import { Email } from './email.entity';

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { HealthIndicatorService } from '@nestjs/terminus';
-import { BriefCache } from '../../common/async/brief-cache';
+import { BriefCache, within } from '../../common/async/promises';
 import { Clock, MINUTE, SECOND } from '../../common/clock';
-import { within } from '../../common/async/within';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
 import { databaseFault } from './database-fault';
 import type { QueueHealth } from './health-report';

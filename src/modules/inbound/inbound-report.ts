@@ -1,4 +1,4 @@
-import type { Mode } from '../../common/mode';
+import type { Mode } from '../../common/tenant';
 
 /** The delivery that a report is about, as its return path named it. */
 export interface ReportSubject {

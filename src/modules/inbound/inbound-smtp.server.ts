@@ -1,7 +1,7 @@
 import type { AddressInfo, Socket } from 'node:net';
 import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
-import { opensPort } from '../../common/port-error';
+import { opensPort } from '../../common/network';
 import { AppConfig } from '../../config/config';
 import { InboundLimits } from './inbound-limits';
 import { InboundMetrics } from './inbound-metrics';

@@ -1,4 +1,4 @@
-import type { Mode } from '../../common/mode';
+import type { Mode } from '../../common/tenant';
 import type { ExportSection } from './privacy-export-part.entity';
 
 /** Names a request. */

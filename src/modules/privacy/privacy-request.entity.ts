@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { Mode } from '../../common/mode';
+import type { Mode } from '../../common/tenant';
 
 export type PrivacyRequestType = 'article_15_access' | 'article_17_erasure';
 /** `pending`: for any worker; `processing`: a worker has it until its lease ends; the others are the end. */

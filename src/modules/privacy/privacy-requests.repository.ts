@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, IsNull, LessThanOrEqual, type Repository } from 'typeorm';
-import type { Mode } from '../../common/mode';
+import type { Mode } from '../../common/tenant';
 import type { Transaction } from '../../database/transaction';
 import { PrivacyRequest, type PrivacyRequestStatus, type PrivacyRequestType } from './privacy-request.entity';
 

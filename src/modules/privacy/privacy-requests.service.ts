@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { NotFoundError } from '../../common/errors/app-error';
 import { isUuid, newId } from '../../common/ids';
 import { Clock } from '../../common/clock';
-import { maskAddress } from '../../common/mask-address';
+import { maskAddress } from '../../common/mail-address';
 import { violatedConstraint } from '../../database/database-errors';
 import { Database } from '../../database/database.service';
 import { AuditService } from '../../audit/audit.service';

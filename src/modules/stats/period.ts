@@ -1,5 +1,5 @@
 import { HOUR } from '../../common/clock';
-import type { Mode } from '../../common/mode';
+import type { Mode } from '../../common/tenant';
 
 /** Whose mail is counted. */
 export interface StatsScope {

@@ -1,4 +1,4 @@
-import type { Mode } from '../../common/mode';
+import type { Mode } from '../../common/tenant';
 
 export const COUNTERS = [
   'emails',

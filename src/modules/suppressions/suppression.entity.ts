@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { Mode } from '../../common/mode';
+import type { Mode } from '../../common/tenant';
 import type { SuppressionReason } from './suppression';
 
 /** An address that is not sent to, and one reason why. */

@@ -1,4 +1,4 @@
-import type { Mode } from '../../common/mode';
+import type { Mode } from '../../common/tenant';
 
 /** From the strongest to the weakest: of several entries for one address the strongest is shown. */
 export const SUPPRESSION_REASONS = [

@@ -2,8 +2,7 @@ import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common'
 import { ApiResponse } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { NotFoundError } from '../../common/errors/app-error';
-import { escapeHtml } from '../../common/html/escape-html';
-import { PAGE_HEADERS, pageFrame } from '../../common/html/page-frame';
+import { escapeHtml, PAGE_HEADERS, pageFrame } from '../../common/http/html-page';
 import { describeErrors } from '../../common/http/openapi.decorators';
 import { statusOf } from '../../common/http/error-response';
 

@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { NodeDnsResolver } from '../../common/dns/node-dns-resolver';
-import { EgressGuard } from '../../common/egress/egress-guard';
-import { PublicEgressGuard } from '../../common/egress/public-egress-guard';
+import { EgressGuard, PublicEgressGuard } from '../../common/egress/egress-guard';
 import { AppConfig } from '../../config/config';
 
 /** Where webhooks may go: the API asks when an endpoint is made, the sender before each connection. */

@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { Mode } from '../../common/mode';
+import type { Mode } from '../../common/tenant';
 
 /** Why an endpoint is not sent to: the customer's wish, an answer 410, or five days of nothing but failures. */
 export type DisabledReason = 'request' | 'gone' | 'failing';

@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { Mode } from '../../common/mode';
+import type { Mode } from '../../common/tenant';
 
 /** `pending`: due at `nextAttemptAt`; `sending`: a worker has it until `claimedUntil`; the others are the end. */
 export type WebhookMessageState = 'pending' | 'sending' | 'delivered' | 'failed';

@@ -1,4 +1,4 @@
-import { parseUrl } from '../../common/parse-url';
+import { parseUrl } from '../../common/network';
 
 /** What became of the URL that a customer gave, in a canonical form. */
 export type JudgedUrl = { readonly ok: true; readonly url: URL } | { readonly ok: false; readonly problem: string };

@@ -4,7 +4,7 @@ import { ApiKeysService } from '../../../src/auth/api-keys.service';
 import { AuthModule } from '../../../src/auth/auth.module';
 import { OrganizationsService } from '../../../src/auth/organizations.service';
 import { ALL_SCOPES, type Scope } from '../../../src/common/http/scopes';
-import type { Mode } from '../../../src/common/mode';
+import type { Mode } from '../../../src/common/tenant';
 import { ConfigModule } from '../../../src/config/config.module';
 import { loadConfig } from '../../../src/config/load-config';
 import { DatabaseModule } from '../../../src/database/database.module';

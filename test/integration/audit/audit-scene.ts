@@ -1,6 +1,6 @@
 import { ApiKeysService } from '../../../src/auth/api-keys.service';
 import { ALL_SCOPES, type Scope } from '../../../src/common/http/scopes';
-import type { Mode } from '../../../src/common/mode';
+import type { Mode } from '../../../src/common/tenant';
 import { Database } from '../../../src/database/database.service';
 import { AuditService } from '../../../src/audit/audit.service';
 import { DomainsApp, type Owner } from '../domains/domains-app';

@@ -1,5 +1,5 @@
 import { newId } from '../../../src/common/ids';
-import type { Mode } from '../../../src/common/mode';
+import type { Mode } from '../../../src/common/tenant';
 import { Database } from '../../../src/database/database.service';
 import type { DeliveryOutcome } from '../../../src/delivery/ports/outcome';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';

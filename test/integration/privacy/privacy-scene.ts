@@ -2,7 +2,7 @@ import { Test } from '@nestjs/testing';
 import { ApiKeysService } from '../../../src/auth/api-keys.service';
 import { ALL_SCOPES } from '../../../src/common/http/scopes';
 import type { Clock } from '../../../src/common/clock';
-import type { Mode } from '../../../src/common/mode';
+import type { Mode } from '../../../src/common/tenant';
 import { ConfigModule } from '../../../src/config/config.module';
 import { DatabaseModule } from '../../../src/database/database.module';
 import { ExportHandler } from '../../../src/modules/privacy/export/export-handler.service';

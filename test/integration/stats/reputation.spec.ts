@@ -1,5 +1,5 @@
 import { DAY, HOUR } from '../../../src/common/clock';
-import type { Mode } from '../../../src/common/mode';
+import type { Mode } from '../../../src/common/tenant';
 import { DomainScoresRepository } from '../../../src/modules/domains/reputation/domain-scores.repository';
 import { ReputationRefresh } from '../../../src/modules/domains/reputation/reputation-refresh.service';
 import { ReputationService } from '../../../src/modules/stats/reputation.service';

@@ -1,6 +1,6 @@
 import { ApiKeysService } from '../../../src/auth/api-keys.service';
 import { HOUR } from '../../../src/common/clock';
-import type { Mode } from '../../../src/common/mode';
+import type { Mode } from '../../../src/common/tenant';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
 import { type Counter, StatsService } from '../../../src/modules/stats/stats.service';
 import type { ApiClient } from '../../e2e/kit/api-client';

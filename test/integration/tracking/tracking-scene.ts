@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { ApiKeysService } from '../../../src/auth/api-keys.service';
 import { Metrics } from '../../../src/common/metrics/metrics';
-import type { Mode } from '../../../src/common/mode';
+import type { Mode } from '../../../src/common/tenant';
 import { RecipientLink } from '../../../src/delivery/tokens/recipient-link';
 import { BURST_MS } from '../../../src/modules/tracking/hits/link-bursts';
 import { FakeClock } from '../../doubles/fake-clock';

@@ -1,6 +1,6 @@
 import { ApiKeysService } from '../../../src/auth/api-keys.service';
 import { ALL_SCOPES, type Scope } from '../../../src/common/http/scopes';
-import type { Mode } from '../../../src/common/mode';
+import type { Mode } from '../../../src/common/tenant';
 import type { ApiClient, Answer } from '../../e2e/kit/api-client';
 import { addDomain } from '../../factories/tenants';
 import { DomainsApp } from '../domains/domains-app';

@@ -1,7 +1,7 @@
 // How many recipients of a span of accepted emails are still open, and how far they are.
 // Reads: deliveries (primary key, newest emails first). Locks: none. Rows: at most $5, whatever the depth of the queue.
 // Not the ORM: a bounded count with filters.
-import type { Mode } from '../../../common/mode';
+import type { Mode } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
 
 export interface OpenRange {

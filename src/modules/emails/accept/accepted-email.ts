@@ -1,4 +1,4 @@
-import type { Mode } from '../../../common/mode';
+import type { Mode } from '../../../common/tenant';
 import type { SuppressionReason } from '../../suppressions/suppressions.service';
 import type { Recipient, SendRequest } from './send-request';
 

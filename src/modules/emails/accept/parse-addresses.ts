@@ -1,5 +1,4 @@
-import type { Mailbox } from '../../../common/mailbox';
-import { addressKey, parseMailbox } from '../../../common/mail-address';
+import { addressKey, type Mailbox, parseMailbox } from '../../../common/mail-address';
 import type { FieldReader } from './field-reader';
 import type { Recipient, RecipientKind, Sender } from './send-request';
 

@@ -1,4 +1,4 @@
-import type { Mailbox } from '../../../common/mailbox';
+import type { Mailbox } from '../../../common/mail-address';
 import type { MailCategory } from '../../../delivery/ports/delivery';
 
 export type RecipientKind = 'to' | 'cc' | 'bcc';

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../../common/errors/error-codes';
 import { AppError } from '../../../common/errors/app-error';
-import type { Mode } from '../../../common/mode';
+import type { Mode } from '../../../common/tenant';
 import type { SuppressionReason } from '../../suppressions/suppressions.service';
 import type { AcceptCommand } from './accepted-email';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../../common/clock';
 import { addressKey } from '../../../common/mail-address';
-import type { Mode } from '../../../common/mode';
+import type { Mode } from '../../../common/tenant';
 import type { Transaction } from '../../../database/transaction';
 import type { DeliveryKey } from '../../../delivery/ports/delivery';
 import type { RecordedOutcome } from '../../../delivery/ports/outcome';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { OrganizationsService } from '../../../auth/organizations.service';
 import { Clock, DAY } from '../../../common/clock';
 import { firstIdAt, NIL_ID } from '../../../common/ids';
-import { type Mode, MODES } from '../../../common/mode';
+import { type Mode, MODES } from '../../../common/tenant';
 import { AppConfig } from '../../../config/config';
 import { ContentsRepository } from './contents.repository';
 

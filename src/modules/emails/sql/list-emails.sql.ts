@@ -2,7 +2,7 @@
 // Reads: emails (primary key, backwards), email_recipients (email_recipients_address). Locks: none.
 // Rows: at most offset + limit of the ranges given; a search looks at WINDOW rows and no more.
 // Not the ORM: ranges travel as arrays and are walked one after the other; a search is bounded before it filters.
-import type { Mode } from '../../../common/mode';
+import type { Mode } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
 import type { IdRange } from '../list/id-range';
 

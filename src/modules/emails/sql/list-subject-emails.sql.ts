@@ -1,7 +1,7 @@
 // The next emails to an address, by id, as many as fit into a weight: content bytes, and so many for each event.
 // Reads: email_recipients (email_recipients_address), emails, email_contents (primary keys; the bodies' lengths only).
 // Locks: none. Rows: up to $6. Not the ORM: the running sum that bounds what the page will hold in memory.
-import type { Mode } from '../../../common/mode';
+import type { Mode } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
 
 export interface SubjectScope {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { HOUR } from '../../../common/clock';
 import { firstIdAt } from '../../../common/ids';
-import type { Mode } from '../../../common/mode';
+import type { Mode } from '../../../common/tenant';
 import type { Period } from '../../stats/stats.service';
 import { type Counts, keyOf, type RecountedRow, type RecountPage } from './stats-counts';
 import { StatsRecountRepository } from './stats-recount.repository';

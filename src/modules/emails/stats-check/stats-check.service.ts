@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { OrganizationsService } from '../../../auth/organizations.service';
-import { type Mode, MODES } from '../../../common/mode';
+import { type Mode, MODES } from '../../../common/tenant';
 import { type Period, StatsService } from '../../stats/stats.service';
 import { StatRecountService } from './stat-recount.service';
 import { compareCounts, type Drift, storedCounts } from './stats-counts';

@@ -1,4 +1,4 @@
-import type { Mode } from '../../../common/mode';
+import type { Mode } from '../../../common/tenant';
 import { type Counter, COUNTERS, type Period, type Sums } from '../../stats/stats.service';
 
 /** A page of what is recounted: what happened from `from` on and before `to`. */

@@ -1,9 +1,8 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Counter } from 'prom-client';
-import { BriefCache } from '../../../common/async/brief-cache';
+import { BriefCache, within } from '../../../common/async/promises';
 import { Clock, SECOND } from '../../../common/clock';
 import { Metrics } from '../../../common/metrics/metrics';
-import { within } from '../../../common/async/within';
 import { ReportQueueRepository } from '../report-queue.repository';
 import type { ReportsMeasure } from '../sql/measure-reports.sql';
 

@@ -1,4 +1,4 @@
-import { escapeHtml, type Markup } from '../../../common/html/escape-html';
+import { escapeHtml, type Markup } from '../../../common/http/html-page';
 
 export interface Page {
   readonly title: string;

@@ -1,5 +1,5 @@
 import type { ListedMessage, MailboxPage } from '../mailbox.service';
-import { escapeHtml, type Markup } from '../../../common/html/escape-html';
+import { escapeHtml, type Markup } from '../../../common/http/html-page';
 import { fileSize, layout, time } from './layout';
 
 const REFRESH_SECONDS = 5;

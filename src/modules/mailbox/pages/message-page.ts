@@ -2,7 +2,7 @@ import type { ListedMessage, OpenMessage } from '../mailbox.service';
 import { displayBody, displayLine } from '../reading/display-text';
 import { decodedField, type HeaderField } from '../reading/message-head';
 import type { MessageContent, MessagePart } from '../reading/parse-message';
-import { escapeHtml, type Markup } from '../../../common/html/escape-html';
+import { escapeHtml, type Markup } from '../../../common/http/html-page';
 import { fileSize, layout, time } from './layout';
 
 const MAX_TEXT_LENGTH = 200_000;

@@ -2,7 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Counter } from 'prom-client';
 import { Clock, SECOND } from '../../../common/clock';
 import { Metrics } from '../../../common/metrics/metrics';
-import { within } from '../../../common/async/within';
+import { within } from '../../../common/async/promises';
 import type { PrivacyRequestType } from '../privacy-request.entity';
 import { PrivacyRequestsRepository } from '../privacy-requests.repository';
 

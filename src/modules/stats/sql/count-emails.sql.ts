@@ -2,7 +2,7 @@
 // Reads: stats_hourly (primary key; index stats_hourly_by_hour without a domain) and stats_deltas
 // (stats_deltas_organization), in one snapshot. Locks: none. Rows: at most 24 a day and domain of the range.
 // The mode is asked for by a query of its own, as in sum-period. Not the ORM: a running sum over two tables.
-import type { Mode } from '../../../common/mode';
+import type { Mode } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
 
 /** Whole hours: from inclusive, to exclusive. */

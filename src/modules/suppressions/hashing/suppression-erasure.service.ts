@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { addressKey } from '../../../common/mail-address';
-import { maskAddress } from '../../../common/mask-address';
+import { addressKey, maskAddress } from '../../../common/mail-address';
 import type { Transaction } from '../../../database/transaction';
 import { type AddressLookup, isLastingReason, type ListOwner, type SuppressionReason } from '../suppression';
 import type { Suppression } from '../suppression.entity';

@@ -2,7 +2,7 @@ import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common'
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { statusOf, toAppError } from '../../../common/http/error-response';
 import { translateDatabaseError } from '../../../database/database-errors';
-import { PAGE_HEADERS } from '../../../common/html/page-frame';
+import { PAGE_HEADERS } from '../../../common/http/html-page';
 import { problemPage } from './pages/unsubscribe-pages';
 
 /** Answers people with a page where the API answers programs with the envelope; the statuses are the same. */

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../../common/clock';
 import { NotFoundError } from '../../../common/errors/app-error';
-import { domainOf } from '../../../common/mail-address';
-import { maskAddress } from '../../../common/mask-address';
+import { domainOf, maskAddress } from '../../../common/mail-address';
 import { Database } from '../../../database/database.service';
 import { OutcomeRecorder } from '../../emails/outcomes/outcome-recorder.service';
 import { type MailRecipient, RecipientLookup } from '../../emails/recipient-lookup.service';

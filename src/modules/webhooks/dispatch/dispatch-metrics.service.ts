@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Counter, Gauge } from 'prom-client';
-import { BriefCache } from '../../../common/async/brief-cache';
+import { BriefCache, within } from '../../../common/async/promises';
 import { Clock, SECOND } from '../../../common/clock';
 import { Metrics } from '../../../common/metrics/metrics';
-import { within } from '../../../common/async/within';
 import { type DispatchMeasure, DispatchRepository } from './dispatch.repository';
 import type { AttemptResult } from './verdict';
 

@@ -1,4 +1,4 @@
-import type { Mode } from '../../../common/mode';
+import type { Mode } from '../../../common/tenant';
 import type { WebhookEndpoint } from '../webhook-endpoint.entity';
 import type { WebhookMessage } from '../webhook-message.entity';
 

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Clock, MINUTE } from '../../../common/clock';
-import { SingleFlight } from '../../../common/async/single-flight';
+import { SingleFlight } from '../../../common/async/promises';
 import { DispatchRepository } from './dispatch.repository';
 import type { EndpointKey } from './dispatched-message';
 import { ATTEMPTS } from './retry-schedule';

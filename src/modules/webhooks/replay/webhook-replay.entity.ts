@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { Mode } from '../../../common/mode';
+import type { Mode } from '../../../common/tenant';
 
 /** The events of a span that become messages for an endpoint once more; gone when it is done. */
 @Entity('webhook_replays')

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Clock, DAY } from '../../../../common/clock';
-import { forEachPage } from '../../../../common/async/for-each-page';
+import { forEachPage } from '../../../../common/async/promises';
 import { SYSTEM } from '../../../../audit/audit.service';
 import { StatsService } from '../../../stats/stats.service';
 import type { Domain, PauseReason } from '../../domain.entity';

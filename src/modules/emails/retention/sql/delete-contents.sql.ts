@@ -3,7 +3,7 @@
 // Locks: the contents, skip locked. Rows: $5 emails; what has been deleted is not come by again, because it is the contents
 // that are walked, not the emails.
 // Not the ORM: five tables in one round trip.
-import type { Mode } from '../../../../common/mode';
+import type { Mode } from '../../../../common/tenant';
 import type { Statement } from '../../../../database/statement';
 
 const TEXT = `

@@ -2,7 +2,7 @@ import { applyDecorators, Header } from '@nestjs/common';
 import { ApiResponse } from '@nestjs/swagger';
 import { ERROR_CODES, type ErrorCode } from '../../../../common/errors/error-codes';
 import { describeErrors } from '../../../../common/http/openapi.decorators';
-import { PAGE_HEADERS } from '../../../../common/html/page-frame';
+import { PAGE_HEADERS } from '../../../../common/http/html-page';
 
 const HTML = { 'text/html': { schema: { type: 'string' } } } as const;
 const PROBLEMS: readonly ErrorCode[] = ['resource_not_found', 'internal_error', 'service_unavailable'];

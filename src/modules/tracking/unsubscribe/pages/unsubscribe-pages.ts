@@ -1,7 +1,6 @@
 import type { ErrorCode } from '../../../../common/errors/error-codes';
-import { escapeHtml, type Markup } from '../../../../common/html/escape-html';
+import { escapeHtml, type Markup, pageFrame } from '../../../../common/http/html-page';
 import type { Subscription } from '../unsubscribe.service';
-import { pageFrame } from '../../../../common/html/page-frame';
 
 /** Asks before anything happens: mail programs and filters open every link, people press buttons. */
 export function questionPage({ senderDomain, maskedAddress }: Subscription): string {

@@ -1,4 +1,4 @@
-import { reverseName } from './reverse-name';
+import { reverseName } from './node-dns-resolver';
 
 describe('reverseName', () => {
   it.each([

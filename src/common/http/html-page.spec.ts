@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { escapeHtml } from './escape-html';
+import { escapeHtml } from './html-page';
 
 describe('escapeHtml', () => {
   it('makes text of whatever is put in', () => {

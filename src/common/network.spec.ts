@@ -1,4 +1,15 @@
-import { opensPort } from './port-error';
+import { opensPort, parseUrl } from './network';
+
+describe('parseUrl', () => {
+  it('gives the same answer after many calls', () => {
+    for (let count = 0; count < 100_000; count += 1) parseUrl('https://a.example/');
+    expect(parseUrl('https://bücher.example/é')?.href).toBe('https://xn--bcher-kva.example/%C3%A9');
+  });
+
+  it.each(['', 'a.example', '/path', 'https://', 'https://[', 'https://a b/'])('knows none in %j', (text) => {
+    expect(parseUrl(text)).toBeUndefined();
+  });
+});
 
 const failing = (code: string): Promise<never> => Promise.reject(Object.assign(new Error(`listen ${code}`), { code }));
 const at = { host: '127.0.0.1', port: 25 };

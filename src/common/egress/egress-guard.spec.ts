@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import type { DnsAnswer, IpAddress, DnsResolver } from '../dns/dns-resolver';
-import { PublicEgressGuard } from './public-egress-guard';
+import type { DnsAnswer, DnsResolver, IpAddress } from '../dns/dns-resolver';
+import { PublicEgressGuard } from './egress-guard';
 
 type Answer = DnsAnswer<IpAddress>;
 

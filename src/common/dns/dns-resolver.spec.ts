@@ -1,4 +1,4 @@
-import { isHostName } from './host-name';
+import { isHostName } from './dns-resolver';
 
 describe('isHostName', () => {
   it.each(['example.com', 'EXAMPLE.com.', 'localhost', '_dmarc.example.com', 'xn--mnchen-3ya.example', 'a-b.c'])(

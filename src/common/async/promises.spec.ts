@@ -1,5 +1,34 @@
 import { FakeClock } from '../../../test/doubles/fake-clock';
-import { BriefCache } from './brief-cache';
+import { BriefCache, SingleFlight, within } from './promises';
+
+describe('within', () => {
+  it('passes on a result and a failure', async () => {
+    await expect(within(Promise.resolve(1), 60_000)).resolves.toBe(1);
+    await expect(within(Promise.reject(new Error('no')), 60_000)).rejects.toThrow('no');
+  });
+
+  it('gives up on what takes too long', async () => {
+    await expect(within(new Promise(() => undefined), 1)).rejects.toThrow('timeout after 1 ms');
+  });
+});
+
+describe('SingleFlight', () => {
+  it('asks once for all who wait, per key', async () => {
+    const flight = new SingleFlight<number>();
+    let asked = 0;
+    const ask = () => Promise.resolve((asked += 1));
+    expect(await Promise.all([flight.run('a', ask), flight.run('a', ask), flight.run('b', ask)])).toEqual([1, 1, 2]);
+    expect(await flight.run('a', ask)).toBe(3);
+  });
+
+  it('forgets failures', async () => {
+    const flight = new SingleFlight<number>();
+    const failing = () => Promise.reject(new Error('no'));
+    const both = await Promise.allSettled([flight.run('a', failing), flight.run('a', failing)]);
+    expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(await flight.run('a', () => Promise.resolve(1))).toBe(1);
+  });
+});
 
 describe('BriefCache', () => {
   const clock = new FakeClock();
