@@ -5,15 +5,14 @@ import { CurrentPrincipal } from '../../common/http/current-principal.decorator'
 import { ApiErrors, ApiList } from '../../common/http/openapi.decorators';
 import type { Principal } from '../../common/http/principal';
 import { CursorPaginationDto } from '../../common/http/cursor-pagination.dto';
-import { EventDto, PullEventsQuery } from './dto/event.dto';
-import { toEventsDto, toStart } from './dto/event.mapper';
-import { EventPull } from './event-pull.service';
+import { EventDto, PullEventsQuery, toEventsDto, toStart } from './dto/event.dto';
+import { EventsService } from './events.service';
 
 @ApiTags('Events')
 @Controller('v1/events')
 @RequireScope('email:read')
 export class EventsController {
-  constructor(private readonly events: EventPull) {}
+  constructor(private readonly events: EventsService) {}
 
   @Get()
   @ApiOperation({

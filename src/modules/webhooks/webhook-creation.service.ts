@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../../common/clock';
 import { AppError } from '../../common/errors/app-error';
 import { newId } from '../../common/ids';
-import { EventFeedService } from '../events/event-feed.service';
+import { EventsService } from '../events/events.service';
 import { disabledAt, type WantedChange } from './webhook-change';
 import { WebhookChanges } from './webhook-changes.service';
 import type { WebhookEndpoint } from './webhook-endpoint.entity';
@@ -27,7 +27,7 @@ export class WebhookCreation {
     private readonly changes: WebhookChanges,
     private readonly targets: WebhookTargets,
     private readonly secrets: WebhookSecrets,
-    private readonly feed: EventFeedService,
+    private readonly feed: EventsService,
     private readonly clock: Clock,
   ) {}
 

@@ -1,4 +1,4 @@
-import type { FeedEvent } from '../events/event-feed.service';
+import type { FeedEvent } from '../events/events.service';
 import type { WebhookEndpoint } from './webhook-endpoint.entity';
 
 /** What an endpoint wants to hear of. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../common/clock';
 import { NotFoundError } from '../../common/errors/app-error';
-import { EventFeedService } from '../events/event-feed.service';
+import { EventsService } from '../events/events.service';
 import { changeOf, type WantedChange } from './webhook-change';
 import { WebhookChanges } from './webhook-changes.service';
 import type { WebhookEndpoint } from './webhook-endpoint.entity';
@@ -15,7 +15,7 @@ export class WebhooksService {
     private readonly endpoints: WebhookEndpointsRepository,
     private readonly changes: WebhookChanges,
     private readonly targets: WebhookTargets,
-    private readonly feed: EventFeedService,
+    private readonly feed: EventsService,
     private readonly clock: Clock,
   ) {}
 

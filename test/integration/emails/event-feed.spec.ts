@@ -1,9 +1,9 @@
 import { Client, type PoolClient } from 'pg';
 import { firstIdAt, newId } from '../../../src/common/ids';
 import { poolOf } from '../../../src/database/data-source';
-import { EventFeedRepository } from '../../../src/modules/events/event-feed.repository';
-import { EventFeedService } from '../../../src/modules/events/event-feed.service';
-import { findFeedEvents, readEventFeed } from '../../../src/modules/events/sql/read-event-feed.sql';
+import { EventsRepository } from '../../../src/modules/events/events.repository';
+import { EventsService } from '../../../src/modules/events/events.service';
+import { findFeedEvents, readEventFeed } from '../../../src/modules/events/sql/event-feed.sql';
 import { insertEvents } from '../../factories/feed-events';
 import { createTenant, type Tenant } from '../../factories/tenants';
 import { explainPrepared } from '../../setup/explain';
@@ -14,12 +14,12 @@ const START = firstIdAt(new Date(0));
 
 describe('the event feed', () => {
   let db: OpenTestDatabase;
-  let feed: EventFeedService;
+  let feed: EventsService;
   let tenant: Tenant;
 
   beforeAll(async () => {
     db = await openTestDatabase({ poolSize: 6 });
-    feed = new EventFeedService(new EventFeedRepository(db.database));
+    feed = new EventsService(new EventsRepository(db.database));
   });
   beforeEach(async () => (tenant = await createTenant(db)));
   afterAll(() => db.drop());

@@ -1,4 +1,4 @@
-import { EventFeedService } from '../../../src/modules/events/event-feed.service';
+import { EventsService } from '../../../src/modules/events/events.service';
 import { EmailsService } from '../../../src/modules/emails/emails.service';
 import { EmailListService } from '../../../src/modules/emails/list/email-list.service';
 import { EmailRetention } from '../../../src/modules/emails/retention/email-retention.service';
@@ -102,7 +102,7 @@ describe('the retention of emails', () => {
 
   it('is no error for whoever reads, writes or follows the events meanwhile', async () => {
     const ids = [await scene.delivered(), await scene.delivered(), await scene.delivered()];
-    const feed = scene.mail.core.get(EventFeedService);
+    const feed = scene.mail.core.get(EventsService);
     const { organizationId } = scene.mail.tenant;
     const stream = { organizationId, mode: 'live' as const, after: firstIdAt(new Date(0)) };
     const position = (await feed.readAfter([stream], 2))[0]?.at(-1)?.id ?? '';

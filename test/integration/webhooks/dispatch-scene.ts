@@ -7,7 +7,7 @@ import { PublicEgressGuard } from '../../../src/common/egress/egress-guard';
 import type { Mode } from '../../../src/common/tenant';
 import { ConfigModule } from '../../../src/config/config.module';
 import { DatabaseModule } from '../../../src/database/database.module';
-import { EventFeedService } from '../../../src/modules/events/event-feed.service';
+import { EventsService } from '../../../src/modules/events/events.service';
 import { SendEmailsService } from '../../../src/modules/emails/send-emails.service';
 import { DispatchUpkeep } from '../../../src/modules/webhooks/dispatch/dispatch-upkeep.service';
 import { EndpointRecovery } from '../../../src/modules/webhooks/dispatch/endpoint-recovery.service';
@@ -69,7 +69,7 @@ export class DispatchScene {
     const secrets = this.core.get(WebhookSecrets);
     const [id, secret, previousSecret] = [newId(), secrets.create(), secrets.create()];
     const seal = (plain: Buffer) => secrets.seal(plain, { organizationId, mode, id });
-    const position = await this.core.get(EventFeedService).head();
+    const position = await this.core.get(EventsService).head();
     await this.db.query(
       `insert into webhook_endpoints (
          organization_id, mode, id, domain_id, url, events, enabled, secret, previous_secret, previous_secret_until,

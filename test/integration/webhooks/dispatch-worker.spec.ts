@@ -1,6 +1,6 @@
 import { newId } from '../../../src/common/ids';
 import { Metrics } from '../../../src/common/metrics/metrics';
-import { EventFeedService } from '../../../src/modules/events/event-feed.service';
+import { EventsService } from '../../../src/modules/events/events.service';
 import { WebhookSecrets } from '../../../src/modules/webhooks/webhook-secrets.service';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import { WebhookReceiver } from '../../doubles/webhook-receiver';
@@ -23,7 +23,7 @@ describe('a worker', () => {
       `insert into webhook_endpoints (
          organization_id, mode, id, url, events, enabled, secret, position, created_at, updated_at
        ) values ($1, 'live', $2, $3, '{*}', true, $4, $5, now(), now())`,
-      [organizationId, id, receiver.url(), secret, await worker.get(EventFeedService).head()],
+      [organizationId, id, receiver.url(), secret, await worker.get(EventsService).head()],
     );
     const emailId = await scene.accept();
     const types = () => receiver.events().map(({ eventType }) => eventType as string);

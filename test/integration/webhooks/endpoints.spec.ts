@@ -1,6 +1,6 @@
 import { newId } from '../../../src/common/ids';
 import { HOUR, MINUTE } from '../../../src/common/clock';
-import { EventFeedService } from '../../../src/modules/events/event-feed.service';
+import { EventsService } from '../../../src/modules/events/events.service';
 import { insertEvents } from '../../factories/feed-events';
 import { type Customer, dataOf, HOST, URL, WebhooksApp } from './webhooks-app';
 
@@ -41,7 +41,7 @@ describe('/v1/webhooks', () => {
     const { eventIds } = await insertEvents(app.db, customer, ['delivered']);
     const { position } = await app.endpoint(id);
     const stream = { organizationId: customer.organizationId, mode: 'live' as const, after: position };
-    const [events = []] = await app.app.get(EventFeedService).readAfter([stream], 10);
+    const [events = []] = await app.app.get(EventsService).readAfter([stream], 10);
     expect(events.map((event) => event.id)).toEqual(eventIds);
   });
 

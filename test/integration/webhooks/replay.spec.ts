@@ -1,5 +1,5 @@
 import { DAY, HOUR } from '../../../src/common/clock';
-import { EventFeedService } from '../../../src/modules/events/event-feed.service';
+import { EventsService } from '../../../src/modules/events/events.service';
 import { ReplayWalk } from '../../../src/modules/webhooks/replay/replay-walk.service';
 import { insertEvents } from '../../factories/feed-events';
 import { addDomain } from '../../factories/tenants';
@@ -142,7 +142,7 @@ describe('a replay', () => {
     const { id } = await app.add(customer.api);
     await insertEvents(app.db, customer, ['sent'], { recordedAt: ago(HOUR) });
     dataOf(await replay(id, ago(2 * HOUR)), 202);
-    const feed = worker.get(EventFeedService);
+    const feed = worker.get(EventsService);
     const read = feed.readAfter.bind(feed);
     const spy = jest.spyOn(feed, 'readAfter').mockImplementationOnce(async (...args) => {
       dataOf(await customer.api.delete(`/v1/webhooks/${id}`));

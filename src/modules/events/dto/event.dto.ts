@@ -1,6 +1,8 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional, IsUUID } from 'class-validator';
+import { ValidationError } from '../../../common/errors/app-error';
 import { QueryInteger, Timestamp } from '../../../common/http/dto-decorators';
+import { type PulledEvents, type PullStart, toPayload } from '../events.service';
 
 export class PullEventsQuery {
   @ApiPropertyOptional({
@@ -30,4 +32,16 @@ export class EventDto {
     description: 'As in a webhook: eventId, emailId, domainId, sequence, eventType, source and what the event says',
   })
   data!: Record<string, unknown>;
+}
+
+/** @throws ValidationError */
+export function toStart({ after, from }: PullEventsQuery): PullStart {
+  if (after !== undefined && from !== undefined) {
+    throw new ValidationError({ from: ['from must not be given with after'] });
+  }
+  return after?.toLowerCase() ?? from;
+}
+
+export function toEventsDto({ events, next, hasMore }: PulledEvents, { limit }: PullEventsQuery) {
+  return { data: events.map(toPayload), pagination: { limit, hasMore, nextCursor: next } };
 }

@@ -2,7 +2,7 @@ import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock, SECOND } from '../../../common/clock';
 import { firstIdAt, timeOfId } from '../../../common/ids';
 import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
-import { EventFeedService, type FeedEvent } from '../../events/event-feed.service';
+import { EventsService, type FeedEvent } from '../../events/events.service';
 import { isSubscribed } from '../webhook-subscription';
 import { DispatchMetrics } from './dispatch-metrics.service';
 import { DispatchRepository } from './dispatch.repository';
@@ -28,7 +28,7 @@ export class EventExpander implements OnApplicationBootstrap {
   private onMessages: () => void = () => undefined;
 
   constructor(
-    private readonly feed: EventFeedService,
+    private readonly feed: EventsService,
     private readonly dispatch: DispatchRepository,
     private readonly jobs: PeriodicJobs,
     private readonly metrics: DispatchMetrics,

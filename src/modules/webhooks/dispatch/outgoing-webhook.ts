@@ -1,4 +1,4 @@
-import { type FeedEvent, toPayload, type WebhookPayload } from '../../events/event-feed.service';
+import { type FeedEvent, toPayload, type WebhookPayload } from '../../events/events.service';
 import type { ClaimedMessage } from './dispatched-message';
 
 /** A claimed message with what it says, as JSON. */

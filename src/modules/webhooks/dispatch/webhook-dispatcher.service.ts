@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { Injectable } from '@nestjs/common';
 import { Clock, MINUTE, SECOND } from '../../../common/clock';
-import { type EventKey, EventFeedService } from '../../events/event-feed.service';
+import { type EventKey, EventsService } from '../../events/events.service';
 import { AttemptSettler } from './attempt-settler.service';
 import { DispatchMetrics } from './dispatch-metrics.service';
 import { DispatchRepository } from './dispatch.repository';
@@ -45,7 +45,7 @@ export class WebhookDispatcher {
 
   constructor(
     private readonly dispatch: DispatchRepository,
-    private readonly feed: EventFeedService,
+    private readonly feed: EventsService,
     private readonly steps: AttemptSteps,
     private readonly clock: Clock,
   ) {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../../common/clock';
 import { Database } from '../../../database/database.service';
-import { EventFeedService } from '../../events/event-feed.service';
+import { EventsService } from '../../events/events.service';
 import { WebhookDeliveriesRepository } from '../webhook-deliveries.repository';
 import { isSubscribed } from '../webhook-subscription';
 import type { OpenReplay } from './sql/next-replay.sql';
@@ -23,7 +23,7 @@ export class ReplayWalk {
   constructor(
     private readonly replays: WebhookReplaysRepository,
     private readonly deliveries: WebhookDeliveriesRepository,
-    private readonly feed: EventFeedService,
+    private readonly feed: EventsService,
     private readonly database: Database,
     private readonly clock: Clock,
   ) {}

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock, DAY } from '../../../common/clock';
 import { AppError, type FieldErrors, ValidationError } from '../../../common/errors/app-error';
 import { firstIdAt } from '../../../common/ids';
-import { EventFeedService } from '../../events/event-feed.service';
+import { EventsService } from '../../events/events.service';
 import { WebhookChanges } from '../webhook-changes.service';
 import { requireEnabled } from '../webhook-deliveries.service';
 import type { WebhookHolder } from '../webhook-endpoints.repository';
@@ -23,7 +23,7 @@ export class WebhookReplays {
   constructor(
     private readonly replays: WebhookReplaysRepository,
     private readonly changes: WebhookChanges,
-    private readonly feed: EventFeedService,
+    private readonly feed: EventsService,
     private readonly clock: Clock,
   ) {}
 

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../database/database.service';
-import { findFeedEvents, readEventFeed, readEventHorizon } from './sql/read-event-feed.sql';
+import { findFeedEvents, readEventFeed, readEventHorizon } from './sql/event-feed.sql';
 import type { EventKey, FeedEvent, FeedStream } from './feed-event';
 
 @Injectable()
-export class EventFeedRepository {
+export class EventsRepository {
   constructor(private readonly database: Database) {}
 
   async horizon(): Promise<string> {
