@@ -43,7 +43,7 @@ import { PrivacyProcessingModule } from './modules/privacy/privacy-processing.mo
 import { StatsModule } from './modules/stats/stats.module';
 import { StatsFolding } from './modules/stats/stats-folding.service';
 import { SuppressionsModule } from './modules/suppressions/suppressions.module';
-import { SuppressionsUpkeep } from './modules/suppressions/suppressions-upkeep.service';
+import { ClearSuppressionsJob } from './modules/suppressions/clear-suppressions.job';
 import { WebhookDispatchModule } from './modules/webhooks/dispatch/webhook-dispatch.module';
 import { WebhookUpkeepModule } from './modules/webhooks/upkeep/webhook-upkeep.module';
 import { WebhookUpkeep } from './modules/webhooks/upkeep/webhook-upkeep.service';
@@ -98,7 +98,7 @@ export class WorkerModule {
         StatsFolding,
         SuspicionJob,
         SuspicionMetrics,
-        SuppressionsUpkeep,
+        ClearSuppressionsJob,
         WarmUpJob,
         WebhookUpkeep,
       ],

@@ -1,6 +1,6 @@
 import { SealedKeysService } from '../modules/domains/dkim/sealed-keys.service';
 import { SealedPrivacyService } from '../modules/privacy/sealed/sealed-privacy.service';
-import { SealedHashKeys } from '../modules/suppressions/hashing/sealed-hash-keys.service';
+import { SealedHashKeys } from '../modules/suppressions/sealed-hash-keys.service';
 import { SealedSecretsService } from '../modules/webhooks/sealed/sealed-secrets.service';
 import type { Services } from './cli-session';
 

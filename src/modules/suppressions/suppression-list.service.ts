@@ -3,17 +3,17 @@ import { Clock } from '../../common/clock';
 import { AppError, NotFoundError } from '../../common/errors/app-error';
 import { newId } from '../../common/ids';
 import { addressKey } from '../../common/mail-address';
+import type { Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
-import { AuditService, OPERATOR } from '../../audit/audit.service';
-import { AddressHashing } from './hashing/address-hashing.service';
-import { type AddressLookup, isOwnReason, type ListOwner, strongest, type SuppressionReason } from './suppression';
+import { type AuditRecord, AuditService, OPERATOR } from '../../audit/audit.service';
+import { AddressHashing } from './address-hashing.service';
+import { type AddressLookup, isOwnReason, strongest, type SuppressionReason } from './suppression';
 import type { Suppression } from './suppression.entity';
-import { importEvent, suppressionEvent } from './suppression-event';
-import { type SuppressionFilter, SuppressionListRepository } from './suppression-list.repository';
+import { type SuppressionFilter, SuppressionsRepository } from './suppressions.repository';
 
 export interface NewEntry {
-  /** Normal form, as `parseAddress` answers it. */
+  /** Normal form, as `parseAddress` returns it. */
   readonly email: string;
   readonly reason: SuppressionReason;
   readonly notes?: string;
@@ -28,7 +28,7 @@ export interface NewEntry {
 @Injectable()
 export class SuppressionListService {
   constructor(
-    private readonly suppressions: SuppressionListRepository,
+    private readonly suppressions: SuppressionsRepository,
     private readonly hashing: AddressHashing,
     private readonly audit: AuditService,
     private readonly database: Database,
@@ -36,14 +36,14 @@ export class SuppressionListService {
   ) {}
 
   /** Entries in force, newest first, with how many there are. */
-  async page(owner: ListOwner, filter: Omit<SuppressionFilter, 'hashedKey'>): Promise<[Suppression[], number]> {
+  async page(owner: Tenant, filter: Omit<SuppressionFilter, 'hashedKey'>): Promise<[Suppression[], number]> {
     const { key } = filter;
     const hashed = key === undefined ? undefined : await this.hashing.find({ ...owner, key });
     return this.suppressions.page(owner, { ...filter, hashedKey: hashed?.key }, this.clock.now());
   }
 
   /** @throws AppError suppression_exists */
-  async add(owner: ListOwner, entry: NewEntry, actor: string = OPERATOR): Promise<Suppression> {
+  async add(owner: Tenant, entry: NewEntry, actor: string = OPERATOR): Promise<Suppression> {
     const candidate = toSuppression(owner, entry, this.clock.now());
     await this.database.transaction(async (tx) => {
       const added = await this.suppressions.insert(owner, [candidate], candidate.suppressedAt, tx);
@@ -58,7 +58,7 @@ export class SuppressionListService {
    * @returns in the order given: the entry, or why it was refused
    */
   async addMany(
-    owner: ListOwner,
+    owner: Tenant,
     items: readonly (NewEntry | AppError)[],
     actor: string,
   ): Promise<(Suppression | AppError)[]> {
@@ -74,23 +74,23 @@ export class SuppressionListService {
    * Takes an address off the list.
    * @throws NotFoundError; AppError suppression_not_removable when an entry stays that is not the owner's to remove
    */
-  async remove(owner: ListOwner, email: string, actor: string): Promise<void> {
+  async remove(owner: Tenant, email: string, actor: string): Promise<void> {
     await this.database.transaction((tx) =>
       this.removeWhere({ ...owner, key: addressKey(email) }, isOwnReason, actor, tx),
     );
   }
 
   /** Takes an address off the list whatever the reason, and forgets its soft bounces. @throws NotFoundError */
-  async removeByOperator(owner: ListOwner, email: string): Promise<SuppressionReason[]> {
+  async removeByOperator(owner: Tenant, email: string): Promise<SuppressionReason[]> {
     const address = { ...owner, key: addressKey(email) };
     return this.database.transaction(async (tx) => {
       const removed = await this.removeWhere(address, () => true, OPERATOR, tx);
-      await this.suppressions.forgetSoftBounces(address, tx);
+      await this.suppressions.deleteSoftBounces(address, tx);
       return removed;
     });
   }
 
-  private async insertMany(owner: ListOwner, entries: readonly Suppression[], actor: string, now: Date) {
+  private async insertMany(owner: Tenant, entries: readonly Suppression[], actor: string, now: Date) {
     if (entries.length === 0) return new Set<string>();
     return this.database.transaction(async (tx) => {
       const ids = await this.suppressions.insert(owner, entries, now, tx);
@@ -131,7 +131,7 @@ export class SuppressionListService {
   }
 }
 
-function toSuppression(owner: ListOwner, { email, reason, notes }: NewEntry, suppressedAt: Date): Suppression {
+function toSuppression(owner: Tenant, { email, reason, notes }: NewEntry, suppressedAt: Date): Suppression {
   const { organizationId, mode } = owner;
   const entry = { organizationId, mode, addressKey: addressKey(email), reason, id: newId(), email };
   return { ...entry, source: 'api', notes: notes ?? null, suppressedAt, expiresAt: null };
@@ -157,4 +157,19 @@ function notRemovable(reason: SuppressionReason): AppError {
     details: { reason },
     suggestion: 'Whoever operates the service can remove it when the address is known to be good again',
   });
+}
+
+/** What is written down about a change to one entry; the address itself is personal data and stays out. */
+function suppressionEvent(
+  action: 'suppression.added' | 'suppression.removed',
+  { organizationId, mode, id, reason }: Suppression,
+  actor: string,
+): AuditRecord {
+  return { organizationId, actor, action, targetType: 'suppression', targetId: id, data: { mode, reason } };
+}
+
+/** One record for a whole batch. */
+function importEvent({ organizationId, mode }: Tenant, added: number, actor: string): AuditRecord {
+  const target = { targetType: 'organization', targetId: organizationId };
+  return { organizationId, actor, action: 'suppression.imported', ...target, data: { mode, added } };
 }

@@ -1,4 +1,4 @@
-import type { Mode } from '../../common/tenant';
+import type { Tenant } from '../../common/tenant';
 
 /** From the strongest to the weakest: of several entries for one address the strongest is shown. */
 export const SUPPRESSION_REASONS = [
@@ -12,7 +12,7 @@ export const SUPPRESSION_REASONS = [
 
 export type SuppressionReason = (typeof SUPPRESSION_REASONS)[number];
 
-/** What a customer may put on the list, and take off again. */
+/** What an organization may put on the list, and take off again. */
 export const OWN_REASONS = ['manual', 'unsubscribe'] as const satisfies readonly SuppressionReason[];
 
 /** What outlives the erasure of an address, as a hash: the receiving side does not want its mail, or has no such mailbox. */
@@ -29,14 +29,11 @@ export function strongest(reasons: readonly SuppressionReason[]): SuppressionRea
   return SUPPRESSION_REASONS.find((reason) => reasons.includes(reason));
 }
 
-/** Whose list it is: every organization has one for each mode. */
-export interface ListOwner {
-  readonly organizationId: string;
-  readonly mode: Mode;
-}
+/** Three soft bounces within 30 days suppress an address for 14 days. */
+export const SOFT_BOUNCE_RULE = { bounces: 3, windowDays: 30, suppressedDays: 14 } as const;
 
 /** An address to look up; `key` is its normal form. */
-export interface AddressLookup extends ListOwner {
+export interface AddressLookup extends Tenant {
   readonly key: string;
 }
 
@@ -45,14 +42,20 @@ export interface MailLookup extends AddressLookup {
   readonly category: 'transactional' | 'bulk';
 }
 
-export interface NewSuppression extends ListOwner {
+export interface NewSuppression extends Tenant {
   readonly email: string;
   readonly reason: SuppressionReason;
   readonly expiresAt?: Date;
 }
 
 /** A recipient whose delivery has ended for a reason that may pass. */
-export interface SoftBounce extends ListOwner {
+export interface SoftBounce extends Tenant {
   readonly email: string;
   readonly at: Date;
+}
+
+/** The key that an organization's erased addresses are hashed with, as it is stored. */
+export interface EncryptedHashKey {
+  readonly organizationId: string;
+  readonly secret: Buffer;
 }

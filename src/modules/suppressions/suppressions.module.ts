@@ -1,25 +1,24 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../../audit/audit.module';
-import { AddressHashing } from './hashing/address-hashing.service';
-import { HashKeysRepository } from './hashing/hash-keys.repository';
-import { SealedHashKeys } from './hashing/sealed-hash-keys.service';
-import { SuppressionErasure } from './hashing/suppression-erasure.service';
-import { SuppressionHashKey } from './hashing/suppression-hash-key.entity';
-import { SuppressionLookup } from './hashing/suppression-lookup.service';
+import { AddressHashing } from './address-hashing.service';
+import { HashKeysRepository } from './hash-keys.repository';
+import { SealedHashKeys } from './sealed-hash-keys.service';
+import { SoftBounces } from './soft-bounces.entity';
 import { Suppression } from './suppression.entity';
-import { SuppressionListRepository } from './suppression-list.repository';
+import { SuppressionErasure } from './suppression-erasure.service';
+import { SuppressionHashKey } from './suppression-hash-key.entity';
 import { SuppressionListService } from './suppression-list.service';
 import { SuppressionsController } from './suppressions.controller';
 import { SuppressionsRepository } from './suppressions.repository';
 import { SuppressionsService } from './suppressions.service';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([Suppression, SuppressionHashKey]), AuditModule],
+  imports: [TypeOrmModule.forFeature([Suppression, SoftBounces, SuppressionHashKey]), AuditModule],
   controllers: [SuppressionsController],
   providers: [
-    ...[AddressHashing, HashKeysRepository, SealedHashKeys, SuppressionErasure, SuppressionLookup],
-    ...[SuppressionListRepository, SuppressionListService, SuppressionsRepository, SuppressionsService],
+    ...[AddressHashing, HashKeysRepository, SealedHashKeys, SuppressionErasure],
+    ...[SuppressionListService, SuppressionsRepository, SuppressionsService],
   ],
   exports: [SealedHashKeys, SuppressionErasure, SuppressionListService, SuppressionsRepository, SuppressionsService],
 })

@@ -1,23 +1,47 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { In, IsNull, type Repository } from 'typeorm';
+import type { Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
-import { addSuppressions } from './sql/add-suppressions.sql';
+import { SoftBounces } from './soft-bounces.entity';
+import { addSuppressions, recordSoftBounces, type SoftBounceRule } from './sql/automatic-suppressions.sql';
 import { deleteOldSoftBounces, deleteOldSuppressions } from './sql/delete-old-entries.sql';
-import { findSuppressed, type SealedHashKey, type SuppressedAddress } from './sql/find-suppressed.sql';
-import { refuseListed } from './sql/refuse-listed.sql';
-import { recordSoftBounces, type SoftBounceRule } from './sql/record-soft-bounces.sql';
-import type { AddressLookup, MailLookup, NewSuppression, SoftBounce } from './suppression';
+import { findSuppressed, refuseListed, type SuppressedAddress } from './sql/find-suppressed.sql';
+import { insertSuppressions } from './sql/insert-suppressions.sql';
+import type {
+  AddressLookup,
+  EncryptedHashKey,
+  MailLookup,
+  NewSuppression,
+  SoftBounce,
+  SuppressionReason,
+} from './suppression';
+import { Suppression } from './suppression.entity';
 
-/** What accepting, delivering and settling mail ask of the lists. */
+export interface SuppressionFilter {
+  readonly reason?: SuppressionReason;
+  /** Normal form of the address. */
+  readonly key?: string;
+  /** Under which the same address is listed if it has been erased. */
+  readonly hashedKey?: string;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** The suppression lists, and the soft bounces that lead to entries. */
 @Injectable()
 export class SuppressionsRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    @InjectRepository(Suppression) private readonly suppressions: Repository<Suppression>,
+  ) {}
 
   /** Every entry in force at `now`, by index into `addresses`; and the keys of organizations with hashed entries. */
   async findSuppressed(
     addresses: readonly AddressLookup[],
     now: Date,
-  ): Promise<{ found: SuppressedAddress[]; hashKeys: SealedHashKey[] }> {
+  ): Promise<{ found: SuppressedAddress[]; hashKeys: EncryptedHashKey[] }> {
     const rows = await this.database.run(findSuppressed(addresses, now));
     const found = rows.filter((row): row is SuppressedAddress => row.index !== null);
     return { found, hashKeys: rows.filter((row) => row.index === null) };
@@ -35,12 +59,72 @@ export class SuppressionsRepository {
     tx.write(recordSoftBounces(rows, rule, now));
   }
 
-  /** Answers how many were deleted. */
+  /** Entries in force at `now`, newest first, with how many there are. */
+  page({ organizationId, mode }: Tenant, filter: SuppressionFilter, now: Date): Promise<[Suppression[], number]> {
+    const { reason, key, hashedKey, limit, offset } = filter;
+    const addressKey = key !== undefined && hashedKey !== undefined ? In([key, hashedKey]) : key;
+    const named = { organizationId, mode, ...(reason && { reason }), ...(addressKey !== undefined && { addressKey }) };
+    return this.suppressions
+      .createQueryBuilder('s')
+      .where(named)
+      .andWhere('(s.expiresAt is null or s.expiresAt > :now)', { now })
+      .orderBy({ 's.suppressedAt': 'DESC', 's.id': 'DESC' })
+      .take(limit)
+      .skip(offset)
+      .getManyAndCount();
+  }
+
+  /** Returns the ids of those that were not on the list before, or no longer in force. */
+  async insert(owner: Tenant, entries: readonly Suppression[], now: Date, tx: Transaction): Promise<Set<string>> {
+    return new Set((await tx.run(insertSuppressions(owner, entries, now))).map(({ id }) => id));
+  }
+
+  /** Of several names of one address; entries that never expire. */
+  async reasonsOf(names: readonly AddressLookup[]): Promise<SuppressionReason[]> {
+    const where = names.map(({ organizationId, mode, key: addressKey }) => ({
+      ...{ organizationId, mode, addressKey, expiresAt: IsNull() },
+    }));
+    return (await this.suppressions.find({ select: { reason: true }, where })).map(({ reason }) => reason);
+  }
+
+  /** Every entry of an address, expired ones too; they stay as they are until the transaction ends. */
+  lock({ organizationId, mode, key: addressKey }: AddressLookup, tx: Transaction): Promise<Suppression[]> {
+    return tx.manager.find(Suppression, {
+      where: { organizationId, mode, addressKey },
+      order: { reason: 'ASC' },
+      lock: { mode: 'pessimistic_write' },
+    });
+  }
+
+  /** By reason, so that an entry that appeared meanwhile stays. */
+  async delete(
+    { organizationId, mode, key: addressKey }: AddressLookup,
+    reasons: readonly SuppressionReason[],
+    tx: Transaction,
+  ): Promise<void> {
+    await tx.manager.delete(Suppression, { organizationId, mode, addressKey, reason: In([...reasons]) });
+  }
+
+  /** Puts a hash in the place of an entry's address. */
+  async hash(
+    { organizationId, mode, addressKey, reason }: Suppression,
+    hashed: Pick<Suppression, 'addressKey' | 'email'>,
+    tx: Transaction,
+  ): Promise<void> {
+    const entry = { organizationId, mode, addressKey, reason };
+    await tx.manager.update(Suppression, entry, { ...hashed, notes: null });
+  }
+
+  async deleteSoftBounces({ organizationId, mode, key: addressKey }: AddressLookup, tx: Transaction): Promise<void> {
+    await tx.manager.delete(SoftBounces, { organizationId, mode, addressKey });
+  }
+
+  /** Returns how many were deleted. */
   async deleteSoftBouncesBefore(before: Date, limit: number): Promise<number> {
     return (await this.database.run(deleteOldSoftBounces(before, limit))).length;
   }
 
-  /** Answers how many were deleted. */
+  /** Returns how many were deleted. */
   async deleteExpiredBefore(before: Date, limit: number): Promise<number> {
     return (await this.database.run(deleteOldSuppressions(before, limit))).length;
   }

@@ -1,13 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../common/clock';
 import { addressKey } from '../../common/mail-address';
+import type { Tenant } from '../../common/tenant';
 import { databaseErrorCode } from '../../database/database-errors';
 import type { Transaction } from '../../database/transaction';
-import { SuppressionLookup } from './hashing/suppression-lookup.service';
-import { SOFT_BOUNCE_RULE } from './soft-bounce-rule';
+import { AddressHashing } from './address-hashing.service';
+import type { SuppressedAddress } from './sql/find-suppressed.sql';
 import {
+  type AddressLookup,
   type MailLookup,
-  type ListOwner,
+  SOFT_BOUNCE_RULE,
   type NewSuppression,
   type SoftBounce,
   strongest,
@@ -23,12 +25,12 @@ export function isListed(error: unknown): boolean {
   return databaseErrorCode(error) === LISTED;
 }
 
-/** Who must not be written to. */
+/** Which recipients must not be sent to: asked by accepting, sending and settling mail. */
 @Injectable()
 export class SuppressionsService {
   constructor(
     private readonly suppressions: SuppressionsRepository,
-    private readonly lookup: SuppressionLookup,
+    private readonly hashing: AddressHashing,
     private readonly clock: Clock,
   ) {}
 
@@ -39,7 +41,7 @@ export class SuppressionsService {
   async findBlocking(addresses: readonly MailLookup[]): Promise<Map<number, SuppressionReason>> {
     const blocking = new Map<number, SuppressionReason>();
     if (addresses.length === 0) return blocking;
-    for (const { index, reason } of await this.lookup.find(addresses, this.clock.now())) {
+    for (const { index, reason } of await this.find(addresses, this.clock.now())) {
       if (reason === 'unsubscribe' && addresses[index]?.category === 'transactional') continue;
       const known = blocking.get(index);
       blocking.set(index, (known && strongest([known, reason])) ?? reason);
@@ -49,16 +51,16 @@ export class SuppressionsService {
 
   /**
    * Has the caller's transaction fail, with an error that `isListed` knows, when one of the addresses may block its mail. Not
-   * every such address does: `findBlocking` tells.
+   * every such address does: `findBlocking` decides.
    */
   refuseListed(addresses: readonly MailLookup[], tx: Transaction): void {
     if (addresses.length > 0) this.suppressions.refuseListed(addresses, this.clock.now(), tx);
   }
 
   /** The strongest reason for which an address is on the list; undefined when it is not. */
-  async reasonOf({ organizationId, mode }: ListOwner, email: string): Promise<SuppressionReason | undefined> {
+  async reasonOf({ organizationId, mode }: Tenant, email: string): Promise<SuppressionReason | undefined> {
     const address = { organizationId, mode, key: addressKey(email) };
-    const found = await this.lookup.find([address], this.clock.now());
+    const found = await this.find([address], this.clock.now());
     return strongest(found.map(({ reason }) => reason));
   }
 
@@ -70,6 +72,19 @@ export class SuppressionsService {
   /** Counts soft bounces within the caller's transaction; an address that has had enough of them is listed for a while. */
   recordSoftBounces(rows: readonly SoftBounce[], tx: Transaction): void {
     if (rows.length > 0) this.suppressions.recordSoftBounces(rows, SOFT_BOUNCE_RULE, this.clock.now(), tx);
+  }
+
+  /** Every entry in force at `now`, under the address itself or its hash. One query; a second one for organizations that have erased somebody. */
+  private async find(addresses: readonly AddressLookup[], now: Date): Promise<SuppressedAddress[]> {
+    const { found, hashKeys } = await this.suppressions.findSuppressed(addresses, now);
+    if (hashKeys.length === 0) return found;
+    const keys = new Map(hashKeys.map((key) => [key.organizationId, key]));
+    const hashed = addresses.flatMap((address, index) => {
+      const key = keys.get(address.organizationId);
+      return key ? [{ ...this.hashing.hash(address, key), index }] : [];
+    });
+    const { found: byHash } = await this.suppressions.findSuppressed(hashed, now);
+    return [...found, ...byHash.map(({ index, reason }) => ({ index: hashed[index]?.index ?? -1, reason }))];
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { newId } from '../../../src/common/ids';
-import { hashKeyRing } from '../../../src/modules/suppressions/hashing/address-hashing.service';
+import { hashKeyRing } from '../../../src/modules/suppressions/address-hashing.service';
 import { query } from '../embedded/support';
 import { CliKit, runWith } from './cli-kit';
 

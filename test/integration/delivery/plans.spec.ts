@@ -28,10 +28,8 @@ import { loadMessages } from '../../../src/modules/emails/sql/load-messages.sql'
 import { loadRecipients } from '../../../src/modules/emails/sql/load-recipients.sql';
 import { lockEmails } from '../../../src/modules/emails/sql/lock-emails.sql';
 import { writeOutcomes } from '../../../src/modules/emails/sql/write-outcomes.sql';
-import { addSuppressions } from '../../../src/modules/suppressions/sql/add-suppressions.sql';
-import { findSuppressed } from '../../../src/modules/suppressions/sql/find-suppressed.sql';
-import { refuseListed } from '../../../src/modules/suppressions/sql/refuse-listed.sql';
-import { recordSoftBounces } from '../../../src/modules/suppressions/sql/record-soft-bounces.sql';
+import { addSuppressions, recordSoftBounces } from '../../../src/modules/suppressions/sql/automatic-suppressions.sql';
+import { findSuppressed, refuseListed } from '../../../src/modules/suppressions/sql/find-suppressed.sql';
 import { acceptedEmail } from '../../factories/accepted-emails';
 import { claimInput, fillQueue, newDelivery } from '../../factories/deliveries';
 import { DEFERRED, recordedOutcome } from '../../factories/outcomes';

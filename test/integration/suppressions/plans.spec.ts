@@ -1,21 +1,22 @@
 import type { PoolClient } from 'pg';
-import type { Logger } from 'typeorm';
+import type { EntityManager, Logger } from 'typeorm';
 import { DAY } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
 import { createDataSource, poolOf } from '../../../src/database/data-source';
+import { Database } from '../../../src/database/database.service';
 import type { Statement } from '../../../src/database/statement';
+import type { Transaction } from '../../../src/database/transaction';
+import { SoftBounces } from '../../../src/modules/suppressions/soft-bounces.entity';
 import {
   deleteOldSoftBounces,
   deleteOldSuppressions,
 } from '../../../src/modules/suppressions/sql/delete-old-entries.sql';
-import { deleteSoftBounces } from '../../../src/modules/suppressions/sql/delete-soft-bounces.sql';
-import { refuseListed } from '../../../src/modules/suppressions/sql/refuse-listed.sql';
-import { findSuppressed } from '../../../src/modules/suppressions/sql/find-suppressed.sql';
+import { findSuppressed, refuseListed } from '../../../src/modules/suppressions/sql/find-suppressed.sql';
 import { insertSuppressions } from '../../../src/modules/suppressions/sql/insert-suppressions.sql';
-import { recordSoftBounces } from '../../../src/modules/suppressions/sql/record-soft-bounces.sql';
-import { SOFT_BOUNCE_RULE } from '../../../src/modules/suppressions/soft-bounce-rule';
+import { recordSoftBounces } from '../../../src/modules/suppressions/sql/automatic-suppressions.sql';
+import { SOFT_BOUNCE_RULE } from '../../../src/modules/suppressions/suppression';
 import { Suppression } from '../../../src/modules/suppressions/suppression.entity';
-import { SuppressionListRepository } from '../../../src/modules/suppressions/suppression-list.repository';
+import { SuppressionsRepository } from '../../../src/modules/suppressions/suppressions.repository';
 import { explainPrepared, type PlanNode } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 
@@ -63,7 +64,6 @@ describe('on a long list', () => {
   it.each<[string, number, () => Statement<unknown>]>([
     ['check', 2, () => findSuppressed([ADDRESS], NOW)],
     ['add', 2, () => insertSuppressions(OWNER, [given], NOW)],
-    ['forget', 2, () => deleteSoftBounces(ADDRESS)],
     [
       'count soft bounces',
       2,
@@ -73,6 +73,11 @@ describe('on a long list', () => {
     ['clear suppressions', 10, () => deleteOldSuppressions(new Date(NOW.getTime() + 30 * DAY), 10)],
   ])('%s touches only the rows asked for', async (_name, rows, make) => {
     expectFrugal(await explainPrepared(client as PoolClient, make()), rows);
+  });
+
+  it('forget touches only the rows asked for', async () => {
+    const [forget] = await queriesOf((lists, manager) => lists.deleteSoftBounces(ADDRESS, { manager } as Transaction));
+    expectFrugal(await explainPrepared(client as PoolClient, forget as Statement<unknown>), 2);
   });
 
   it('accepting looks each address up', async () => {
@@ -106,14 +111,18 @@ describe('on a long list', () => {
 
   /** What the repository asks the database. */
   async function queriesOf(
-    work: (lists: SuppressionListRepository) => Promise<unknown>,
+    work: (lists: SuppressionsRepository, manager: EntityManager) => Promise<unknown>,
   ): Promise<Statement<unknown>[]> {
-    const dataSource = await createDataSource(db.url, { poolSize: 1, entities: [Suppression] }).initialize();
+    const dataSource = await createDataSource(db.url, {
+      poolSize: 1,
+      entities: [Suppression, SoftBounces],
+    }).initialize();
     try {
       const asked: Statement<unknown>[] = [];
       const logQuery = (text: string, values: unknown[] = []) => asked.push({ name: newId(), text, values });
       dataSource.setOptions({ logger: { logQuery } as unknown as Logger });
-      await work(new SuppressionListRepository(dataSource.getRepository(Suppression)));
+      const lists = new SuppressionsRepository(new Database(dataSource), dataSource.getRepository(Suppression));
+      await work(lists, dataSource.manager);
       return asked;
     } finally {
       await dataSource.destroy();

@@ -9,7 +9,7 @@ import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-re
 import { SendEmailsService } from '../../../src/modules/emails/send-emails.service';
 import { SuppressionsRepository } from '../../../src/modules/suppressions/suppressions.repository';
 import { SuppressionListService } from '../../../src/modules/suppressions/suppression-list.service';
-import { SuppressionsUpkeep } from '../../../src/modules/suppressions/suppressions-upkeep.service';
+import { ClearSuppressionsJob } from '../../../src/modules/suppressions/clear-suppressions.job';
 import { SuppressionsService } from '../../../src/modules/suppressions/suppressions.service';
 import { FakeClock } from '../../doubles/fake-clock';
 import { HARD_BOUNCE, recordedOutcome, SOFT_BOUNCE } from '../../factories/outcomes';
@@ -189,7 +189,7 @@ describe('soft bounces', () => {
   });
 
   it('are cleared with long-expired suppressions once they count no more', async () => {
-    const upkeep = new SuppressionsUpkeep(core.get(SuppressionsRepository), new PeriodicJobs(new Metrics()), clock);
+    const upkeep = new ClearSuppressionsJob(core.get(SuppressionsRepository), new PeriodicJobs(new Metrics()), clock);
     await bounce(daysFromNow(0), 'old@x.example');
     await bounce(daysFromNow(1), 'new@x.example');
     await addSuppression(db, tenant, { email: 'a@x.example', reason: 'soft_bounce', expiresAt: daysFromNow(0) });

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { SuppressionErasure } from '../../suppressions/hashing/suppression-erasure.service';
+import { SuppressionErasure } from '../../suppressions/suppression-erasure.service';
 import type { ShownRequest } from '../privacy-requests.service';
 import { type RetentionException, toRetentionExceptions } from './retention-exceptions';
 

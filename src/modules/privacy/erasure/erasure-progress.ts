@@ -1,5 +1,5 @@
 import { newId } from '../../../common/ids';
-import type { SuppressionReason } from '../../suppressions/hashing/suppression-erasure.service';
+import type { SuppressionReason } from '../../suppressions/suppression-erasure.service';
 import type { PrivacyRequest } from '../privacy-request.entity';
 
 /** Names a request. */

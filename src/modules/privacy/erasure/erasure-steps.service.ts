@@ -3,7 +3,7 @@ import type { Transaction } from '../../../database/transaction';
 import { EmailErasure, type ErasedCounts, type ErasedSubject } from '../../emails/erasure/email-erasure.service';
 import { ReportErasure } from '../../inbound/report-erasure.service';
 import { MailboxErasure } from '../../mailbox/mailbox-erasure.service';
-import { SuppressionErasure } from '../../suppressions/hashing/suppression-erasure.service';
+import { SuppressionErasure } from '../../suppressions/suppression-erasure.service';
 import type { RequestKey } from './erasure-progress';
 import { ErasedRequests } from './erased-requests.service';
 import type { ErasureProgress, KeyPlace, PageResult } from './erasure-progress';

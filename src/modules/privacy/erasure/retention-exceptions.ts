@@ -1,4 +1,4 @@
-import type { SuppressionReason } from '../../suppressions/hashing/suppression-erasure.service';
+import type { SuppressionReason } from '../../suppressions/suppression-erasure.service';
 
 /** What has to be kept after an erasure, and why that is lawful. */
 export interface RetentionException {

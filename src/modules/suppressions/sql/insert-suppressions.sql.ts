@@ -1,10 +1,10 @@
-// Puts addresses on one list by hand; answers which were not on it for the same reason already.
+// Puts addresses on one list by hand; returns which were not on it for the same reason already.
 // Writes: suppressions (primary key). Locks: rows in key order, as in add-suppressions. Rows: 1 to 1,000, each key and
 // reason once.
 // Not the ORM: an entry that has expired is replaced, one in force is left alone, and both are told apart in one step.
+import type { Tenant } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
 import type { Suppression } from '../suppression.entity';
-import type { ListOwner } from '../suppression';
 
 const TEXT = `
   insert into suppressions as listed
@@ -19,7 +19,7 @@ const TEXT = `
   returning id`;
 
 export function insertSuppressions(
-  { organizationId, mode }: ListOwner,
+  { organizationId, mode }: Tenant,
   entries: readonly Suppression[],
   now: Date,
 ): Statement<{ id: string }> {

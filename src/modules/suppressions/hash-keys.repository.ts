@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { MoreThan, type Repository } from 'typeorm';
-import type { Transaction } from '../../../database/transaction';
+import type { Transaction } from '../../database/transaction';
 import { SuppressionHashKey } from './suppression-hash-key.entity';
-import { NIL_ID } from '../../../common/ids';
+import { NIL_ID } from '../../common/ids';
 
 const PAGE = 100;
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { SealingRing } from '../../../common/encryption/sealing-ring';
-import { AppConfig } from '../../../config/config';
+import type { SealingRing } from '../../common/encryption/sealing-ring';
+import { AppConfig } from '../../config/config';
 import { hashKeyRing } from './address-hashing.service';
 import { HashKeysRepository } from './hash-keys.repository';
 

@@ -1,24 +1,18 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { Clock } from '../../../common/clock';
-import { SealingRing } from '../../../common/encryption/sealing-ring';
-import { AppConfig } from '../../../config/config';
-import type { Transaction } from '../../../database/transaction';
-import type { AddressLookup } from '../suppression';
+import { Clock } from '../../common/clock';
+import { SealingRing } from '../../common/encryption/sealing-ring';
+import { AppConfig } from '../../config/config';
+import type { Transaction } from '../../database/transaction';
+import type { AddressLookup, EncryptedHashKey } from './suppression';
 import { HashKeysRepository } from './hash-keys.repository';
 
 const KEY_BYTES = 32;
 const MAX_OPEN = 1_000;
 
-/** An organization's key, as it is stored. */
-export interface SealedHashKey {
-  readonly organizationId: string;
-  readonly secret: Buffer;
-}
-
 /**
  * Names addresses that have been erased and must stay blocked: by an HMAC under a random key of the organization, which
- * is kept sealed. Whoever has the database alone can neither read an address nor try whether it is there.
+ * is kept sealed. The database alone is not enough to read an address or to test whether it is listed.
  */
 @Injectable()
 export class AddressHashing {
@@ -49,13 +43,13 @@ export class AddressHashing {
   }
 
   /** @throws SealedBoxError */
-  hash(address: AddressLookup, key: SealedHashKey): AddressLookup {
+  hash(address: AddressLookup, key: EncryptedHashKey): AddressLookup {
     const { mode } = address;
     const digest = createHmac('sha256', this.openKey(key)).update(`${mode} ${address.key}`).digest('base64url');
     return { organizationId: address.organizationId, mode, key: `hmac:${digest}` };
   }
 
-  private openKey({ organizationId, secret }: SealedHashKey): Buffer {
+  private openKey({ organizationId, secret }: EncryptedHashKey): Buffer {
     const name = secret.toString('latin1');
     const known = this.open.get(name);
     if (known) return known;

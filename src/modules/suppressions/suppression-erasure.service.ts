@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { addressKey, maskAddress } from '../../../common/mail-address';
-import type { Transaction } from '../../../database/transaction';
-import { type AddressLookup, isLastingReason, type ListOwner, type SuppressionReason } from '../suppression';
-import type { Suppression } from '../suppression.entity';
-import { SuppressionListRepository } from '../suppression-list.repository';
+import { addressKey, maskAddress } from '../../common/mail-address';
+import type { Tenant } from '../../common/tenant';
+import type { Transaction } from '../../database/transaction';
+import { type AddressLookup, isLastingReason, type SuppressionReason } from './suppression';
+import type { Suppression } from './suppression.entity';
+import { SuppressionsRepository } from './suppressions.repository';
 import { AddressHashing } from './address-hashing.service';
 
 export interface ErasedSuppressions {
@@ -17,12 +18,12 @@ export interface ErasedSuppressions {
 @Injectable()
 export class SuppressionErasure {
   constructor(
-    private readonly suppressions: SuppressionListRepository,
+    private readonly suppressions: SuppressionsRepository,
     private readonly hashing: AddressHashing,
   ) {}
 
   /** What would be kept, if it were erased now. */
-  async keptReasons(owner: ListOwner, email: string): Promise<SuppressionReason[]> {
+  async keptReasons(owner: Tenant, email: string): Promise<SuppressionReason[]> {
     const address = { ...owner, key: addressKey(email) };
     const hashed = await this.hashing.find(address);
     const reasons = await this.suppressions.reasonsOf(hashed ? [address, hashed] : [address]);
@@ -30,7 +31,7 @@ export class SuppressionErasure {
   }
 
   /** @param email normal form */
-  async erase(owner: ListOwner, email: string, tx: Transaction): Promise<ErasedSuppressions> {
+  async erase(owner: Tenant, email: string, tx: Transaction): Promise<ErasedSuppressions> {
     const address = { ...owner, key: addressKey(email) };
     const entries = await this.suppressions.lock(address, tx);
     const lasting = entries.filter(({ reason, expiresAt }) => isLastingReason(reason) && expiresAt === null);
@@ -38,7 +39,7 @@ export class SuppressionErasure {
     const before = await this.hashedBefore(address, tx);
     if (others.length > 0) await this.suppressions.delete(address, others, tx);
     await this.hash(address, lasting, { before, email: maskAddress(email) }, tx);
-    await this.suppressions.forgetSoftBounces(address, tx);
+    await this.suppressions.deleteSoftBounces(address, tx);
     const kept = [...new Set([...before, ...lasting].map(({ reason }) => reason))];
     return { removed: others.length, hashed: lasting.length, kept };
   }

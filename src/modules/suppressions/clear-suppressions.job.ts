@@ -2,14 +2,14 @@ import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock, DAY, HOUR } from '../../common/clock';
 import { deleteInBatches } from '../../common/jobs/delete-in-batches';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
-import { SOFT_BOUNCE_RULE } from './soft-bounce-rule';
+import { SOFT_BOUNCE_RULE } from './suppression';
 import { SuppressionsRepository } from './suppressions.repository';
 
 const BATCH = 5_000;
 
-/** Worker role: clears soft bounces that count no more and, after as long a time, suppressions that have expired. */
+/** Clears soft bounces that count no more and, after as long a time, suppressions that have expired. */
 @Injectable()
-export class SuppressionsUpkeep implements OnApplicationBootstrap {
+export class ClearSuppressionsJob implements OnApplicationBootstrap {
   constructor(
     private readonly suppressions: SuppressionsRepository,
     private readonly jobs: PeriodicJobs,
@@ -20,7 +20,7 @@ export class SuppressionsUpkeep implements OnApplicationBootstrap {
     this.jobs.startRemoval({ name: 'clear-suppressions', everyMs: HOUR, run: () => this.run() });
   }
 
-  /** Answers how many went. */
+  /** Returns how many went. */
   async run(): Promise<number> {
     const before = new Date(this.clock.now().getTime() - SOFT_BOUNCE_RULE.windowDays * DAY);
     const bounces = (limit: number) => this.suppressions.deleteSoftBouncesBefore(before, limit);

@@ -1,0 +1,110 @@
+// How addresses come onto a list by themselves: a hard bounce or a complaint lists one at once, soft bounces are counted first.
+import { addressKey } from '../../../common/mail-address';
+import { newId } from '../../../common/ids';
+import type { Statement } from '../../../database/statement';
+import type { NewSuppression, SoftBounce } from '../suppression';
+
+/**
+ * What happens to an entry that is there already when it is listed automatically: one in force keeps its first date and
+ * takes the later expiry, one that has expired is replaced.
+ */
+const KEEP_OR_REPLACE = `
+  on conflict (organization_id, mode, address_key, reason) do update
+    set (id, email, source, notes, suppressed_at, expires_at) = (
+      select excluded.id, excluded.email, excluded.source, excluded.notes, excluded.suppressed_at, excluded.expires_at
+      where suppressions.expires_at <= excluded.suppressed_at
+      union all
+      select suppressions.id, suppressions.email, suppressions.source, suppressions.notes, suppressions.suppressed_at,
+        case
+          when suppressions.expires_at is null or excluded.expires_at is null then null
+          else greatest(suppressions.expires_at, excluded.expires_at)
+        end
+      where suppressions.expires_at <= excluded.suppressed_at is not true
+    )`;
+
+// Lists addresses automatically.
+// Writes: suppressions (primary key). Locks: rows in key order. Rows: the hard bounces of one settled batch.
+// Not the ORM: part of the settle transaction.
+const ADD_SUPPRESSIONS = `
+  insert into suppressions (organization_id, mode, address_key, reason, id, email, source, suppressed_at, expires_at)
+  select distinct on (organization_id, mode, address_key, reason)
+    organization_id, mode, address_key, reason, id, email, 'automatic', $8::timestamptz, expires_at
+  from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::text[], $7::timestamptz[])
+    as given (organization_id, mode, address_key, reason, id, email, expires_at)
+  order by organization_id, mode, address_key, reason
+  ${KEEP_OR_REPLACE}`;
+
+export function addSuppressions(rows: readonly NewSuppression[], now: Date): Statement<never> {
+  return {
+    name: 'add-suppressions',
+    text: ADD_SUPPRESSIONS,
+    values: [
+      rows.map((row) => row.organizationId),
+      rows.map((row) => row.mode),
+      rows.map((row) => addressKey(row.email)),
+      rows.map((row) => row.reason),
+      rows.map(() => newId()),
+      rows.map((row) => row.email),
+      rows.map((row) => row.expiresAt ?? null),
+      now,
+    ],
+  };
+}
+
+export interface SoftBounceRule {
+  /** So many soft bounces suppress an address, … */
+  readonly bounces: number;
+  /** … if they come within so many days, … */
+  readonly windowDays: number;
+  /** … for so many days from the last. */
+  readonly suppressedDays: number;
+}
+
+// Remembers soft bounces, and lists an address for a while once it has had enough of them within the window.
+// Writes: soft_bounces, suppressions (primary keys). Locks: rows in key order, those of soft_bounces first; the row lock
+// makes two transactions count one after the other. Rows: the soft bounces of one settled batch.
+// Not the ORM: part of the settle transaction, in one step.
+const RECORD_SOFT_BOUNCES = `
+  with given as (
+    select organization_id, mode, address_key, min(email) as email, (array_agg(id))[1] as id,
+      latest_within(array_agg(bounced_at), $7 * interval '1 day', $8) as bounced_at
+    from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::timestamptz[])
+      as reported (organization_id, mode, address_key, email, id, bounced_at)
+    group by organization_id, mode, address_key
+  ), counted as (
+    insert into soft_bounces as known (organization_id, mode, address_key, bounced_at, last_bounced_at)
+    select organization_id, mode, address_key, bounced_at, bounced_at[cardinality(bounced_at)]
+    from given
+    order by organization_id, mode, address_key
+    on conflict (organization_id, mode, address_key) do update
+      set bounced_at = latest_within(known.bounced_at || excluded.bounced_at, $7 * interval '1 day', $8),
+        last_bounced_at = greatest(known.last_bounced_at, excluded.last_bounced_at)
+    returning organization_id, mode, address_key, cardinality(known.bounced_at) as bounces, last_bounced_at
+  )
+  insert into suppressions (organization_id, mode, address_key, reason, id, email, source, suppressed_at, expires_at)
+  select organization_id, mode, address_key, 'soft_bounce', given.id, given.email, 'automatic', $10::timestamptz,
+    last_bounced_at + $9 * interval '1 day'
+  from counted
+  join given using (organization_id, mode, address_key)
+  where bounces >= $8
+  order by organization_id, mode, address_key
+  ${KEEP_OR_REPLACE}`;
+
+export function recordSoftBounces(rows: readonly SoftBounce[], rule: SoftBounceRule, now: Date): Statement<never> {
+  return {
+    name: 'record-soft-bounces',
+    text: RECORD_SOFT_BOUNCES,
+    values: [
+      rows.map((row) => row.organizationId),
+      rows.map((row) => row.mode),
+      rows.map((row) => addressKey(row.email)),
+      rows.map((row) => row.email),
+      rows.map(() => newId()),
+      rows.map((row) => row.at),
+      rule.windowDays,
+      rule.bounces,
+      rule.suppressedDays,
+      now,
+    ],
+  };
+}
