@@ -50,7 +50,7 @@ async function openQueue(database) {
   const { enqueueDeliveries } = load('./delivery/queue/sql/enqueue-deliveries.sql.js');
   const { claimDeliveries } = load('./delivery/queue/sql/claim-deliveries.sql.js');
   const { settleDeliveries } = load('./delivery/queue/sql/settle-deliveries.sql.js');
-  const { beginSession } = load('./delivery/queue/sql/worker-session.sql.js');
+  const { beginSession } = load('./delivery/queue/sql/worker-sessions.sql.js');
   const { newId } = load('./common/ids.js');
   const owners = Array.from({ length: 20 }, newId);
   const execute = async (statement) => (await database.query(statement)).rows;

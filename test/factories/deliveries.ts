@@ -1,6 +1,6 @@
 import { newId } from '../../src/common/ids';
 import type { ClaimedDelivery } from '../../src/delivery/ports/delivery';
-import type { NewDelivery } from '../../src/delivery/queue/new-delivery';
+import type { NewDelivery } from '../../src/delivery/queue/sql/enqueue-deliveries.sql';
 import type { ClaimInput } from '../../src/delivery/queue/sql/claim-deliveries.sql';
 import type { OpenTestDatabase } from '../setup/open-test-database';
 

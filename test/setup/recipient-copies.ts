@@ -3,7 +3,7 @@ import { dkimVerify } from 'mailauth/lib/dkim/verify';
 import { loadConfig } from '../../src/config/load-config';
 import type { ClaimedDelivery } from '../../src/delivery/ports/delivery';
 import { MessageSource, type OutgoingMessage } from '../../src/delivery/ports/message-source';
-import type { SigningKey } from '../../src/delivery/ports/signing-key-source';
+import type { SigningKey } from '../../src/delivery/ports/sender-sources';
 import { MessageCopies } from '../../src/delivery/worker/message-copies.service';
 import { FakeClock } from '../doubles/fake-clock';
 import { message, PIXEL } from '../factories/composed-messages';

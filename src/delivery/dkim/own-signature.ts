@@ -1,7 +1,6 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
-import { type FieldRange, parseHeader, type ParsedHeader } from './header-fields';
+import { type FieldRange, type ParsedHeader, parseHeader, signedData } from './header-fields';
 import { relaxedBodyHash } from './relaxed-body';
-import { signedData } from './signed-data';
 
 /** A DKIM signature in the form that `signMessage` writes, found in a message that somebody hands back. */
 export interface OwnSignature {

@@ -1,8 +1,10 @@
-import type { CompleteMessage } from '../ports/message-source';
-import { contentEntity, contentOf } from './content';
-import { headerBlock } from './header-block';
-import type { HeaderField } from './header-block';
-import { mixedEntity } from './mixed-entity';
+import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import MailComposer, { type MailComposerAttachment } from 'nodemailer/lib/mail-composer';
+import type { CompleteMessage, MessageAttachment } from '../ports/message-source';
+import { contentEntity, contentOf, textEntity } from './content';
+import { headerBlock, type HeaderField, messageId } from './header-block';
+import { crlfChunks, toCrlf } from './line-ends';
 
 /**
  * Composes the bytes of a message (RFC 5322, MIME): CRLF only, no line over 998 octets, 7-bit throughout except for the
@@ -20,4 +22,90 @@ export async function composeMessage(
   const header = Buffer.from(headerBlock(message, extraHeaders));
   if (message.attachments.length > 0) return Buffer.concat([header, ...(await mixedEntity(message))]);
   return Buffer.concat([header, contentEntity(contentOf(message), `=_${message.emailId}`)]);
+}
+
+/** A whole number of base64 lines; small enough for other work to get its turn between two slices. */
+const SLICE_BYTES = 57 * 4_096;
+const OPAQUE = 'application/octet-stream';
+/** RFC 2045 section 5.1, with simple parameters; anything else is sent as opaque bytes. */
+const MEDIA_TYPE =
+  /^[\w!#$&^.+-]{1,80}\/[\w!#$&^.+-]{1,120}(?: ?; ?[\w.-]{1,40}=(?:[\w.+-]{1,80}|"[\w .+:/-]{1,80}"))*$/;
+const CONTROLS = /[\x00-\x1f\x7f-\x9f]/g;
+const HEADER_END = '\r\n\r\n';
+
+/**
+ * The content of a message with attachments or inline parts, from its Content-Type on.
+ *
+ * nodemailer builds the tree (mixed, alternative, related) and encodes file names and attachments; texts come ready made
+ * from `textEntity`, and the message's header from `headerBlock`, so that both kinds of message agree. All that nodemailer
+ * would choose at random is given.
+ */
+export async function mixedEntity(message: CompleteMessage): Promise<Buffer[]> {
+  const { text, html } = contentOf(message);
+  const composer = new MailComposer({
+    messageId: messageId(message),
+    date: message.date,
+    baseBoundary: message.emailId,
+    boundaryPrefix: '=_',
+    text: text === undefined ? undefined : { raw: textEntity('plain', text) },
+    html: html === undefined ? undefined : { raw: textEntity('html', html) },
+    attachments: message.attachments.map(toAttachment),
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  const chunks: Buffer[] = [];
+  for await (const chunk of crlfChunks(composer.compile().createReadStream())) chunks.push(chunk);
+  return withoutMessageHeader(chunks);
+}
+
+function toAttachment(attachment: MessageAttachment): MailComposerAttachment {
+  const { contentType, contentTransferEncoding, content } = describe(attachment);
+  return {
+    filename: attachment.filename.replace(CONTROLS, ' ').trim() || 'attachment',
+    contentType,
+    contentTransferEncoding,
+    contentDisposition: attachment.contentId === undefined ? 'attachment' : 'inline',
+    cid: attachment.contentId?.replace(/[^\x21-\x7e]|[<>]/g, ''),
+    content: Readable.from(slices(content), { objectMode: false }),
+  };
+}
+
+/**
+ * RFC 2046 section 5.2.1 forbids base64 for `message/rfc822`, so one that fits 7 bits goes as it is, and one that does not
+ * goes as opaque bytes, as does `multipart/*`, which would need a boundary that nobody told us.
+ */
+function describe({ contentType, content }: MessageAttachment) {
+  const isMessage = /^message\//i.test(contentType);
+  if (isMessage && MEDIA_TYPE.test(contentType) && fitsSevenBits(content)) {
+    return { contentType, contentTransferEncoding: '7bit', content: toCrlf(content) };
+  }
+  const isOpaque = isMessage || /^multipart\//i.test(contentType) || !MEDIA_TYPE.test(contentType);
+  return { contentType: isOpaque ? OPAQUE : contentType, contentTransferEncoding: 'base64', content };
+}
+
+/** ASCII without NUL, in lines of at most 998 octets (RFC 2045 section 2.7). */
+function fitsSevenBits(content: Buffer): boolean {
+  let lineLength = 0;
+  for (const byte of content) {
+    if (byte === 0 || byte > 0x7f) return false;
+    lineLength = byte === 0x0a || byte === 0x0d ? 0 : lineLength + 1;
+    if (lineLength > 998) return false;
+  }
+  return true;
+}
+
+async function* slices(content: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < content.length; at += SLICE_BYTES) {
+    if (at > 0) await nextTurn();
+    yield content.subarray(at, at + SLICE_BYTES);
+  }
+}
+
+/** Keeps of nodemailer's root header only what describes the content. */
+function withoutMessageHeader(chunks: readonly Buffer[]): Buffer[] {
+  const bytes = Buffer.concat(chunks);
+  const end = bytes.indexOf(HEADER_END);
+  const fields = bytes.toString('latin1', 0, end).split(/\r\n(?![\t ])/);
+  const kept = fields.filter((field) => /^content-/i.test(field)).join('\r\n');
+  return [Buffer.from(kept, 'latin1'), bytes.subarray(end)];
 }

@@ -1,5 +1,6 @@
 import type { OutgoingMessage } from '../ports/message-source';
-import { encodeBody } from './body-encoding';
+import { toCrlf } from './line-ends';
+import { encodeQuotedPrintable } from './quoted-printable';
 import { textFromHtml } from './text-from-html';
 
 /** What the reader gets to see; at least one of the two is set. */
@@ -43,4 +44,46 @@ export function contentEntity(content: Content, boundary: string): Buffer {
 
 function withFinalLineEnd(entity: Buffer): Buffer {
   return entity.at(-1) === 0x0a ? entity : Buffer.concat([entity, Buffer.from('\r\n', 'latin1')]);
+}
+
+export interface EncodedBody {
+  readonly encoding: '7bit' | 'quoted-printable' | 'base64';
+  /** ASCII only, CRLF only, no line longer than 76 characters. */
+  readonly bytes: Buffer;
+}
+
+/**
+ * True when some relay might alter the text on its way: lines over 76 characters, white space at the end of a line, `From `
+ * or a dot at its start, controls; or when the text might hold a boundary of ours, all of which contain `=_`.
+ */
+const UNSAFE_AS_IT_IS = /(?:^|[\r\n])(?:[^\r\n]{77}|\.|From )|[\t ](?:[\r\n]|$)|[^\t\n\r\x20-\x7e]|=_/;
+const BASE64_LINE_BYTES = 57;
+
+/**
+ * Encodes text for the wire, which is 7-bit always, so that a next hop without 8BITMIME never forces a conversion that
+ * would break the signature. Short plain lines stay as they are; text in which every third byte is non-ASCII (any script
+ * but Latin) is smaller in base64; all else is quoted-printable.
+ */
+export function encodeBody(text: string): EncodedBody {
+  const bytes = Buffer.from(text);
+  const isAscii = bytes.length === text.length;
+  if (isAscii && !UNSAFE_AS_IT_IS.test(text)) return { encoding: '7bit', bytes: toCrlf(bytes) };
+  if (!isAscii && countNonAscii(bytes) * 3 > bytes.length) {
+    return { encoding: 'base64', bytes: toBase64Lines(toCrlf(bytes)) };
+  }
+  return { encoding: 'quoted-printable', bytes: encodeQuotedPrintable(bytes) };
+}
+
+function countNonAscii(bytes: Buffer): number {
+  let count = 0;
+  for (let at = 0; at < bytes.length; at += 1) count += (bytes[at] as number) >> 7;
+  return count;
+}
+
+function toBase64Lines(bytes: Buffer): Buffer {
+  const lines: string[] = [];
+  for (let at = 0; at < bytes.length; at += BASE64_LINE_BYTES) {
+    lines.push(bytes.toString('base64', at, at + BASE64_LINE_BYTES));
+  }
+  return Buffer.from(lines.join('\r\n'), 'latin1');
 }

@@ -1,5 +1,5 @@
 import { QuoteType, Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
-import { webUrlOf } from './web-url';
+import { parseUrl } from '../../common/network';
 
 /** A link that a reader can follow to the web. */
 export interface HtmlLink {
@@ -138,4 +138,16 @@ class LinkFinder implements TokenizerCallbacks, HtmlLinks {
     const url = webUrlOf(href.value);
     if (url !== undefined) this.links.push({ start: href.start, end: href.end, url });
   }
+}
+
+/** `https:host` and the like are left out: what they mean depends on the page that they stand in. */
+const ABSOLUTE = /^[\0-\x20]*https?:\/\//i;
+
+/**
+ * The address that a browser asks for when it follows this one, printable ASCII (WHATWG URL); undefined unless that is
+ * an absolute one of http or https without credentials.
+ */
+export function webUrlOf(address: string): string | undefined {
+  const url = ABSOLUTE.test(address) ? parseUrl(address) : undefined;
+  return url?.username === '' && url.password === '' ? url.href : undefined;
 }

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { classifyReply, type ReplyToClassify } from './classify-reply';
 import { PERMANENT_REPLY_RULES } from './permanent-reply-rules';
-import { REPLY_EXAMPLES } from './reply-rules.examples';
+import { REPLY_EXAMPLES } from '../../../test/corpus/reply-examples';
 import { REPLY_RULES } from './reply-rules';
-import { stageOfPhase } from './reply-stage';
+import { stageOfPhase } from './reply-rule';
 
 const SESSION_PHASES = ['connect', 'banner', 'ehlo', 'helo', 'starttls', 'tls', 'auth', 'mail'];
 const PHASES = [...SESSION_PHASES, 'rcpt', 'data', 'body', 'dot', 'no-such-phase'];

@@ -1,6 +1,5 @@
-import type { ReplyAction, ReplyClass, ReplyRule, ReplyStage } from './reply-rule';
+import { type ReplyAction, type ReplyClass, type ReplyRule, type ReplyStage, stageOfPhase } from './reply-rule';
 import { REPLY_RULES, UNREADABLE_REPLY } from './reply-rules';
-import { stageOfPhase } from './reply-stage';
 
 /** A refusal as the remote side put it. Every field but the code may be missing. */
 export interface ReplyToClassify {

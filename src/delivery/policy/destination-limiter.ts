@@ -1,5 +1,10 @@
 import { MINUTE, SECOND, type Clock } from '../../common/clock';
-import type { ReleaseSignal } from './release-signal';
+
+/**
+ * What a finished lane tells about its destination. `success`: it takes our mail. `throttled`: it lives, but wants less
+ * of us. `unreachable`: no conversation came about. `neutral`: nothing that bears on speed.
+ */
+export type ReleaseSignal = 'success' | 'throttled' | 'unreachable' | 'neutral';
 
 export interface DestinationLimiterOptions {
   /** Conversations at a time that all destinations share: the worker's lanes. */
@@ -103,12 +108,6 @@ export class DestinationLimiter {
       case 'neutral':
         if (state.pauses > 0 && !this.isPaused(state)) this.open(state, 1);
     }
-  }
-
-  /** Conversations allowed at a time: 0 while paused, 1 while probing. */
-  limitOf(destination: string): number {
-    const state = this.destinations.get(destination);
-    return state === undefined ? this.options.startConcurrency : this.limitIn(state);
   }
 
   /** Destinations whose limit or load differs from a new one's, with both: what a claim goes by. The latest 1,000 of them. */

@@ -1,13 +1,14 @@
-import { PERMANENT, type ReplyRule } from './reply-rule';
 import {
   BAD_REPUTATION,
   NO_REVERSE_NAME,
   NO_ROOM,
   NO_SUCH_MAILBOX,
   ON_A_BLOCKLIST,
+  PERMANENT,
+  type ReplyRule,
   SENDER_ADDRESS_REFUSED,
   UNAUTHENTICATED_DOMAIN,
-} from './reply-texts';
+} from './reply-rule';
 
 /**
  * Faults of the sender or of the message come first, so that a refusal of ours can never read as a bad address:

@@ -1,3 +1,4 @@
+import type { Transaction } from '../../database/transaction';
 import type { DeliveryKey } from './delivery';
 
 /** What the remote side said, as far as an SMTP conversation got. */
@@ -40,7 +41,10 @@ export type DeliveryOutcome =
       readonly bounceType: BounceType;
       /** True when the address itself is bad, so that it must not be tried again by anyone of this organization. */
       readonly suppress: boolean;
+      /** For people, too. */
       readonly reason: string;
+      /** Set when the retries are exhausted: why the last attempt failed, which `reason` says in words. */
+      readonly lastReason?: string;
       readonly smtp?: SmtpFacts;
     }
   | { readonly kind: 'failed'; readonly reason: FailureReason; readonly detail?: string }
@@ -69,4 +73,13 @@ export interface RecordedOutcome extends DeliveryKey {
   readonly occurredAt: Date;
   /** Present when an attempt of the engine led to it. */
   readonly attempt?: number;
+}
+
+/**
+ * The one door through which everything that happens to a mail after acceptance is recorded; bound to the emails
+ * feature by the root modules.
+ */
+export abstract class OutcomeSink {
+  /** Writes recipient and email state, events, counters and suppressions within the caller's transaction. */
+  abstract record(outcomes: readonly RecordedOutcome[], tx: Transaction): Promise<void>;
 }

@@ -2,25 +2,27 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import type { ClaimedDelivery, DeliveryKey, EmailKey } from '../ports/delivery';
-import type { NewDelivery } from './new-delivery';
-import type { SettledDelivery } from './settled-delivery';
-import { burySessions } from './sql/bury-sessions.sql';
+import { enqueueDeliveries, type NewDelivery } from './sql/enqueue-deliveries.sql';
+import { releaseDeliveries, type SettledDelivery, settleDeliveries } from './sql/settle-deliveries.sql';
+import {
+  burySessions,
+  findHeldClaims,
+  type FreedDelivery,
+  notifyWorkers,
+  reapSessions,
+} from './sql/worker-sessions.sql';
 import { type ClaimInput, claimDeliveries } from './sql/claim-deliveries.sql';
-import { claimOverdue } from './sql/claim-overdue.sql';
-import { countOpen, type OpenCount, type OpenRange } from './sql/count-open.sql';
-import { enqueueDeliveries } from './sql/enqueue-deliveries.sql';
-import { findHeldClaims } from './sql/find-held-claims.sql';
-import { findOpenDeliveries, type OpenDelivery } from './sql/find-open-deliveries.sql';
-import { hasOpenBetween } from './sql/has-open-between.sql';
-import { measureBloat, type QueueBloat } from './sql/measure-bloat.sql';
-import { measureQueue, type QueueMeasure } from './sql/measure-queue.sql';
-import { notifyWorkers } from './sql/notify-workers.sql';
-import { promoteDue } from './sql/promote-due.sql';
-import { type FreedDelivery, reapSessions } from './sql/reap-sessions.sql';
-import { releaseDeliveries } from './sql/release-deliveries.sql';
-import { settleDeliveries } from './sql/settle-deliveries.sql';
-import { withdrawDeliveries } from './sql/withdraw-deliveries.sql';
-import { withdrawRecipients, type WithdrawnDelivery } from './sql/withdraw-recipients.sql';
+import { claimOverdue, promoteDue } from './sql/due-deliveries.sql';
+import {
+  countOpen,
+  findOpenDeliveries,
+  hasOpenBetween,
+  type OpenCount,
+  type OpenDelivery,
+  type OpenRange,
+} from './sql/open-deliveries.sql';
+import { measureBloat, measureQueue, type QueueBloat, type QueueMeasure } from './sql/measure-queue.sql';
+import { withdrawDeliveries, type WithdrawnDelivery, withdrawRecipients } from './sql/withdraw-deliveries.sql';
 
 /**
  * The hot queue: open deliveries only. A row's state:

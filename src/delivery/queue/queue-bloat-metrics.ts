@@ -3,7 +3,7 @@ import { BriefCache, within } from '../../common/async/promises';
 import { Clock, MINUTE, SECOND } from '../../common/clock';
 import { Metrics } from '../../common/metrics/metrics';
 import { DeliveryQueueRepository } from './delivery-queue.repository';
-import type { QueueBloat } from './sql/measure-bloat.sql';
+import type { QueueBloat } from './sql/measure-queue.sql';
 
 const CACHE_MS = MINUTE;
 const TIMEOUT_MS = 2 * SECOND;

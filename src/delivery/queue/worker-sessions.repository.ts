@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../database/database.service';
-import { beginSession, endSession, renewSession } from './sql/worker-session.sql';
+import { beginSession, endSession, renewSession } from './sql/worker-sessions.sql';
 
 @Injectable()
 export class WorkerSessionsRepository {

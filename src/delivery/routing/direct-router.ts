@@ -4,8 +4,7 @@ import { MINUTE, SECOND, type Clock } from '../../common/clock';
 import { type DnsResolver, isHostName } from '../../common/dns/dns-resolver';
 import { findHosts, type FoundHosts } from './host-addresses';
 import { chooseCandidates, shuffleWithin } from './mail-exchangers';
-import { Router, type Route, type Unroutable } from './router';
-import { NOT_A_DOMAIN } from './unroutable';
+import { NOT_A_DOMAIN, type Route, Router, type Unroutable } from './router';
 
 export interface DirectRouterOptions {
   /** Remote port; 25 save in tests. */

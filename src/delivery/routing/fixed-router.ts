@@ -1,8 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { SECOND, type Clock } from '../../common/clock';
 import { dnsErrorCode } from '../../common/dns/dns-resolver';
-import { Router, type Route } from './router';
-import { dnsTrouble } from './unroutable';
+import { dnsTrouble, type Route, Router } from './router';
 
 export interface FixedRouterOptions {
   /** Name or address of the one host that takes everything. */

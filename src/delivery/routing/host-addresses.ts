@@ -1,7 +1,6 @@
 import type { DnsAnswer, DnsResolver, IpAddress, MxRecord } from '../../common/dns/dns-resolver';
 import { isPublicAddress } from '../../common/dns/public-address';
-import type { RouteHost, Unroutable } from './router';
-import { dnsTrouble, NO_ADDRESS, NO_USABLE_ADDRESS } from './unroutable';
+import { dnsTrouble, NO_ADDRESS, NO_USABLE_ADDRESS, type RouteHost, type Unroutable } from './router';
 
 export interface AddressPolicy {
   readonly preferIpv6: boolean;

@@ -1,7 +1,6 @@
 import { isIP } from 'node:net';
 import { type DnsAnswer, isHostName, type MxRecord } from '../../common/dns/dns-resolver';
-import type { Unroutable } from './router';
-import { dnsTrouble, LEADS_BACK, NO_ADDRESS, NO_SUCH_DOMAIN, NULL_MX } from './unroutable';
+import { dnsTrouble, LEADS_BACK, NO_ADDRESS, NO_SUCH_DOMAIN, NULL_MX, type Unroutable } from './router';
 
 /** A domain may list more; a mail that fifty hosts refuse is not helped by the next. */
 const MAXIMUM_CANDIDATES = 50;

@@ -51,10 +51,7 @@ const DEFAULTS = { maxMessagesPerConnection: 100, idleSeconds: 15 };
  */
 export class SmtpPool {
   private readonly options: Required<Omit<SmtpPoolOptions, 'timeouts'>> & Pick<SmtpPoolOptions, 'timeouts'>;
-  private maxConnections: number;
   private readonly connections = new Set<SmtpConnection>();
-  /** Those of them that say QUIT. */
-  private readonly leaving = new Set<SmtpConnection>();
   private readonly idle: SmtpConnection[] = [];
   private readonly entries: Entry[] = [];
   private state: 'open' | 'closing' | 'closed' = 'open';
@@ -68,7 +65,6 @@ export class SmtpPool {
   ) {
     assertHeloName(options.heloName);
     this.options = { ...DEFAULTS, ...options };
-    this.maxConnections = options.maxConnections;
   }
 
   /** Connections of any state: being opened, in use, idle, saying QUIT. */
@@ -97,15 +93,6 @@ export class SmtpPool {
       this.entries.push({ job, resolve, reject, endpoint: this.endpoint, needsFresh: false });
       this.dispatch();
     });
-  }
-
-  /** Takes effect at once: idle connections over the limit say QUIT, busy ones after their message. */
-  setMaxConnections(count: number): void {
-    this.maxConnections = count;
-    for (let over = this.staying - count; over > 0 && this.idle.length > 0; over -= 1) {
-      this.retire(this.idle[0]);
-    }
-    this.dispatch();
   }
 
   /** Answers every waiting job with `aborted`; what is on a connection goes on. For a destination found to be away. */
@@ -139,7 +126,7 @@ export class SmtpPool {
   /** Hands out waiting jobs while there is a connection, or room for one. */
   private dispatch(): void {
     for (let next = this.entries[0]; next !== undefined; next = this.entries[0]) {
-      const hasRoom = this.connections.size < this.maxConnections;
+      const hasRoom = this.connections.size < this.options.maxConnections;
       const connection = next.needsFresh && hasRoom ? undefined : this.idle.pop();
       if (connection === undefined && !hasRoom) return;
       this.entries.shift();
@@ -179,8 +166,7 @@ export class SmtpPool {
   /** A connection whose job is done: next job, rest, or goodbye. */
   private release(connection: SmtpConnection): void {
     if (!connection.isUsable) return;
-    const isSpent = connection.messageCount >= this.options.maxMessagesPerConnection;
-    if (isSpent || this.staying > this.maxConnections) return this.retire(connection);
+    if (connection.messageCount >= this.options.maxMessagesPerConnection) return this.retire(connection);
     const next = this.entries.shift();
     if (next !== undefined) return void this.run(next, connection);
     if (this.state !== 'open') return this.retire(connection);
@@ -188,21 +174,13 @@ export class SmtpPool {
     connection.park(this.options.idleSeconds, () => this.retire(connection));
   }
 
-  /** Connections that are not on their way out. */
-  private get staying(): number {
-    return this.connections.size - this.leaving.size;
-  }
-
-  private retire(connection: SmtpConnection | undefined): void {
-    if (connection === undefined) return;
+  private retire(connection: SmtpConnection): void {
     removeFrom(this.idle, connection);
-    this.leaving.add(connection);
     void connection.quit();
   }
 
   private forget(connection: SmtpConnection): void {
     this.connections.delete(connection);
-    this.leaving.delete(connection);
     removeFrom(this.idle, connection);
     this.dispatch();
     this.finishClosing();

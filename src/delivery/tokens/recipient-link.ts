@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { deriveSealingKey, type SealingKey } from '../../common/encryption/key-ring';
 import type { Mode } from '../../common/tenant';
-import { readUuid, writeUuid } from './uuid-bytes';
+import { readUuid, writeUuid } from './token-encoding';
 
 /** Names one recipient of one email to the links in it. */
 export interface RecipientLinkTarget {

@@ -2,8 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { DAY } from '../../common/clock';
 import type { Clock } from '../../common/clock';
 import type { Mode } from '../../common/tenant';
-import { fromBase32, toBase32 } from './base32';
-import { readUuid, writeUuid } from './uuid-bytes';
+import { fromBase32, readUuid, toBase32, writeUuid } from './token-encoding';
 
 /** Names one delivery to the bounce listener. */
 export interface ReturnPathTarget {

@@ -1,8 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Clock } from '../../common/clock';
 import { AppConfig } from '../../config/config';
-import { releaseSignalOf } from '../policy/release-signal';
-import { resolveOutcome, type TransmissionResult } from '../policy/resolve-outcome';
+import { releaseSignalOf, resolveOutcome, type TransmissionResult } from '../policy/transmission-result';
 import type { ClaimedDelivery } from '../ports/delivery';
 import type { DeliveryOutcome, OutcomeSource, RecordedOutcome } from '../ports/outcome';
 import { simulate } from './simulate';

@@ -2,9 +2,9 @@ import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common'
 import { Clock, MINUTE, SECOND } from '../../common/clock';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { Database } from '../../database/database.service';
-import { OutcomeSink } from '../ports/outcome-sink';
+import { OutcomeSink } from '../ports/outcome';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
-import type { FreedDelivery } from '../queue/sql/reap-sessions.sql';
+import type { FreedDelivery } from '../queue/sql/worker-sessions.sql';
 import { WorkSignal } from './work-signal.service';
 import { WorkerSession } from './worker-session';
 

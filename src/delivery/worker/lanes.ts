@@ -5,8 +5,8 @@ import {
   DESTINATION_LIMITER_DEFAULTS,
   DestinationLimiter,
   type DestinationState,
+  type ReleaseSignal,
 } from '../policy/destination-limiter';
-import type { ReleaseSignal } from '../policy/release-signal';
 
 export type LaneOptions = Pick<DestinationLimiterOptions, 'lanes'> &
   Partial<DestinationLimiterOptions> & {

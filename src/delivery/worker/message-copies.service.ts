@@ -6,7 +6,7 @@ import { composeMessage } from '../message/compose-message';
 import { type HeaderField, headerNeedsSmtpUtf8 } from '../message/header-block';
 import type { ClaimedDelivery } from '../ports/delivery';
 import { type CompleteMessage, MessageSource, type OutgoingMessage } from '../ports/message-source';
-import type { SigningKey } from '../ports/signing-key-source';
+import type { SigningKey } from '../ports/sender-sources';
 import { signMessage } from '../dkim/sign-message';
 import { EnvelopeSenders } from './envelope-senders';
 import { HeavyMessages } from './heavy-messages';

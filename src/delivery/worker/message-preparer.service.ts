@@ -3,9 +3,8 @@ import { Clock, HOUR } from '../../common/clock';
 import { DELIVERY_LIFE_MS, jitter } from '../policy/retry-schedule';
 import type { ClaimedDelivery } from '../ports/delivery';
 import { MessageSource } from '../ports/message-source';
-import { OrdinalSource } from '../ports/ordinal-source';
+import { OrdinalSource, SENDING_PAUSED, SigningKeySource } from '../ports/sender-sources';
 import type { DeliveryOutcome } from '../ports/outcome';
-import { SENDING_PAUSED, SigningKeySource } from '../ports/signing-key-source';
 import { MessageCopies, type PreparedMessage, type SharedMessages } from './message-copies.service';
 import type { SignedMessage } from './transmitter';
 

@@ -1,7 +1,7 @@
 import type { AppConfig } from '../../config/config';
 import { contentOf } from '../message/content';
 import { trackHtml } from '../message/track-html';
-import { webUrlOf } from '../message/web-url';
+import { webUrlOf } from '../message/html-links';
 import type { CompleteMessage, OutgoingMessage } from '../ports/message-source';
 import { MAX_URL_LENGTH, RecipientLink, type RecipientLinkTarget } from '../tokens/recipient-link';
 

@@ -6,8 +6,7 @@ import { Metrics } from '../../common/metrics/metrics';
 import { MicroBatcher } from '../../common/async/micro-batcher';
 import { Database } from '../../database/database.service';
 import type { ClaimedDelivery } from '../ports/delivery';
-import type { RecordedOutcome } from '../ports/outcome';
-import { OutcomeSink } from '../ports/outcome-sink';
+import { OutcomeSink, type RecordedOutcome } from '../ports/outcome';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
 
 /** What became of a claim: its outcome, and what followed it at once (the simulator's opens and complaints). */

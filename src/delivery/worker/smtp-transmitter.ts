@@ -1,11 +1,10 @@
 import type { AppConfig } from '../../config/config';
-import { stageOfPhase } from '../policy/reply-stage';
-import type { TransmissionResult } from '../policy/resolve-outcome';
+import { isWorthAnotherHost, type TransmissionResult } from '../policy/transmission-result';
 import type { ClaimedDelivery } from '../ports/delivery';
 import type { Route, Router } from '../routing/router';
 import { isLoopback, type SmtpEndpoint } from '../smtp/smtp-endpoint';
 import { type SmtpResult, toSmtpFacts } from '../smtp/smtp-result';
-import { NextHopPools } from './next-hop-pools';
+import { NextHopPools } from '../smtp/next-hop-pools';
 import { type SignedMessage, Transmitter } from './transmitter';
 
 /** Addresses tried within one attempt; more would keep a lane busy with a destination that is down. */
@@ -48,12 +47,12 @@ export class SmtpTransmitter extends Transmitter {
       ...(!route.final && { envelopeId: delivery.emailId }),
     };
     const job = { envelope, message: message.bytes, hooks: { beforeFinalDot: mayFinish } };
-    let last: SmtpResult | undefined;
+    let result: TransmissionResult = NO_HOST;
     for (const endpoint of endpointsOf(route, this.config)) {
-      last = await this.pools.to(endpoint).send(job);
-      if (!isWorthAnotherHost(last)) break;
+      result = toTransmission(await this.pools.to(endpoint).send(job), route.final);
+      if (!isWorthAnotherHost(result)) break;
     }
-    return last ? toTransmission(last, route.final) : NO_HOST;
+    return result;
   }
 
   close(): Promise<void> {
@@ -92,13 +91,6 @@ function securityOf(address: string, { mode, relay }: AppConfig['delivery']) {
   return { security: 'starttls', verifyCertificate: true, auth } as const;
 }
 
-/** The host itself is away or turns us away before it has seen the recipient: another may not (RFC 5321 section 5.1). */
-function isWorthAnotherHost(result: SmtpResult): boolean {
-  if (result.kind === 'accepted' || result.phase === 'rcpt') return false;
-  if (result.kind === 'failed' && (result.afterFinalDot || result.cause === 'aborted')) return false;
-  return stageOfPhase(result.phase) === 'session';
-}
-
 function toTransmission(result: SmtpResult, final: boolean): TransmissionResult {
   const smtp = toSmtpFacts(result);
   switch (result.kind) {
@@ -107,16 +99,11 @@ function toTransmission(result: SmtpResult, final: boolean): TransmissionResult 
     case 'rejected':
       return { kind: 'rejected', smtp };
     case 'failed':
-      return toFailure(result, { ...smtp, response: smtp.response ?? result.detail.slice(0, 500) });
+      return {
+        kind: 'failed',
+        cause: result.cause,
+        afterFinalDot: result.afterFinalDot,
+        smtp: { ...smtp, response: smtp.response ?? result.detail.slice(0, 500) },
+      };
   }
-}
-
-/** What this side knows to be permanent (size, SMTPUTF8) is judged like the reply that the server would have given. */
-function toFailure(
-  result: Extract<SmtpResult, { kind: 'failed' }>,
-  smtp: ReturnType<typeof toSmtpFacts>,
-): TransmissionResult {
-  const isPermanent = result.cause === 'too-large' || result.cause === 'unsupported';
-  if (isPermanent && result.enhancedCode?.startsWith('5')) return { kind: 'rejected', smtp: { ...smtp, code: 554 } };
-  return { kind: 'failed', cause: result.cause, afterFinalDot: result.afterFinalDot, smtp };
 }

@@ -1,4 +1,4 @@
-import type { TransmissionResult } from '../policy/resolve-outcome';
+import type { TransmissionResult } from '../policy/transmission-result';
 import type { ClaimedDelivery } from '../ports/delivery';
 
 /** A message ready for the wire. */

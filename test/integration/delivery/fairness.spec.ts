@@ -1,7 +1,7 @@
 import { newId } from '../../../src/common/ids';
 import { SystemClock } from '../../../src/common/clock';
 import type { ClaimedDelivery } from '../../../src/delivery/ports/delivery';
-import type { OutcomeSink } from '../../../src/delivery/ports/outcome-sink';
+import type { OutcomeSink } from '../../../src/delivery/ports/outcome';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import type { ClaimInput } from '../../../src/delivery/queue/sql/claim-deliveries.sql';
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';

@@ -2,7 +2,7 @@ import { DAY, HOUR, MINUTE } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
 import type { ClaimedDelivery } from '../../../src/delivery/ports/delivery';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
-import type { NewDelivery } from '../../../src/delivery/queue/new-delivery';
+import type { NewDelivery } from '../../../src/delivery/queue/sql/enqueue-deliveries.sql';
 import type { ClaimInput } from '../../../src/delivery/queue/sql/claim-deliveries.sql';
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
 import { claimInput, fillQueue, keyOf, newDelivery } from '../../factories/deliveries';

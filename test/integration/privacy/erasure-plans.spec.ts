@@ -2,7 +2,7 @@ import type { PoolClient } from 'pg';
 import { newId } from '../../../src/common/ids';
 import { poolOf } from '../../../src/database/data-source';
 import type { Statement } from '../../../src/database/statement';
-import { withdrawRecipients } from '../../../src/delivery/queue/sql/withdraw-recipients.sql';
+import { withdrawRecipients } from '../../../src/delivery/queue/sql/withdraw-deliveries.sql';
 import { addressPattern } from '../../../src/modules/emails/erasure/address-pattern';
 import { eraseEmails } from '../../../src/modules/emails/erasure/sql/erase-emails.sql';
 import { eraseEvents } from '../../../src/modules/emails/erasure/sql/erase-events.sql';

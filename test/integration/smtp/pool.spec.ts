@@ -72,32 +72,6 @@ describe('a pool', () => {
     expect(sink.connectionCount).toBe(2);
   });
 
-  it('follows its limit down and up', async () => {
-    await start();
-    const pool = clients.pool(endpointOf(sink.port), { maxConnections: 4 });
-    await Promise.all(recipients(40).map((recipient) => pool.send(jobTo(recipient))));
-    pool.setMaxConnections(1);
-    await sink.waitFor(() => sink.openConnections === 1);
-    expect(pool.idleConnections).toBe(1);
-    const sending = recipients(20, '250-late-1').map((recipient) => pool.send(jobTo(recipient)));
-    pool.setMaxConnections(2);
-    expect(pool.openConnections).toBe(2);
-    pool.setMaxConnections(1);
-    await Promise.all(sending);
-    await sink.waitFor(() => sink.openConnections === 1);
-  });
-
-  it('closes no more than it must when its limit falls while all are busy', async () => {
-    await start();
-    const pool = clients.pool(endpointOf(sink.port), { maxConnections: 3 });
-    const sending = recipients(60, '250-late-1').map((recipient) => pool.send(jobTo(recipient)));
-    await sink.waitFor(() => sink.messageCount > 6);
-    pool.setMaxConnections(1);
-    await Promise.all(sending);
-    expect(sink).toMatchObject({ connectionCount: 3, messageCount: 60 });
-    expect(pool.idleConnections).toBe(1);
-  });
-
   it('forgets an idle connection that the server has closed', async () => {
     await start();
     const pool = clients.pool(endpointOf(sink.port));

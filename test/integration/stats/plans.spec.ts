@@ -4,7 +4,7 @@ import { DAY, HOUR } from '../../../src/common/clock';
 import { firstIdAt } from '../../../src/common/ids';
 import { createDataSource, poolOf } from '../../../src/database/data-source';
 import type { Statement } from '../../../src/database/statement';
-import { countOpen } from '../../../src/delivery/queue/sql/count-open.sql';
+import { countOpen } from '../../../src/delivery/queue/sql/open-deliveries.sql';
 import { recountAccepted } from '../../../src/modules/emails/stats-check/sql/recount-accepted.sql';
 import { recountEvents } from '../../../src/modules/emails/stats-check/sql/recount-events.sql';
 import { countEmails } from '../../../src/modules/stats/sql/count-emails.sql';

@@ -103,7 +103,8 @@ describe('soft bounces', () => {
     await tell(id);
     await tell(id, SOFT_BOUNCE, { source: 'dsn' });
     await end({ ...SOFT_BOUNCE, reason: 'reputation' } as DeliveryOutcome);
-    await end({ ...SOFT_BOUNCE, reason: 'retries exhausted: rate-limited' } as DeliveryOutcome);
+    const exhausted = { reason: 'retries exhausted: rate-limited', lastReason: 'rate-limited' };
+    await end({ ...SOFT_BOUNCE, ...exhausted } as DeliveryOutcome);
     expect(await remembered()).toEqual([{ bounced_at: [clock.now()] }]);
     await end({ kind: 'delivered' });
     await end(HARD_BOUNCE);

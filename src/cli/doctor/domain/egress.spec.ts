@@ -1,5 +1,4 @@
-import { type Route, Router } from '../../../delivery/routing/router';
-import { NULL_MX } from '../../../delivery/routing/unroutable';
+import { NULL_MX, type Route, Router } from '../../../delivery/routing/router';
 import { findTarget, parseSmtpHost } from './egress';
 
 describe('parseSmtpHost', () => {

@@ -1,10 +1,10 @@
+import type { Statement } from '../../../database/statement';
+import type { DeliveryKey, MailCategory } from '../../ports/delivery';
+
 // Puts accepted recipients into the queue.
 // Writes: deliveries (insert only). Locks: none beyond the new rows. Rows: the recipients of a batch of accepts.
 // Not the ORM: unnest of arrays inserts 58,000 rows/s where repository.insert reaches 25,600 (500 at a time).
-import type { Statement } from '../../../database/statement';
-import type { NewDelivery } from '../new-delivery';
-
-const TEXT = `
+const ENQUEUE = `
   insert into deliveries (
     organization_id, mode, email_id, position, domain_id, recipient, destination, category, state,
     due_at, first_due_at, expires_at
@@ -21,7 +21,7 @@ const TEXT = `
 export function enqueueDeliveries(rows: readonly NewDelivery[], now: Date): Statement<never> {
   return {
     name: 'enqueue-deliveries',
-    text: TEXT,
+    text: ENQUEUE,
     values: [
       rows.map((row) => row.organizationId),
       rows.map((row) => row.mode),
@@ -36,4 +36,14 @@ export function enqueueDeliveries(rows: readonly NewDelivery[], now: Date): Stat
       now,
     ],
   };
+}
+
+/** A recipient to be delivered to, not before `dueAt`. */
+export interface NewDelivery extends DeliveryKey {
+  readonly domainId: string;
+  readonly recipient: string;
+  readonly destination: string;
+  readonly category: MailCategory;
+  readonly dueAt: Date;
+  readonly expiresAt: Date | null;
 }

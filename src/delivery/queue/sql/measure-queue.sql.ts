@@ -1,8 +1,8 @@
+import type { Statement } from '../../../database/statement';
+
 // How much work is open and how old the oldest due piece is: for health and metrics.
 // Reads: deliveries (whole, but it holds open work only), worker_sessions. Locks: none. Rows: one.
 // Not the ORM: aggregates with filters. Asked for every few seconds at most.
-import type { Statement } from '../../../database/statement';
-
 export interface QueueMeasure {
   ready: number;
   waiting: number;
@@ -11,7 +11,7 @@ export interface QueueMeasure {
   workers: number;
 }
 
-const TEXT = `
+const MEASURE = `
   select
     count(*) filter (where state = 'ready')::int as ready,
     count(*) filter (where state = 'waiting')::int as waiting,
@@ -21,5 +21,21 @@ const TEXT = `
   from deliveries`;
 
 export function measureQueue(): Statement<QueueMeasure> {
-  return { name: 'measure-queue', text: TEXT, values: [] };
+  return { name: 'measure-queue', text: MEASURE, values: [] };
+}
+
+// How many dead rows the queue's table holds, and how large it is with its indexes.
+// Reads: the counters of the statistics system and file sizes, no rows. Locks: none. Rows: one.
+// Not the ORM: functions of the server.
+export interface QueueBloat {
+  readonly deadRows: number;
+  readonly bytes: number;
+}
+
+const MEASURE_BLOAT = `
+  select pg_stat_get_dead_tuples(oid)::float8 as "deadRows", pg_total_relation_size(oid)::float8 as bytes
+  from (select 'deliveries'::regclass::oid as oid) queue`;
+
+export function measureBloat(): Statement<QueueBloat> {
+  return { name: 'measure-queue-bloat', text: MEASURE_BLOAT, values: [] };
 }

@@ -7,7 +7,7 @@ import {
   SENDING_PAUSED,
   type SigningKey,
   SigningKeySource,
-} from '../../../delivery/ports/signing-key-source';
+} from '../../../delivery/ports/sender-sources';
 import { parsePrivateKey } from './dkim-key-pair';
 import type { DkimKey } from './dkim-key.entity';
 import { DkimKeysRepository } from './dkim-keys.repository';

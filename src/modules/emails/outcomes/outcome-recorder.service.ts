@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../../common/clock';
 import type { EmailKey } from '../../../delivery/ports/delivery';
-import type { RecordedOutcome } from '../../../delivery/ports/outcome';
-import { OutcomeSink } from '../../../delivery/ports/outcome-sink';
+import { OutcomeSink, type RecordedOutcome } from '../../../delivery/ports/outcome';
 import type { Transaction } from '../../../database/transaction';
 import { StatsService } from '../../stats/stats.service';
 import { SuppressionsService } from '../../suppressions/suppressions.service';

@@ -17,5 +17,5 @@ const NOT_OF_THE_RECIPIENT: ReadonlySet<string> = new Set<ReplyClassification['c
 /** Whether a bounce counts against its recipient: a soft one for a reason that is not the sender's own. */
 export function isSoftBounce({ outcome }: RecordedOutcome): boolean {
   if (outcome.kind !== 'bounced' || outcome.bounceType !== 'soft') return false;
-  return !NOT_OF_THE_RECIPIENT.has(outcome.reason.replace(/^retries exhausted: /, ''));
+  return !NOT_OF_THE_RECIPIENT.has(outcome.lastReason ?? outcome.reason);
 }

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { MINUTE } from '../../common/clock';
-import type { SmtpEndpoint } from '../smtp/smtp-endpoint';
-import { SmtpPool, type SmtpPoolOptions } from '../smtp/smtp-pool';
+import type { SmtpEndpoint } from './smtp-endpoint';
+import { SmtpPool, type SmtpPoolOptions } from './smtp-pool';
 
 /** Hosts that connections are kept to; the longest unused are closed first. */
 const MAX_POOLS = 2_000;

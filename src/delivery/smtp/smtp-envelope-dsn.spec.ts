@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { dsnMailParameters, dsnRcptParameters, toXtext } from './dsn-parameters';
+import { dsnMailParameters, dsnRcptParameters, toXtext } from './smtp-envelope';
 import { NO_CAPABILITIES } from './smtp-capabilities';
 
 const OFFERED = { ...NO_CAPABILITIES, dsn: true };

@@ -1,4 +1,4 @@
-import { authenticate } from './smtp-auth';
+import { authenticate } from './smtp-handshake';
 import { NO_CAPABILITIES } from './smtp-capabilities';
 import type { SmtpReply } from './smtp-reply';
 import { SmtpSession } from './smtp-session';

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { DAY, HOUR, SECOND } from '../../common/clock';
 import type { SmtpFacts } from '../ports/outcome';
-import { releaseSignalOf } from './release-signal';
-import { resolveOutcome, type TransmissionResult } from './resolve-outcome';
+import { releaseSignalOf, resolveOutcome, type TransmissionResult } from './transmission-result';
 import type { RetryFacts } from './retry-schedule';
 
 const START = new Date('2026-03-01T12:00:00Z');
@@ -63,7 +62,7 @@ const ROWS: Row[] = [
     name: 'greylisted to the end',
     result: greylisted,
     facts: atEndOfLife,
-    outcome: { ...softBounce, reason: 'retries exhausted: greylisted', smtp: { code: 450 } },
+    outcome: { ...softBounce, reason: 'retries exhausted: greylisted', lastReason: 'greylisted', smtp: { code: 450 } },
   },
   {
     name: 'greylisted past the message’s expiry',
@@ -111,7 +110,7 @@ const ROWS: Row[] = [
     name: 'timeouts to the end',
     result: timeout,
     facts: atEndOfLife,
-    outcome: { ...softBounce, reason: 'retries exhausted: timeout' },
+    outcome: { ...softBounce, reason: 'retries exhausted: timeout', lastReason: 'timeout' },
   },
   { name: 'a timeout past the expiry', result: timeout, facts: afterExpiry, outcome: { reason: 'expired' } },
   {

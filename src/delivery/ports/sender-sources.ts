@@ -24,3 +24,9 @@ export abstract class SigningKeySource {
   /** The key to sign with now, by domain id; a removed domain is left out. */
   abstract keysFor(domains: readonly { organizationId: string; domainId: string }[]): Promise<Map<string, KeyState>>;
 }
+
+/** Where the engine gets the short numbers that name organizations in return paths; bound to auth by the root module. */
+export abstract class OrdinalSource {
+  /** Ordinals by organization id; unknown organizations are left out. */
+  abstract ordinalsOf(organizationIds: readonly string[]): Promise<Map<string, number>>;
+}

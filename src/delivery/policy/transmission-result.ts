@@ -1,5 +1,7 @@
 import type { DeliveryOutcome, SmtpFacts } from '../ports/outcome';
 import { classifyReply, type ReplyClassification } from './classify-reply';
+import type { ReleaseSignal } from './destination-limiter';
+import { stageOfPhase } from './reply-rule';
 import { planRetry, type RetryFacts } from './retry-schedule';
 
 /** How one attempt to hand a message over ended, for one recipient. */
@@ -12,7 +14,7 @@ export type TransmissionResult =
     }
   | {
       readonly kind: 'rejected';
-      /** The refusal: `phase`, `code`, `enhancedCode` and `response` are what it is judged by. */
+      /** The refusal: `phase`, `code`, `enhancedCode` and `response` are what it is classified by. */
       readonly smtp: SmtpFacts;
       /** Recipients of the transaction when the reply was to the message as a whole; 1 when absent. */
       readonly recipientCount?: number;
@@ -32,6 +34,10 @@ export type TransmissionResult =
       readonly reason: string;
     };
 
+type Rejected = Extract<TransmissionResult, { kind: 'rejected' }>;
+type Failed = Extract<TransmissionResult, { kind: 'failed' }>;
+type Unroutable = Extract<TransmissionResult, { kind: 'unroutable' }>;
+
 /**
  * What becomes of a recipient after one attempt. Every failure either names the next attempt or ends the delivery:
  * as `failed` with `expired` when the message's own limit ended it, else as a bounce.
@@ -43,14 +49,21 @@ export function resolveOutcome(result: TransmissionResult, facts: RetryFacts): D
     case 'rejected':
       return resolveRejection(result.smtp, classifyRejection(result), facts);
     case 'failed':
-      return retryOrEnd(result.afterFinalDot ? 'unknown' : 'deferred', result.cause, result.smtp, facts);
+      return resolveFailure(result, facts);
     case 'unroutable':
       return resolveUnroutable(result, facts);
   }
 }
 
-/** The rule that a rejection falls under; also for the next-host decision and the destination limiter. */
-export function classifyRejection(result: Extract<TransmissionResult, { kind: 'rejected' }>): ReplyClassification {
+/** Whether another host of the destination may take what this one did not (RFC 5321 section 5.1). */
+export function isWorthAnotherHost(result: TransmissionResult): boolean {
+  if (result.kind === 'rejected') return classifyRejection(result).tryNextHost;
+  if (result.kind !== 'failed' || result.afterFinalDot || result.cause === 'aborted') return false;
+  return stageOfPhase(result.smtp.phase) === 'session';
+}
+
+/** The rule that a rejection falls under. */
+function classifyRejection(result: Rejected): ReplyClassification {
   return classifyReply({
     phase: result.smtp.phase,
     code: result.smtp.code,
@@ -76,14 +89,20 @@ function resolveRejection(smtp: SmtpFacts, classification: ReplyClassification, 
   }
 }
 
+/** What this side knows to be permanent (size, SMTPUTF8) counts as the reply that the server would have given. */
+function resolveFailure({ cause, afterFinalDot, smtp }: Failed, facts: RetryFacts): DeliveryOutcome {
+  if ((cause === 'too-large' || cause === 'unsupported') && smtp.enhancedCode?.startsWith('5')) {
+    const refusal = { kind: 'rejected', smtp: { ...smtp, code: 554 } } as const;
+    return resolveRejection(refusal.smtp, classifyRejection(refusal), facts);
+  }
+  return retryOrEnd(afterFinalDot ? 'unknown' : 'deferred', cause, smtp, facts);
+}
+
 /**
  * A domain that takes no mail bounces hard, but is not suppressed: a lapsed registration or a slip in a zone comes
  * back, and asking the DNS again costs next to nothing.
  */
-function resolveUnroutable(
-  result: Extract<TransmissionResult, { kind: 'unroutable' }>,
-  facts: RetryFacts,
-): DeliveryOutcome {
+function resolveUnroutable(result: Unroutable, facts: RetryFacts): DeliveryOutcome {
   const smtp: SmtpFacts = { enhancedCode: result.enhancedCode, response: result.reason, phase: 'routing' };
   if (result.permanent) return bounced('hard', 'bad-domain', smtp);
   return retryOrEnd('deferred', 'routing', smtp, facts);
@@ -97,7 +116,7 @@ function retryOrEnd(kind: 'deferred' | 'unknown', reason: string, smtp: SmtpFact
     case 'expired':
       return { kind: 'failed', reason: 'expired', detail: reason };
     case 'exhausted':
-      return bounced('soft', `retries exhausted: ${reason}`, smtp);
+      return { ...bounced('soft', `retries exhausted: ${reason}`, smtp), lastReason: reason };
   }
 }
 
@@ -107,4 +126,22 @@ function bounced(
   smtp: SmtpFacts,
 ): Extract<DeliveryOutcome, { kind: 'bounced' }> {
   return { kind: 'bounced', bounceType, suppress: false, reason, smtp };
+}
+
+/** Attempts that this side ended, which is no news of the other. */
+const OWN_CAUSES: ReadonlySet<string> = new Set(['aborted', 'insecure', 'too-large', 'unsupported']);
+
+/** The news for the destination limiter in the result of one attempt. */
+export function releaseSignalOf(result: TransmissionResult): ReleaseSignal {
+  switch (result.kind) {
+    case 'accepted':
+      return 'success';
+    case 'rejected':
+      return classifyRejection(result).action === 'retry-and-throttle-destination' ? 'throttled' : 'neutral';
+    case 'failed':
+      if (OWN_CAUSES.has(result.cause)) return 'neutral';
+      return stageOfPhase(result.smtp.phase) === 'session' ? 'unreachable' : 'throttled';
+    case 'unroutable':
+      return 'neutral';
+  }
 }

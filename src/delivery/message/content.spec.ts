@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { encodeBody } from './body-encoding';
+import { encodeBody } from './content';
 import { toCrlf, crlfChunks } from './line-ends';
 import { encodeQuotedPrintable } from './quoted-printable';
 

@@ -1,0 +1,57 @@
+import type { Statement } from '../../../database/statement';
+import type { ClaimedDelivery } from '../../ports/delivery';
+import { CLAIMED_COLUMNS } from './claim-deliveries.sql';
+
+// Makes waiting deliveries ready once they are due.
+// Writes: deliveries (partial index deliveries_waiting). Locks: rows in due order, skip locked. Rows: up to $2.
+// Not the ORM: SKIP LOCKED inside an update. Keeping the future out of the ready index lets a claim look at due work only.
+const PROMOTE = `
+  with due as (
+    select organization_id, mode, email_id, position
+    from deliveries
+    where state = 'waiting' and due_at <= $1
+    order by due_at
+    limit $2
+    for update skip locked
+  ), promoted as (
+    update deliveries d
+    set state = 'ready'
+    from due
+    where d.organization_id = due.organization_id and d.mode = due.mode
+      and d.email_id = due.email_id and d.position = due.position
+    returning 1
+  )
+  select count(*)::int as promoted from promoted`;
+
+export function promoteDue(now: Date, limit: number): Statement<{ promoted: number }> {
+  return { name: 'promote-due', text: PROMOTE, values: [now, limit] };
+}
+
+// Claims what has outlived its time without its turn having come (a destination held back for days), so that it can be ended.
+// Writes: deliveries, found by a scan of the open work every few minutes. Locks: rows, skip locked. Rows: up to $3.
+// Not the ORM: SKIP LOCKED inside an update.
+const CLAIM_OVERDUE = `
+  with overdue as (
+    select organization_id, mode, email_id, position
+    from deliveries
+    where state in ('waiting', 'ready') and (expires_at <= $2 or first_due_at < $4)
+      and exists (select 1 from worker_sessions where id = $1 and lease_until > now())
+    order by organization_id, mode, email_id, position
+    limit $3
+    for update skip locked
+  )
+  update deliveries d
+  set state = 'claimed', session_id = $1, claim_token = d.claim_token + 1, attempt = d.attempt + 1, claimed_at = $2
+  from overdue o
+  where d.organization_id = o.organization_id and d.mode = o.mode and d.email_id = o.email_id and d.position = o.position
+  returning ${CLAIMED_COLUMNS}`;
+
+/** @param bornBefore deliveries first due before it have used up their life */
+export function claimOverdue(
+  sessionId: string,
+  now: Date,
+  limit: number,
+  bornBefore: Date,
+): Statement<ClaimedDelivery> {
+  return { name: 'claim-overdue', text: CLAIM_OVERDUE, values: [sessionId, now, limit, bornBefore] };
+}
