@@ -1,6 +1,7 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { ApiModule } from '../api.module';
 import { Draining } from '../common/http/draining';
+import { JobsModule } from '../common/jobs/jobs.module';
 import { Metrics } from '../common/metrics/metrics';
 import type { AppConfig } from '../config/config';
 import { ConfigModule } from '../config/config.module';
@@ -38,7 +39,12 @@ export class AppModule {
     const roles = [...config.roles].flatMap((role) => MODULES[role]());
     return {
       module: AppModule,
-      imports: [ConfigModule.register(config), DatabaseModule.register(databaseUrl), ...roles],
+      imports: [
+        ConfigModule.register(config),
+        DatabaseModule.register(databaseUrl),
+        JobsModule.register({ run: config.roles.has('worker') }),
+        ...roles,
+      ],
       providers: [
         { provide: Draining, useValue: draining },
         { provide: Metrics, useValue: metrics },

@@ -1,5 +1,6 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { AuthModule } from '../auth/auth.module';
+import { JobsModule } from '../common/jobs/jobs.module';
 import { Metrics } from '../common/metrics/metrics';
 import type { AppConfig } from '../config/config';
 import { ConfigModule } from '../config/config.module';
@@ -27,6 +28,7 @@ export class CliModule {
       imports: [
         ConfigModule.register(config),
         DatabaseModule.register(url, 'waybill-cli'),
+        JobsModule.register({ run: false }),
         AuthModule,
         DomainsModule,
         InboundReportsModule,

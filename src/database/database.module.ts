@@ -1,9 +1,11 @@
 import { type DynamicModule, Global, Logger, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { JobLeases } from '../common/jobs/job-leases';
 import { AppConfig } from '../config/config';
 import { dataSourceOptions } from './data-source';
 import { Database } from './database.service';
 import { DatabaseUrl } from './database-url';
+import { JobLeasesRepository } from './job-leases.repository';
 
 /** The connection pool and the statement runner, known to every module of a process. */
 @Global()
@@ -28,8 +30,13 @@ export class DatabaseModule {
     return {
       module: DatabaseModule,
       imports: [typeOrm],
-      providers: [Database, { provide: DatabaseUrl, useValue: new DatabaseUrl(url) }],
-      exports: [Database, DatabaseUrl],
+      providers: [
+        Database,
+        JobLeasesRepository,
+        { provide: JobLeases, useExisting: JobLeasesRepository },
+        { provide: DatabaseUrl, useValue: new DatabaseUrl(url) },
+      ],
+      exports: [Database, DatabaseUrl, JobLeases],
     };
   }
 }

@@ -28,6 +28,7 @@ import { Retention1700000000027 } from './migrations/0027-retention';
 import { AuditGuard1700000000028 } from './migrations/0028-audit-guard';
 import { DataMap1700000000029 } from './migrations/0029-data-map';
 import { RefuseListed1700000000030 } from './migrations/0030-refuse-listed';
+import { JobLeases1700000000031 } from './migrations/0031-job-leases';
 
 /** In the order in which they run. */
 export const MIGRATIONS = [
@@ -61,4 +62,5 @@ export const MIGRATIONS = [
   AuditGuard1700000000028,
   DataMap1700000000029,
   RefuseListed1700000000030,
+  JobLeases1700000000031,
 ];

@@ -1,6 +1,5 @@
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { Clock } from '../common/clock';
-import { PeriodicJobs } from '../common/jobs/periodic-jobs';
 import { AppConfig } from '../config/config';
 import { DeliveryQueueModule } from './queue/delivery-queue.module';
 import { Router } from './routing/router';
@@ -55,7 +54,6 @@ const WORKER: Provider[] = [
   MessageCopies,
   MessagePreparer,
   OverdueSweeper,
-  PeriodicJobs,
   ResultJournal,
   Settler,
   WorkSignal,
@@ -75,7 +73,7 @@ export class DeliveryModule {
       module: DeliveryModule,
       imports: [DeliveryQueueModule, ...imports],
       providers: WORKER,
-      exports: [PeriodicJobs, Lanes, DeliveryWorker],
+      exports: [Lanes, DeliveryWorker],
     };
   }
 }

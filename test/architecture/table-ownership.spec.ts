@@ -28,6 +28,7 @@ const OWNERS: Record<string, string> = {
   suppression_hash_keys: 'modules/suppressions',
   stats_hourly: 'modules/stats',
   stats_deltas: 'modules/stats',
+  job_leases: 'database',
   throttle_hits: 'throttling',
   mailbox_messages: 'modules/mailbox',
   inbound_reports: 'modules/inbound',

@@ -3,6 +3,7 @@ import { Test, type TestingModule } from '@nestjs/testing';
 import { tmpdir } from 'node:os';
 import { AuthModule } from '../../src/auth/auth.module';
 import { type Clock, SystemClock } from '../../src/common/clock';
+import { JobsModule } from '../../src/common/jobs/jobs.module';
 import { Metrics } from '../../src/common/metrics/metrics';
 import type { AppConfig } from '../../src/config/config';
 import { ConfigModule } from '../../src/config/config.module';
@@ -30,6 +31,9 @@ const CORE = [
 @Module({ providers: [Metrics], exports: [Metrics] })
 export class FloorModule {}
 
+/** Background jobs are registered and do not run. */
+const QUIET_JOBS = JobsModule.register({ run: false });
+
 export interface CoreOptions {
   readonly clock?: Clock;
   /** Environment variables beside the defaults of a test. */
@@ -51,7 +55,7 @@ export function testConfig(env: Record<string, string> = {}): AppConfig {
 
 /** The services behind the API on a database, without HTTP and without a worker: one process, as it were. */
 export async function startCore(url: string, { clock = new SystemClock(), env }: CoreOptions = {}): Promise<Core> {
-  const floors = [ConfigModule.register(testConfig(env), clock), DatabaseModule.register(url), FloorModule];
+  const floors = [ConfigModule.register(testConfig(env), clock), DatabaseModule.register(url), FloorModule, QUIET_JOBS];
   return contextOf(await Test.createTestingModule({ imports: [...floors, ...CORE] }).compile());
 }
 

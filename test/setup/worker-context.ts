@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Test } from '@nestjs/testing';
 import { type Clock, SystemClock } from '../../src/common/clock';
+import { JobsModule } from '../../src/common/jobs/jobs.module';
 import { ConfigModule } from '../../src/config/config.module';
 import { DatabaseModule } from '../../src/database/database.module';
 import { Router } from '../../src/delivery/routing/router';
@@ -36,7 +37,8 @@ export async function startWorker(url: string, options: WorkerOptions): Promise<
     ...options.env,
   });
   const floors = [ConfigModule.register(config, clock), DatabaseModule.register(url, 'waybill-worker'), FloorModule];
-  const module = await Test.createTestingModule({ imports: [...floors, WorkerModule.register()] })
+  const jobs = JobsModule.register({ run: true });
+  const module = await Test.createTestingModule({ imports: [...floors, jobs, WorkerModule.register()] })
     .overrideProvider(Router)
     .useValue(new FixedRouter(clock, { hostName: '127.0.0.1', port, final }))
     .compile();

@@ -1,16 +1,35 @@
 import { Logger } from '@nestjs/common';
 import { waitFor } from '../../../test/setup/wait-for';
+import { SchedulerRegistry } from '@nestjs/schedule';
 import { Metrics } from '../metrics/metrics';
 import { deleteInBatches } from './delete-in-batches';
+import type { JobLeases } from './job-leases';
 import { PeriodicJobs } from './periodic-jobs';
+
+/** `held`: by job, whether another process has its lease. */
+function jobsOf(metrics: Metrics, held: Map<string, boolean>, enabled = true): PeriodicJobs {
+  const leases: JobLeases = {
+    take: (job) => Promise.resolve(held.get(job) !== true),
+    release: (job) => Promise.resolve(void held.delete(job)),
+  };
+  return new PeriodicJobs(metrics, new SchedulerRegistry(), leases, enabled);
+}
 
 describe('PeriodicJobs', () => {
   let metrics: Metrics;
   let jobs: PeriodicJobs;
-  beforeEach(() => (jobs = new PeriodicJobs((metrics = new Metrics()))));
+  let held: Map<string, boolean>;
+  beforeEach(() => {
+    held = new Map();
+    jobs = jobsOf((metrics = new Metrics()), held);
+  });
   afterEach(() => jobs.onModuleDestroy());
 
-  const metric = (name: string) => metrics.registry.getSingleMetricAsString(`waybill_${name}`);
+  /** Empty before its first use. */
+  const metric = async (name: string) =>
+    metrics.registry.getSingleMetric(`waybill_${name}`)
+      ? metrics.registry.getSingleMetricAsString(`waybill_${name}`)
+      : '';
 
   it('counts what removals have removed, and tells when a job last came to its end', async () => {
     const found = [3, 4, 0];
@@ -28,6 +47,28 @@ describe('PeriodicJobs', () => {
     await waitFor(() => runs > 2, { what: 'several runs' });
     expect(await metric('job_runs_total')).toContain('{job="bad",result="failed"}');
     expect(await metric('job_last_success_timestamp_seconds')).not.toContain('bad');
+  });
+
+  it('runs an exclusive job only while no other process has its lease', async () => {
+    let runs = 0;
+    held.set('alone', true);
+    jobs.start({ name: 'alone', everyMs: 1, exclusive: true, run: () => Promise.resolve((runs += 1)) });
+    await waitFor(async () => (await metric('job_runs_total')).includes('elsewhere'), {
+      what: 'a run that is left out',
+    });
+    expect(runs).toBe(0);
+    held.set('alone', false);
+    await waitFor(() => runs > 0, { what: 'a run after the lease has ended' });
+  });
+
+  it('runs nothing in a process without the role', async () => {
+    const idle = jobsOf(metrics, held, false);
+    let runs = 0;
+    idle.start({ name: 'idle', everyMs: 0, run: () => Promise.resolve((runs += 1)) });
+    jobs.start({ name: 'other', everyMs: 0, run: () => Promise.resolve() });
+    await waitFor(async () => (await metric('job_runs_total')).includes('other'), { what: 'a job of another process' });
+    expect(runs).toBe(0);
+    await idle.onModuleDestroy();
   });
 });
 

@@ -1,35 +1,51 @@
-import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { SchedulerRegistry } from '@nestjs/schedule';
+import { SECOND } from '../clock';
 import { Metrics } from '../metrics/metrics';
+import { JobLeases } from './job-leases';
 
 export interface PeriodicJob {
   readonly name: string;
   /** From the end of one run to the start of the next; ± 20 % so that processes do not move in step. */
   readonly everyMs: number;
-  /** Must be safe to run in several processes at once. */
+  /**
+   * True: one process at a time runs it, by a lease in the database. Without it `run` must be safe to run in several
+   * processes at once (its statements skip what another process has locked).
+   */
+  readonly exclusive?: boolean;
   readonly run: () => Promise<unknown>;
 }
 
+/** Whether this process runs background jobs: those with role `worker` do. */
+export const RUNS_JOBS = Symbol('RUNS_JOBS');
+
 const JITTER = 0.2;
+/** A process that dies leaves its lease behind for so long; one that lives renews it at a third of that. */
+const LEASE_SECONDS = 60;
 
 /**
- * Work that recurs: promoting due mail, folding counters, making partitions. Every worker process runs every job; the
- * statements behind them skip what another process has locked. A run that fails is counted, told and repeated.
+ * Work that recurs: promoting due mail, summing up counters, creating partitions. Features register their jobs in every
+ * process; only processes with role `worker` run them. A run that fails is counted, logged and repeated.
  */
 @Injectable()
 export class PeriodicJobs implements OnModuleDestroy {
   private readonly logger = new Logger(PeriodicJobs.name);
-  private readonly timers = new Map<string, NodeJS.Timeout>();
   private readonly running = new Set<Promise<void>>();
   private stopped = false;
 
-  constructor(private readonly metrics: Metrics) {}
+  constructor(
+    private readonly metrics: Metrics,
+    private readonly scheduler: SchedulerRegistry,
+    private readonly leases: JobLeases,
+    @Inject(RUNS_JOBS) private readonly enabled: boolean,
+  ) {}
 
-  /** Starts a job; the first run comes after a part of the interval. */
+  /** Starts a job; the first run comes after a part of the interval. Names are unique in a process. */
   start(job: PeriodicJob): void {
-    this.schedule(job, job.everyMs * Math.random() * JITTER);
+    if (this.enabled) this.schedule(job, job.everyMs * Math.random() * JITTER);
   }
 
-  /** A job that removes data whose time is over; `run` answers how many rows went, which are counted. */
+  /** Starts a job that removes data whose retention is over; `run` returns the number of removed rows, which are counted. */
   startRemoval(job: Omit<PeriodicJob, 'run'> & { readonly run: () => Promise<number> }): void {
     const rows = this.metrics.counter({
       name: 'retention_removed_rows_total',
@@ -39,19 +55,21 @@ export class PeriodicJobs implements OnModuleDestroy {
     this.start({ ...job, run: async () => rows.inc({ job: job.name }, await job.run()) });
   }
 
+  /** Starts no further run and waits for those under way. */
   async onModuleDestroy(): Promise<void> {
     this.stopped = true;
-    for (const timer of this.timers.values()) clearTimeout(timer);
+    for (const name of this.scheduler.getTimeouts()) this.scheduler.deleteTimeout(name);
     await Promise.all(this.running);
   }
 
   private schedule(job: PeriodicJob, delayMs: number): void {
     if (this.stopped) return;
     const begin = () => {
+      this.scheduler.deleteTimeout(job.name);
       const run = this.runOnce(job).finally(() => this.running.delete(run));
       this.running.add(run);
     };
-    this.timers.set(job.name, setTimeout(begin, delayMs));
+    this.scheduler.addTimeout(job.name, setTimeout(begin, delayMs));
   }
 
   private async runOnce(job: PeriodicJob): Promise<void> {
@@ -66,13 +84,37 @@ export class PeriodicJobs implements OnModuleDestroy {
       labels: ['job'],
     });
     try {
-      await job.run();
-      runs.inc({ job: job.name, result: 'ok' });
-      lastSuccess.setToCurrentTime({ job: job.name });
+      const result = job.exclusive ? await this.runUnderLease(job) : await runOf(job);
+      runs.inc({ job: job.name, result });
+      if (result === 'ok') lastSuccess.setToCurrentTime({ job: job.name });
     } catch (error) {
       runs.inc({ job: job.name, result: 'failed' });
       this.logger.warn(`Job ${job.name} failed: ${(error as Error).message}`);
     }
     this.schedule(job, job.everyMs * (1 - JITTER + 2 * JITTER * Math.random()));
   }
+
+  private async runUnderLease(job: PeriodicJob): Promise<'ok' | 'elsewhere'> {
+    if (!(await this.leases.take(job.name, LEASE_SECONDS))) return 'elsewhere';
+    const renewal = setInterval(() => this.renew(job.name), (LEASE_SECONDS * SECOND) / 3);
+    try {
+      return await runOf(job);
+    } finally {
+      clearInterval(renewal);
+      // It expires by itself when the database is away.
+      await this.leases.release(job.name).catch(() => undefined);
+    }
+  }
+
+  private renew(name: string): void {
+    this.leases.take(name, LEASE_SECONDS).then(
+      (held) => held || this.logger.warn(`Job ${name} outlived its lease; another process runs it as well`),
+      (error: Error) => this.logger.warn(`The lease of job ${name} was not renewed: ${error.message}`),
+    );
+  }
+}
+
+async function runOf(job: PeriodicJob): Promise<'ok'> {
+  await job.run();
+  return 'ok';
 }

@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { KnownKeysModule } from '../domains/dkim/known-keys.module';
 import { EmailsModule } from '../emails/emails.module';
 import { InboundReportsModule } from './inbound-reports.module';
@@ -16,7 +15,6 @@ import { ReportQueueRepository } from './report-queue.repository';
   imports: [EmailsModule, InboundReportsModule, KnownKeysModule],
   providers: [
     FeedbackIdentification,
-    PeriodicJobs,
     ProcessingMetrics,
     ReportExaminer,
     ReportProcessing,

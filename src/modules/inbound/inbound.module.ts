@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { InboundMetrics } from './inbound-metrics';
 import { InboundReception } from './inbound-reception.service';
 import { InboundReportsModule } from './inbound-reports.module';
@@ -9,7 +8,7 @@ import { InboundUpkeep } from './inbound-upkeep.service';
 /** Role `inbound`: importing it starts the bounce listener with the application. */
 @Module({
   imports: [InboundReportsModule],
-  providers: [InboundMetrics, InboundReception, InboundSmtpServer, InboundUpkeep, PeriodicJobs],
+  providers: [InboundMetrics, InboundReception, InboundSmtpServer, InboundUpkeep],
   exports: [InboundSmtpServer],
 })
 export class InboundModule {}

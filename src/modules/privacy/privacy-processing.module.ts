@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { SubjectEmailsModule } from '../emails/privacy/subject-emails.module';
 import { SuppressionsModule } from '../suppressions/suppressions.module';
 import { ErasureHandler } from './erasure/erasure-handler.service';
@@ -16,7 +15,7 @@ import { PrivacyUpkeep } from './processing/privacy-upkeep.service';
 @Module({
   imports: [ErasureModule, PrivacyRequestsModule, SubjectEmailsModule, SuppressionsModule],
   providers: [
-    ...[ExportCollector, ExportHandler, PeriodicJobs, PrivacyJob, PrivacyMetrics, PrivacyUpkeep],
+    ...[ExportCollector, ExportHandler, PrivacyJob, PrivacyMetrics, PrivacyUpkeep],
     {
       provide: PrivacyRequestHandlers,
       inject: [ExportHandler, ErasureHandler],

@@ -1,5 +1,6 @@
 import { Test } from '@nestjs/testing';
 import { Clock } from '../../../src/common/clock';
+import { JobsModule } from '../../../src/common/jobs/jobs.module';
 import { ConfigModule } from '../../../src/config/config.module';
 import { DatabaseModule } from '../../../src/database/database.module';
 import { DomainsModule } from '../../../src/modules/domains/domains.module';
@@ -85,6 +86,11 @@ describe('the return path', () => {
 /** The role `inbound` as another process of the same installation. */
 async function startInbound({ db, core }: DeliveryScene): Promise<Core> {
   const config = testConfig({ INBOUND_SMTP_PORT: '0' });
-  const floors = [ConfigModule.register(config, core.get(Clock)), DatabaseModule.register(db.url), FloorModule];
+  const floors = [
+    ConfigModule.register(config, core.get(Clock)),
+    DatabaseModule.register(db.url),
+    FloorModule,
+    JobsModule.register({ run: true }),
+  ];
   return contextOf(await Test.createTestingModule({ imports: [...floors, DomainsModule, InboundModule] }).compile());
 }

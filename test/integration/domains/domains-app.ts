@@ -9,6 +9,7 @@ import { OrganizationsService } from '../../../src/auth/organizations.service';
 import { ALL_SCOPES, type Scope } from '../../../src/common/http/scopes';
 import { Draining } from '../../../src/common/http/draining';
 import { createHttpAdapter } from '../../../src/common/http/http-server';
+import { JobsModule } from '../../../src/common/jobs/jobs.module';
 import { ConfigModule } from '../../../src/config/config.module';
 import { DatabaseModule } from '../../../src/database/database.module';
 import { translateDatabaseError } from '../../../src/database/database-errors';
@@ -58,6 +59,7 @@ export class DomainsApp {
       imports: [
         ConfigModule.register(config, clock),
         DatabaseModule.register(db.url),
+        JobsModule.register({ run: false }),
         FloorModule,
         DrainingModule,
         ApiModule,

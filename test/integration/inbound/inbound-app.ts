@@ -11,6 +11,7 @@ import { DAY } from '../../../src/common/clock';
 import { deriveKey } from '../../../src/common/encryption/key-ring';
 import { Metrics } from '../../../src/common/metrics/metrics';
 import { AppConfig } from '../../../src/config/config';
+import { JobsModule } from '../../../src/common/jobs/jobs.module';
 import { ConfigModule } from '../../../src/config/config.module';
 import { loadConfig } from '../../../src/config/load-config';
 import { DatabaseModule } from '../../../src/database/database.module';
@@ -73,6 +74,7 @@ export class InboundApp {
       imports: [
         ConfigModule.register(config, clock),
         DatabaseModule.register(database.url),
+        JobsModule.register({ run: true }),
         TestMetricsModule,
         DomainsModule,
         InboundModule,

@@ -4,6 +4,7 @@ import { Clock, DAY } from '../../../src/common/clock';
 import { deriveKey } from '../../../src/common/encryption/key-ring';
 import { Metrics } from '../../../src/common/metrics/metrics';
 import { AppConfig } from '../../../src/config/config';
+import { JobsModule } from '../../../src/common/jobs/jobs.module';
 import { ConfigModule } from '../../../src/config/config.module';
 import { Database } from '../../../src/database/database.service';
 import { DatabaseModule } from '../../../src/database/database.module';
@@ -27,7 +28,12 @@ const NO_HOP = 9;
 /** The role `inbound` as another process of the same installation. */
 async function startInbound({ db, core }: DeliveryScene, env: Record<string, string>): Promise<Core> {
   const config = testConfig({ INBOUND_SMTP_PORT: '0', ...env });
-  const floors = [ConfigModule.register(config, core.get(Clock)), DatabaseModule.register(db.url), FloorModule];
+  const floors = [
+    ConfigModule.register(config, core.get(Clock)),
+    DatabaseModule.register(db.url),
+    FloorModule,
+    JobsModule.register({ run: true }),
+  ];
   return contextOf(await Test.createTestingModule({ imports: [...floors, DomainsModule, InboundModule] }).compile());
 }
 

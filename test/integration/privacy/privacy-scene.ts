@@ -3,6 +3,7 @@ import { ApiKeysService } from '../../../src/auth/api-keys.service';
 import { ALL_SCOPES } from '../../../src/common/http/scopes';
 import type { Clock } from '../../../src/common/clock';
 import type { Mode } from '../../../src/common/tenant';
+import { JobsModule } from '../../../src/common/jobs/jobs.module';
 import { ConfigModule } from '../../../src/config/config.module';
 import { DatabaseModule } from '../../../src/database/database.module';
 import { ExportHandler } from '../../../src/modules/privacy/export/export-handler.service';
@@ -107,7 +108,12 @@ export class PrivacyScene {
 
 /** The privacy work of a process; nothing runs by itself. */
 export async function startPrivacyWorker(url: string, clock: Clock, env: Record<string, string> = {}): Promise<Core> {
-  const floors = [ConfigModule.register(testConfig(env), clock), DatabaseModule.register(url), FloorModule];
+  const floors = [
+    ConfigModule.register(testConfig(env), clock),
+    DatabaseModule.register(url),
+    FloorModule,
+    JobsModule.register({ run: true }),
+  ];
   const module = Test.createTestingModule({ imports: [...floors, PrivacyProcessingModule] });
   return contextOf(await module.compile(), false);
 }

@@ -1,6 +1,5 @@
 import { DAY } from '../../../src/common/clock';
 import { PeriodicJobs } from '../../../src/common/jobs/periodic-jobs';
-import { Metrics } from '../../../src/common/metrics/metrics';
 import { newId } from '../../../src/common/ids';
 import type { DeliveryOutcome, RecordedOutcome } from '../../../src/delivery/ports/outcome';
 import { Database } from '../../../src/database/database.service';
@@ -190,7 +189,7 @@ describe('soft bounces', () => {
   });
 
   it('are cleared with long-expired suppressions once they count no more', async () => {
-    const upkeep = new ClearSuppressionsJob(core.get(SuppressionsRepository), new PeriodicJobs(new Metrics()), clock);
+    const upkeep = new ClearSuppressionsJob(core.get(SuppressionsRepository), core.get(PeriodicJobs), clock);
     await bounce(daysFromNow(0), 'old@x.example');
     await bounce(daysFromNow(1), 'new@x.example');
     await addSuppression(db, tenant, { email: 'a@x.example', reason: 'soft_bounce', expiresAt: daysFromNow(0) });

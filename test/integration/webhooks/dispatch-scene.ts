@@ -5,6 +5,7 @@ import { NodeDnsResolver } from '../../../src/common/dns/node-dns-resolver';
 import { EGRESS_LIMITS, EgressClient, type EgressLimits } from '../../../src/common/egress/egress-client';
 import { PublicEgressGuard } from '../../../src/common/egress/egress-guard';
 import type { Mode } from '../../../src/common/tenant';
+import { JobsModule } from '../../../src/common/jobs/jobs.module';
 import { ConfigModule } from '../../../src/config/config.module';
 import { DatabaseModule } from '../../../src/database/database.module';
 import { EventsService } from '../../../src/modules/events/events.service';
@@ -169,7 +170,12 @@ export class DispatchScene {
 async function startDispatch(url: string, clock: FakeClock, limits: Partial<EgressLimits>): Promise<Core> {
   const config = testConfig({ WEBHOOK_ALLOW_PRIVATE: 'true', DNS_SERVERS: '127.0.0.1:9' });
   const guard = new PublicEgressGuard(new NodeDnsResolver({ servers: ['127.0.0.1:9'] }), { allowLoopback: true });
-  const floors = [ConfigModule.register(config, clock), DatabaseModule.register(url), FloorModule];
+  const floors = [
+    ConfigModule.register(config, clock),
+    DatabaseModule.register(url),
+    FloorModule,
+    JobsModule.register({ run: true }),
+  ];
   const module = await Test.createTestingModule({ imports: [...floors, WebhookDispatchModule] })
     .overrideProvider(EgressClient)
     .useValue(new EgressClient(guard, { ...EGRESS_LIMITS, ...limits }))

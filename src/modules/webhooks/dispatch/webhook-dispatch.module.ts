@@ -1,9 +1,9 @@
 import { Module } from '@nestjs/common';
 import { EgressClient } from '../../../common/egress/egress-client';
 import { EgressGuard } from '../../../common/egress/egress-guard';
-import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
 import { AuditModule } from '../../../audit/audit.module';
 import { EmailsModule } from '../../emails/emails.module';
+import { EventsModule } from '../../events/events.module';
 import { EgressModule } from '../egress.module';
 import { WebhookSecrets } from '../webhook-secrets.service';
 import { AttemptSettler, SettlementEffects } from './attempt-settler.service';
@@ -18,7 +18,7 @@ import { WebhookSender } from './webhook-sender.service';
 
 /** Role `worker`: makes webhooks of events and sends them. */
 @Module({
-  imports: [AuditModule, EgressModule, EmailsModule],
+  imports: [AuditModule, EgressModule, EmailsModule, EventsModule],
   providers: [
     { provide: EgressClient, inject: [EgressGuard], useFactory: (guard: EgressGuard) => new EgressClient(guard) },
     AttemptSettler,
@@ -29,7 +29,6 @@ import { WebhookSender } from './webhook-sender.service';
     DispatchUpkeep,
     EndpointRecovery,
     EventExpander,
-    PeriodicJobs,
     SettlementEffects,
     WebhookDispatcher,
     WebhookSecrets,
