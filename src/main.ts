@@ -1,5 +1,4 @@
-import { loadConfig } from './config/load-config';
-import { loadEnvFile } from './config/load-env-file';
+import { loadConfig, loadEnvFile } from './config/load-config';
 import { createLogger } from './common/logging/logger';
 import { limitHeapGrowth } from './bootstrap/heap-growth';
 import { runProcess } from './bootstrap/run-process';

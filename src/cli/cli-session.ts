@@ -2,7 +2,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { AppConfig } from '../config/config';
 import { loadConfig } from '../config/load-config';
-import { readMasterKeyFrom } from '../config/master-key';
+import { readMasterKeyFrom } from '../config/data-dir';
 import { openDatabase, type OpenDatabaseOptions } from '../database/open-database';
 import { CliError } from './cli-error';
 import { CliModule } from './cli.module';

@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { loadEnvFile } from '../config/load-env-file';
+import { loadEnvFile } from '../config/load-config';
 import { Output } from './output';
 import { runCli } from './run-cli';
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { AppConfig } from '../config/config';
-import { StoredMasterKey } from '../config/master-key';
+import { StoredMasterKey } from '../config/data-dir';
 import { CliError } from './cli-error';
 import type { CliSession, Services } from './cli-session';
 import type { Report } from './output';

@@ -1,3 +1,86 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const KEY_BYTES = 32;
+const OWNER_ONLY = 0o600;
+
+/** 32 bytes in base64, either alphabet. */
+export const MASTER_KEY_TEXT = /^[A-Za-z0-9+/_-]{43}=?$/;
+
+/**
+ * Embedded mode: the master key lies beside the data it protects, readable by its owner only, and is made at the first
+ * start. Losing it makes the DKIM keys unreadable.
+ */
+export class StoredMasterKey {
+  private readonly file: string;
+  /** The key before the last change. */
+  private readonly previousFile: string;
+
+  constructor(private readonly dataDir: string) {
+    this.file = join(dataDir, 'master.key');
+    this.previousFile = join(dataDir, 'master.key.previous');
+  }
+
+  readOrCreate(): Buffer {
+    if (!existsSync(this.file)) {
+      mkdirSync(this.dataDir, { recursive: true, mode: 0o700 });
+      try {
+        writeFileSync(this.file, textOf(randomBytes(KEY_BYTES)), { mode: OWNER_ONLY, flag: 'wx' });
+      } catch (error) {
+        // Another process was faster: its key is the one.
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      }
+    }
+    return readMasterKey(this.file);
+  }
+
+  readPrevious(): Buffer | undefined {
+    return existsSync(this.previousFile) ? readMasterKey(this.previousFile) : undefined;
+  }
+
+  /** Whether the key in use is the stored one, and not one of the environment. */
+  holds(key: Buffer): boolean {
+    return existsSync(this.file) && readMasterKey(this.file).equals(key);
+  }
+
+  /** The old key is put aside first: whatever happens in between, the files hold the key of every sealed secret. */
+  replace(key: Buffer): void {
+    const current = this.readOrCreate();
+    if (current.equals(key)) return;
+    this.write(this.previousFile, current);
+    this.write(this.file, key);
+  }
+
+  /** Whole or not at all. */
+  private write(file: string, key: Buffer): void {
+    writeFileSync(`${file}.new`, textOf(key), { mode: OWNER_ONLY, flush: true });
+    renameSync(`${file}.new`, file);
+  }
+}
+
+/**
+ * A key that an operator hands over: a file, or `env:NAME`.
+ * @throws when there is none; the message never shows what was found
+ */
+export function readMasterKeyFrom(source: string, env: NodeJS.ProcessEnv = process.env): Buffer {
+  const [, name] = /^env:(\w+)$/.exec(source) ?? [];
+  return name === undefined ? readMasterKey(source) : parseMasterKey(env[name] ?? '', name);
+}
+
+function readMasterKey(file: string): Buffer {
+  return parseMasterKey(readFileSync(file, 'utf8'), file);
+}
+
+function parseMasterKey(text: string, source: string): Buffer {
+  if (!MASTER_KEY_TEXT.test(text.trim())) throw new Error(`${source} must hold ${KEY_BYTES} bytes in base64`);
+  return Buffer.from(text, 'base64');
+}
+
+function textOf(key: Buffer): string {
+  return `${key.toString('base64')}\n`;
+}
+
 const CAUSES: Record<string, string> = {
   EACCES: 'this user may not write there',
   EPERM: 'this user may not write there',

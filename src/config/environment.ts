@@ -1,6 +1,7 @@
+import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsEmail, IsIn, IsInt, IsOptional, IsString, Matches, Max, Min } from 'class-validator';
-import { MASTER_KEY_TEXT } from './master-key';
+import { MASTER_KEY_TEXT } from './data-dir';
 
 const toInteger = Transform(({ value }: { value: unknown }) =>
   typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value,
@@ -90,4 +91,16 @@ export class Environment {
   SIMULATOR_DOMAIN = 'simulator.waybill.test';
   @toBoolean @IsBoolean() TRUST_PROXY = false;
   @IsIn(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']) LOG_LEVEL = 'info';
+}
+
+/** What a resolver can be pointed at: an address with or without a port. A name would itself have to be looked up. */
+export function isDnsServer(text: string): boolean {
+  if (isIP(text) !== 0) return true;
+  const [, six, four, port] = /^(?:\[([^\]]+)\]|([\d.]+)):(\d{1,5})$/.exec(text) ?? [];
+  return (isIPv6(six ?? '') || isIPv4(four ?? '')) && Number(port) > 0 && Number(port) <= 65_535;
+}
+
+/** What a listener can be bound to. A name that ends in a number is a mistyped address (RFC 1123 section 2.1). */
+export function isAddressOrName(text: string): boolean {
+  return isIP(text) !== 0 || (HOST_NAME.test(text) && !/(^|\.)\d+$/.test(text));
 }

@@ -1,8 +1,9 @@
 import { Resolver } from 'node:dns/promises';
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { ConfigurationError, loadConfig, parseRelay } from './load-config';
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import os, { tmpdir } from 'node:os';
+import path, { join } from 'node:path';
+import { ConfigurationError, loadConfig, loadEnvFile } from './load-config';
+import { parseRelay } from './to-config';
 
 const KEY = Buffer.alloc(32, 7).toString('base64');
 let dataDir: string;
@@ -105,5 +106,20 @@ describe('loadConfig', () => {
     ],
   ])('reads the relay %s', (url, relay) => {
     expect(parseRelay(url)).toEqual(relay);
+  });
+});
+
+describe('loadEnvFile', () => {
+  let folder: string;
+  beforeEach(() => (folder = mkdtempSync(path.join(os.tmpdir(), 'waybill-env-'))));
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  it('does without a file', () => {
+    expect(() => loadEnvFile(path.join(folder, '.env'))).not.toThrow();
+  });
+
+  it('does not mind a folder of that name', () => {
+    mkdirSync(path.join(folder, '.env'));
+    expect(() => loadEnvFile(path.join(folder, '.env'))).not.toThrow();
   });
 });

@@ -3,8 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { JobLeases } from '../common/jobs/job-leases';
 import { AppConfig } from '../config/config';
 import { dataSourceOptions } from './data-source';
-import { Database } from './database.service';
-import { DatabaseUrl } from './database-url';
+import { Database, DatabaseUrl } from './database.service';
 import { JobLeasesRepository } from './job-leases.repository';
 
 /** The connection pool and the statement runner, known to every module of a process. */

@@ -2,9 +2,9 @@ import type { Writable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { PoolClient } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
-import { arrayText } from './pg-array';
 import { managerOn, poolOf } from './data-source';
 import { isRetryable, translateDatabaseError } from './database-errors';
+import { arrayText } from './pg-array';
 import type { Statement } from './statement';
 import type { Transaction } from './transaction';
 
@@ -114,4 +114,9 @@ class OpenTransaction implements Transaction {
   get manager(): EntityManager {
     return (this.ormManager ??= managerOn(this.connection, this.dataSource));
   }
+}
+
+/** The address of this process's database, for connections apart from the pool. */
+export class DatabaseUrl {
+  constructor(readonly url: string) {}
 }

@@ -1,4 +1,6 @@
-import type { DataSource } from 'typeorm';
+import { Client } from 'pg';
+import { type DataSource, MigrationExecutor } from 'typeorm';
+import { createDataSource } from './data-source';
 
 /** Any fixed number: two processes that start at once must not migrate at once. */
 const MIGRATION_LOCK = 7_241_920_045;
@@ -13,5 +15,35 @@ export async function migrate(dataSource: DataSource): Promise<string[]> {
   } finally {
     await runner.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]).catch(() => undefined);
     await runner.release();
+  }
+}
+
+/** The names of the migrations that the database lacks, in their order. Changes nothing. */
+export async function listPendingMigrations(url: string): Promise<string[]> {
+  const dataSource = createDataSource(url, { poolSize: 1, applicationName: 'waybill-migrations' });
+  await dataSource.initialize();
+  try {
+    return (await new MigrationExecutor(dataSource).getPendingMigrations()).map((migration) => migration.name);
+  } finally {
+    await dataSource.destroy();
+  }
+}
+
+/**
+ * Runs `work` while no other process does that takes the same lock. The lock lives on a connection of its own: it ends
+ * with the process, however that ends, and costs the pool nothing. Waits for as long as it takes.
+ *
+ * @param lock any fixed number that nothing else uses.
+ */
+export async function withAdvisoryLock<T>(url: string, lock: number, work: () => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: url, application_name: 'waybill-lock' });
+  // A connection that breaks while `work` runs must not end the process.
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    await client.query('select pg_advisory_lock($1)', [lock]);
+    return await work();
+  } finally {
+    await client.end();
   }
 }

@@ -1,5 +1,5 @@
 import { MIGRATIONS } from '../../database/migrations';
-import { listPendingMigrations } from '../../database/pending-migrations';
+import { listPendingMigrations } from '../../database/migrate';
 import { CliError } from '../cli-error';
 import { type Finding, ok } from './check';
 

@@ -2,9 +2,7 @@ import { createHash } from 'node:crypto';
 import { chmod, lstat, mkdtemp, readlink, realpath, rmdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { exists, ignoreMissing, makeFolder } from './once-folder';
-import { findClosedComponent } from './reachability';
-import type { ServerUser } from './server-user';
-import { findServerUser } from './server-user';
+import { findClosedComponent, findServerUser, type ServerUser } from './server-user';
 
 /** Where root keeps the cluster of a data directory that the server's user cannot enter. */
 export const STATE_FOLDER = '/var/lib/waybill';

@@ -1,13 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Binaries } from './binaries';
-import type { ClusterLocation, ClusterPaths } from './cluster-location';
-import { clusterPaths } from './cluster-location';
+import { type ClusterLocation, type ClusterPaths, clusterPaths } from './cluster-location';
 import { createFolderOnce, exists, removePartialFolders } from './once-folder';
-import type { CommandResult } from './run-command';
-import { runCommand } from './run-command';
-import { createInitdbForUnnamedUser, UNNAMED_USER } from './unnamed-user';
+import { type CommandResult, runCommand } from './run-command';
 
 /** The same cluster everywhere: without these, initdb takes encoding and locale from whoever runs it. */
 const INITDB_ARGUMENTS = [
@@ -94,4 +91,41 @@ export function describeFailure(program: string, { exitCode, output }: CommandRe
 async function limitLog(file: string): Promise<void> {
   const found = await stat(file).catch(() => undefined);
   if (found && found.size > LOG_LIMIT_BYTES) await rename(file, `${file}.1`).catch(() => undefined);
+}
+
+/** How initdb complains about a user id without an account (`docker run --user 12345`, Kubernetes' runAsUser). */
+export const UNNAMED_USER = /could not look up effective user ID/;
+
+const LOOK_UP = Buffer.from('\0getpwuid\0');
+const REPLACEMENT = Buffer.from('\0getpwent\0');
+
+/**
+ * An initdb that works without an account for this user id.
+ *
+ * initdb, and the server that it starts to fill the cluster, only need some account's name: the answer is used for a
+ * default that we override. In temporary copies the C library's `getpwuid` (the account of this user) is therefore
+ * exchanged for `getpwent` (the next account, whichever), same length and result. Running the cluster later looks nothing
+ * up and uses the originals.
+ *
+ * @param folder an empty place for the copies; the caller removes it.
+ * @returns the path of the other initdb.
+ */
+export async function createInitdbForUnnamedUser(binaries: Binaries, folder: string): Promise<string> {
+  await mkdir(path.join(folder, 'bin'), { recursive: true });
+  const native = path.resolve(path.dirname(binaries.postgres), '..');
+  for (const name of ['lib', 'share']) await symlink(path.join(native, name), path.join(folder, name));
+  for (const program of [binaries.initdb, binaries.postgres]) {
+    const copy = path.join(folder, 'bin', path.basename(program));
+    await writeFile(copy, exchangeLookUp(await readFile(program)), { mode: 0o755 });
+  }
+  return path.join(folder, 'bin', path.basename(binaries.initdb));
+}
+
+function exchangeLookUp(program: Buffer): Buffer {
+  const position = program.indexOf(LOOK_UP);
+  if (position < 0 || program.includes(LOOK_UP, position + 1)) {
+    throw new Error('Postgres cannot make a database for a user id without an account: add one, or set DATABASE_URL.');
+  }
+  REPLACEMENT.copy(program, position);
+  return program;
 }

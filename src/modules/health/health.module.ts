@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TerminusModule } from '@nestjs/terminus';
 import { Clock } from '../../common/clock';
-import { DatabaseUrl } from '../../database/database-url';
+import { DatabaseUrl } from '../../database/database.service';
 import { DeliveryQueueModule } from '../../delivery/queue/delivery-queue.module';
 import { DatabaseHealthIndicator } from './database.health-indicator';
 import { DatabaseProbe } from './database-probe';

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { createInitdbForUnnamedUser } from './unnamed-user';
+import { createInitdbForUnnamedUser } from './cluster';
 
 describe('createInitdbForUnnamedUser', () => {
   let root: string;

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { createLibraryLinks } from './library-links';
+import { createLibraryLinks } from './binaries';
 
 const LIST = [
   { source: 'native/lib/libpq.so.5.18', target: 'native/lib/libpq.so.5' },

@@ -1,0 +1,143 @@
+import { resolve } from 'node:path';
+import { parseUrl } from '../common/network';
+import { type AppConfig, type RelayConfig, type Role, ROLES } from './config';
+import type { Environment } from './environment';
+
+export type MasterKeys = Pick<AppConfig, 'masterKey' | 'previousMasterKey'>;
+
+/** The configuration in groups, from an environment that has been checked. */
+export function toConfig(environment: Environment, masterKeys: MasterKeys): AppConfig {
+  const local = environment.DELIVERY_MODE === 'local';
+  const host = environment.HOST ?? (local ? '127.0.0.1' : '0.0.0.0');
+  return {
+    roles: new Set(parseRoles(environment.WAYBILL_ROLES)),
+    dataDir: resolve(environment.WAYBILL_DATA_DIR),
+    logLevel: environment.LOG_LEVEL,
+    ...masterKeys,
+    http: {
+      host,
+      port: environment.PORT,
+      metricsPort: environment.METRICS_PORT,
+      publicUrl: toBaseUrl(environment.PUBLIC_URL ?? `http://localhost:${environment.PORT}`),
+      trustProxy: environment.TRUST_PROXY,
+    },
+    database: {
+      url: environment.DATABASE_URL,
+      poolSize: environment.DATABASE_POOL_SIZE,
+      migrateOnStart: environment.MIGRATE_ON_START,
+    },
+    delivery: toDelivery(environment),
+    dns: toDns(environment),
+    limits: {
+      rateLimitEnabled: environment.RATE_LIMIT_ENABLED,
+      warmupEnabled: environment.WARMUP_ENABLED,
+      testRecipientsPerDay: environment.TEST_RECIPIENTS_PER_DAY,
+      testRecipientsPerLifetime: environment.TEST_RECIPIENTS_PER_LIFETIME,
+      testRequestsPerHour: environment.TEST_REQUESTS_PER_HOUR,
+      requestLimits: parseRequestLimits(environment.RATE_LIMITS) ?? {},
+    },
+    webhooks: { allowPrivate: environment.WEBHOOK_ALLOW_PRIVATE },
+    retention: toRetention(environment),
+    inboundSmtpPort: environment.INBOUND_SMTP_PORT,
+    simulatorDomain: environment.SIMULATOR_DOMAIN.toLowerCase(),
+  };
+}
+
+/** As it stands in mail: ASCII, without a query and without a slash at the end. */
+function toBaseUrl(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return (origin + pathname).replace(/\/+$/, '');
+}
+
+function toDelivery(environment: Environment): AppConfig['delivery'] {
+  return {
+    mode: environment.DELIVERY_MODE,
+    relay: environment.DELIVERY_MODE === 'relay' ? parseRelay(environment.RELAY_URL) : undefined,
+    smtpPort: environment.SMTP_PORT,
+    allowPrivateDestinations: environment.ALLOW_PRIVATE_DESTINATIONS,
+    dnsServers: list(environment.DNS_SERVERS),
+    mailHost: mailHostOf(environment),
+    concurrency: environment.DELIVERY_CONCURRENCY,
+    connectionsPerHost: environment.CONNECTIONS_PER_HOST,
+    drainSeconds: environment.DRAIN_SECONDS,
+    leaseSeconds: environment.LEASE_SECONDS,
+  };
+}
+
+function mailHostOf({ MAIL_HOST }: Environment): string {
+  return (MAIL_HOST ?? 'mail.waybill.test').toLowerCase();
+}
+
+function toRetention(environment: Environment): AppConfig['retention'] {
+  return {
+    contentDays: environment.RETENTION_CONTENTS_DAYS,
+    emailMonths: environment.RETENTION_EMAILS_MONTHS,
+    webhookDays: environment.RETENTION_WEBHOOKS_DAYS,
+    idempotencyHours: environment.RETENTION_IDEMPOTENCY_HOURS,
+    exportDays: environment.RETENTION_EXPORTS_DAYS,
+    auditMonths: environment.RETENTION_AUDIT_MONTHS,
+    inboundDays: environment.RETENTION_INBOUND_DAYS,
+  };
+}
+
+/** What is not named is derived from the mail host. */
+function toDns(environment: Environment): AppConfig['dns'] {
+  const mailHost = mailHostOf(environment);
+  const { DKIM_ZONE, SPF_HOST, BOUNCE_HOST, TRACKING_HOST, DMARC_REPORT_ADDRESS } = environment;
+  return {
+    port: environment.DNS_PORT,
+    dkimZone: DKIM_ZONE?.toLowerCase(),
+    nameServerHosts: nameServersOf(environment),
+    spfHost: (SPF_HOST ?? `spf.${mailHost}`).toLowerCase(),
+    bounceHost: (BOUNCE_HOST ?? mailHost).toLowerCase(),
+    trackingHost: (TRACKING_HOST ?? `click.${mailHost}`).toLowerCase(),
+    dmarcReportAddress: DMARC_REPORT_ADDRESS ?? `dmarc@${mailHost}`,
+  };
+}
+
+export function nameServersOf(environment: Environment): string[] {
+  const named = list(environment.DKIM_ZONE_SERVERS).map((host) => host.toLowerCase());
+  return named.length > 0 ? named : [mailHostOf(environment)];
+}
+
+export function list(value: string | undefined): string[] {
+  return (value ?? '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+function parseRoles(value: string): Role[] {
+  const named = list(value);
+  return named.includes('all') ? [...ROLES] : ROLES.filter((role) => named.includes(role));
+}
+
+/** `smtp[s]://[user:password@]host[:port]`; undefined when it is not one. */
+export function parseRelay(value: string | undefined): RelayConfig | undefined {
+  if (!value || /%(?![0-9a-f]{2})/i.test(value)) return undefined;
+  const url = parseUrl(value);
+  if (!url || url.hostname === '' || !['smtp:', 'smtps:'].includes(url.protocol)) return undefined;
+  const implicitTls = url.protocol === 'smtps:';
+  const port = url.port === '' ? (implicitTls ? 465 : 587) : Number(url.port);
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  if (url.username === '') return { host, port, implicitTls };
+  return {
+    host,
+    port,
+    implicitTls,
+    auth: { user: decodeURIComponent(url.username), password: decodeURIComponent(url.password) },
+  };
+}
+
+export function parseRequestLimits(value: string | undefined): Record<string, number> | undefined {
+  if (!value) return {};
+  try {
+    const parsed: unknown = JSON.parse(value);
+    if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return undefined;
+    const entries = Object.entries(parsed as Record<string, unknown>);
+    const valid = entries.every(([, limit]) => Number.isInteger(limit) && (limit as number) > 0);
+    return valid ? (Object.fromEntries(entries) as Record<string, number>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
