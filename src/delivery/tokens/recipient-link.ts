@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { deriveSealingKey, type SealingKey } from '../../common/encryption/key-ring';
+import { deriveEncryptionKey, type EncryptionKey } from '../../common/encryption/encryption';
 import type { Mode } from '../../common/tenant';
 import { readUuid, writeUuid } from './token-encoding';
 
@@ -49,13 +49,13 @@ const MAX_TOKEN_LENGTH = Math.ceil(((URL_AT + MAX_URL_LENGTH + MAC_BYTES) * 4) /
  * is. Nothing in them depends on the time, so every attempt sends the same bytes.
  */
 export class RecipientLink {
-  private readonly key: SealingKey;
-  private readonly keys: readonly SealingKey[];
+  private readonly key: EncryptionKey;
+  private readonly keys: readonly EncryptionKey[];
 
   /** @param previousMasterKey opens as well but issues nothing */
   constructor(masterKey: Buffer, previousMasterKey?: Buffer) {
-    this.key = deriveSealingKey(masterKey, 'recipient-link');
-    this.keys = previousMasterKey ? [this.key, deriveSealingKey(previousMasterKey, 'recipient-link')] : [this.key];
+    this.key = deriveEncryptionKey(masterKey, 'recipient-link');
+    this.keys = previousMasterKey ? [this.key, deriveEncryptionKey(previousMasterKey, 'recipient-link')] : [this.key];
   }
 
   /** @throws RangeError when a number, the id or the address does not fit */
@@ -104,6 +104,6 @@ function headOf(kind: RecipientLinkKind): number {
   return (VERSION << 4) | KIND_NUMBER[kind];
 }
 
-function macOf(bytes: Buffer, key: SealingKey): Buffer {
+function macOf(bytes: Buffer, key: EncryptionKey): Buffer {
   return createHmac('sha256', key.secret).update(bytes.subarray(0, -MAC_BYTES)).digest().subarray(0, MAC_BYTES);
 }

@@ -1,5 +1,5 @@
 import { type Clock, DAY } from '../../common/clock';
-import { deriveKey } from '../../common/encryption/key-ring';
+import { deriveKey } from '../../common/encryption/encryption';
 import type { AppConfig } from '../../config/config';
 import { DELIVERY_LIFE_MS } from '../policy/retry-schedule';
 import type { ClaimedDelivery } from '../ports/delivery';

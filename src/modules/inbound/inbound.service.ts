@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { OrganizationsService } from '../../auth/organizations.service';
 import { Clock, HOUR } from '../../common/clock';
-import { deriveKey } from '../../common/encryption/key-ring';
+import { deriveKey } from '../../common/encryption/encryption';
 import { newId } from '../../common/ids';
 import { AppConfig } from '../../config/config';
 import { ReturnPath } from '../../delivery/tokens/return-path';

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { deriveKey } from '../../common/encryption/key-ring';
-import { SealingRing } from '../../common/encryption/sealing-ring';
+import { deriveKey } from '../../common/encryption/encryption';
+import { Keyring } from '../../common/encryption/keyring';
 import { addressKey } from '../../common/mail-address';
 import { AppConfig } from '../../config/config';
 import type { PartKey, RequestKey } from './privacy-keys';
@@ -19,12 +19,12 @@ export interface PrivacySubject {
  */
 @Injectable()
 export class PrivacyVault {
-  private readonly ring: SealingRing;
+  private readonly ring: Keyring;
   private readonly hashKeys: readonly [Buffer, ...Buffer[]];
 
   constructor({ masterKey, previousMasterKey }: AppConfig) {
     const others = previousMasterKey ? [previousMasterKey] : [];
-    this.ring = new SealingRing('privacy', masterKey, ...others);
+    this.ring = new Keyring('privacy', { masterKey, previousMasterKey });
     const hashKey = (master: Buffer) => deriveKey(master, 'privacy-subject');
     this.hashKeys = [hashKey(masterKey), ...others.map(hashKey)];
   }
@@ -40,21 +40,21 @@ export class PrivacyVault {
   }
 
   sealSubject(subject: PrivacySubject, key: RequestKey): Buffer {
-    return this.ring.seal(Buffer.from(JSON.stringify(subject)), contextOf(key));
+    return this.ring.encrypt(Buffer.from(JSON.stringify(subject)), contextOf(key));
   }
 
-  /** @throws SealedBoxError */
+  /** @throws DecryptionError */
   openSubject(sealed: Buffer, key: RequestKey): PrivacySubject {
-    return JSON.parse(this.ring.open(sealed, contextOf(key)).toString()) as PrivacySubject;
+    return JSON.parse(this.ring.decrypt(sealed, contextOf(key)).toString()) as PrivacySubject;
   }
 
   sealPart(content: Buffer, key: PartKey): Buffer {
-    return this.ring.seal(content, contextOfPart(key));
+    return this.ring.encrypt(content, contextOfPart(key));
   }
 
-  /** @throws SealedBoxError */
+  /** @throws DecryptionError */
   openPart(sealed: Buffer, key: PartKey): Buffer {
-    return this.ring.open(sealed, contextOfPart(key));
+    return this.ring.decrypt(sealed, contextOfPart(key));
   }
 
   /** Whether it opens, by the key that it names. */

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../common/clock';
-import { SealingRing } from '../../common/encryption/sealing-ring';
+import { Keyring } from '../../common/encryption/keyring';
 import { AppConfig } from '../../config/config';
 import type { Transaction } from '../../database/transaction';
 import type { AddressLookup, EncryptedHashKey } from './suppression';
@@ -16,7 +16,7 @@ const MAX_OPEN = 1_000;
  */
 @Injectable()
 export class AddressHashing {
-  private readonly ring: SealingRing;
+  private readonly ring: Keyring;
   /** By their sealed form: opening one costs as much as many look-ups. */
   private readonly open = new Map<string, Buffer>();
 
@@ -37,12 +37,12 @@ export class AddressHashing {
   /** How an address is named from now on. */
   async name(address: AddressLookup, tx: Transaction): Promise<AddressLookup> {
     const { organizationId } = address;
-    const secret = this.ring.seal(randomBytes(KEY_BYTES), organizationId);
+    const secret = this.ring.encrypt(randomBytes(KEY_BYTES), organizationId);
     const fresh = { organizationId, secret, createdAt: this.clock.now() };
     return this.hash(address, await this.keys.findOrInsert(fresh, tx));
   }
 
-  /** @throws SealedBoxError */
+  /** @throws DecryptionError */
   hash(address: AddressLookup, key: EncryptedHashKey): AddressLookup {
     const { mode } = address;
     const digest = createHmac('sha256', this.openKey(key)).update(`${mode} ${address.key}`).digest('base64url');
@@ -53,13 +53,13 @@ export class AddressHashing {
     const name = secret.toString('latin1');
     const known = this.open.get(name);
     if (known) return known;
-    const opened = this.ring.open(secret, organizationId);
+    const opened = this.ring.decrypt(secret, organizationId);
     if (this.open.size >= MAX_OPEN) this.open.clear();
     this.open.set(name, opened);
     return opened;
   }
 }
 
-export function hashKeyRing(masterKey: Buffer, previousMasterKey: Buffer | undefined): SealingRing {
-  return new SealingRing('suppression-hash', masterKey, ...(previousMasterKey ? [previousMasterKey] : []));
+export function hashKeyRing(masterKey: Buffer, previousMasterKey: Buffer | undefined): Keyring {
+  return new Keyring('suppression-hash', { masterKey, previousMasterKey });
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { SealingRing } from '../../common/encryption/sealing-ring';
+import type { Keyring } from '../../common/encryption/keyring';
 import { AppConfig } from '../../config/config';
 import { hashKeyRing } from './address-hashing.service';
 import { HashKeysRepository } from './hash-keys.repository';
@@ -13,13 +13,13 @@ export class SealedHashKeys {
   ) {}
 
   /** The ring of the time after a change to this master key: what is sealed under the present one still opens. */
-  ringUnder(masterKey: Buffer): SealingRing {
+  ringUnder(masterKey: Buffer): Keyring {
     const { config } = this;
     return hashKeyRing(masterKey, masterKey.equals(config.masterKey) ? config.previousMasterKey : config.masterKey);
   }
 
   /** Counts them, and names the organizations of those that do not open. Changes nothing. */
-  async examine(ring: SealingRing): Promise<{ hashKeys: number; closed: string[] }> {
+  async examine(ring: Keyring): Promise<{ hashKeys: number; closed: string[] }> {
     let hashKeys = 0;
     const closed: string[] = [];
     for await (const page of this.keys.pages()) {
@@ -33,13 +33,13 @@ export class SealedHashKeys {
 
   /**
    * Seals again what is not sealed under the present master key of the ring; answers how many. It can be repeated.
-   * @throws SealedBoxError for a key that does not open
+   * @throws DecryptionError for a key that does not open
    */
-  async reseal(ring: SealingRing): Promise<number> {
+  async reseal(ring: Keyring): Promise<number> {
     let resealed = 0;
     for await (const page of this.keys.pages()) {
       for (const key of page.filter(({ secret }) => !ring.isCurrent(secret))) {
-        const secret = ring.seal(ring.open(key.secret, key.organizationId), key.organizationId);
+        const secret = ring.encrypt(ring.decrypt(key.secret, key.organizationId), key.organizationId);
         if (await this.keys.replace(key, secret)) resealed += 1;
       }
     }
@@ -47,9 +47,9 @@ export class SealedHashKeys {
   }
 }
 
-function opens(ring: SealingRing, sealed: Buffer, context: string): boolean {
+function opens(ring: Keyring, sealed: Buffer, context: string): boolean {
   try {
-    ring.open(sealed, context);
+    ring.decrypt(sealed, context);
     return true;
   } catch {
     return false;

@@ -24,7 +24,7 @@ describe('WebhookSecrets', () => {
     const sealed = secrets.seal(Buffer.from('secret'), OWNER);
     expect(secrets.open(sealed, OWNER).toString()).toBe('secret');
     for (const other of [{ organizationId: 'other' }, { mode: 'test' }, { id: 'two' }]) {
-      expect(() => secrets.open(sealed, { ...OWNER, ...other })).toThrow('sealed for another context');
+      expect(() => secrets.open(sealed, { ...OWNER, ...other })).toThrow('encrypted for another context');
     }
   });
 
@@ -33,7 +33,7 @@ describe('WebhookSecrets', () => {
     const after = secretsOf(randomBytes(32), masterKey);
     expect(after.open(sealed, OWNER).toString()).toBe('secret');
     expect([after.isCurrent(sealed), secrets.isCurrent(sealed)]).toEqual([false, true]);
-    expect(() => secretsOf(randomBytes(32)).open(sealed, OWNER)).toThrow('Sealed with another key');
+    expect(() => secretsOf(randomBytes(32)).open(sealed, OWNER)).toThrow('Encrypted with another key');
   });
 
   it('signs with the current secret, and with the one before as long as it is valid', () => {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../common/clock';
-import { SealingRing } from '../../common/encryption/sealing-ring';
+import { Keyring } from '../../common/encryption/keyring';
 import { AppConfig } from '../../config/config';
 
 /** Whose secret it is: part of the seal, so that a ciphertext copied to another endpoint does not open. */
@@ -26,13 +26,13 @@ const SECRET_BYTES = 32;
  */
 @Injectable()
 export class WebhookSecrets {
-  private readonly ring: SealingRing;
+  private readonly ring: Keyring;
 
   constructor(
     { masterKey, previousMasterKey }: AppConfig,
     private readonly clock: Clock,
   ) {
-    this.ring = new SealingRing('webhook-secret', masterKey, ...(previousMasterKey ? [previousMasterKey] : []));
+    this.ring = new Keyring('webhook-secret', { masterKey, previousMasterKey });
   }
 
   /** A new secret: 32 random bytes. */
@@ -41,12 +41,12 @@ export class WebhookSecrets {
   }
 
   seal(secret: Buffer, owner: SecretOwner): Buffer {
-    return this.ring.seal(secret, contextOf(owner));
+    return this.ring.encrypt(secret, contextOf(owner));
   }
 
-  /** @throws SealedBoxError */
+  /** @throws DecryptionError */
   open(sealed: Buffer, owner: SecretOwner): Buffer {
-    return this.ring.open(sealed, contextOf(owner));
+    return this.ring.decrypt(sealed, contextOf(owner));
   }
 
   /** Whether it is sealed under the present master key. */
@@ -54,7 +54,7 @@ export class WebhookSecrets {
     return this.ring.isCurrent(sealed);
   }
 
-  /** Those to sign with, the current one first; the one before as long as it is valid. @throws SealedBoxError */
+  /** Those to sign with, the current one first; the one before as long as it is valid. @throws DecryptionError */
   secretsInForce(endpoint: SealedSecrets): Buffer[] {
     const { secret, previousSecret, previousSecretUntil } = endpoint;
     const previous = previousSecretUntil && previousSecretUntil > this.clock.now() ? previousSecret : null;

@@ -22,7 +22,7 @@ describe('waybill keys rewrap, of what erased addresses are hashed with', () => 
     );
   async function insert(plain: Buffer, masterKey = present): Promise<string> {
     const id = newId();
-    const sealed = ringUnder(masterKey).seal(plain, id).toString('hex');
+    const sealed = ringUnder(masterKey).encrypt(plain, id).toString('hex');
     await query(cli.url, `insert into suppression_hash_keys values ('${id}', '\\x${sealed}', now())`);
     return id;
   }
@@ -37,7 +37,7 @@ describe('waybill keys rewrap, of what erased addresses are hashed with', () => 
     };
     expect(await rewrap()).toMatchObject({ hashKeys: 2, hashKeysResealed: 2 });
     expect(await rewrap()).toMatchObject({ hashKeys: 2, hashKeysResealed: 0 });
-    const opened = (await rows()).map(({ id, secret }) => ringUnder(MASTER_KEY).open(secret, id));
+    const opened = (await rows()).map(({ id, secret }) => ringUnder(MASTER_KEY).decrypt(secret, id));
     expect(opened).toEqual(plain);
   });
 

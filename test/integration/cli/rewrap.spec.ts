@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { deriveSealingKey } from '../../../src/common/encryption/key-ring';
-import { keyIdOf } from '../../../src/common/encryption/sealed-box';
+import { deriveEncryptionKey } from '../../../src/common/encryption/encryption';
+import { keyIdOf } from '../../../src/common/encryption/encryption';
 import type { AppConfig } from '../../../src/config/config';
 import { loadConfig } from '../../../src/config/load-config';
 import { DkimVault } from '../../../src/modules/domains/dkim/dkim-vault';
@@ -23,7 +23,7 @@ const NO_OTHERS = {
 };
 const newKey = (): string => randomBytes(32).toString('base64');
 const vaultOf = (config: Pick<AppConfig, 'masterKey'>) => new DkimVault(config as AppConfig);
-const idOf = (key: string): number => deriveSealingKey(Buffer.from(key, 'base64'), 'dkim-private-keys').id;
+const idOf = (key: string): number => deriveEncryptionKey(Buffer.from(key, 'base64'), 'dkim-private-keys').id;
 
 function readKeys(url: string): Promise<KeyRow[]> {
   return query(
@@ -69,7 +69,7 @@ describe('waybill keys rewrap', () => {
     const report = await cli.json('keys', 'rewrap', '--new-key', join(folder, 'new.key'));
     expect(report).toEqual({ keys: 3, resealed: 3, ...NO_OTHERS, fileReplaced: false });
     expect(await plainKeys(replacement)).toEqual(plain);
-    await expect(plainKeys(before)).rejects.toThrow('Sealed with another key');
+    await expect(plainKeys(before)).rejects.toThrow('Encrypted with another key');
     expect(value(await run({ MASTER_KEY: replacement }, 'doctor', '--json'))).toMatchObject({ healthy: true });
     expect((await run({}, 'doctor')).stdout).toMatch(/master key +problem/);
   });

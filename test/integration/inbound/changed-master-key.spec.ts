@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { deriveKey } from '../../../src/common/encryption/key-ring';
+import { deriveKey } from '../../../src/common/encryption/encryption';
 import { ReturnPath } from '../../../src/delivery/tokens/return-path';
 import { InboundApp, MAIL_HOST } from './inbound-app';
 

@@ -8,7 +8,7 @@ import { DataSource } from 'typeorm';
 import type { Organization } from '../../../src/auth/organization.entity';
 import { OrganizationsService } from '../../../src/auth/organizations.service';
 import { DAY } from '../../../src/common/clock';
-import { deriveKey } from '../../../src/common/encryption/key-ring';
+import { deriveKey } from '../../../src/common/encryption/encryption';
 import { Metrics } from '../../../src/common/metrics/metrics';
 import { AppConfig } from '../../../src/config/config';
 import { JobsModule } from '../../../src/common/jobs/jobs.module';

@@ -1,7 +1,7 @@
 import { Test } from '@nestjs/testing';
 import { OrganizationOrdinals } from '../../../src/auth/organization-ordinals.service';
 import { Clock, DAY } from '../../../src/common/clock';
-import { deriveKey } from '../../../src/common/encryption/key-ring';
+import { deriveKey } from '../../../src/common/encryption/encryption';
 import { Metrics } from '../../../src/common/metrics/metrics';
 import { AppConfig } from '../../../src/config/config';
 import { JobsModule } from '../../../src/common/jobs/jobs.module';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { SealingRing } from '../../../common/encryption/sealing-ring';
+import { Keyring } from '../../../common/encryption/keyring';
 import { AppConfig } from '../../../config/config';
 import type { DkimKey } from './dkim-key.entity';
 
@@ -11,19 +11,19 @@ export type KeyOwner = Pick<DkimKey, 'organizationId' | 'domainId' | 'selector'>
  */
 @Injectable()
 export class DkimVault {
-  private readonly ring: SealingRing;
+  private readonly ring: Keyring;
 
   constructor({ masterKey, previousMasterKey }: AppConfig) {
-    this.ring = new SealingRing('dkim-private-keys', masterKey, ...(previousMasterKey ? [previousMasterKey] : []));
+    this.ring = new Keyring('dkim-private-keys', { masterKey, previousMasterKey });
   }
 
   seal(privateKey: Buffer, owner: KeyOwner): Buffer {
-    return this.ring.seal(privateKey, additionalData(owner));
+    return this.ring.encrypt(privateKey, additionalData(owner));
   }
 
-  /** @throws SealedBoxError */
+  /** @throws DecryptionError */
   open(sealed: Buffer, owner: KeyOwner): Buffer {
-    return this.ring.open(sealed, additionalData(owner));
+    return this.ring.decrypt(sealed, additionalData(owner));
   }
 
   /** Whether it was sealed under one of the master keys; whether it opens is another question. */

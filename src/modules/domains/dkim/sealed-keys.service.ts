@@ -55,7 +55,7 @@ export class SealedKeysService {
   /**
    * Seals every key again that is not sealed under the vault's master key; answers how many. It can be repeated after
    * whatever interrupted it. Those who still seal under the old key meanwhile are caught up with.
-   * @throws SealedBoxError for a key that does not open
+   * @throws DecryptionError for a key that does not open
    */
   async reseal(vault: DkimVault): Promise<number> {
     let total = 0;

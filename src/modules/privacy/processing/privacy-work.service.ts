@@ -57,7 +57,7 @@ export class PrivacyWork {
     });
   }
 
-  /** @throws SealedBoxError; Error when the subject has been erased */
+  /** @throws DecryptionError; Error when the subject has been erased */
   subjectOf(request: PrivacyRequest): PrivacySubject {
     if (!request.subject) throw new Error('The subject of this request has been erased');
     return this.vault.openSubject(request.subject, request);

@@ -36,7 +36,7 @@ export class SealedPrivacyService {
   /**
    * Seals again what is not sealed under the present master key of `vault`; answers how many. It can be repeated; those
    * who still seal under the old key meanwhile are caught up with.
-   * @throws SealedBoxError for what does not open
+   * @throws DecryptionError for what does not open
    */
   async reseal(vault: PrivacyVault): Promise<number> {
     let total = 0;

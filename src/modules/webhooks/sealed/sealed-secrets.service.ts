@@ -35,7 +35,7 @@ export class SealedSecretsService {
   /**
    * Seals again what is not sealed under the present master key of `secrets`; answers for how many endpoints. It can be
    * repeated; those who still seal under the old key meanwhile are caught up with.
-   * @throws SealedBoxError for a secret that does not open
+   * @throws DecryptionError for a secret that does not open
    */
   async reseal(secrets: WebhookSecrets): Promise<number> {
     let total = 0;

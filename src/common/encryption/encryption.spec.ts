@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
-import { deriveKey, deriveSealingKey } from './key-ring';
-import { keyIdOf, open, seal, SealedBoxError } from './sealed-box';
+import { decrypt, DecryptionError, deriveEncryptionKey, deriveKey, encrypt, keyIdOf } from './encryption';
 
 const master = randomBytes(32);
-const key = deriveSealingKey(master, 'dkim-private-key');
+const key = deriveEncryptionKey(master, 'dkim-private-key');
 
 describe('deriveKey', () => {
   const fixed = Buffer.from(Array.from({ length: 32 }, (_, index) => index));
@@ -13,7 +12,7 @@ describe('deriveKey', () => {
     expect(deriveKey(fixed, 'return-path').toString('hex')).toBe(
       '24c041461a6a2fb1e242d38f9d4b71f027dbfeadbe58c9aca7f21b4dd24fc4b0',
     );
-    expect(deriveSealingKey(fixed, 'dkim-private-key').id).toBe(2793648653);
+    expect(deriveEncryptionKey(fixed, 'dkim-private-key').id).toBe(2793648653);
   });
 
   it('gives independent keys per purpose and per master', () => {
@@ -27,52 +26,52 @@ describe('deriveKey', () => {
   });
 });
 
-describe('sealed boxes', () => {
-  it('open to what was sealed', () => {
+describe('encrypted boxes', () => {
+  it('open to what was encrypted', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), fc.string({ unit: 'binary' }), (bytes, context) => {
         const plain = Buffer.from(bytes);
-        expect(open(seal(plain, key, context), key, context)).toEqual(plain);
+        expect(decrypt(encrypt(plain, key, context), key, context)).toEqual(plain);
       }),
     );
   });
 
   it('differ each time and show nothing of the content', () => {
     const plain = Buffer.from('-----BEGIN PRIVATE KEY-----');
-    const boxes = [seal(plain, key, 'a'), seal(plain, key, 'a')];
+    const boxes = [encrypt(plain, key, 'a'), encrypt(plain, key, 'a')];
     expect(boxes[0]).not.toEqual(boxes[1]);
     expect(boxes[0]?.includes('PRIVATE')).toBe(false);
   });
 
   it('do not open for another context', () => {
-    const sealed = seal(Buffer.from('secret'), key, 'org-1|domain-1|s1');
+    const encrypted = encrypt(Buffer.from('secret'), key, 'org-1|domain-1|s1');
     for (const context of ['org-2|domain-1|s1', 'org-1|domain-2|s1', 'org-1|domain-1|s2', '', 'org-1|domain-1|s1|']) {
-      expect(() => open(sealed, key, context)).toThrow(SealedBoxError);
+      expect(() => decrypt(encrypted, key, context)).toThrow(DecryptionError);
     }
   });
 
   it('do not open with another key and name the one they need', () => {
-    const sealed = seal(Buffer.from('secret'), key, 'c');
-    const other = deriveSealingKey(randomBytes(32), 'dkim-private-key');
-    expect(keyIdOf(sealed)).toBe(key.id);
-    expect(() => open(sealed, other, 'c')).toThrow('Sealed with another key');
-    expect(() => open(sealed, { ...other, id: key.id }, 'c')).toThrow(SealedBoxError);
+    const encrypted = encrypt(Buffer.from('secret'), key, 'c');
+    const other = deriveEncryptionKey(randomBytes(32), 'dkim-private-key');
+    expect(keyIdOf(encrypted)).toBe(key.id);
+    expect(() => decrypt(encrypted, other, 'c')).toThrow('Encrypted with another key');
+    expect(() => decrypt(encrypted, { ...other, id: key.id }, 'c')).toThrow(DecryptionError);
   });
 
   it('do not open when any bit has changed', () => {
-    const sealed = seal(Buffer.from('secret'), key, 'c');
-    for (let bit = 0; bit < sealed.length * 8; bit += 1) {
-      const altered = Buffer.from(sealed);
+    const encrypted = encrypt(Buffer.from('secret'), key, 'c');
+    for (let bit = 0; bit < encrypted.length * 8; bit += 1) {
+      const altered = Buffer.from(encrypted);
       altered[bit >> 3]! ^= 1 << (bit & 7);
-      expect(() => open(altered, key, 'c')).toThrow(SealedBoxError);
+      expect(() => decrypt(altered, key, 'c')).toThrow(DecryptionError);
     }
   });
 
   it('do not open when cut or extended', () => {
-    const sealed = seal(Buffer.from('secret'), key, 'c');
-    for (let length = 0; length < sealed.length; length += 1) {
-      expect(() => open(sealed.subarray(0, length), key, 'c')).toThrow(SealedBoxError);
+    const encrypted = encrypt(Buffer.from('secret'), key, 'c');
+    for (let length = 0; length < encrypted.length; length += 1) {
+      expect(() => decrypt(encrypted.subarray(0, length), key, 'c')).toThrow(DecryptionError);
     }
-    expect(() => open(Buffer.concat([sealed, Buffer.alloc(1)]), key, 'c')).toThrow(SealedBoxError);
+    expect(() => decrypt(Buffer.concat([encrypted, Buffer.alloc(1)]), key, 'c')).toThrow(DecryptionError);
   });
 });
