@@ -16,7 +16,6 @@ import { PrivacyModule } from './modules/privacy/privacy.module';
 import { StatsApiModule } from './modules/stats/stats-api.module';
 import { SuppressionsModule } from './modules/suppressions/suppressions.module';
 import { TrackingModule } from './modules/tracking/tracking.module';
-import { UnsubscribeModule } from './modules/tracking/unsubscribe/unsubscribe.module';
 import { WebhooksModule } from './modules/webhooks/webhooks.module';
 import { RateLimitGuard } from './throttling/rate-limit.guard';
 import { ThrottlingModule } from './throttling/throttling.module';
@@ -33,7 +32,6 @@ import { ThrottlingModule } from './throttling/throttling.module';
     StatsApiModule,
     SuppressionsModule,
     TrackingModule,
-    UnsubscribeModule,
     WebhooksModule,
     HealthModule,
     DocsModule,

@@ -4,8 +4,9 @@ import type { FastifyRequest } from 'fastify';
 import { Public } from '../../common/http/require-scope.decorator';
 import { NotFoundError } from '../../common/errors/app-error';
 import { ApiPublicErrors } from '../../common/http/openapi.decorators';
-import { AnswersBrokenLinks, BrokenLinkFilter } from './broken-link.filter';
-import type { Visit } from './recognition/recognition';
+import { BrokenLinkFilter } from './error-page.filter';
+import { AnswersBrokenLinks } from './page.decorator';
+import type { Visit } from './automation/recognition';
 import { TrackingService } from './tracking.service';
 
 /** A transparent GIF of 43 bytes. */

@@ -3,13 +3,16 @@ import { EmailsModule } from '../emails/emails.module';
 import { HitHistory } from './hits/hit-history';
 import { HitQueue } from './hits/hit-queue.service';
 import { HitWriter } from './hits/hit-writer.service';
-import { TrackingMetrics } from './tracking-metrics';
+import { TrackingMetrics } from './hits/tracking.metrics';
 import { TrackingController } from './tracking.controller';
 import { TrackingService } from './tracking.service';
+import { UnsubscribeController } from './unsubscribe.controller';
+import { UnsubscribeService } from './unsubscribe.service';
 
+/** What recipients reach from a mail: pixels and links that are counted, and the way to unsubscribe. */
 @Module({
   imports: [EmailsModule],
-  controllers: [TrackingController],
-  providers: [HitHistory, HitQueue, HitWriter, TrackingMetrics, TrackingService],
+  controllers: [TrackingController, UnsubscribeController],
+  providers: [HitHistory, HitQueue, HitWriter, TrackingMetrics, TrackingService, UnsubscribeService],
 })
 export class TrackingModule {}

@@ -4,16 +4,16 @@ import { RecipientLinks, type RecipientLinkTarget } from '../emails/recipient-li
 import type { Hit, HitKind } from './hits/hit';
 import { HitHistory } from './hits/hit-history';
 import { HitQueue } from './hits/hit-queue.service';
-import { recognizeAutomation } from './recognition/recognize-automation';
-import type { Visit } from './recognition/recognition';
-import { TrackingMetrics } from './tracking-metrics';
-import { truncateAddress } from './truncate-address';
+import { recognizeAutomation } from './automation/recognize-automation';
+import type { Visit } from './automation/recognition';
+import { TrackingMetrics } from './hits/tracking.metrics';
+import { truncateAddress } from './automation/network-address';
 
 const MAX_AGENT_LENGTH = 256;
 const NOT_PRINTABLE = /[^\x20-\x7e]/g;
 /** The end of a token is its signature, which no other token has. */
 const SIGNATURE_LENGTH = 22;
-/** Whatever was signed: nobody is sent to a script or a file. */
+/** Even a signed token redirects to no script and no file. */
 const WEB_ADDRESS = /^https?:\/\//i;
 
 interface Followed {
@@ -22,7 +22,7 @@ interface Followed {
   readonly url?: string;
 }
 
-/** Answers from the token alone, at once; what is to be recorded is written later. */
+/** Works from the token alone, without a query; what is to be recorded is written later. */
 @Injectable()
 export class TrackingService {
   constructor(
@@ -33,7 +33,7 @@ export class TrackingService {
     private readonly metrics: TrackingMetrics,
   ) {}
 
-  /** Somebody has loaded the pixel. False when the token is none of ours. */
+  /** The pixel was loaded. False when the token is none of ours. */
   open(token: string, visit: Visit): boolean {
     const target = this.links.read('open', token);
     if (!target) this.metrics.count('opened', 'refused');

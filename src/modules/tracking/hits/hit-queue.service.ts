@@ -2,10 +2,10 @@ import { type BeforeApplicationShutdown, Injectable, Logger, type OnModuleInit }
 import { Clock, SECOND } from '../../../common/clock';
 import { UnavailableError } from '../../../common/errors/app-error';
 import { translateDatabaseError } from '../../../database/database-errors';
-import { TrackingMetrics } from '../tracking-metrics';
+import { TrackingMetrics } from './tracking.metrics';
 import type { Hit } from './hit';
 import { HitWriter } from './hit-writer.service';
-import { BURST_MS } from './link-bursts';
+import { BURST_MS } from './hit-history';
 
 const TICK_MS = SECOND / 4;
 const MAX_BATCH = 500;
@@ -14,7 +14,7 @@ const MAX_WAITING = 10_000;
 const RETRY_MS = SECOND;
 
 /**
- * Hits wait here until it is known what they belong to, then they are written together. Nobody waits for them, and they
+ * Hits wait here until it is known what they belong to, then they are written together. No request waits for them, and they
  * are kept in memory only: a crash loses those of the last two and a half seconds.
  *
  * waiting → written; while the database is away they wait, and further ones are dropped once the queue is full; a hit that

@@ -3,11 +3,11 @@ import { FakeClock } from '../../../../test/doubles/fake-clock';
 import { waitFor } from '../../../../test/setup/wait-for';
 import { UnavailableError } from '../../../common/errors/app-error';
 import { Metrics } from '../../../common/metrics/metrics';
-import { TrackingMetrics } from '../tracking-metrics';
+import { TrackingMetrics } from './tracking.metrics';
 import type { Hit, HitResult } from './hit';
 import { HitQueue } from './hit-queue.service';
 import type { HitWriter } from './hit-writer.service';
-import { BURST_MS } from './link-bursts';
+import { BURST_MS } from './hit-history';
 
 const AWAY = new UnavailableError();
 

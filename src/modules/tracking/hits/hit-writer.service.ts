@@ -5,15 +5,15 @@ import type { DeliveryOutcome, RecordedOutcome } from '../../../delivery/ports/o
 import { OutcomeRecorder } from '../../emails/outcomes/outcome-recorder.service';
 import { RecipientLinks } from '../../emails/recipient-links.service';
 import { type MailRecipient, RecipientLookup } from '../../emails/recipient-lookup.service';
-import type { Automation } from '../recognition/recognition';
+import type { Automation } from '../automation/recognition';
 import type { Hit, HitKind, HitResult } from './hit';
 import { HitHistory } from './hit-history';
 
-/** Earlier after the email was first handed over nobody has done that: filters have, before they let the mail in. */
+/** Sooner after the email was first handed over no person reacts: filters do, before they let the mail in. */
 const REACTION_MS: Record<HitKind, number> = { opened: 0, clicked: 2 * SECOND };
 
 /** A hit whose recipient is known, and what it was in the end. */
-interface JudgedHit {
+interface ResolvedHit {
   readonly hit: Hit;
   readonly recipient: MailRecipient;
   readonly automation: Automation | undefined;
@@ -32,17 +32,17 @@ export class HitWriter {
 
   /** Committed when it resolves; one result for each hit. @throws UnavailableError */
   async write(hits: readonly Hit[]): Promise<HitResult[]> {
-    const judged = await this.judge(hits);
-    const outcomes = judged.flatMap((entry) => (entry ? [outcomeOf(entry)] : []));
+    const resolved = await this.resolve(hits);
+    const outcomes = resolved.flatMap((entry) => (entry ? [outcomeOf(entry)] : []));
     await this.database.transaction((tx) => this.outcomes.record(outcomes, tx));
-    return judged.map((entry) => {
+    return resolved.map((entry) => {
       if (!entry) return 'gone';
       if (entry.automation && !entry.hit.automation) this.history.forget(entry.hit);
       return entry.automation ? 'automated' : 'recorded';
     });
   }
 
-  private async judge(hits: readonly Hit[]): Promise<(JudgedHit | undefined)[]> {
+  private async resolve(hits: readonly Hit[]): Promise<(ResolvedHit | undefined)[]> {
     const keys = await Promise.all(hits.map(({ target }) => this.links.keyOf(target)));
     const recipients = await this.recipients.findAll(keys);
     return hits.map((hit, index) => {
@@ -59,7 +59,7 @@ export class HitWriter {
   }
 }
 
-function outcomeOf({ hit, recipient, automation }: JudgedHit): RecordedOutcome {
+function outcomeOf({ hit, recipient, automation }: ResolvedHit): RecordedOutcome {
   const { organizationId, mode, emailId, position, domainId, address } = recipient;
   const { kind, occurredAt, userAgent, ip, url, proxy } = hit;
   const data = {

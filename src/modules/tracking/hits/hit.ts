@@ -1,5 +1,5 @@
 import type { RecipientLinkTarget } from '../../emails/recipient-links.service';
-import type { Recognition } from '../recognition/recognition';
+import type { Recognition } from '../automation/recognition';
 
 export type HitKind = 'opened' | 'clicked';
 

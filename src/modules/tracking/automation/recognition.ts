@@ -1,8 +1,8 @@
 /**
- * Why a fetch is taken to be no person's: `head-request` and `prefetch` as the request says itself; `no-user-agent`;
+ * Why a fetch is taken to be a machine's: `head-request` and `prefetch` as the request says itself; `no-user-agent`;
  * `privacy-proxy`: a mail service loads images whether the mail is read or not; `security-scanner`: a filter, by its agent
  * or its network; `crawler`: by its agent any other program; `many-links`: three links of one mail within two seconds;
- * `at-delivery`: faster after the mail was handed over than anybody reads.
+ * `at-delivery`: sooner after the mail was handed over than people read.
  */
 export type Automation =
   | 'head-request'
@@ -17,7 +17,7 @@ export type Automation =
 /** Whose image proxy stands between a person and us. */
 export type Proxy = 'google' | 'yahoo';
 
-/** Who asks for a pixel or follows a link, as the request tells. */
+/** What a request for a pixel or a link shows of its client. */
 export interface Visit {
   readonly isHead: boolean;
   /** The browser fetches in advance (`Sec-Purpose` or `Purpose`). */

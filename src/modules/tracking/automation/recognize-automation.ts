@@ -1,11 +1,10 @@
 import crawlers from 'crawler-user-agents';
 import { LRUCache } from 'lru-cache';
-import { parseAddress } from '../truncate-address';
 import { AGENT_RULES } from './agent-rules';
+import { isScannerNetwork, parseAddress } from './network-address';
 import type { Recognition, Visit } from './recognition';
-import { isScannerNetwork } from './scanner-networks';
 
-/** What tells agents apart comes early in them; the rest would only cost time. */
+/** What distinguishes agents stands early in them; the rest would only cost time. */
 const MAX_AGENT_LENGTH = 512;
 const CRAWLER = new RegExp(crawlers.map(({ pattern }) => pattern).join('|'));
 /** Compiled now (some 70 ms), not under the first mail that is opened. */
@@ -14,7 +13,7 @@ CRAWLER.test('');
 /** 1,500 patterns take up to 0.3 ms, and most agents come again. */
 const known = new LRUCache<string, Recognition>({ max: 1_000 });
 
-/** What a single request tells of who makes it; what several tell together is found by the link bursts. */
+/** What a single request shows of its client; what several show together is found by `LinkBursts`. */
 export function recognizeAutomation({ isHead, isPrefetch, userAgent, address }: Visit): Recognition {
   if (isHead) return { automation: 'head-request' };
   if (isPrefetch) return { automation: 'prefetch' };
@@ -26,12 +25,12 @@ export function recognizeAutomation({ isHead, isPrefetch, userAgent, address }: 
 function recognizeAgent(agent: string): Recognition {
   const remembered = known.get(agent);
   if (remembered) return remembered;
-  const recognized = judgeAgent(agent);
+  const recognized = classifyAgent(agent);
   known.set(agent, recognized);
   return recognized;
 }
 
-function judgeAgent(agent: string): Recognition {
+function classifyAgent(agent: string): Recognition {
   if (agent === '') return { automation: 'no-user-agent' };
   const rule = AGENT_RULES.find(({ pattern }) => pattern.test(agent));
   if (rule) return { automation: rule.automation, proxy: rule.proxy };

@@ -1,8 +1,8 @@
 import { applyDecorators, Header } from '@nestjs/common';
 import { ApiResponse } from '@nestjs/swagger';
-import { ERROR_CODES, type ErrorCode } from '../../../../common/errors/error-codes';
-import { describeErrors } from '../../../../common/http/openapi.decorators';
-import { PAGE_HEADERS } from '../../../../common/http/html-page';
+import { ERROR_CODES, type ErrorCode } from '../../common/errors/error-codes';
+import { describeErrors } from '../../common/http/openapi.decorators';
+import { PAGE_HEADERS } from '../../common/http/html-page';
 
 const HTML = { 'text/html': { schema: { type: 'string' } } } as const;
 const PROBLEMS: readonly ErrorCode[] = ['resource_not_found', 'internal_error', 'service_unavailable'];
@@ -14,4 +14,9 @@ export function AnswersWithPage(description: string): MethodDecorator {
     ApiResponse({ status: ERROR_CODES[code].status, description: describeErrors([code]), content: HTML }),
   );
   return applyDecorators(...headers, ...problems, ApiResponse({ status: 200, description, content: HTML }));
+}
+
+/** Documents the page that `BrokenLinkFilter` sends. */
+export function AnswersBrokenLinks(): MethodDecorator {
+  return ApiResponse({ status: 404, description: describeErrors(['resource_not_found']), content: HTML });
 }

@@ -1,16 +1,16 @@
 import { Injectable } from '@nestjs/common';
-import { Clock } from '../../../common/clock';
-import { NotFoundError } from '../../../common/errors/app-error';
-import { domainOf, maskAddress } from '../../../common/mail-address';
-import { Database } from '../../../database/database.service';
-import { OutcomeRecorder } from '../../emails/outcomes/outcome-recorder.service';
-import { type MailRecipient, RecipientLookup } from '../../emails/recipient-lookup.service';
-import { RecipientLinks } from '../../emails/recipient-links.service';
+import { Clock } from '../../common/clock';
+import { NotFoundError } from '../../common/errors/app-error';
+import { domainOf, maskAddress } from '../../common/mail-address';
+import { Database } from '../../database/database.service';
+import { OutcomeRecorder } from '../emails/outcomes/outcome-recorder.service';
+import { type MailRecipient, RecipientLookup } from '../emails/recipient-lookup.service';
+import { RecipientLinks } from '../emails/recipient-links.service';
 
 /** `one-click`: the mail program's own button (RFC 8058); `page`: the button on our page. */
 export type UnsubscribeMethod = 'one-click' | 'page';
 
-/** What a page may say of a subscription: whoever was forwarded the mail can open it. */
+/** What a page may say of a subscription: anyone the mail was forwarded to can open it. */
 export interface Subscription {
   readonly senderDomain: string;
   /** `j***@example.com` */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Metrics } from '../../common/metrics/metrics';
-import type { HitKind, HitResult } from './hits/hit';
+import { Metrics } from '../../../common/metrics/metrics';
+import type { HitKind, HitResult } from './hit';
 
 /** What a fetch of a pixel or a link came to, in the metrics. */
 export type CountedResult = HitResult | 'repeated' | 'refused' | 'dropped';

@@ -1,13 +1,13 @@
 import type { Automation, Proxy } from './recognition';
 
-/** What a user agent string of a mail service tells. */
+/** What is known of a mail service by its user agent string. */
 export interface AgentRule {
   readonly pattern: RegExp;
   /** An agent that it is about. */
   readonly example: string;
   /** Fetches by itself. */
   readonly automation?: Automation;
-  /** Fetches when a person looks, so that the fetch counts but tells nothing of where they are. */
+  /** Fetches when a person looks, so that the fetch counts but shows nothing of where they are. */
   readonly proxy?: Proxy;
 }
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { BURST_LINKS, BURST_MS, LinkBursts } from './link-bursts';
+import { BURST_LINKS, BURST_MS, LinkBursts } from './hit-history';
 
 /** Whether a click is one of so many within one window. */
 function isInBurst(click: number, clicks: readonly number[]): boolean {

@@ -1,10 +1,10 @@
 import { Controller, Get, HttpCode, Param, Post, Query, UseFilters } from '@nestjs/common';
 import { ApiOperation, ApiQuery, ApiTags } from '@nestjs/swagger';
-import { Public } from '../../../common/http/require-scope.decorator';
-import { TakesBody } from '../../../common/http/body-options';
-import { AnswersWithPage } from './pages/page.decorator';
-import { donePage, questionPage } from './pages/unsubscribe-pages';
-import { ProblemPageFilter } from './problem-page.filter';
+import { Public } from '../../common/http/require-scope.decorator';
+import { TakesBody } from '../../common/http/body-options';
+import { AnswersWithPage } from './page.decorator';
+import { donePage, questionPage } from './tracking-pages';
+import { ProblemPageFilter } from './error-page.filter';
 import { UnsubscribeService } from './unsubscribe.service';
 
 /** The link in bulk mail: a page with a button for people, one click for mail programs (RFC 8058). */

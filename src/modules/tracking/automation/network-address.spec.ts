@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { truncateAddress } from './truncate-address';
+import { truncateAddress } from './network-address';
 
 describe('truncateAddress', () => {
   it.each([

@@ -1,6 +1,6 @@
-import type { ErrorCode } from '../../../../common/errors/error-codes';
-import { escapeHtml, type Markup, pageFrame } from '../../../../common/http/html-page';
-import type { Subscription } from '../unsubscribe.service';
+import type { ErrorCode } from '../../common/errors/error-codes';
+import { escapeHtml, type Markup, pageFrame } from '../../common/http/html-page';
+import type { Subscription } from './unsubscribe.service';
 
 /** Asks before anything happens: mail programs and filters open every link, people press buttons. */
 export function questionPage({ senderDomain, maskedAddress }: Subscription): string {
@@ -29,3 +29,10 @@ const NOT_FOUND: Markup = escapeHtml`<p>It is not complete, or the mail that it 
       <p>Copy the whole link, use the one in a newer mail, or answer the sender.</p>`;
 
 const FAILED: Markup = escapeHtml`<p>Nothing has changed. Please try again in a few minutes.</p>`;
+
+/** What a tracked link shows whose token is not genuine. */
+export const BROKEN_LINK_PAGE = pageFrame(
+  'This link does not work',
+  escapeHtml`<p>It is not complete, or it has been changed on the way.</p>
+      <p>Copy the whole link from the mail, or ask its sender.</p>`,
+);
