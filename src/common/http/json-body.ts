@@ -96,7 +96,7 @@ export function parseElements(bytes: Buffer, maxItems: number): unknown {
   const unreadable = scanJson(text, { ...limits, structureOnly: true });
   if (unreadable) throw refused(text, unreadable);
   const value = read(text);
-  if (!Array.isArray(value) || finding.problem === 'number') throw refused(text, finding);
+  if (!Array.isArray(value)) throw refused(text, finding);
   return value.map((element: unknown, index) => {
     const own = Buffer.from(JSON.stringify(element));
     const problem = scanJson(own, limits);

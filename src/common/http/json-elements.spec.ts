@@ -17,6 +17,15 @@ describe('parseElements', () => {
     expect(Object.keys(validation)[0]).toContain(path);
   });
 
+  it.each(['1e999', '-1e999', `1${'0'.repeat(400)}`])(
+    'refuses the whole when an item holds %s, whatever another holds',
+    (number) => {
+      for (const other of ['"\\u0000"', '"\\ud800"', '{"__proto__":1}', '1']) {
+        expect(() => parse(`[${other},{"metadata":{"n":${number}}}]`)).toThrow(ValidationError);
+      }
+    },
+  );
+
   it('refuses the whole when it cannot be read at all', () => {
     const deep = `${'['.repeat(50)}${']'.repeat(50)}`;
     for (const text of [`["\\u0000",${deep}]`, '["\\u0000"', '{"a":"\\u0000"}', `["\\u0000"${',1'.repeat(2_000)}]`]) {

@@ -6,6 +6,15 @@ const scan = (text: string | Buffer, limits = LIMITS) => scanJson(Buffer.from(te
 
 const FORBIDDEN = ['__proto__', 'constructor', 'prototype'];
 
+/** Raised for a long run: `FUZZ_RUNS=1000000 npx jest --selectProjects unit -- json-scan`. */
+const FUZZ_RUNS = Number(process.env.FUZZ_RUNS ?? 20_000);
+
+/** How deep arrays and objects are nested in a value. */
+function depthOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  return 1 + Math.max(0, ...Object.values(value).map(depthOf));
+}
+
 /** All that is wrong with a JSON text, found the slow way: by parsing it and walking what comes out. */
 function naiveProblems(text: string): Set<string> {
   const problems = new Set<string>();
@@ -79,6 +88,53 @@ describe('scanJson', () => {
         else if (found !== 'items' || extra === 0) expect([...expected]).toContain(found);
       }),
       { numRuns: 3_000 },
+    );
+  });
+
+  it.each(['"\\ud800"', '"\\ud800\\n"', '"\\udc00"', '"\\ud800\\ud800"', '"\\ud800x"'])(
+    'sees how deep a text is behind the unpaired surrogate in %s',
+    (string) => {
+      const deep = `[${string},${'['.repeat(100)}`;
+      expect(scanJson(Buffer.from(deep), { ...LIMITS, structureOnly: true })?.problem).toBe('depth');
+    },
+  );
+
+  it('measures depth as JSON.parse does, whatever the strings hold', () => {
+    const piece = fc.constantFrom(
+      '\\ud800',
+      '\\udc00',
+      '\\ud83d\\ude00',
+      '\\"',
+      '\\\\',
+      '\\n',
+      '\\u0022',
+      '[',
+      '}',
+      ',',
+      'a',
+      'é',
+    );
+    const string = fc.array(piece, { maxLength: 6 }).map((pieces) => `"${pieces.join('')}"`);
+    const text = fc.letrec<{ value: string }>((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 8, depthSize: 'max' },
+        string,
+        fc.array(tie('value'), { maxLength: 3 }).map((items) => `[${items.join(',')}]`),
+        fc.array(fc.tuple(string, tie('value')), { maxLength: 3 }).map((members) => {
+          return `{${members.map(([key, value]) => `${key}:${value}`).join(',')}}`;
+        }),
+      ),
+    })).value;
+    const limits = { maxDepth: 4, maxItems: 1_000_000, structureOnly: true };
+    fc.assert(
+      fc.property(text, (json) => {
+        const isTooDeep = depthOf(JSON.parse(json)) > limits.maxDepth;
+        const found = scanJson(Buffer.from(json), limits)?.problem;
+        // A member that another of the same name has replaced is not in the value any more.
+        if (found === 'depth' && !isTooDeep) expect(json).toContain('{');
+        else expect(found).toBe(isTooDeep ? 'depth' : undefined);
+      }),
+      { numRuns: FUZZ_RUNS },
     );
   });
 

@@ -21,7 +21,7 @@ export interface JsonLimits {
   readonly maxDepth: number;
   /** Commas and colons: about one per element, two per member. */
   readonly maxItems: number;
-  /** Looks for what makes the text as a whole unreadable (`depth`, `items`), and for nothing else. */
+  /** Looks only for what concerns the text as a whole: `depth`, `items`, and `number`, which its value no longer shows. */
   readonly structureOnly?: boolean;
 }
 
@@ -59,6 +59,8 @@ for (let value = 0; value < 16; value += 1) {
   HEX[digit.charCodeAt(0)] = value;
   HEX[digit.toUpperCase().charCodeAt(0)] = value;
 }
+
+const WHOLE: ReadonlySet<JsonProblem> = new Set(['depth', 'items', 'number']);
 
 const FORBIDDEN_KEYS = ['__proto__', 'prototype', 'constructor'];
 const SHORTEST_FORBIDDEN = 9;
@@ -164,8 +166,10 @@ class Scanner {
     if (unit < 0xd800 || unit > 0xdfff) return at + 6;
     const paired = unit < 0xdc00 && this.bytes[at + 6] === BACKSLASH && this.bytes[at + 7] === LETTER_U;
     const low = paired ? this.hex(at + 8) : 0;
-    if (low < 0xdc00 || low > 0xdfff) this.report('surrogate', at);
-    return at + 12;
+    if (low >= 0xdc00 && low <= 0xdfff) return at + 12;
+    // `JSON.parse` takes an unpaired surrogate and reads on right behind it: so must this, or it loses the string's end.
+    this.report('surrogate', at);
+    return at + 6;
   }
 
   /** Four hexadecimal digits; beyond 0xffff when they are none, which `JSON.parse` then refuses. */
@@ -217,7 +221,7 @@ class Scanner {
   }
 
   private report(problem: JsonProblem, offset: number): void {
-    if (this.limits.structureOnly === true && problem !== 'depth' && problem !== 'items') return;
+    if (this.limits.structureOnly === true && !WHOLE.has(problem)) return;
     this.finding ??= { problem, offset };
   }
 }
