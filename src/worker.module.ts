@@ -1,6 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AuthModule } from './auth/auth.module';
-import { OrganizationOrdinals } from './auth/organization-ordinals.service';
+import { OrganizationsService } from './auth/organizations.service';
 import { Clock } from './common/clock';
 import { NodeDnsResolver } from './common/dns/node-dns-resolver';
 import { AppConfig } from './config/config';
@@ -11,8 +11,6 @@ import { OutcomeSink } from './delivery/ports/outcome';
 import { DirectRouter } from './delivery/routing/direct-router';
 import { FixedRouter } from './delivery/routing/fixed-router';
 import { Router } from './delivery/routing/router';
-import { AuditUpkeep } from './audit/audit-upkeep.service';
-import { AuditUpkeepRepository } from './audit/audit-upkeep.repository';
 import { DomainUpkeep } from './modules/domains/domain-upkeep.service';
 import { DomainsModule } from './modules/domains/domains.module';
 import { ReputationModule } from './modules/domains/reputation/reputation.module';
@@ -54,7 +52,7 @@ import { WebhookUpkeep } from './modules/webhooks/upkeep/webhook-upkeep.service'
     { provide: MessageSource, useExisting: OutgoingMessagesService },
     { provide: SigningKeySource, useExisting: SigningKeysService },
     { provide: OutcomeSink, useExisting: OutcomeRecorder },
-    { provide: OrdinalSource, useExisting: OrganizationOrdinals },
+    { provide: OrdinalSource, useExisting: OrganizationsService },
     { provide: Router, inject: [AppConfig, Clock, MailboxSmtpServer], useFactory: createRouter },
   ],
   exports: [MessageSource, SigningKeySource, OutcomeSink, OrdinalSource, Router],
@@ -83,8 +81,6 @@ export class WorkerModule {
         WebhookUpkeepModule,
       ],
       providers: [
-        AuditUpkeep,
-        AuditUpkeepRepository,
         DomainRecheck,
         DomainUpkeep,
         DueDomainsRepository,

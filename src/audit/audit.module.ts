@@ -1,16 +1,16 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { AuditRetentionJob } from './audit-retention.job';
 import { AuditController } from './audit.controller';
 import { AuditEntry } from './audit-entry.entity';
-import { AuditNotes } from './audit-notes.service';
 import { AuditRepository } from './audit.repository';
 import { AuditService } from './audit.service';
 
-/** The audit log; every room above writes down who changed what. */
+/** The audit log: who changed what. Every layer above records its changes here. */
 @Module({
   imports: [TypeOrmModule.forFeature([AuditEntry])],
   controllers: [AuditController],
-  providers: [AuditNotes, AuditRepository, AuditService],
+  providers: [AuditRepository, AuditRetentionJob, AuditService],
   exports: [AuditService],
 })
 export class AuditModule {}

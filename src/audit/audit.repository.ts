@@ -1,11 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { And, type FindOptionsWhere, LessThan, MoreThanOrEqual, Raw, type Repository } from 'typeorm';
-import type { Mode } from '../common/tenant';
+import type { Tenant } from '../common/tenant';
+import { Database } from '../database/database.service';
 import type { Transaction } from '../database/transaction';
 import { AuditEntry } from './audit-entry.entity';
+import { deleteOldEntries } from './sql/delete-old-entries.sql';
 
-/** What is not given does not matter. */
+/** An absent property matches everything. */
 export interface AuditFilter extends Partial<Pick<AuditEntry, 'actor' | 'action' | 'targetType' | 'targetId'>> {
   /** At or after. */
   readonly from?: Date;
@@ -15,13 +17,16 @@ export interface AuditFilter extends Partial<Pick<AuditEntry, 'actor' | 'action'
 
 @Injectable()
 export class AuditRepository {
-  constructor(@InjectRepository(AuditEntry) private readonly entries: Repository<AuditEntry>) {}
+  constructor(
+    @InjectRepository(AuditEntry) private readonly entries: Repository<AuditEntry>,
+    private readonly database: Database,
+  ) {}
 
   async insert(entries: readonly AuditEntry[], tx: Transaction): Promise<void> {
     await tx.manager.insert(AuditEntry, [...entries]);
   }
 
-  /** What is there already is left alone: the batch may have been written without anybody having heard of it. */
+  /** Skips entries that are there already: the batch may have been committed although its acknowledgement was lost. */
   async insertOnce(entries: readonly AuditEntry[], tx: Transaction): Promise<void> {
     await tx.manager
       .createQueryBuilder()
@@ -34,7 +39,7 @@ export class AuditRepository {
 
   /** Newest first, along the primary key. @param after id of the last entry of the page before */
   page(
-    { organizationId, mode }: { organizationId: string; mode: Mode },
+    { organizationId, mode }: Tenant,
     { from, to, ...equal }: AuditFilter,
     { limit, after }: { limit: number; after?: string },
   ): Promise<AuditEntry[]> {
@@ -46,6 +51,11 @@ export class AuditRepository {
       ...(mode === 'test' && { data: Raw((column) => `${column} ->> 'mode' is distinct from 'live'`) }),
     };
     return this.entries.find({ where, order: { id: 'DESC' }, take: limit });
+  }
+
+  /** Returns the number of deleted entries. */
+  async deleteBefore(before: Date, limit: number): Promise<number> {
+    return (await this.database.run(deleteOldEntries(before, limit))).length;
   }
 }
 

@@ -1,13 +1,13 @@
-import { Injectable } from '@nestjs/common';
-import { Clock } from '../common/clock';
+import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { Clock, SECOND } from '../common/clock';
 import { newId } from '../common/ids';
-import type { Mode } from '../common/tenant';
+import type { Tenant } from '../common/tenant';
+import { Database } from '../database/database.service';
 import type { Transaction } from '../database/transaction';
 import type { AuditEntry } from './audit-entry.entity';
-import { AuditNotes } from './audit-notes.service';
 import { type AuditFilter, AuditRepository } from './audit.repository';
 
-/** Who does it: a key's id, the command line, or a background job. */
+/** Who acts: a key's id, the command line, or a background job. */
 export const OPERATOR = 'operator';
 export const SYSTEM = 'system';
 
@@ -22,28 +22,35 @@ export interface AuditRecord {
   readonly data?: object;
 }
 
-/** Who reads: somebody with a test key does not see what concerns live keys and data. */
-export interface AuditReader {
-  readonly organizationId: string;
-  readonly mode: Mode;
-}
-
 export interface AuditPage {
   readonly limit: number;
   /** Id of the last entry of the page before. */
   readonly after?: string;
 }
 
-/** Writes down who changed what, in the transaction that changes it; and tells it again. */
+const FLUSH_MS = SECOND;
+const MAX_WAITING = 1_000;
+
+/**
+ * Records who changed what, in the transaction that makes the change, and lists it.
+ *
+ * Notes are entries that belong to no change. They are written together, a second later, so that no request waits for
+ * them. While the database is away they wait, up to a limit; a process that dies loses those that wait.
+ */
 @Injectable()
-export class AuditService {
+export class AuditService implements OnModuleDestroy {
+  private readonly logger = new Logger(AuditService.name);
+  private readonly waiting: AuditEntry[] = [];
+  private timer: NodeJS.Timeout | undefined;
+  private flushing = Promise.resolve();
+
   constructor(
     private readonly entries: AuditRepository,
-    private readonly notes: AuditNotes,
+    private readonly database: Database,
     private readonly clock: Clock,
   ) {}
 
-  /** In the transaction that makes the change: both are there, or neither. */
+  /** In the transaction that makes the change: both are written, or neither. */
   async record(records: readonly AuditRecord[], tx: Transaction): Promise<void> {
     if (records.length === 0) return;
     await this.entries.insert(
@@ -52,19 +59,45 @@ export class AuditService {
     );
   }
 
-  /** Soon, without anybody waiting for it; lost with a process that dies before. */
+  /** Writes an entry soon, without making the caller wait. */
   note(record: AuditRecord): void {
-    this.notes.add(this.toEntry(record));
+    this.addNote(this.toEntry(record));
   }
 
-  /** Newest first, with whether there are more. */
-  async list(reader: AuditReader, filter: AuditFilter, { limit, after }: AuditPage) {
+  /** Newest first, and whether there are more. A test key does not see what concerns live keys and data. */
+  async list(reader: Tenant, filter: AuditFilter, { limit, after }: AuditPage) {
     const found = await this.entries.page(reader, filter, { limit: limit + 1, after });
     return { entries: found.slice(0, limit), hasMore: found.length > limit };
   }
 
+  async onModuleDestroy(): Promise<void> {
+    await this.flushing;
+    await this.flushNotes();
+    clearTimeout(this.timer);
+  }
+
   private toEntry(record: AuditRecord): AuditEntry {
     return { data: {}, ...record, id: newId(), occurredAt: this.clock.now() };
+  }
+
+  private addNote(entry: AuditEntry): void {
+    if (this.waiting.length >= MAX_WAITING) return;
+    this.waiting.push(entry);
+    this.timer ??= setTimeout(() => {
+      this.flushing = this.flushNotes();
+    }, FLUSH_MS).unref();
+  }
+
+  private async flushNotes(): Promise<void> {
+    this.timer = undefined;
+    const batch = this.waiting.splice(0);
+    if (batch.length === 0) return;
+    try {
+      await this.database.transaction((tx) => this.entries.insertOnce(batch, tx));
+    } catch (error) {
+      this.logger.warn(`Notes for the audit log wait: ${(error as Error).message}`);
+      for (const entry of batch) this.addNote(entry);
+    }
   }
 }
 

@@ -3,13 +3,12 @@ import { LRUCache } from 'lru-cache';
 import { Clock, SECOND } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
 import type { Principal } from '../common/http/principal';
-import { AccessTrail } from './access-trail.service';
+import { RefusedAccessService } from './refused-access.service';
 import { ApiKeysRepository } from './api-keys.repository';
 import { invalidKey } from './bearer-token';
 import { hashKey, modeOfKey } from './key-format';
 import { effectiveScopes } from '../common/http/scopes';
-import type { KeyByHash } from './sql/find-key-by-hash.sql';
-import type { KeyUse } from './sql/touch-keys.sql';
+import type { KeyByHash, KeyUse } from './sql/api-keys.sql';
 
 /** A revocation takes effect everywhere within this time; the contract promises 5 s. */
 const CACHE_MS = 2 * SECOND;
@@ -20,7 +19,7 @@ interface Verified {
   readonly principal: Principal;
 }
 
-/** Turns an API key into a principal; answers from memory for two seconds, so that a busy key costs no look-up. */
+/** Turns an API key into a principal; remembers it for two seconds, so that a busy key costs no look-up. */
 @Injectable()
 export class ApiKeyVerifier implements OnModuleDestroy {
   private readonly logger = new Logger(ApiKeyVerifier.name);
@@ -30,7 +29,7 @@ export class ApiKeyVerifier implements OnModuleDestroy {
 
   constructor(
     private readonly keys: ApiKeysRepository,
-    private readonly trail: AccessTrail,
+    private readonly refused: RefusedAccessService,
     private readonly clock: Clock,
   ) {
     this.cache = new LRUCache({ max: 20_000, ttl: CACHE_MS, perf: { now: () => this.clock.monotonicMs() } });
@@ -48,7 +47,7 @@ export class ApiKeyVerifier implements OnModuleDestroy {
     return verified.principal;
   }
 
-  /** Makes this process forget what it knows of keys, so that a revocation here is immediate. */
+  /** Clears this process's cache, so that a revocation made here is immediate. */
   forget(): void {
     this.cache.clear();
   }
@@ -72,11 +71,11 @@ export class ApiKeyVerifier implements OnModuleDestroy {
 
   private refuseUnusable(key: KeyByHash, now: Date): void {
     if (key.revokedAt) {
-      this.trail.keyRefused(key, 'revoked');
+      this.refused.keyRefused(key, 'revoked');
       throw new AppError('revoked_api_key', 'This API key has been revoked');
     }
     if (key.expiresAt && key.expiresAt <= now) {
-      this.trail.keyRefused(key, 'expired');
+      this.refused.keyRefused(key, 'expired');
       throw new AppError('expired_api_key', 'This API key has expired');
     }
     if (key.organizationStatus === 'suspended') {
@@ -88,9 +87,9 @@ export class ApiKeyVerifier implements OnModuleDestroy {
     if (this.uses.size === 0) return;
     const uses = [...this.uses.values()];
     this.uses.clear();
-    // Only the display of "last used" depends on it: a failure is told and forgotten.
+    // Only the display of "last used" depends on it: a failure is logged and not repeated.
     await this.keys
-      .noteUses(uses)
+      .recordUses(uses)
       .catch((error: unknown) => this.logger.warn(`Last use of keys not noted: ${(error as Error).message}`));
   }
 }

@@ -4,8 +4,7 @@ import { IsNull, type Repository } from 'typeorm';
 import { Database } from '../database/database.service';
 import type { Transaction } from '../database/transaction';
 import { ApiKey } from './api-key.entity';
-import { findKeyByHash, type KeyByHash } from './sql/find-key-by-hash.sql';
-import { type KeyUse, touchKeys } from './sql/touch-keys.sql';
+import { findKeyByHash, type KeyByHash, type KeyUse, touchKeys } from './sql/api-keys.sql';
 
 @Injectable()
 export class ApiKeysRepository {
@@ -46,7 +45,7 @@ export class ApiKeysRepository {
     return (affected ?? 0) > 0;
   }
 
-  /** Answers those that it has revoked. */
+  /** Returns the keys that it has revoked. */
   async revokeBoundTo(
     organizationId: string,
     domainId: string,
@@ -63,7 +62,7 @@ export class ApiKeysRepository {
     return result.raw as Pick<ApiKey, 'id' | 'mode'>[];
   }
 
-  async noteUses(uses: readonly KeyUse[]): Promise<void> {
+  async recordUses(uses: readonly KeyUse[]): Promise<void> {
     await this.database.run(touchKeys(uses));
   }
 }

@@ -1,17 +1,16 @@
 import { Injectable } from '@nestjs/common';
+import { type AuditRecord, AuditService, OPERATOR } from '../audit/audit.service';
 import { Clock } from '../common/clock';
 import { AppError, NotFoundError, ValidationError } from '../common/errors/app-error';
 import { isUuid, newId } from '../common/ids';
-import type { Mode } from '../common/tenant';
+import type { Scope } from '../common/http/scopes';
+import type { Mode, Tenant } from '../common/tenant';
+import { Database } from '../database/database.service';
 import type { Transaction } from '../database/transaction';
 import type { ApiKey } from './api-key.entity';
-import { ApiKeyChanges } from './api-key-changes.service';
 import { ApiKeyVerifier } from './api-key-verifier.service';
 import { ApiKeysRepository } from './api-keys.repository';
-import { OPERATOR } from '../audit/audit.service';
-import { DomainOwnership } from './domain-ownership';
 import { mintKey } from './key-format';
-import type { Scope } from '../common/http/scopes';
 
 export interface NewApiKey {
   readonly name: string;
@@ -21,24 +20,28 @@ export interface NewApiKey {
   readonly domainId?: string;
 }
 
-/** On whose behalf keys are managed: a test key sees test keys only, a bound key those of its domain only. */
-export interface KeyHolder {
+/** The key on whose behalf keys are managed: a test key sees test keys only, a bound key those of its domain only. */
+export interface KeyHolder extends Tenant {
   readonly apiKeyId: string;
-  readonly organizationId: string;
-  readonly mode: Mode;
   readonly scopes: ReadonlySet<string>;
-  readonly domainId: string | undefined;
+}
+
+/** What keys need to know of domains; the domains feature provides it, since keys are below it. */
+export abstract class DomainOwnership {
+  abstract owns(organizationId: string, domainId: string): Promise<boolean>;
 }
 
 export type CreatedApiKey = Omit<ApiKey, 'hash' | 'lastUsedAt' | 'revokedAt'> & { readonly key: string };
 
+/** Creates, lists and revokes API keys; every change is recorded in the audit log, in its transaction. */
 @Injectable()
 export class ApiKeysService {
   constructor(
     private readonly keys: ApiKeysRepository,
-    private readonly changes: ApiKeyChanges,
     private readonly verifier: ApiKeyVerifier,
     private readonly domains: DomainOwnership,
+    private readonly audit: AuditService,
+    private readonly database: Database,
     private readonly clock: Clock,
   ) {}
 
@@ -65,8 +68,8 @@ export class ApiKeysService {
   }
 
   /**
-   * Makes a key without asking whose hand it is in: for the command line.
-   * @param actor who is written down for it
+   * Makes a key without checking the caller's own rights: for the command line.
+   * @param actor recorded in the audit log
    * @throws ValidationError
    */
   async create(organizationId: string, wanted: NewApiKey, actor: string = OPERATOR): Promise<CreatedApiKey> {
@@ -89,7 +92,7 @@ export class ApiKeysService {
       expiresAt: wanted.expiresAt ?? null,
       createdAt: now,
     };
-    await this.changes.add({ ...record, hash }, actor);
+    await this.insert({ ...record, hash }, actor);
     return { ...record, key };
   }
 
@@ -116,15 +119,43 @@ export class ApiKeysService {
     await this.revoke(key, OPERATOR);
   }
 
-  /** With the domain, whoever removes it, in the transaction that does; seen everywhere within two seconds. */
+  /** In the transaction that removes the domain; takes effect everywhere within two seconds. */
   async revokeBoundTo(organizationId: string, domainId: string, actor: string, tx: Transaction): Promise<void> {
-    await this.changes.revokeBoundTo(organizationId, domainId, actor, tx);
+    const revoked = await this.keys.revokeBoundTo(organizationId, domainId, this.clock.now(), tx);
+    await this.audit.record(
+      revoked.map((key) => keyEvent('api_key.revoked', { organizationId, ...key }, actor, { domainId })),
+      tx,
+    );
   }
 
+  private async insert(key: Omit<ApiKey, 'lastUsedAt' | 'revokedAt'>, actor: string): Promise<void> {
+    const { scopes, domainId, expiresAt } = key;
+    await this.database.transaction(async (tx) => {
+      await this.keys.insert(key, tx);
+      await this.audit.record([keyEvent('api_key.created', key, actor, { scopes, domainId, expiresAt })], tx);
+    });
+  }
+
+  /** A key that has been revoked before stays as it is. */
   private async revoke(key: ApiKey, actor: string): Promise<void> {
-    await this.changes.revoke(key, actor);
+    await this.database.transaction(async (tx) => {
+      const isChanged = await this.keys.revoke(key.organizationId, key.id, this.clock.now(), tx);
+      if (isChanged) await this.audit.record([keyEvent('api_key.revoked', key, actor)], tx);
+    });
     this.verifier.forget();
   }
+}
+
+/** The name of a key is left out: it may be a person's. */
+function keyEvent(
+  action: string,
+  { organizationId, id, mode }: Pick<ApiKey, 'organizationId' | 'id' | 'mode'>,
+  actor: string,
+  data: object = {},
+): AuditRecord {
+  const present = Object.entries(data).filter(([, value]) => value !== null);
+  const target = { targetType: 'api_key', targetId: id };
+  return { organizationId, actor, action, ...target, data: { mode, ...Object.fromEntries(present) } };
 }
 
 function isVisible(key: ApiKey, holder: KeyHolder): boolean {

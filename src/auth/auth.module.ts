@@ -2,14 +2,12 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../audit/audit.module';
 import { ApiKey } from './api-key.entity';
-import { AccessTrail } from './access-trail.service';
-import { ApiKeyChanges } from './api-key-changes.service';
+import { RefusedAccessService } from './refused-access.service';
 import { ApiKeyVerifier } from './api-key-verifier.service';
 import { ApiKeysController } from './api-keys.controller';
 import { ApiKeysRepository } from './api-keys.repository';
 import { ApiKeysService } from './api-keys.service';
 import { Organization } from './organization.entity';
-import { OrganizationOrdinals } from './organization-ordinals.service';
 import { OrganizationsRepository } from './organizations.repository';
 import { OrganizationsService } from './organizations.service';
 
@@ -18,15 +16,13 @@ import { OrganizationsService } from './organizations.service';
   imports: [AuditModule, TypeOrmModule.forFeature([Organization, ApiKey])],
   controllers: [ApiKeysController],
   providers: [
-    AccessTrail,
-    ApiKeyChanges,
-    OrganizationOrdinals,
+    RefusedAccessService,
     OrganizationsRepository,
     OrganizationsService,
     ApiKeysRepository,
     ApiKeysService,
     ApiKeyVerifier,
   ],
-  exports: [AccessTrail, OrganizationOrdinals, OrganizationsService, ApiKeysService, ApiKeyVerifier],
+  exports: [RefusedAccessService, OrganizationsService, ApiKeysService, ApiKeyVerifier],
 })
 export class AuthModule {}

@@ -26,10 +26,6 @@ export class OrganizationsRepository {
     return this.organizations.find({ order: { id: 'ASC' } });
   }
 
-  count(): Promise<number> {
-    return this.organizations.count();
-  }
-
   /** Keeps others from changing it until the transaction ends. */
   lock(id: string, tx: Transaction): Promise<Organization | null> {
     return tx.manager.findOne(Organization, { where: { id }, lock: { mode: 'pessimistic_write' } });

@@ -10,13 +10,13 @@ import { type AuditRecord, AuditService, OPERATOR } from '../audit/audit.service
 import type { Organization, OrganizationStatus } from './organization.entity';
 import { OrganizationsRepository } from './organizations.repository';
 
-/** What is noticed of mail that does not say for itself. */
+/** Whether opens and clicks are tracked in mail that does not set it itself. */
 export interface TrackingSettings {
   readonly trackOpens: boolean;
   readonly trackClicks: boolean;
 }
 
-/** What other rooms go by on each mail. */
+/** What every mail of the organization depends on. */
 export interface OrganizationSettings extends TrackingSettings {
   /** Short number for tokens. */
   readonly ordinal: number;
@@ -27,6 +27,7 @@ const SETTINGS_CACHE_MS = 5 * SECOND;
 /** The column is a signed integer of 32 bits. */
 const MAX_ORDINAL = 2 ** 31 - 1;
 
+/** Organizations, their settings and their short numbers; every change is recorded in the audit log. */
 @Injectable()
 export class OrganizationsService {
   private readonly settings = new LRUCache<string, OrganizationSettings>({ max: 10_000, ttl: SETTINGS_CACHE_MS });
@@ -37,7 +38,7 @@ export class OrganizationsService {
 
   constructor(
     private readonly organizations: OrganizationsRepository,
-    private readonly trail: AuditService,
+    private readonly audit: AuditService,
     private readonly database: Database,
     private readonly clock: Clock,
   ) {}
@@ -51,17 +52,13 @@ export class OrganizationsService {
     const id = newId();
     await this.database.transaction(async (tx) => {
       await this.organizations.insert(id, trimmed, tx);
-      await this.trail.record([organizationEvent('organization.created', id)], tx);
+      await this.audit.record([organizationEvent('organization.created', id)], tx);
     });
     return { id, name: trimmed };
   }
 
   list(): Promise<Organization[]> {
     return this.organizations.list();
-  }
-
-  async isEmpty(): Promise<boolean> {
-    return (await this.organizations.count()) === 0;
   }
 
   /** @throws NotFoundError for an unknown id. */
@@ -77,7 +74,13 @@ export class OrganizationsService {
     return this.ids.get(ordinal) ?? this.idLookUps.run(String(ordinal), () => this.lookUpId(ordinal));
   }
 
-  /** Answers from memory for a few seconds. @throws NotFoundError for an unknown id. */
+  /** The short numbers that return paths carry, from memory where it can. Unknown organizations are left out. */
+  async ordinalsOf(organizationIds: readonly string[]): Promise<Map<string, number>> {
+    const found = await Promise.all(organizationIds.map(async (id) => [id, await this.ordinalOf(id)] as const));
+    return new Map(found.filter((entry): entry is readonly [string, number] => entry[1] !== undefined));
+  }
+
+  /** From memory for a few seconds. @throws NotFoundError for an unknown id. */
   async settingsOf(id: string): Promise<OrganizationSettings> {
     return this.settings.get(id) ?? this.lookUps.run(id, () => this.lookUpSettings(id));
   }
@@ -93,7 +96,7 @@ export class OrganizationsService {
     this.settings.delete(id);
   }
 
-  /** Writes down a change that makes a difference. @throws NotFoundError */
+  /** Records a change that makes a difference. @throws NotFoundError */
   private async change(id: string, action: string, changes: Partial<Organization>): Promise<void> {
     if (!isUuid(id)) throw new NotFoundError('Organization');
     await this.database.transaction(async (tx) => {
@@ -101,8 +104,17 @@ export class OrganizationsService {
       if (!before) throw new NotFoundError('Organization');
       if (isDeepStrictEqual({ ...before, ...changes }, { ...before })) return;
       await this.organizations.change(id, changes, this.clock.now(), tx);
-      await this.trail.record([organizationEvent(action, id, changes)], tx);
+      await this.audit.record([organizationEvent(action, id, changes)], tx);
     });
+  }
+
+  private async ordinalOf(id: string): Promise<number | undefined> {
+    try {
+      return (await this.settingsOf(id)).ordinal;
+    } catch (error) {
+      if (error instanceof NotFoundError) return undefined;
+      throw error;
+    }
   }
 
   private async lookUpId(ordinal: number): Promise<string | undefined> {
@@ -119,7 +131,7 @@ export class OrganizationsService {
   }
 }
 
-/** What is written down; only the command line changes organizations. */
+/** Only the command line changes organizations. */
 function organizationEvent(action: string, id: string, data: object = {}): AuditRecord {
   return { organizationId: id, actor: OPERATOR, action, targetType: 'organization', targetId: id, data };
 }

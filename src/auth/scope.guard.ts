@@ -3,7 +3,7 @@ import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../common/errors/app-error';
 import { RequestLimits } from '../common/http/request-limits';
-import { AccessTrail } from './access-trail.service';
+import { RefusedAccessService } from './refused-access.service';
 import { PUBLIC_METADATA, SCOPE_METADATA } from '../common/http/require-scope.decorator';
 import type { Scope } from '../common/http/scopes';
 
@@ -13,7 +13,7 @@ export class ScopeGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly limits: RequestLimits,
-    private readonly trail: AccessTrail,
+    private readonly refused: RefusedAccessService,
   ) {}
 
   canActivate(context: ExecutionContext): boolean {
@@ -22,8 +22,8 @@ export class ScopeGuard implements CanActivate {
     const required = this.reflector.getAllAndOverride<Scope | undefined>(SCOPE_METADATA, targets);
     const { principal, method, routeOptions } = context.switchToHttp().getRequest<FastifyRequest>();
     if (required !== undefined && principal?.scopes.has(required)) return true;
-    if (principal) this.trail.scopeDenied(principal, `${method} ${routeOptions.url}`, required);
-    // A refused request counts too, and its answer tells the limits like every authenticated one.
+    if (principal) this.refused.scopeDenied(principal, `${method} ${routeOptions.url}`, required);
+    // A refused request counts too, and its response carries the limits like every authenticated one.
     this.limits.count(context);
     throw missingScope(required);
   }

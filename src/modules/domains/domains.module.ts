@@ -1,7 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuthModule } from '../../auth/auth.module';
-import { DomainOwnership } from '../../auth/domain-ownership';
+import { DomainOwnership } from '../../auth/api-keys.service';
 import { AuditModule } from '../../audit/audit.module';
 import { DomainNames } from '../stats/domain-names.service';
 import { DefaultDomainService } from './default-domain.service';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DomainOwnership } from '../../auth/domain-ownership';
+import { DomainOwnership } from '../../auth/api-keys.service';
 import { Clock } from '../../common/clock';
 import { NotFoundError } from '../../common/errors/app-error';
 import { isUuid } from '../../common/ids';

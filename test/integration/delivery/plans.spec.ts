@@ -1,7 +1,6 @@
 import type { PoolClient } from 'pg';
 import type { DataSource } from 'typeorm';
-import { findKeyByHash } from '../../../src/auth/sql/find-key-by-hash.sql';
-import { touchKeys } from '../../../src/auth/sql/touch-keys.sql';
+import { findKeyByHash, touchKeys } from '../../../src/auth/sql/api-keys.sql';
 import { HOUR } from '../../../src/common/clock';
 import { firstIdAt, newId, timeOfId } from '../../../src/common/ids';
 import { createDataSource, poolOf } from '../../../src/database/data-source';

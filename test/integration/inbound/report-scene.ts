@@ -1,5 +1,5 @@
 import { Test } from '@nestjs/testing';
-import { OrganizationOrdinals } from '../../../src/auth/organization-ordinals.service';
+import { OrganizationsService } from '../../../src/auth/organizations.service';
 import { Clock, DAY } from '../../../src/common/clock';
 import { deriveKey } from '../../../src/common/encryption/encryption';
 import { Metrics } from '../../../src/common/metrics/metrics';
@@ -59,7 +59,7 @@ export class ReportScene {
   /** The return path of one of the tenant's mails. */
   async returnPathOf(emailId: string, target: Partial<ReturnPathTarget> = {}): Promise<string> {
     const { organizationId } = this.delivery.tenant;
-    const ordinals = await this.delivery.core.get(OrganizationOrdinals).ordinalsOf([organizationId]);
+    const ordinals = await this.delivery.core.get(OrganizationsService).ordinalsOf([organizationId]);
     const key = deriveKey(this.delivery.core.get(AppConfig).masterKey, 'return-path');
     const full = { organizationOrdinal: ordinals.get(organizationId)!, mode: 'live', emailId, position: 0, ...target };
     const expiresAt = new Date(this.clock.now().getTime() + 34 * DAY);

@@ -1,5 +1,5 @@
 import { AuditService, OPERATOR } from '../../../src/audit/audit.service';
-import { AuditUpkeep } from '../../../src/audit/audit-upkeep.service';
+import { AuditRetentionJob } from '../../../src/audit/audit-retention.job';
 import { DAY, HOUR } from '../../../src/common/clock';
 import { Metrics } from '../../../src/common/metrics/metrics';
 import { EmailUpkeep } from '../../../src/modules/emails/email-upkeep.service';
@@ -24,7 +24,7 @@ describe('the retention of other data', () => {
     scene.clock.advance(DAY);
     await record('young');
     await expect(scene.db.query(`update audit_log set actor = 'x'`)).rejects.toThrow('append-only');
-    const remove = (worker = scene.worker) => worker.get(AuditUpkeep).removeOld();
+    const remove = (worker = scene.worker) => worker.get(AuditRetentionJob).removeOld();
     scene.clock.set('2026-03-31T12:00:00Z');
     expect(await remove()).toBe(0);
     scene.clock.advance(1);

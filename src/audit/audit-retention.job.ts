@@ -3,15 +3,15 @@ import { Clock, HOUR } from '../common/clock';
 import { deleteInBatches } from '../common/jobs/delete-in-batches';
 import { PeriodicJobs } from '../common/jobs/periodic-jobs';
 import { AppConfig } from '../config/config';
-import { AuditUpkeepRepository } from './audit-upkeep.repository';
+import { AuditRepository } from './audit.repository';
 
 const BATCH = 5_000;
 
-/** Worker role: removes entries of the audit log whose time is over; until then nothing changes them. */
+/** Removes entries of the audit log whose retention is over; until then nothing changes them. */
 @Injectable()
-export class AuditUpkeep implements OnApplicationBootstrap {
+export class AuditRetentionJob implements OnApplicationBootstrap {
   constructor(
-    private readonly entries: AuditUpkeepRepository,
+    private readonly entries: AuditRepository,
     private readonly jobs: PeriodicJobs,
     private readonly config: AppConfig,
     private readonly clock: Clock,
@@ -21,7 +21,7 @@ export class AuditUpkeep implements OnApplicationBootstrap {
     this.jobs.startRemoval({ name: 'remove-old-audit-entries', everyMs: 6 * HOUR, run: () => this.removeOld() });
   }
 
-  /** Answers how many went. */
+  /** Returns the number of removed entries. */
   removeOld(): Promise<number> {
     const before = monthsBefore(this.clock.now(), this.config.retention.auditMonths);
     return deleteInBatches(BATCH, (limit) => this.entries.deleteBefore(before, limit));

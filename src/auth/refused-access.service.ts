@@ -3,21 +3,21 @@ import { LRUCache } from 'lru-cache';
 import { Clock, MINUTE } from '../common/clock';
 import type { Principal } from '../common/http/principal';
 import { AuditService } from '../audit/audit.service';
-import type { KeyByHash } from './sql/find-key-by-hash.sql';
+import type { KeyByHash } from './sql/api-keys.sql';
 
 const SAMPLE_MS = 10 * MINUTE;
 
 /**
- * Notes in the audit log that keys were refused: of one key and route, or one key and reason, at most one in ten minutes
+ * Notes in the audit log that keys were refused: at most one note per key and route, or key and reason, in ten minutes
  * and process, so that a client that keeps trying does not fill the log.
  */
 @Injectable()
-export class AccessTrail {
-  /** When it was noted last, by what was noted. */
+export class RefusedAccessService {
+  /** Monotonic time of the last note, by key and route or reason. */
   private readonly noted = new LRUCache<string, number>({ max: 10_000 });
 
   constructor(
-    private readonly trail: AuditService,
+    private readonly audit: AuditService,
     private readonly clock: Clock,
   ) {}
 
@@ -25,19 +25,19 @@ export class AccessTrail {
   scopeDenied({ organizationId, apiKeyId: actor, mode }: Principal, route: string, required: string | undefined): void {
     if (!this.isDue(`${actor} ${route}`)) return;
     const target = { targetType: 'route', targetId: route };
-    this.trail.note({ organizationId, actor, action: 'auth.scope_denied', ...target, data: { mode, required } });
+    this.audit.note({ organizationId, actor, action: 'auth.scope_denied', ...target, data: { mode, required } });
   }
 
   keyRefused({ organizationId, id, mode }: KeyByHash, reason: 'revoked' | 'expired'): void {
     if (!this.isDue(`${id} ${reason}`)) return;
     const target = { targetType: 'api_key', targetId: id };
-    this.trail.note({ organizationId, actor: id, action: 'auth.key_refused', ...target, data: { mode, reason } });
+    this.audit.note({ organizationId, actor: id, action: 'auth.key_refused', ...target, data: { mode, reason } });
   }
 
-  private isDue(what: string): boolean {
+  private isDue(subject: string): boolean {
     const now = this.clock.monotonicMs();
-    if (now - (this.noted.get(what) ?? -Infinity) < SAMPLE_MS) return false;
-    this.noted.set(what, now);
+    if (now - (this.noted.get(subject) ?? -Infinity) < SAMPLE_MS) return false;
+    this.noted.set(subject, now);
     return true;
   }
 }
