@@ -42,8 +42,7 @@ import { StatsFolding } from './modules/stats/stats-folding.service';
 import { SuppressionsModule } from './modules/suppressions/suppressions.module';
 import { ClearSuppressionsJob } from './modules/suppressions/clear-suppressions.job';
 import { WebhookDispatchModule } from './modules/webhooks/dispatch/webhook-dispatch.module';
-import { WebhookUpkeepModule } from './modules/webhooks/upkeep/webhook-upkeep.module';
-import { WebhookUpkeep } from './modules/webhooks/upkeep/webhook-upkeep.service';
+import { WebhooksModule } from './modules/webhooks/webhooks.module';
 
 /** Gives the engine what it asks for through its ports. */
 @Module({
@@ -78,7 +77,7 @@ export class WorkerModule {
         SuspicionModule,
         WarmUpModule,
         WebhookDispatchModule,
-        WebhookUpkeepModule,
+        WebhooksModule,
       ],
       providers: [
         DomainRecheck,
@@ -95,7 +94,6 @@ export class WorkerModule {
         SuspicionMetrics,
         ClearSuppressionsJob,
         WarmUpJob,
-        WebhookUpkeep,
       ],
     };
   }

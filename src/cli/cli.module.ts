@@ -13,7 +13,7 @@ import { WarmUpModule } from '../modules/domains/restrictions/warm-up/warm-up.mo
 import { InboundReportsModule } from '../modules/inbound/inbound-reports.module';
 import { SuppressionsModule } from '../modules/suppressions/suppressions.module';
 import { SealedPrivacyModule } from '../modules/privacy/sealed/sealed-privacy.module';
-import { SealedSecretsModule } from '../modules/webhooks/sealed/sealed-secrets.module';
+import { WebhooksModule } from '../modules/webhooks/webhooks.module';
 import { StatsCheckModule } from '../modules/emails/stats-check/stats-check.module';
 import { ServerFactsRepository } from './doctor/server-facts.repository';
 
@@ -35,7 +35,7 @@ export class CliModule {
         SealedKeysModule,
         StatsCheckModule,
         SealedPrivacyModule,
-        SealedSecretsModule,
+        WebhooksModule,
         SuspicionModule,
         WarmUpModule,
         SuppressionsModule,

@@ -1,7 +1,7 @@
 import { SealedKeysService } from '../modules/domains/dkim/sealed-keys.service';
 import { SealedPrivacyService } from '../modules/privacy/sealed/sealed-privacy.service';
 import { SealedHashKeys } from '../modules/suppressions/sealed-hash-keys.service';
-import { SealedSecretsService } from '../modules/webhooks/sealed/sealed-secrets.service';
+import { EncryptedSecretsService } from '../modules/webhooks/encrypted-secrets.service';
 import type { Services } from './cli-session';
 
 /** A kind of thing that is sealed under the master key. */
@@ -38,7 +38,7 @@ function dkimKeys(services: Services, masterKey: Buffer): SealedKind {
 }
 
 function webhookSecrets(services: Services, masterKey: Buffer): SealedKind {
-  const stored = services.get(SealedSecretsService);
+  const stored = services.get(EncryptedSecretsService);
   const secrets = stored.secretsUnder(masterKey);
   return {
     ...{ what: 'webhook secrets', counted: 'webhooks', resealed: 'webhooksResealed', named: 'ids' },

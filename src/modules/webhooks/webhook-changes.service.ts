@@ -1,21 +1,35 @@
 import { Injectable } from '@nestjs/common';
+import { AuditService } from '../../audit/audit.service';
 import { NotFoundError } from '../../common/errors/app-error';
+import type { Principal } from '../../common/http/principal';
+import type { Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
-import { AuditService } from '../../audit/audit.service';
 import type { WebhookEndpoint } from './webhook-endpoint.entity';
-import { type WebhookHolder, WebhookEndpointsRepository } from './webhook-endpoints.repository';
+import { WebhookEndpointsRepository } from './webhook-endpoints.repository';
 
-/** What is written down about a change; no URL, which may hold a customer's secret. */
-export interface NotedChange {
+/** What a customer may change about an endpoint; what is undefined stays. */
+export interface RequestedChange {
+  /** Canonical and checked. */
+  readonly url?: string;
+  readonly events?: readonly string[];
+  /** An empty one removes it. */
+  readonly description?: string;
+  readonly enabled?: boolean;
+}
+
+/** What the audit log keeps of a change; no URL, which may hold a customer's secret. */
+export interface AuditedChange {
   /** Like `webhook.changed`. */
   readonly action: string;
   readonly data?: object;
 }
 
-/** Changes endpoints one after another, and writes down who did it, in one transaction. */
+type Work<T> = (endpoint: WebhookEndpoint, tx: Transaction) => Promise<T>;
+
+/** Changes endpoints one after another, each in one transaction with its entry in the audit log. */
 @Injectable()
-export class WebhookChanges {
+export class WebhookChangesService {
   constructor(
     private readonly endpoints: WebhookEndpointsRepository,
     private readonly audit: AuditService,
@@ -23,37 +37,68 @@ export class WebhookChanges {
   ) {}
 
   /** @throws NotFoundError, and what `work` throws; then nothing has changed */
-  change<T>(
-    holder: WebhookHolder,
-    id: string,
-    note: NotedChange,
-    work: (endpoint: WebhookEndpoint, tx: Transaction) => Promise<T>,
-  ): Promise<T> {
-    return this.database.transaction(async (tx) => {
-      const endpoint = await this.endpoints.lock(holder, id, tx);
-      if (!endpoint) throw new NotFoundError('Webhook');
+  change<T>(principal: Principal, id: string, audited: AuditedChange, work: Work<T>): Promise<T> {
+    return this.withLocked(principal, id, async (endpoint, tx) => {
       const result = await work(endpoint, tx);
-      await this.record(holder, endpoint, note, tx);
+      await this.record(principal, endpoint, audited, tx);
       return result;
     });
   }
 
-  /** @param work decides whether there is room for it @throws what `work` throws */
-  add(holder: WebhookHolder, endpoint: WebhookEndpoint, work: (held: number) => void): Promise<void> {
+  /** Work on an endpoint that does not change itself, and is not audited. @throws as `change` */
+  withLocked<T>(tenant: Tenant, id: string, work: Work<T>): Promise<T> {
     return this.database.transaction(async (tx) => {
-      work(await this.endpoints.countHeld(holder, tx));
+      const endpoint = await this.endpoints.lock(tenant, id, tx);
+      if (!endpoint) throw new NotFoundError('Webhook');
+      return work(endpoint, tx);
+    });
+  }
+
+  /** @param check gets the number of endpoints there are @throws what `check` throws */
+  add(principal: Principal, endpoint: WebhookEndpoint, check: (count: number) => void): Promise<void> {
+    return this.database.transaction(async (tx) => {
+      check(await this.endpoints.countAll(principal, tx));
       await this.endpoints.insert(endpoint, tx);
-      await this.record(holder, endpoint, { action: 'webhook.created' }, tx);
+      await this.record(principal, endpoint, { action: 'webhook.created' }, tx);
     });
   }
 
   private async record(
-    { organizationId, mode, apiKeyId: actor }: WebhookHolder,
+    { organizationId, mode, apiKeyId: actor }: Principal,
     { id: targetId, url }: WebhookEndpoint,
-    { action, data }: NotedChange,
+    { action, data: details }: AuditedChange,
     tx: Transaction,
   ): Promise<void> {
-    const said = { mode, host: new URL(url).host, ...data };
-    await this.audit.record([{ organizationId, actor, action, targetType: 'webhook', targetId, data: said }], tx);
+    const data = { mode, host: new URL(url).host, ...details };
+    await this.audit.record([{ organizationId, actor, action, targetType: 'webhook', targetId, data }], tx);
   }
+}
+
+/**
+ * The columns that a requested change sets. An endpoint that is enabled again begins at `position`: what happened
+ * meanwhile comes by a replay only. A new address has no failures behind it.
+ */
+export function changeOf(
+  endpoint: WebhookEndpoint,
+  requested: RequestedChange,
+  now: Date,
+  position: string,
+): Partial<WebhookEndpoint> {
+  const { url, events, description, enabled } = requested;
+  return {
+    updatedAt: now,
+    ...(url !== undefined && { url, ...(url !== endpoint.url && { failingSince: null }) }),
+    ...(events && { events: [...events] }),
+    ...(description !== undefined && { description: description || null }),
+    ...(enabled === true && !endpoint.enabled && enabledAt(position)),
+    ...(enabled === false && endpoint.enabled && disabledAt(now)),
+  };
+}
+
+function enabledAt(position: string) {
+  return { enabled: true, disabledReason: null, disabledAt: null, failingSince: null, position };
+}
+
+export function disabledAt(now: Date) {
+  return { enabled: false, disabledReason: 'request' as const, disabledAt: now };
 }

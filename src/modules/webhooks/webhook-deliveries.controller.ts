@@ -1,4 +1,4 @@
-import { Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { RequireScope } from '../../common/http/require-scope.decorator';
 import { CurrentPrincipal } from '../../common/http/current-principal.decorator';
@@ -7,14 +7,31 @@ import type { Principal } from '../../common/http/principal';
 import { PathId } from '../../common/http/path-id.decorator';
 import { CursorPaginationDto } from '../../common/http/cursor-pagination.dto';
 import { ListDeliveriesQuery, QueuedDeliveryDto, WebhookDeliveryDto } from './dto/delivery.dto';
-import { toDeliveriesDto } from './dto/delivery.mapper';
-import { WebhookDeliveries } from './webhook-deliveries.service';
+import { ReplayDto, StartedReplayDto } from './dto/webhook.dto';
+import { toDeliveriesDto } from './dto/webhook.mapper';
+import { WebhookDeliveriesService } from './webhook-deliveries.service';
 
 @ApiTags('Webhooks')
 @Controller('v1/webhooks/:id')
 @RequireScope('webhook:manage')
 export class WebhookDeliveriesController {
-  constructor(private readonly deliveries: WebhookDeliveries) {}
+  constructor(private readonly deliveries: WebhookDeliveriesService) {}
+
+  @Post('replay')
+  @HttpCode(202)
+  @ApiOperation({
+    operationId: 'webhooks.replay',
+    summary: 'Send the events of a span of time again',
+    description:
+      'Those that the webhook wants to hear of, with their ids, whether they have been delivered or not. The deliveries ' +
+      'are made in the background.',
+  })
+  @ApiData(StartedReplayDto, { status: 202 })
+  @ApiErrors('invalid_request', 'resource_not_found', 'webhook_disabled', 'webhook_replay_in_progress')
+  async replay(@CurrentPrincipal() principal: Principal, @PathId('id', 'Webhook') id: string, @Body() body: ReplayDto) {
+    await this.deliveries.replay(principal, id, body);
+    return { data: { id, replay: 'started' } satisfies StartedReplayDto };
+  }
 
   @Get('deliveries')
   @RequireScope('webhook:read')

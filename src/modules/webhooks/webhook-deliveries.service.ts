@@ -1,13 +1,17 @@
 import { Injectable } from '@nestjs/common';
-import { Clock } from '../../common/clock';
-import { AppError, NotFoundError } from '../../common/errors/app-error';
-import { newId } from '../../common/ids';
-import { Database } from '../../database/database.service';
+import { Clock, DAY } from '../../common/clock';
+import { AppError, type FieldErrors, NotFoundError, ValidationError } from '../../common/errors/app-error';
+import type { Principal } from '../../common/http/principal';
+import { firstIdAt, newId } from '../../common/ids';
+import type { Tenant } from '../../common/tenant';
 import type { Transaction } from '../../database/transaction';
-import { type DeliveryFilter, type DeliveryPage, WebhookDeliveriesRepository } from './webhook-deliveries.repository';
+import { EventsService } from '../events/events.service';
+import { WebhookChangesService } from './webhook-changes.service';
 import type { WebhookEndpoint } from './webhook-endpoint.entity';
-import { type WebhookHolder, WebhookEndpointsRepository } from './webhook-endpoints.repository';
+import { WebhookEndpointsRepository } from './webhook-endpoints.repository';
 import type { WebhookMessage } from './webhook-message.entity';
+import { type DeliveryFilter, type DeliveryPage, WebhookMessagesRepository } from './webhook-messages.repository';
+import { WebhookReplaysRepository } from './webhook-replays.repository';
 
 /** The event type of a test. */
 export const TEST_EVENT_TYPE = 'webhook.test';
@@ -17,50 +21,80 @@ export interface DeliveriesView {
   readonly hasMore: boolean;
 }
 
+/** When the events were recorded, the beginning included. */
+export interface ReplaySpan {
+  readonly from: Date;
+  /** Undefined: up to now. */
+  readonly to?: Date;
+}
+
+const MAX_REPLAY_DAYS = 30;
+
 /** What has been, is and will be sent to an endpoint. */
 @Injectable()
-export class WebhookDeliveries {
+export class WebhookDeliveriesService {
   constructor(
     private readonly endpoints: WebhookEndpointsRepository,
-    private readonly deliveries: WebhookDeliveriesRepository,
-    private readonly database: Database,
+    private readonly messages: WebhookMessagesRepository,
+    private readonly replays: WebhookReplaysRepository,
+    private readonly changes: WebhookChangesService,
+    private readonly feed: EventsService,
     private readonly clock: Clock,
   ) {}
 
   /** Those of the newest events first. @throws NotFoundError */
-  async list(holder: WebhookHolder, id: string, filter: DeliveryFilter, page: DeliveryPage): Promise<DeliveriesView> {
-    const endpoint = await this.endpoints.find(holder, id);
+  async list(tenant: Tenant, id: string, filter: DeliveryFilter, page: DeliveryPage): Promise<DeliveriesView> {
+    const endpoint = await this.endpoints.find(tenant, id);
     if (!endpoint) throw new NotFoundError('Webhook');
-    const found = await this.deliveries.page(endpoint, filter, { ...page, limit: page.limit + 1 });
+    const found = await this.messages.page(endpoint, filter, { ...page, limit: page.limit + 1 });
     return { deliveries: found.slice(0, page.limit), hasMore: found.length > page.limit };
   }
 
-  /** Answers the id of the message. @throws NotFoundError, AppError webhook_disabled */
-  sendTest(holder: WebhookHolder, id: string): Promise<string> {
-    return this.withEnabled(holder, id, async (endpoint, tx) => {
+  /** Returns the id of the message. @throws NotFoundError, AppError webhook_disabled */
+  sendTest(tenant: Tenant, id: string): Promise<string> {
+    return this.withEnabled(tenant, id, async (endpoint, tx) => {
       const message = { id: newId(), emailId: null, sequence: null, eventType: TEST_EVENT_TYPE };
-      await this.deliveries.renew(endpoint, [message], this.clock.now(), tx);
+      await this.messages.renew(endpoint, [message], this.clock.now(), tx);
       return message.id;
     });
   }
 
   /** From the first attempt on, whatever became of it; one that is being sent goes on. @throws as `sendTest` */
-  redeliver(holder: WebhookHolder, id: string, deliveryId: string): Promise<void> {
-    return this.withEnabled(holder, id, async (endpoint, tx) => {
-      const message = await this.deliveries.find(endpoint, deliveryId, tx);
+  redeliver(tenant: Tenant, id: string, deliveryId: string): Promise<void> {
+    return this.withEnabled(tenant, id, async (endpoint, tx) => {
+      const message = await this.messages.find(endpoint, deliveryId, tx);
       if (!message) throw new NotFoundError('Delivery');
-      await this.deliveries.renew(endpoint, [message], this.clock.now(), tx);
+      await this.messages.renew(endpoint, [message], this.clock.now(), tx);
+    });
+  }
+
+  /**
+   * Requests that the events of a span are sent once more; a background job does it.
+   * @throws NotFoundError, ValidationError, AppError webhook_disabled, webhook_replay_in_progress
+   */
+  async replay(principal: Principal, id: string, { from, to }: ReplaySpan): Promise<void> {
+    const now = this.clock.now();
+    const problems = problemsOf(from, to ?? now);
+    if (Object.keys(problems).length > 0) throw new ValidationError(problems);
+    // Events after this are sent anyway.
+    const head = await this.feed.head();
+    const endBefore = to && firstIdAt(to) < head ? firstIdAt(to) : head;
+    const data = { from: from.toISOString(), ...(to && { to: to.toISOString() }) };
+    await this.changes.change(principal, id, { action: 'webhook.replayed', data }, async (endpoint, tx) => {
+      requireEnabled(endpoint);
+      if (await this.replays.exists(endpoint, tx)) throw inProgress();
+      const { organizationId, mode, id: endpointId } = endpoint;
+      const replay = { organizationId, mode, endpointId, position: firstIdAt(from), endBefore, updatedAt: now };
+      await this.replays.insert(replay, tx);
     });
   }
 
   private withEnabled<T>(
-    holder: WebhookHolder,
+    tenant: Tenant,
     id: string,
     work: (endpoint: WebhookEndpoint, tx: Transaction) => Promise<T>,
   ): Promise<T> {
-    return this.database.transaction(async (tx) => {
-      const endpoint = await this.endpoints.lock(holder, id, tx);
-      if (!endpoint) throw new NotFoundError('Webhook');
+    return this.changes.withLocked(tenant, id, (endpoint, tx) => {
       requireEnabled(endpoint);
       return work(endpoint, tx);
     });
@@ -68,9 +102,21 @@ export class WebhookDeliveries {
 }
 
 /** @throws AppError webhook_disabled */
-export function requireEnabled({ enabled }: WebhookEndpoint): void {
+function requireEnabled({ enabled }: WebhookEndpoint): void {
   if (enabled) return;
   throw new AppError('webhook_disabled', 'The webhook is disabled: nothing is sent to it', {
     suggestion: 'Enable it first',
+  });
+}
+
+function problemsOf(from: Date, to: Date): FieldErrors {
+  const spanMs = to.getTime() - from.getTime();
+  if (spanMs <= 0) return { from: ['from must be before to, which is now by default'] };
+  return spanMs > MAX_REPLAY_DAYS * DAY ? { from: [`from and to must be at most ${MAX_REPLAY_DAYS} days apart`] } : {};
+}
+
+function inProgress(): AppError {
+  return new AppError('webhook_replay_in_progress', 'An earlier replay to this webhook is still running', {
+    suggestion: 'Ask again when the deliveries of that one have been made',
   });
 }

@@ -1,37 +1,47 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import type { Repository } from 'typeorm';
-import type { Principal } from '../../common/http/principal';
+import { LessThan, type Repository } from 'typeorm';
+import type { Tenant } from '../../common/tenant';
+import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
-import { lockWebhookList } from './sql/lock-webhook-list.sql';
-import { noteRemoval } from './sql/note-removal.sql';
+import {
+  type EncryptedSecrets,
+  listEncryptedSecrets,
+  type ReEncryptedSecrets,
+  replaceEncryptedSecrets,
+} from './sql/encrypted-secrets.sql';
+import { type EndpointChange, endFailure, type HealthInput, recordHealth } from './sql/endpoint-health.sql';
+import { clearRemoved, lockEndpointList, noteRemoval } from './sql/endpoint-removal.sql';
+import { advanceFollowers, listFollowers } from './sql/feed-positions.sql';
 import { WebhookEndpoint } from './webhook-endpoint.entity';
+import type { Advance, EndpointKey, Follower, NewMessage } from './webhook-queue';
 
-/** Whose endpoints are seen: those of one mode; by a key that is bound to a domain, those of the domain alone. */
-export type WebhookHolder = Pick<Principal, 'organizationId' | 'mode' | 'domainId' | 'apiKeyId'>;
-
+/** Endpoints, and what is left of those that have been removed. All of it throws UnavailableError. */
 @Injectable()
 export class WebhookEndpointsRepository {
-  constructor(@InjectRepository(WebhookEndpoint) private readonly endpoints: Repository<WebhookEndpoint>) {}
+  constructor(
+    @InjectRepository(WebhookEndpoint) private readonly endpoints: Repository<WebhookEndpoint>,
+    private readonly database: Database,
+  ) {}
 
   /** Oldest first. */
-  list(holder: WebhookHolder): Promise<WebhookEndpoint[]> {
-    return this.endpoints.find({ where: visibleTo(holder), order: { id: 'ASC' } });
+  list(tenant: Tenant): Promise<WebhookEndpoint[]> {
+    return this.endpoints.find({ where: visibleTo(tenant), order: { id: 'ASC' } });
   }
 
-  find(holder: WebhookHolder, id: string): Promise<WebhookEndpoint | null> {
-    return this.endpoints.findOneBy({ ...visibleTo(holder), id });
+  find(tenant: Tenant, id: string): Promise<WebhookEndpoint | null> {
+    return this.endpoints.findOneBy({ ...visibleTo(tenant), id });
   }
 
   /** Holds back other changes to it, its removal too, until the end of the transaction. */
-  lock(holder: WebhookHolder, id: string, tx: Transaction): Promise<WebhookEndpoint | null> {
-    const where = { ...visibleTo(holder), id };
+  lock(tenant: Tenant, id: string, tx: Transaction): Promise<WebhookEndpoint | null> {
+    const where = { ...visibleTo(tenant), id };
     return tx.manager.findOne(WebhookEndpoint, { where, lock: { mode: 'pessimistic_write' } });
   }
 
-  /** How many the organization has in the mode, whoever sees them; nobody adds one until the end of the transaction. */
-  async countHeld({ organizationId, mode }: WebhookHolder, tx: Transaction): Promise<number> {
-    await tx.run(lockWebhookList(organizationId, mode));
+  /** Counts all of the organization and mode; further additions wait until the end of the transaction. */
+  async countAll({ organizationId, mode }: Tenant, tx: Transaction): Promise<number> {
+    await tx.run(lockEndpointList(organizationId, mode));
     return tx.manager.countBy(WebhookEndpoint, { organizationId, mode });
   }
 
@@ -44,13 +54,50 @@ export class WebhookEndpointsRepository {
     await tx.manager.update(WebhookEndpoint, { organizationId, mode, id }, change);
   }
 
-  /** Its messages go later, in parts. */
+  /** Its messages go later, in batches. */
   async delete({ organizationId, mode, id }: WebhookEndpoint, tx: Transaction): Promise<void> {
     await tx.manager.delete(WebhookEndpoint, { organizationId, mode, id });
     await tx.run(noteRemoval(organizationId, mode, id));
   }
+
+  /** Deletes messages of one removed endpoint; false when there are none left, or other processes work on all of them. */
+  async clearRemoved(limit: number): Promise<boolean> {
+    return (await this.database.run(clearRemoved(limit))).length > 0;
+  }
+
+  async clearPreviousSecrets(now: Date): Promise<void> {
+    const nothing = { previousSecret: null, previousSecretUntil: null };
+    await this.endpoints.update({ previousSecretUntil: LessThan(now) }, nothing);
+  }
+
+  followers(after: EndpointKey, limit: number): Promise<Follower[]> {
+    return this.database.run(listFollowers(after, limit));
+  }
+
+  /** Moves endpoints on in the event feed and inserts the messages of what they passed. */
+  async advance(advances: readonly Advance[], messages: readonly NewMessage[], now: Date): Promise<void> {
+    await this.database.run(advanceFollowers(advances, messages, now));
+  }
+
+  recordHealth(input: HealthInput, tx: Transaction): Promise<EndpointChange[]> {
+    return tx.run(recordHealth(input));
+  }
+
+  async endFailure(endpoint: EndpointKey, failingSince: Date): Promise<void> {
+    await this.database.run(endFailure(endpoint, failingSince));
+  }
+
+  /** Those of all organizations, in the order of their keys. */
+  encryptedSecrets(limit: number, after?: EncryptedSecrets): Promise<EncryptedSecrets[]> {
+    return this.database.run(listEncryptedSecrets(limit, after));
+  }
+
+  /** Returns how many endpoints were still as they had been read. */
+  async replaceSecrets(rows: readonly ReEncryptedSecrets[]): Promise<number> {
+    return rows.length === 0 ? 0 : (await this.database.run(replaceEncryptedSecrets(rows))).length;
+  }
 }
 
-function visibleTo({ organizationId, mode, domainId }: WebhookHolder) {
+function visibleTo({ organizationId, mode, domainId }: Tenant) {
   return { organizationId, mode, ...(domainId !== undefined && { domainId }) };
 }

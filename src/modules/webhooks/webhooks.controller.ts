@@ -7,17 +7,13 @@ import type { Principal } from '../../common/http/principal';
 import { PathId } from '../../common/http/path-id.decorator';
 import { AddWebhookDto, ChangeWebhookDto, CreatedWebhookDto, RemovedWebhookDto, WebhookDto } from './dto/webhook.dto';
 import { toCreatedDto, toWebhookDto } from './dto/webhook.mapper';
-import { WebhookCreation } from './webhook-creation.service';
 import { WebhooksService } from './webhooks.service';
 
 @ApiTags('Webhooks')
 @Controller('v1/webhooks')
 @RequireScope('webhook:manage')
 export class WebhooksController {
-  constructor(
-    private readonly webhooks: WebhooksService,
-    private readonly creation: WebhookCreation,
-  ) {}
+  constructor(private readonly webhooks: WebhooksService) {}
 
   @Post()
   @ApiOperation({
@@ -27,7 +23,7 @@ export class WebhooksController {
   @ApiData(CreatedWebhookDto, { status: 201 })
   @ApiErrors('invalid_request', 'webhook_limit_reached')
   async add(@CurrentPrincipal() principal: Principal, @Body() body: AddWebhookDto) {
-    return { data: toCreatedDto(await this.creation.create(principal, body)) };
+    return { data: toCreatedDto(await this.webhooks.create(principal, body)) };
   }
 
   @Get()
@@ -75,5 +71,18 @@ export class WebhooksController {
   async remove(@CurrentPrincipal() principal: Principal, @PathId('id', 'Webhook') id: string) {
     await this.webhooks.remove(principal, id);
     return { data: { id, deleted: true } satisfies RemovedWebhookDto };
+  }
+
+  @Post(':id/rotate-secret')
+  @HttpCode(200)
+  @ApiOperation({
+    operationId: 'webhooks.rotateSecret',
+    summary: 'Replace the secret',
+    description: 'Both secrets sign for 24 hours. The new one is in this answer only.',
+  })
+  @ApiData(CreatedWebhookDto)
+  @ApiErrors('resource_not_found')
+  async rotateSecret(@CurrentPrincipal() principal: Principal, @PathId('id', 'Webhook') id: string) {
+    return { data: toCreatedDto(await this.webhooks.rotateSecret(principal, id)) };
   }
 }

@@ -1,38 +1,63 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { AuthModule } from '../../auth/auth.module';
 import { AuditModule } from '../../audit/audit.module';
-import { EmailsModule } from '../emails/emails.module';
-import { EgressModule } from './egress.module';
+import { NodeDnsResolver } from '../../common/dns/node-dns-resolver';
+import { EgressGuard, PublicEgressGuard } from '../../common/egress/egress-guard';
+import { AppConfig } from '../../config/config';
 import { EventsModule } from '../events/events.module';
-import { WebhookReplaysRepository } from './replay/webhook-replays.repository';
-import { WebhookReplays } from './replay/webhook-replays.service';
-import { WebhookActionsController } from './webhook-actions.controller';
-import { WebhookChanges } from './webhook-changes.service';
-import { WebhookCreation } from './webhook-creation.service';
+import { CleanUpWebhooksJob } from './clean-up-webhooks.job';
+import { EncryptedSecretsService } from './encrypted-secrets.service';
+import { ReplayWebhooksJob } from './replay-webhooks.job';
+import { WebhookChangesService } from './webhook-changes.service';
 import { WebhookDeliveriesController } from './webhook-deliveries.controller';
-import { WebhookDeliveriesRepository } from './webhook-deliveries.repository';
-import { WebhookDeliveries } from './webhook-deliveries.service';
+import { WebhookDeliveriesService } from './webhook-deliveries.service';
 import { WebhookEndpoint } from './webhook-endpoint.entity';
 import { WebhookEndpointsRepository } from './webhook-endpoints.repository';
 import { WebhookMessage } from './webhook-message.entity';
-import { WebhookReplay } from './replay/webhook-replay.entity';
-import { WebhookRotation } from './webhook-rotation.service';
+import { WebhookMessagesRepository } from './webhook-messages.repository';
+import { WebhookRemoval } from './webhook-removal.entity';
+import { WebhookReplay } from './webhook-replay.entity';
+import { WebhookReplaysRepository } from './webhook-replays.repository';
 import { WebhookSecrets } from './webhook-secrets.service';
-import { WebhookTargets } from './webhook-targets.service';
+import { WebhookUrlService } from './webhook-url.service';
 import { WebhooksController } from './webhooks.controller';
 import { WebhooksService } from './webhooks.service';
 
-const REPOSITORIES = [WebhookDeliveriesRepository, WebhookEndpointsRepository, WebhookReplaysRepository];
-const CHANGING = [WebhookChanges, WebhookCreation, WebhookRotation, WebhookSecrets, WebhookTargets, WebhooksService];
+const REPOSITORIES = [WebhookEndpointsRepository, WebhookMessagesRepository, WebhookReplaysRepository];
+/** Where webhooks may go: checked when an endpoint is created or changed, and before each connection. */
+const EGRESS_GUARD = { provide: EgressGuard, inject: [AppConfig], useFactory: createGuard };
 
-/** What customers see of webhooks; sending is the worker's. */
+/** The endpoints of webhooks and their deliveries, as customers manage them; `WebhookDispatchModule` sends. */
 @Module({
   imports: [
-    TypeOrmModule.forFeature([WebhookEndpoint, WebhookMessage, WebhookReplay]),
-    ...[AuditModule, AuthModule, EgressModule, EmailsModule, EventsModule],
+    TypeOrmModule.forFeature([WebhookEndpoint, WebhookMessage, WebhookRemoval, WebhookReplay]),
+    AuditModule,
+    EventsModule,
   ],
-  controllers: [WebhooksController, WebhookActionsController, WebhookDeliveriesController],
-  providers: [...REPOSITORIES, ...CHANGING, WebhookDeliveries, WebhookReplays],
+  controllers: [WebhooksController, WebhookDeliveriesController],
+  providers: [
+    ...REPOSITORIES,
+    EGRESS_GUARD,
+    CleanUpWebhooksJob,
+    EncryptedSecretsService,
+    ReplayWebhooksJob,
+    WebhookChangesService,
+    WebhookDeliveriesService,
+    WebhookSecrets,
+    WebhookUrlService,
+    WebhooksService,
+  ],
+  exports: [
+    EgressGuard,
+    EncryptedSecretsService,
+    WebhookEndpointsRepository,
+    WebhookMessagesRepository,
+    WebhookSecrets,
+  ],
 })
 export class WebhooksModule {}
+
+function createGuard({ delivery, webhooks }: AppConfig): EgressGuard {
+  const resolver = new NodeDnsResolver({ servers: delivery.dnsServers });
+  return new PublicEgressGuard(resolver, { allowLoopback: webhooks.allowPrivate });
+}

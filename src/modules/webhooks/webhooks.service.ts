@@ -1,53 +1,128 @@
 import { Injectable } from '@nestjs/common';
-import { Clock } from '../../common/clock';
-import { NotFoundError } from '../../common/errors/app-error';
+import { Clock, HOUR } from '../../common/clock';
+import { AppError, NotFoundError } from '../../common/errors/app-error';
+import type { Principal } from '../../common/http/principal';
+import { newId } from '../../common/ids';
+import type { Tenant } from '../../common/tenant';
 import { EventsService } from '../events/events.service';
-import { changeOf, type WantedChange } from './webhook-change';
-import { WebhookChanges } from './webhook-changes.service';
+import { changeOf, disabledAt, type RequestedChange, WebhookChangesService } from './webhook-changes.service';
 import type { WebhookEndpoint } from './webhook-endpoint.entity';
-import { type WebhookHolder, WebhookEndpointsRepository } from './webhook-endpoints.repository';
-import { WebhookTargets } from './webhook-targets.service';
+import { WebhookEndpointsRepository } from './webhook-endpoints.repository';
+import { showSecret, WebhookSecrets } from './webhook-secrets.service';
+import { WebhookUrlService } from './webhook-url.service';
 
-/** The endpoints of an organization, which hear of its events. */
+export type NewWebhook = RequestedChange & Required<Pick<RequestedChange, 'url' | 'events'>>;
+
+export interface CreatedWebhook {
+  readonly endpoint: WebhookEndpoint;
+  /** `whsec_…`, shown this once. */
+  readonly secret: string;
+}
+
+const MAX_ENDPOINTS = 10;
+/** Receivers check signatures with either secret meanwhile. */
+const SECRET_OVERLAP_MS = 24 * HOUR;
+
+/** The endpoints of an organization, which receive its events. */
 @Injectable()
 export class WebhooksService {
   constructor(
     private readonly endpoints: WebhookEndpointsRepository,
-    private readonly changes: WebhookChanges,
-    private readonly targets: WebhookTargets,
+    private readonly changes: WebhookChangesService,
+    private readonly urls: WebhookUrlService,
+    private readonly secrets: WebhookSecrets,
     private readonly feed: EventsService,
     private readonly clock: Clock,
   ) {}
 
   /** Oldest first. */
-  list(holder: WebhookHolder): Promise<WebhookEndpoint[]> {
-    return this.endpoints.list(holder);
+  list(tenant: Tenant): Promise<WebhookEndpoint[]> {
+    return this.endpoints.list(tenant);
   }
 
   /** @throws NotFoundError */
-  async get(holder: WebhookHolder, id: string): Promise<WebhookEndpoint> {
-    const endpoint = await this.endpoints.find(holder, id);
+  async get(tenant: Tenant, id: string): Promise<WebhookEndpoint> {
+    const endpoint = await this.endpoints.find(tenant, id);
     if (!endpoint) throw new NotFoundError('Webhook');
     return endpoint;
   }
 
+  /**
+   * It receives everything that happens after this returns. A key that is bound to a domain creates an endpoint that is
+   * bound as well.
+   * @throws ValidationError, AppError webhook_limit_reached
+   */
+  async create(principal: Principal, requested: NewWebhook): Promise<CreatedWebhook> {
+    const url = await this.urls.accept(requested.url);
+    const secret = this.secrets.create();
+    const endpoint = this.newEndpoint(principal, { ...requested, url }, secret, await this.feed.head());
+    await this.changes.add(principal, endpoint, (count) => {
+      if (count < MAX_ENDPOINTS) return;
+      throw new AppError('webhook_limit_reached', `An organization has at most ${MAX_ENDPOINTS} webhooks in each mode`);
+    });
+    return { endpoint, secret: showSecret(secret) };
+  }
+
   /** @throws NotFoundError, ValidationError */
-  async update(holder: WebhookHolder, id: string, wanted: WantedChange): Promise<WebhookEndpoint> {
-    await this.get(holder, id);
-    const checked = wanted.url === undefined ? wanted : { ...wanted, url: await this.targets.accept(wanted.url) };
+  async update(principal: Principal, id: string, requested: RequestedChange): Promise<WebhookEndpoint> {
+    await this.get(principal, id);
+    const { url } = requested;
+    const checked = url === undefined ? requested : { ...requested, url: await this.urls.accept(url) };
     const position = await this.feed.head();
-    const fields = Object.keys(wanted).filter((field) => wanted[field as keyof WantedChange] !== undefined);
-    return this.changes.change(holder, id, { action: 'webhook.changed', data: { fields } }, async (endpoint, tx) => {
+    const fields = Object.keys(requested).filter((field) => requested[field as keyof RequestedChange] !== undefined);
+    const audited = { action: 'webhook.changed', data: { fields } };
+    return this.changes.change(principal, id, audited, async (endpoint, tx) => {
       const change = changeOf(endpoint, checked, this.clock.now(), position);
       await this.endpoints.update(endpoint, change, tx);
       return { ...endpoint, ...change };
     });
   }
 
-  /** Nothing is sent to it any more from now on. @throws NotFoundError */
-  remove(holder: WebhookHolder, id: string): Promise<void> {
-    return this.changes.change(holder, id, { action: 'webhook.deleted' }, (endpoint, tx) =>
+  /** The secret before signs for another 24 hours, the one before that no longer. @throws NotFoundError */
+  rotateSecret(principal: Principal, id: string): Promise<CreatedWebhook> {
+    const secret = this.secrets.create();
+    return this.changes.change(principal, id, { action: 'webhook.secret_rotated' }, async (endpoint, tx) => {
+      const now = this.clock.now();
+      const change = {
+        secret: this.secrets.seal(secret, endpoint),
+        previousSecret: endpoint.secret,
+        previousSecretUntil: new Date(now.getTime() + SECRET_OVERLAP_MS),
+        updatedAt: now,
+      };
+      await this.endpoints.update(endpoint, change, tx);
+      return { endpoint: { ...endpoint, ...change }, secret: showSecret(secret) };
+    });
+  }
+
+  /** Nothing is sent to it from now on. @throws NotFoundError */
+  remove(principal: Principal, id: string): Promise<void> {
+    return this.changes.change(principal, id, { action: 'webhook.deleted' }, (endpoint, tx) =>
       this.endpoints.delete(endpoint, tx),
     );
+  }
+
+  private newEndpoint(tenant: Tenant, requested: NewWebhook, secret: Buffer, position: string): WebhookEndpoint {
+    const { organizationId, mode, domainId = null } = tenant;
+    const now = this.clock.now();
+    const key = { organizationId, mode, id: newId() };
+    return {
+      ...key,
+      domainId,
+      url: requested.url,
+      events: [...requested.events],
+      description: requested.description || null,
+      enabled: true,
+      disabledReason: null,
+      disabledAt: null,
+      ...(requested.enabled === false && disabledAt(now)),
+      secret: this.secrets.seal(secret, key),
+      previousSecret: null,
+      previousSecretUntil: null,
+      position,
+      failingSince: null,
+      lastSuccessAt: null,
+      createdAt: now,
+      updatedAt: now,
+    };
   }
 }

@@ -8,11 +8,12 @@ import type { Mode } from '../../../src/common/tenant';
 import { JobsModule } from '../../../src/common/jobs/jobs.module';
 import { ConfigModule } from '../../../src/config/config.module';
 import { DatabaseModule } from '../../../src/database/database.module';
+import { EmailsModule } from '../../../src/modules/emails/emails.module';
 import { EventsService } from '../../../src/modules/events/events.service';
 import { SendEmailsService } from '../../../src/modules/emails/send-emails.service';
-import { DispatchUpkeep } from '../../../src/modules/webhooks/dispatch/dispatch-upkeep.service';
+import { SweepMessagesJob } from '../../../src/modules/webhooks/dispatch/sweep-messages.job';
 import { EndpointRecovery } from '../../../src/modules/webhooks/dispatch/endpoint-recovery.service';
-import { EventExpander } from '../../../src/modules/webhooks/dispatch/event-expander.service';
+import { ExpandEventsJob } from '../../../src/modules/webhooks/dispatch/expand-events.job';
 import { WebhookDispatcher } from '../../../src/modules/webhooks/dispatch/webhook-dispatcher.service';
 import { WebhookDispatchModule } from '../../../src/modules/webhooks/dispatch/webhook-dispatch.module';
 import { WebhookSecrets } from '../../../src/modules/webhooks/webhook-secrets.service';
@@ -108,7 +109,7 @@ export class DispatchScene {
   /** Lets the expander run until there are so many messages in all. */
   async expand(total: number, core = this.core): Promise<void> {
     const made = async () => {
-      await core.get(EventExpander).expand();
+      await core.get(ExpandEventsJob).expand();
       return (await this.messages()).length >= total;
     };
     await waitFor(made, { what: `${total} messages` });
@@ -149,8 +150,8 @@ export class DispatchScene {
     return endpoint ?? {};
   }
 
-  upkeep(): DispatchUpkeep {
-    return this.core.get(DispatchUpkeep);
+  upkeep(): SweepMessagesJob {
+    return this.core.get(SweepMessagesJob);
   }
 
   /** Nothing is left of the last test but the tenant. */
@@ -176,7 +177,7 @@ async function startDispatch(url: string, clock: FakeClock, limits: Partial<Egre
     FloorModule,
     JobsModule.register({ run: true }),
   ];
-  const module = await Test.createTestingModule({ imports: [...floors, WebhookDispatchModule] })
+  const module = await Test.createTestingModule({ imports: [...floors, EmailsModule, WebhookDispatchModule] })
     .overrideProvider(EgressClient)
     .useValue(new EgressClient(guard, { ...EGRESS_LIMITS, ...limits }))
     .compile();

@@ -146,10 +146,10 @@ describe('sending webhooks', () => {
     await scene.db.query(`update webhook_messages set state = 'sending', attempts = 1, claimed_until = $1`, [
       claimedUntil,
     ]);
-    await scene.upkeep().freeLostClaims();
+    await scene.upkeep().freeOrphanedClaims();
     expect(await scene.send()).toBe(0);
     scene.clock.advance(MINUTE + 1);
-    await scene.upkeep().freeLostClaims();
+    await scene.upkeep().freeOrphanedClaims();
     await scene.send();
     expect(await scene.message()).toMatchObject({ state: 'delivered', attempts: 2 });
   });

@@ -3,12 +3,11 @@ import { DAY, MINUTE } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
 import { poolOf } from '../../../src/database/data-source';
 import type { Statement } from '../../../src/database/statement';
-import type { ClaimedMessage, EndpointKey } from '../../../src/modules/webhooks/dispatch/dispatched-message';
-import { bringForward } from '../../../src/modules/webhooks/dispatch/sql/bring-forward.sql';
-import { claimMessages } from '../../../src/modules/webhooks/dispatch/sql/claim-messages.sql';
-import { settleMessages } from '../../../src/modules/webhooks/dispatch/sql/settle-messages.sql';
-import { endOfDisabled, freeLostClaims } from '../../../src/modules/webhooks/dispatch/sql/sweep-messages.sql';
-import { release } from '../../../src/modules/webhooks/dispatch/verdict';
+import type { ClaimedMessage, EndpointKey } from '../../../src/modules/webhooks/webhook-queue';
+import { bringForward } from '../../../src/modules/webhooks/sql/endpoint-health.sql';
+import { claimMessages, settleMessages } from '../../../src/modules/webhooks/sql/message-claims.sql';
+import { endOfDisabled, freeOrphanedClaims } from '../../../src/modules/webhooks/sql/message-sweeps.sql';
+import { release } from '../../../src/modules/webhooks/dispatch/evaluate-attempt';
 import { explainPrepared } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 
@@ -52,7 +51,7 @@ describe('the statements that send webhooks', () => {
     await db.drop();
   });
 
-  const claim = { now: NOW, until: new Date(NOW.getTime() + MINUTE), rooms: [], freshRoom: 20, limit: LIMIT };
+  const claim = { now: NOW, until: new Date(NOW.getTime() + MINUTE), slots: [], freshSlots: 20, limit: LIMIT };
   const message = (): ClaimedMessage =>
     ({ ...endpoints[0], id: newId(), claimedUntil: NOW }) as unknown as ClaimedMessage;
   const messages = () => Array.from({ length: LIMIT }, () => release(message()));
@@ -62,7 +61,7 @@ describe('the statements that send webhooks', () => {
     ['claim-messages', () => claimMessages(claim), LIMIT],
     ['settle-messages', () => settleMessages(messages()), LIMIT],
     ['bring-forward', () => bringForward({ endpoint: endpoints[0]!, ...forward }), LIMIT],
-    ['free-lost-claims', () => freeLostClaims(new Date(NOW.getTime() + 1), LIMIT), LIMIT],
+    ['free-orphaned-claims', () => freeOrphanedClaims(new Date(NOW.getTime() + 1), LIMIT), LIMIT],
     ['end-of-disabled', () => endOfDisabled('x', LIMIT), LIMIT],
   ];
 

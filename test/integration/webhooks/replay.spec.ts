@@ -1,6 +1,6 @@
 import { DAY, HOUR } from '../../../src/common/clock';
 import { EventsService } from '../../../src/modules/events/events.service';
-import { ReplayWalk } from '../../../src/modules/webhooks/replay/replay-walk.service';
+import { ReplayWebhooksJob } from '../../../src/modules/webhooks/replay-webhooks.job';
 import { insertEvents } from '../../factories/feed-events';
 import { addDomain } from '../../factories/tenants';
 import type { Core } from '../../setup/core-context';
@@ -23,7 +23,7 @@ describe('a replay', () => {
     await app.close();
   });
 
-  const walk = (core = worker) => core.get(ReplayWalk).run();
+  const walk = (core = worker) => core.get(ReplayWebhooksJob).run();
   const ago = (ms: number) => new Date(app.clock.now().getTime() - ms);
   const replay = (id: string, from: Date, to?: Date, api = customer.api) =>
     api.post(`/v1/webhooks/${id}/replay`, { from: from.toISOString(), ...(to && { to: to.toISOString() }) });

@@ -3,12 +3,10 @@ import { DAY } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
 import { poolOf } from '../../../src/database/data-source';
 import type { Statement } from '../../../src/database/statement';
-import { nextReplay } from '../../../src/modules/webhooks/replay/sql/next-replay.sql';
-import { listSealedSecrets } from '../../../src/modules/webhooks/sealed/sql/list-sealed-secrets.sql';
-import { replaceSealedSecrets } from '../../../src/modules/webhooks/sealed/sql/replace-sealed-secrets.sql';
-import { renewMessages } from '../../../src/modules/webhooks/sql/renew-messages.sql';
-import { clearRemoved } from '../../../src/modules/webhooks/upkeep/sql/clear-removed.sql';
-import { deleteOldMessages } from '../../../src/modules/webhooks/upkeep/sql/delete-old-messages.sql';
+import { listEncryptedSecrets, replaceEncryptedSecrets } from '../../../src/modules/webhooks/sql/encrypted-secrets.sql';
+import { clearRemoved } from '../../../src/modules/webhooks/sql/endpoint-removal.sql';
+import { deleteOldMessages } from '../../../src/modules/webhooks/sql/message-sweeps.sql';
+import { nextReplay, renewMessages } from '../../../src/modules/webhooks/sql/replays.sql';
 import { explainPrepared } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 
@@ -56,8 +54,8 @@ describe('the statements on webhooks', () => {
 
   const cases: [string, () => Statement<unknown>, number][] = [
     ['next-replay', () => nextReplay(LIMIT), 20 * LIMIT],
-    ['list-sealed-secrets', () => listSealedSecrets(LIMIT, rows[7]), LIMIT],
-    ['replace-sealed-secrets', () => replaceSealedSecrets(rows.slice(0, LIMIT).map(resealed)), LIMIT],
+    ['list-encrypted-secrets', () => listEncryptedSecrets(LIMIT, rows[7]), LIMIT],
+    ['replace-encrypted-secrets', () => replaceEncryptedSecrets(rows.slice(0, LIMIT).map(encrypted)), LIMIT],
     ['renew-messages', () => renewMessages(rows[0]!, Array.from({ length: LIMIT }, newMessage), new Date()), LIMIT],
     ['clear-removed', () => clearRemoved(LIMIT), LIMIT],
     ['delete-old-messages', () => deleteOldMessages(new Date(Date.now() - 30 * DAY), LIMIT), LIMIT],
@@ -82,8 +80,8 @@ describe('the statements on webhooks', () => {
     expect(plan.map((node) => node['Node Type'])).not.toContain('Sort');
   });
 
-  function resealed(row: (typeof rows)[number]) {
-    return { ...row, resealed: { secret: Buffer.from('again'), previousSecret: null } };
+  function encrypted(row: (typeof rows)[number]) {
+    return { ...row, encrypted: { secret: Buffer.from('again'), previousSecret: null } };
   }
   function newMessage() {
     return { id: newId(), emailId: newId(), sequence: 1, eventType: 'sent' };

@@ -1,5 +1,5 @@
 import { DAY, HOUR } from '../../../src/common/clock';
-import { WebhookUpkeep } from '../../../src/modules/webhooks/upkeep/webhook-upkeep.service';
+import { CleanUpWebhooksJob } from '../../../src/modules/webhooks/clean-up-webhooks.job';
 import { insertEvents } from '../../factories/feed-events';
 import type { Core } from '../../setup/core-context';
 import { waitFor } from '../../setup/wait-for';
@@ -21,7 +21,7 @@ describe('the upkeep of webhooks', () => {
     await app.close();
   });
 
-  const cleanUp = () => worker.get(WebhookUpkeep).cleanUp();
+  const cleanUp = () => worker.get(CleanUpWebhooksJob).cleanUp();
   const insert = (endpointId: string, count: number, ageMs: number) =>
     app.db.query(
       `insert into webhook_messages (organization_id, mode, endpoint_id, id, event_type, state, next_attempt_at, created_at)

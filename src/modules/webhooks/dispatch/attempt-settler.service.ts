@@ -1,10 +1,12 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { Clock, DAY, SECOND } from '../../../common/clock';
-import { MicroBatcher } from '../../../common/async/micro-batcher';
-import { Database } from '../../../database/database.service';
 import { AuditService, SYSTEM } from '../../../audit/audit.service';
-import { DispatchRepository, type EndpointChange } from './dispatch.repository';
-import type { EndpointKey, EndpointResult, SettledMessage } from './dispatched-message';
+import { MicroBatcher } from '../../../common/async/micro-batcher';
+import { Clock, DAY, SECOND } from '../../../common/clock';
+import { Database } from '../../../database/database.service';
+import type { EndpointChange } from '../sql/endpoint-health.sql';
+import { WebhookEndpointsRepository } from '../webhook-endpoints.repository';
+import { WebhookMessagesRepository } from '../webhook-messages.repository';
+import type { EndpointKey, EndpointResult, SettledMessage } from '../webhook-queue';
 import { EndpointRecovery } from './endpoint-recovery.service';
 
 const BATCH = 200;
@@ -13,16 +15,7 @@ const FAILING_LIMIT_MS = 5 * DAY;
 /** How exact the time of the last success is. */
 const SUCCESS_NEWS_MS = 10 * SECOND;
 
-/** Where results go besides the queue. */
-@Injectable()
-export class SettlementEffects {
-  constructor(
-    readonly audit: AuditService,
-    readonly recovery: EndpointRecovery,
-  ) {}
-}
-
-/** Writes what became of messages and what it says of their endpoints, many attempts in one transaction. */
+/** Writes the results of attempts and what they say about the endpoints, many attempts in one transaction. */
 @Injectable()
 export class AttemptSettler {
   private readonly logger = new Logger(AttemptSettler.name);
@@ -32,9 +25,11 @@ export class AttemptSettler {
   });
 
   constructor(
-    private readonly dispatch: DispatchRepository,
+    private readonly endpoints: WebhookEndpointsRepository,
+    private readonly messages: WebhookMessagesRepository,
+    private readonly audit: AuditService,
+    private readonly recovery: EndpointRecovery,
     private readonly database: Database,
-    private readonly effects: SettlementEffects,
     private readonly clock: Clock,
   ) {}
 
@@ -51,10 +46,10 @@ export class AttemptSettler {
     const results = resultsOf(settled);
     const now = this.clock.now();
     const changes = await this.database.transaction(async (tx) => {
-      // Endpoints before messages, as everybody else locks them.
-      const changed = results.length === 0 ? [] : await this.dispatch.recordHealth({ results, ...limits(now) }, tx);
-      await this.effects.audit.record(changed.flatMap(auditOf), tx);
-      this.dispatch.settle(settled, tx);
+      // Endpoints before messages: the order in which all transactions lock them.
+      const changed = results.length === 0 ? [] : await this.endpoints.recordHealth({ results, ...limits(now) }, tx);
+      await this.audit.record(changed.flatMap(auditOf), tx);
+      this.messages.settle(settled, tx);
       return changed;
     });
     for (const change of changes) this.follow(change);
@@ -65,7 +60,7 @@ export class AttemptSettler {
     if (change.endReason !== null) {
       this.logger.warn(`Webhook endpoint ${change.endpointId} is disabled: ${change.endReason}`);
     }
-    if (change.isRecovered && change.failingSince) this.effects.recovery.begin(change, change.failingSince);
+    if (change.isRecovered && change.failingSince) this.recovery.begin(change, change.failingSince);
   }
 }
 

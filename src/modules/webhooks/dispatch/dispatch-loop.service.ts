@@ -3,7 +3,7 @@ import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationB
 import { SECOND } from '../../../common/clock';
 import { AppConfig } from '../../../config/config';
 import { EndpointRecovery } from './endpoint-recovery.service';
-import { EventExpander } from './event-expander.service';
+import { ExpandEventsJob } from './expand-events.job';
 import { WebhookDispatcher } from './webhook-dispatcher.service';
 
 const POLL_MS = SECOND / 2;
@@ -12,9 +12,9 @@ const OUTAGE_PAUSE_MS = SECOND;
 const BREATH_MS = 20;
 
 /**
- * Keeps the dispatcher going.
+ * Keeps the dispatcher going: no periodic job, because it is woken by new messages and free slots, and drains at shutdown.
  *
- *   stopped ──bootstrap──► running: claim; when nothing is due wait for room, for new messages or for half a second
+ *   stopped ──bootstrap──► running: claim; when nothing is due wait for free slots, for new messages or for half a second
  *                            └──shutdown──► draining: claim nothing more, wait for what is under way within the time
  *                                 limit, then end it ──► stopped
  */
@@ -28,7 +28,7 @@ export class DispatchLoop implements OnApplicationBootstrap, BeforeApplicationSh
 
   constructor(
     private readonly dispatcher: WebhookDispatcher,
-    private readonly expander: EventExpander,
+    private readonly expansion: ExpandEventsJob,
     private readonly recovery: EndpointRecovery,
     private readonly config: AppConfig,
   ) {}
@@ -36,7 +36,7 @@ export class DispatchLoop implements OnApplicationBootstrap, BeforeApplicationSh
   onApplicationBootstrap(): void {
     this.state = 'running';
     this.dispatcher.listen(() => this.wake());
-    this.expander.listen(() => this.wake());
+    this.expansion.listen(() => this.wake());
     this.loop = this.run();
   }
 

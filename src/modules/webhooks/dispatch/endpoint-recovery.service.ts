@@ -1,18 +1,19 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Clock, MINUTE } from '../../../common/clock';
 import { SingleFlight } from '../../../common/async/promises';
-import { DispatchRepository } from './dispatch.repository';
-import type { EndpointKey } from './dispatched-message';
+import { WebhookEndpointsRepository } from '../webhook-endpoints.repository';
+import { WebhookMessagesRepository } from '../webhook-messages.repository';
+import type { EndpointKey } from '../webhook-queue';
 import { ATTEMPTS } from './retry-schedule';
 
 const BATCH = 1_000;
 /** After a shorter failure the schedule is as quick; and a message that alone fails is not tried at every success. */
 const SHORT_FAILURE_MS = MINUTE;
-/** An attempt that failed began before it was noted that the endpoint fails. */
+/** An attempt that failed began before it was recorded that the endpoint fails. */
 const LONGEST_ATTEMPT_MS = MINUTE;
 
 /**
- * What happens when an endpoint answers well after failures: what waits for it is due at once. Only then is it noted that
+ * What happens when an endpoint responds well after failures: what waits for it is due at once. Only then is it recorded that
  * it no longer fails, so that a process that dies in between leaves this to the next success.
  */
 @Injectable()
@@ -22,7 +23,8 @@ export class EndpointRecovery {
   private readonly underWay = new Set<Promise<void>>();
 
   constructor(
-    private readonly dispatch: DispatchRepository,
+    private readonly endpoints: WebhookEndpointsRepository,
+    private readonly messages: WebhookMessagesRepository,
     private readonly clock: Clock,
   ) {}
 
@@ -44,8 +46,8 @@ export class EndpointRecovery {
     if (now.getTime() - failingSince.getTime() >= SHORT_FAILURE_MS) {
       const triedSince = new Date(failingSince.getTime() - LONGEST_ATTEMPT_MS);
       const input = { endpoint, now, triedSince, triedLessThan: ATTEMPTS, limit: BATCH };
-      while ((await this.dispatch.bringForward(input)) === BATCH);
+      while ((await this.messages.bringForward(input)) === BATCH);
     }
-    await this.dispatch.endFailure(endpoint, failingSince);
+    await this.endpoints.endFailure(endpoint, failingSince);
   }
 }

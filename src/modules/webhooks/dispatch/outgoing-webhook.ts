@@ -1,5 +1,6 @@
+import { createHmac } from 'node:crypto';
 import { type FeedEvent, toPayload, type WebhookPayload } from '../../events/events.service';
-import type { ClaimedMessage } from './dispatched-message';
+import type { ClaimedMessage } from '../webhook-queue';
 
 /** A claimed message with what it says, as JSON. */
 export type OutgoingWebhook = ClaimedMessage & { readonly body: string };
@@ -13,4 +14,23 @@ export function toOutgoing(message: ClaimedMessage, event: FeedEvent | undefined
 /** A test says nothing but that it is one. */
 function testPayload({ eventType, createdAt, endpointId }: ClaimedMessage): WebhookPayload {
   return { type: eventType, timestamp: createdAt.toISOString(), data: { webhookId: endpointId } };
+}
+
+export interface UnsignedWebhook {
+  /** The same in every attempt, so that the receiver can tell a repetition. */
+  readonly id: string;
+  /** When this attempt begins. */
+  readonly sentAt: Date;
+  readonly body: string;
+}
+
+/** The headers of Standard Webhooks 1.0, signed with HMAC-SHA256 once for each secret that is valid. */
+export function signWebhook({ id, sentAt, body }: UnsignedWebhook, secrets: readonly Buffer[]): Record<string, string> {
+  const timestamp = String(Math.floor(sentAt.getTime() / 1_000));
+  const sign = (secret: Buffer) => createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64');
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': secrets.map((secret) => `v1,${sign(secret)}`).join(' '),
+  };
 }

@@ -1,37 +1,30 @@
 import { Module } from '@nestjs/common';
+import { AuditModule } from '../../../audit/audit.module';
 import { EgressClient } from '../../../common/egress/egress-client';
 import { EgressGuard } from '../../../common/egress/egress-guard';
-import { AuditModule } from '../../../audit/audit.module';
-import { EmailsModule } from '../../emails/emails.module';
 import { EventsModule } from '../../events/events.module';
-import { EgressModule } from '../egress.module';
-import { WebhookSecrets } from '../webhook-secrets.service';
-import { AttemptSettler, SettlementEffects } from './attempt-settler.service';
+import { WebhooksModule } from '../webhooks.module';
+import { AttemptSettler } from './attempt-settler.service';
 import { DispatchLoop } from './dispatch-loop.service';
-import { DispatchMetrics } from './dispatch-metrics.service';
-import { DispatchUpkeep } from './dispatch-upkeep.service';
-import { DispatchRepository } from './dispatch.repository';
+import { DispatchMetrics } from './dispatch.metrics';
 import { EndpointRecovery } from './endpoint-recovery.service';
-import { EventExpander } from './event-expander.service';
-import { AttemptSteps, WebhookDispatcher } from './webhook-dispatcher.service';
+import { ExpandEventsJob } from './expand-events.job';
+import { SweepMessagesJob } from './sweep-messages.job';
+import { WebhookDispatcher } from './webhook-dispatcher.service';
 import { WebhookSender } from './webhook-sender.service';
 
-/** Role `worker`: makes webhooks of events and sends them. */
+/** Turns events into webhooks and sends them. Apart, because a process that loads it sends: role `worker` only. */
 @Module({
-  imports: [AuditModule, EgressModule, EmailsModule, EventsModule],
+  imports: [AuditModule, EventsModule, WebhooksModule],
   providers: [
     { provide: EgressClient, inject: [EgressGuard], useFactory: (guard: EgressGuard) => new EgressClient(guard) },
     AttemptSettler,
-    AttemptSteps,
     DispatchLoop,
     DispatchMetrics,
-    DispatchRepository,
-    DispatchUpkeep,
     EndpointRecovery,
-    EventExpander,
-    SettlementEffects,
+    ExpandEventsJob,
+    SweepMessagesJob,
     WebhookDispatcher,
-    WebhookSecrets,
     WebhookSender,
   ],
 })

@@ -2,15 +2,14 @@ import { Injectable, Logger } from '@nestjs/common';
 import { Clock, MINUTE } from '../../../common/clock';
 import { EgressClient, type EgressResult } from '../../../common/egress/egress-client';
 import { WebhookSecrets } from '../webhook-secrets.service';
-import type { OutgoingWebhook } from './outgoing-webhook';
-import { signWebhook } from './sign-webhook';
-import { judgeAttempt, release, type Verdict } from './verdict';
+import { type AttemptDecision, evaluateAttempt, release } from './evaluate-attempt';
+import { type OutgoingWebhook, signWebhook } from './outgoing-webhook';
 
 const HEADERS = { 'content-type': 'application/json', 'user-agent': 'Waybill-Webhooks/1.0' };
-/** A secret that does not open is the operator's mistake, anything else ours: the endpoint does not pay for it. */
+/** A secret that does not open is the operator's mistake, anything else ours: it does not count against the endpoint. */
 const UNSENDABLE_PAUSE_MS = MINUTE;
 
-/** One attempt: signs, sends, judges. */
+/** One attempt: signs, sends, and decides what the response means. */
 @Injectable()
 export class WebhookSender {
   private readonly logger = new Logger(WebhookSender.name);
@@ -21,11 +20,11 @@ export class WebhookSender {
     private readonly clock: Clock,
   ) {}
 
-  /** Never throws: what cannot be sent is put off, at nobody's cost. */
-  async send(message: OutgoingWebhook, signal: AbortSignal): Promise<Verdict> {
+  /** Never throws: what cannot be sent is put off, and counts against no one. */
+  async send(message: OutgoingWebhook, signal: AbortSignal): Promise<AttemptDecision> {
     try {
       const outcome = await this.post(message, signal);
-      return judgeAttempt(message, outcome, { now: this.clock.now(), random: Math.random() });
+      return evaluateAttempt(message, outcome, { now: this.clock.now(), random: Math.random() });
     } catch (error) {
       this.logger.error(`Webhook endpoint ${message.endpointId} is not sent to: ${(error as Error).message}`);
       const nextAttemptAt = new Date(this.clock.now().getTime() + UNSENDABLE_PAUSE_MS);

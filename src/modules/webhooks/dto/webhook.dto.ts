@@ -5,7 +5,7 @@ import { Timestamp } from '../../../common/http/dto-decorators';
 import { EVENT_TYPES } from '../../../common/event-types';
 import type { DisabledReason } from '../webhook-endpoint.entity';
 import { EVERY_TYPE } from '../webhook-subscription';
-import { MAX_URL_LENGTH } from '../webhook-url';
+import { MAX_URL_LENGTH } from '../webhook-url.service';
 
 const SUBSCRIPTIONS = [...EVENT_TYPES, EVERY_TYPE] as const;
 const MAX_EVENTS = 32;

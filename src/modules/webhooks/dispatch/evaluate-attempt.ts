@@ -1,0 +1,93 @@
+import type { EgressFailureKind } from '../../../common/egress/egress-failure';
+import type { EgressResult } from '../../../common/egress/egress-client';
+import type { ClaimedMessage, SettledMessage } from '../webhook-queue';
+import { gapAfter, isExhausted, readRetryAfter } from './retry-schedule';
+
+/** Why a message has ended without having been delivered, beside what went wrong. */
+export const ENDPOINT_DISABLED = 'endpoint_disabled';
+const EVENT_GONE = 'event_gone';
+const EXHAUSTED = 'exhausted';
+
+/** For the metrics. */
+export type AttemptResult =
+  | 'delivered'
+  | 'gone'
+  | 'redirect'
+  | 'status'
+  | 'event_gone'
+  | 'unsendable'
+  | Exclude<EgressFailureKind, 'connect_timeout'>;
+
+export interface AttemptDecision {
+  readonly settled: SettledMessage;
+  readonly result: AttemptResult;
+  /** How long the receiver asks to be left alone, in milliseconds. */
+  readonly askedMs: number;
+}
+
+export interface Moment {
+  readonly now: Date;
+  /** From 0 up to 1. */
+  readonly random: number;
+}
+
+const UNCHANGED = { nextAttemptAt: null, status: null, error: null, deliveredAt: null, result: undefined } as const;
+
+/**
+ * What an answer means: 2xx is a delivery, 410 the wish to be left alone, anything else a failure: a redirect, too, since
+ * it would lead to where the customer has not pointed.
+ */
+export function evaluateAttempt(message: ClaimedMessage, outcome: EgressResult, moment: Moment): AttemptDecision {
+  if (outcome.kind === 'failed') {
+    const { kind, reason } = outcome.failure;
+    if (kind === 'stopped') return { settled: release(message), result: 'stopped', askedMs: 0 };
+    const result = kind === 'connect_timeout' ? 'timeout' : kind;
+    return { settled: fail(message, { status: null, error: reason }, moment), result, askedMs: 0 };
+  }
+  const { status } = outcome;
+  if (status >= 200 && status < 300) {
+    return { settled: deliver(message, status, moment.now), result: 'delivered', askedMs: 0 };
+  }
+  if (status === 410) return { settled: endAsGone(message), result: 'gone', askedMs: 0 };
+  const askedMs = readRetryAfter(outcome.retryAfter, moment.now);
+  const isRedirect = status >= 300 && status < 400;
+  const error = isRedirect ? `redirect: HTTP status ${status}, which is not followed` : `HTTP status ${status}`;
+  return {
+    settled: fail(message, { status, error }, moment, askedMs),
+    result: isRedirect ? 'redirect' : 'status',
+    askedMs,
+  };
+}
+
+/** Nothing has been sent: as if it had not been claimed. */
+export function release(message: ClaimedMessage, nextAttemptAt: Date | null = null): SettledMessage {
+  return { ...UNCHANGED, message, state: 'pending', isCharged: false, nextAttemptAt };
+}
+
+/** The event has been deleted meanwhile: there is nothing to tell any more. */
+export function endAsEventGone(message: ClaimedMessage): SettledMessage {
+  return { ...UNCHANGED, message, state: 'failed', isCharged: false, error: EVENT_GONE };
+}
+
+function deliver(message: ClaimedMessage, status: number, deliveredAt: Date): SettledMessage {
+  return { ...UNCHANGED, message, state: 'delivered', isCharged: true, status, deliveredAt, result: 'succeeded' };
+}
+
+function endAsGone(message: ClaimedMessage): SettledMessage {
+  const error = 'HTTP status 410: the endpoint wants no more and has been disabled';
+  return { ...UNCHANGED, message, state: 'failed', isCharged: true, status: 410, error, result: 'gone' };
+}
+
+function fail(
+  message: ClaimedMessage,
+  { status, error }: { readonly status: number | null; readonly error: string },
+  { now, random }: Moment,
+  askedMs = 0,
+): SettledMessage {
+  const failed = { ...UNCHANGED, message, isCharged: true, status, result: 'failed' } as const;
+  if (isExhausted(message.attempts, now.getTime() - message.createdAt.getTime())) {
+    return { ...failed, state: 'failed', error: `${EXHAUSTED}: ${error}` };
+  }
+  const nextAttemptAt = new Date(now.getTime() + gapAfter(message.attempts, random, askedMs));
+  return { ...failed, state: 'pending', error, nextAttemptAt };
+}

@@ -1,0 +1,125 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Clock, SECOND } from '../../../common/clock';
+import { firstIdAt, timeOfId } from '../../../common/ids';
+import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
+import { EventsService, type FeedEvent } from '../../events/events.service';
+import { WebhookEndpointsRepository } from '../webhook-endpoints.repository';
+import type { Advance, EndpointKey, Follower, NewMessage } from '../webhook-queue';
+import { isSubscribed } from '../webhook-subscription';
+import { DispatchMetrics } from './dispatch.metrics';
+
+const EVERY_MS = SECOND / 2;
+/** Runs that are skipped after one that found nothing. */
+const IDLE_RUNS = 2;
+/** Endpoints at a time, and events for each that differs in where it stands: what is in memory at once. */
+const FOLLOWERS = 50;
+const EVENTS = 100;
+/** Pages of one group in one run, so that one with a long backlog does not hold up the others. */
+const PAGES = 20;
+const FIRST: EndpointKey = { organizationId: firstIdAt(new Date(0)), mode: 'live', endpointId: firstIdAt(new Date(0)) };
+
+/**
+ * Turns events into messages: follows the event log for each enabled endpoint, from its position on. Those of one organization
+ * that stand at the same event read together. Where several processes do this, one of them moves an endpoint on.
+ */
+@Injectable()
+export class ExpandEventsJob implements OnApplicationBootstrap {
+  private runsToSkip = 0;
+  private onMessages: () => void = () => undefined;
+
+  constructor(
+    private readonly feed: EventsService,
+    private readonly endpoints: WebhookEndpointsRepository,
+    private readonly jobs: PeriodicJobs,
+    private readonly metrics: DispatchMetrics,
+    private readonly clock: Clock,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.jobs.start({ name: 'expand-webhooks', everyMs: EVERY_MS, run: () => this.run() });
+  }
+
+  /** @param listener is called when there are new messages. */
+  listen(listener: () => void): void {
+    this.onMessages = listener;
+  }
+
+  /** Once through all endpoints; returns how many events were read. @throws UnavailableError */
+  async expand(): Promise<number> {
+    let count = 0;
+    for (let after = FIRST, isMore = true; isMore;) {
+      const followers = await this.endpoints.followers(after, FOLLOWERS);
+      count += await this.follow(followers);
+      after = followers.at(-1) ?? after;
+      isMore = followers.length === FOLLOWERS;
+    }
+    this.metrics.expanded();
+    return count;
+  }
+
+  private async run(): Promise<void> {
+    if (this.runsToSkip > 0) {
+      this.runsToSkip -= 1;
+      return;
+    }
+    if ((await this.expand()) === 0) this.runsToSkip = IDLE_RUNS;
+  }
+
+  private async follow(followers: readonly Follower[]): Promise<number> {
+    let count = 0;
+    let behind = followers;
+    for (let page = 0; page < PAGES && behind.length > 0; page += 1) {
+      const { events, left } = await this.followOnePage(behind);
+      count += events;
+      behind = left;
+    }
+    return count;
+  }
+
+  /** Returns the endpoints with more to read, at their new positions. */
+  private async followOnePage(followers: readonly Follower[]): Promise<{ events: number; left: Follower[] }> {
+    const streams = groupByStream(followers);
+    const pages = await this.feed.readAfter(
+      streams.map(([{ organizationId, mode, position }]) => ({ organizationId, mode, after: position })),
+      EVENTS,
+    );
+    const steps = streams.flatMap((members, index) => members.flatMap((one) => stepOf(one, pages[index] ?? [])));
+    if (steps.length === 0) return { events: 0, left: [] };
+    const messages = steps.flatMap((step) => step.messages);
+    await this.endpoints.advance(steps, messages, this.clock.now());
+    if (messages.length > 0) this.onMessages();
+    this.metrics.lagged(pages.flatMap(([first]) => (first ? [timeOfId(first.id)] : [])));
+    const left = steps.filter((step) => step.isFull).map(({ follower, next }) => ({ ...follower, position: next }));
+    return { events: pages.reduce((sum, page) => sum + page.length, 0), left };
+  }
+}
+
+interface Step extends Advance {
+  readonly follower: Follower;
+  readonly messages: readonly NewMessage[];
+  readonly isFull: boolean;
+}
+
+/** Nothing when there is nothing to read. */
+function stepOf(follower: Follower, events: readonly FeedEvent[]): Step[] {
+  const last = events.at(-1);
+  if (!last) return [];
+  const { organizationId, mode, endpointId, position } = follower;
+  const messages = events
+    .filter((event) => isSubscribed(follower, event))
+    .map(({ id, emailId, sequence, eventType }) => ({ endpointId, id, emailId, sequence, eventType }));
+  const advance = { organizationId, mode, endpointId, position, next: last.id };
+  return [{ ...advance, follower, messages, isFull: events.length === EVENTS }];
+}
+
+/** Those of one organization and mode that stand at the same event, together; never empty. */
+function groupByStream(followers: readonly Follower[]): [Follower, ...Follower[]][] {
+  const groups = new Map<string, [Follower, ...Follower[]]>();
+  for (const follower of followers) {
+    const stream = `${follower.organizationId} ${follower.mode} ${follower.position}`;
+    const group = groups.get(stream);
+    if (group) group.push(follower);
+    else groups.set(stream, [follower]);
+  }
+  return [...groups.values()];
+}

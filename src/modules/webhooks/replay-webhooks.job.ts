@@ -1,0 +1,60 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Clock, SECOND } from '../../common/clock';
+import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
+import { Database } from '../../database/database.service';
+import { EventsService } from '../events/events.service';
+import type { OpenReplay } from './sql/replays.sql';
+import { WebhookMessagesRepository } from './webhook-messages.repository';
+import { WebhookReplaysRepository } from './webhook-replays.repository';
+import { isSubscribed } from './webhook-subscription';
+
+const EVERY_MS = 2 * SECOND;
+/** Events of one step. */
+const STEP = 500;
+/** An endpoint with more to be sent waits: what happens now is not to queue behind a month of the past. */
+const MAX_PENDING = 5_000;
+/** Of one run of the job. */
+const MAX_STEPS = 100;
+
+/**
+ * Turns the events of replays into messages, a few at a time. A step reads without a lock and is written only if the
+ * replay still stands where it was read, so that any number of processes can run it.
+ */
+@Injectable()
+export class ReplayWebhooksJob implements OnApplicationBootstrap {
+  constructor(
+    private readonly replays: WebhookReplaysRepository,
+    private readonly messages: WebhookMessagesRepository,
+    private readonly feed: EventsService,
+    private readonly database: Database,
+    private readonly jobs: PeriodicJobs,
+    private readonly clock: Clock,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.jobs.start({ name: 'replay-webhooks', everyMs: EVERY_MS, run: () => this.run() });
+  }
+
+  /** Goes on as long as there is something to do, within bounds. @throws UnavailableError */
+  async run(): Promise<void> {
+    for (let step = 0; step < MAX_STEPS; step += 1) {
+      const replay = await this.replays.next(MAX_PENDING);
+      if (!replay) return;
+      await this.step(replay);
+    }
+  }
+
+  private async step(replay: OpenReplay): Promise<void> {
+    const { organizationId, mode, position: after, endBefore } = replay;
+    const [page = []] = await this.feed.readAfter([{ organizationId, mode, after }], STEP);
+    const events = page.filter(({ id }) => id < endBefore);
+    const last = events.length === STEP ? events.at(-1) : undefined;
+    const now = this.clock.now();
+    await this.database.transaction(async (tx) => {
+      const isOurs = await (last ? this.replays.advance(replay, last.id, now, tx) : this.replays.finish(replay, tx));
+      if (!isOurs) return;
+      const subscribed = events.filter((event) => isSubscribed(replay, event));
+      await this.messages.renew(replay, subscribed, now, tx);
+    });
+  }
+}

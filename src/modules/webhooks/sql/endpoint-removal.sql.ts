@@ -1,0 +1,64 @@
+// Adding and removing endpoints: what a plain insert or delete does not do.
+import type { Statement } from '../../../database/statement';
+
+// Makes additions to the endpoints of an organization and mode follow one another, so that their number can be limited.
+// Takes no table: an advisory lock until the end of the transaction. Rows: 1.
+// Not the ORM: it has no advisory locks, and row locks cannot hold back a first endpoint.
+const LOCK = `select pg_advisory_xact_lock(hashtextextended('webhooks of ' || $1 || ' ' || $2, 0))`;
+
+export function lockEndpointList(organizationId: string, mode: string): Statement<unknown> {
+  return { name: 'lock-webhook-list', text: LOCK, values: [organizationId, mode] };
+}
+
+// Takes an endpoint's replay away and notes that its messages are to be deleted.
+// Writes: webhook_replays, webhook_removals (primary keys). Locks: the rows. Rows: 1 each.
+// Not the ORM: two tables in one statement.
+const NOTE = `
+  with replay as (
+    delete from webhook_replays where organization_id = $1 and mode = $2 and endpoint_id = $3
+  )
+  insert into webhook_removals (organization_id, mode, endpoint_id) values ($1, $2, $3)
+  on conflict do nothing`;
+
+export function noteRemoval(organizationId: string, mode: string, endpointId: string): Statement<never> {
+  return { name: 'note-webhook-removal', text: NOTE, values: [organizationId, mode, endpointId] };
+}
+
+// Deletes messages of one endpoint that is gone, and with the last of them the note that there are any.
+// Writes: webhook_removals, webhook_messages (primary keys). Locks: the note, skip locked, so that one process is at work on
+// an endpoint; then the messages, in key order. Rows: up to $1.
+// Without organization: what is left of any of them. Not the ORM: a bounded delete.
+const CLEAR = `
+  with removal as materialized (
+    select organization_id, mode, endpoint_id
+    from webhook_removals
+    order by organization_id, mode, endpoint_id
+    limit 1
+    for update skip locked
+  ), gone as materialized (
+    select m.organization_id, m.mode, m.endpoint_id, m.id
+    from removal
+    cross join lateral (
+      select organization_id, mode, endpoint_id, id
+      from webhook_messages
+      where organization_id = removal.organization_id and mode = removal.mode and endpoint_id = removal.endpoint_id
+      order by id
+      limit $1
+      for update
+    ) m
+  ), deleted as (
+    delete from webhook_messages m
+    using gone
+    where m.organization_id = gone.organization_id and m.mode = gone.mode and m.endpoint_id = gone.endpoint_id
+      and m.id = gone.id
+  ), finished as (
+    delete from webhook_removals r
+    using removal
+    where r.organization_id = removal.organization_id and r.mode = removal.mode and r.endpoint_id = removal.endpoint_id
+      and (select count(*) from gone) < $1
+  )
+  select endpoint_id as "endpointId" from removal`;
+
+export function clearRemoved(limit: number): Statement<{ endpointId: string }> {
+  return { name: 'clear-removed-webhook', text: CLEAR, values: [limit] };
+}

@@ -1,0 +1,68 @@
+// What background jobs do to messages, a batch at a time.
+import type { Statement } from '../../../database/statement';
+
+// Frees the claims of processes that are no more, and ends what waits for endpoints that are disabled.
+// Writes: webhook_messages (indexes webhook_messages_sending and webhook_messages_due). Reads: webhook_endpoints.
+// Locks: rows, skip locked. Rows: up to a limit. Not the ORM: SKIP LOCKED inside an update with a limit.
+const FREE = `
+  update webhook_messages m
+  set state = 'pending', claimed_until = null, next_attempt_at = $1
+  from (
+    select organization_id, mode, endpoint_id, id
+    from webhook_messages
+    where state = 'sending' and claimed_until < $1
+    order by claimed_until
+    limit $2
+    for update skip locked
+  ) lost
+  where m.organization_id = lost.organization_id and m.mode = lost.mode
+    and m.endpoint_id = lost.endpoint_id and m.id = lost.id
+  returning m.id`;
+
+export function freeOrphanedClaims(now: Date, limit: number): Statement<{ id: string }> {
+  return { name: 'free-orphaned-webhook-claims', text: FREE, values: [now, limit] };
+}
+
+const END = `
+  update webhook_messages m
+  set state = 'failed', last_error = $1
+  from (
+    select waiting.*
+    from webhook_endpoints e
+    cross join lateral (
+      select organization_id, mode, endpoint_id, id
+      from webhook_messages
+      where state = 'pending' and organization_id = e.organization_id and mode = e.mode and endpoint_id = e.id
+      limit $2
+      for update skip locked
+    ) waiting
+    where not e.enabled
+    limit $2
+  ) ended
+  where m.organization_id = ended.organization_id and m.mode = ended.mode
+    and m.endpoint_id = ended.endpoint_id and m.id = ended.id
+  returning m.id`;
+
+export function endOfDisabled(error: string, limit: number): Statement<{ id: string }> {
+  return { name: 'end-webhooks-of-disabled', text: END, values: [error, limit] };
+}
+
+// Forgets messages whose time is over.
+// Writes: webhook_messages (index webhook_messages_age). Locks: the rows, skip locked. Rows: up to $2.
+// Without organization: retention is the same for all. Not the ORM: a bounded delete.
+const DELETE_OLD = `
+  delete from webhook_messages m
+  using (
+    select organization_id, mode, endpoint_id, id
+    from webhook_messages
+    where created_at < $1
+    order by created_at
+    limit $2
+    for update skip locked
+  ) old
+  where m.organization_id = old.organization_id and m.mode = old.mode and m.endpoint_id = old.endpoint_id and m.id = old.id
+  returning 1 as deleted`;
+
+export function deleteOldMessages(before: Date, limit: number): Statement<{ deleted: 1 }> {
+  return { name: 'delete-old-webhook-messages', text: DELETE_OLD, values: [before, limit] };
+}

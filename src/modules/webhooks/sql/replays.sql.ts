@@ -1,0 +1,72 @@
+// Sending events once more.
+import type { Statement } from '../../../database/statement';
+import type { WebhookEndpoint } from '../webhook-endpoint.entity';
+import type { WebhookMessage } from '../webhook-message.entity';
+
+// The replay that has waited longest, with what its endpoint wants to hear of. Endpoints that are disabled, or have enough
+// to be sent as it is, come later.
+// Reads: webhook_replays, webhook_endpoints (primary keys), webhook_messages (index webhook_messages_due, up to $1 entries
+// each). Locks: none. Rows: 1. Not the ORM: the bounded count.
+
+/** `id` is the endpoint's. */
+export type OpenReplay = Pick<
+  WebhookEndpoint,
+  'organizationId' | 'mode' | 'id' | 'events' | 'domainId' | 'position'
+> & {
+  readonly endBefore: string;
+};
+
+const NEXT = `
+  select
+    r.organization_id as "organizationId", r.mode, e.id, e.events, e.domain_id as "domainId", r.position,
+    r.end_before as "endBefore"
+  from webhook_replays r
+  join webhook_endpoints e on e.organization_id = r.organization_id and e.mode = r.mode and e.id = r.endpoint_id
+  where e.enabled and $1 > (
+    select count(*)
+    from (
+      select from webhook_messages m
+      where m.organization_id = r.organization_id and m.mode = r.mode and m.endpoint_id = r.endpoint_id
+        and m.state = 'pending'
+      limit $1
+    ) pending
+  )
+  order by r.updated_at
+  limit 1`;
+
+export function nextReplay(maxPending: number): Statement<OpenReplay> {
+  return { name: 'next-webhook-replay', text: NEXT, values: [maxPending] };
+}
+
+// Makes messages for one endpoint; those that it has already begin anew, unless one is being sent.
+// Writes: webhook_messages (primary key). Locks: the rows, in the order given, which is that of their ids. Rows: up to 500.
+// Not the ORM: its upsert cannot leave rows as they are by their state.
+const RENEW = `
+  insert into webhook_messages (
+    organization_id, mode, endpoint_id, id, email_id, sequence, event_type, state, next_attempt_at, created_at
+  )
+  select $1, $2, $3, id, email_id, sequence, event_type, 'pending', $8, $8
+  from unnest($4::uuid[], $5::uuid[], $6::int[], $7::text[]) as given (id, email_id, sequence, event_type)
+  on conflict (organization_id, mode, endpoint_id, id) do update
+  set state = 'pending', attempts = 0, next_attempt_at = excluded.next_attempt_at, claimed_until = null,
+    delivered_at = null, created_at = excluded.created_at
+  where webhook_messages.state <> 'sending'`;
+
+export function renewMessages(
+  { organizationId, mode, id }: Pick<WebhookEndpoint, 'organizationId' | 'mode' | 'id'>,
+  messages: readonly Pick<WebhookMessage, 'id' | 'emailId' | 'sequence' | 'eventType'>[],
+  now: Date,
+): Statement<never> {
+  return {
+    name: 'renew-webhook-messages',
+    text: RENEW,
+    values: [
+      ...[organizationId, mode, id],
+      messages.map((message) => message.id),
+      messages.map((message) => message.emailId),
+      messages.map((message) => message.sequence),
+      messages.map((message) => message.eventType),
+      now,
+    ],
+  };
+}

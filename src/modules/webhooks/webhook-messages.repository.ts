@@ -1,0 +1,98 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { LessThan, type Repository } from 'typeorm';
+import { Database } from '../../database/database.service';
+import type { Transaction } from '../../database/transaction';
+import { bringForward, type ForwardInput } from './sql/endpoint-health.sql';
+import { type DispatchMeasure, measureDispatch } from './sql/measure-dispatch.sql';
+import { type ClaimInput, claimMessages, settleMessages } from './sql/message-claims.sql';
+import { deleteOldMessages, endOfDisabled, freeOrphanedClaims } from './sql/message-sweeps.sql';
+import { renewMessages } from './sql/replays.sql';
+import type { WebhookEndpoint } from './webhook-endpoint.entity';
+import { WebhookMessage, type WebhookMessageState } from './webhook-message.entity';
+import type { ClaimedMessage, SettledMessage } from './webhook-queue';
+
+export interface DeliveryFilter {
+  readonly state?: WebhookMessageState;
+  readonly eventType?: string;
+}
+
+export interface DeliveryPage {
+  readonly limit: number;
+  /** Only those with a smaller id. */
+  readonly after?: string;
+}
+
+/** What is to become a message: an event, or nothing but an id and a name. */
+export type Messageable = Pick<WebhookMessage, 'id' | 'emailId' | 'sequence' | 'eventType'>;
+
+type Owner = Pick<WebhookEndpoint, 'organizationId' | 'mode' | 'id'>;
+
+/** The queue of webhooks. All of it throws UnavailableError. */
+@Injectable()
+export class WebhookMessagesRepository {
+  constructor(
+    @InjectRepository(WebhookMessage) private readonly messages: Repository<WebhookMessage>,
+    private readonly database: Database,
+  ) {}
+
+  /** Those with the greatest ids first. */
+  page(owner: Owner, { state, eventType }: DeliveryFilter, { limit, after }: DeliveryPage): Promise<WebhookMessage[]> {
+    return this.messages.find({
+      where: {
+        ...ofEndpoint(owner),
+        ...(state !== undefined && { state }),
+        ...(eventType !== undefined && { eventType }),
+        ...(after !== undefined && { id: LessThan(after) }),
+      },
+      order: { id: 'DESC' },
+      take: limit,
+    });
+  }
+
+  find(owner: Owner, id: string, tx: Transaction): Promise<WebhookMessage | null> {
+    return tx.manager.findOneBy(WebhookMessage, { ...ofEndpoint(owner), id });
+  }
+
+  /** Inserts messages, due now; existing ones begin anew, unless one is being sent. */
+  async renew(owner: Owner, messages: readonly Messageable[], now: Date, tx: Transaction): Promise<void> {
+    if (messages.length > 0) await tx.run(renewMessages(owner, messages, now));
+  }
+
+  claim(input: ClaimInput): Promise<ClaimedMessage[]> {
+    return this.database.run(claimMessages(input));
+  }
+
+  settle(settled: readonly SettledMessage[], tx: Transaction): void {
+    tx.write(settleMessages(settled));
+  }
+
+  /** Returns how many. */
+  async bringForward(input: ForwardInput): Promise<number> {
+    return (await this.database.run(bringForward(input))).length;
+  }
+
+  /** Returns how many. */
+  async freeOrphanedClaims(now: Date, limit: number): Promise<number> {
+    return (await this.database.run(freeOrphanedClaims(now, limit))).length;
+  }
+
+  /** Returns how many. */
+  async endOfDisabled(error: string, limit: number): Promise<number> {
+    return (await this.database.run(endOfDisabled(error, limit))).length;
+  }
+
+  /** Returns how many. */
+  async deleteBefore(before: Date, limit: number): Promise<number> {
+    return (await this.database.run(deleteOldMessages(before, limit))).length;
+  }
+
+  async measure(now: Date): Promise<DispatchMeasure> {
+    const [measure] = await this.database.run(measureDispatch(now));
+    return measure as DispatchMeasure;
+  }
+}
+
+function ofEndpoint({ organizationId, mode, id }: Owner) {
+  return { organizationId, mode, endpointId: id };
+}

@@ -1,0 +1,57 @@
+import type { Mode } from '../../common/tenant';
+import type { WebhookEndpoint } from './webhook-endpoint.entity';
+import type { WebhookMessage } from './webhook-message.entity';
+
+export interface EndpointKey {
+  readonly organizationId: string;
+  readonly mode: Mode;
+  readonly endpointId: string;
+}
+
+/** An enabled endpoint, as it follows the event feed. */
+export type Follower = EndpointKey & Readonly<Pick<WebhookEndpoint, 'position' | 'events' | 'domainId'>>;
+
+/** An endpoint that moves on from one position to the next. */
+export interface Advance extends EndpointKey {
+  readonly position: string;
+  readonly next: string;
+}
+
+export interface NewMessage {
+  readonly endpointId: string;
+  readonly id: string;
+  readonly emailId: string;
+  readonly sequence: number;
+  readonly eventType: string;
+}
+
+/** What a process may send, until `claimedUntil`: that time also distinguishes its claim from a later one. */
+export type ClaimedMessage = EndpointKey &
+  Readonly<Pick<WebhookMessage, 'id' | 'emailId' | 'sequence' | 'eventType' | 'attempts' | 'createdAt'>> &
+  Readonly<Pick<WebhookEndpoint, 'url' | 'secret' | 'previousSecret' | 'previousSecretUntil' | 'failingSince'>> & {
+    readonly claimedUntil: Date;
+  };
+
+/** How many messages of an endpoint may be claimed now. */
+export interface FreeSlots {
+  readonly endpointId: string;
+  readonly free: number;
+}
+
+/** What an attempt says about the endpoint: `gone` for good. */
+export type EndpointResult = 'succeeded' | 'failed' | 'gone';
+
+/** What is written of a claimed message. */
+export interface SettledMessage {
+  readonly message: ClaimedMessage;
+  readonly state: 'delivered' | 'pending' | 'failed';
+  /** False when nothing was sent: the attempt does not count. */
+  readonly isCharged: boolean;
+  /** Null leaves it as it was. */
+  readonly nextAttemptAt: Date | null;
+  readonly status: number | null;
+  readonly error: string | null;
+  readonly deliveredAt: Date | null;
+  /** Undefined when it says nothing of the endpoint. */
+  readonly result: EndpointResult | undefined;
+}
