@@ -28,7 +28,7 @@ function benchModule() {
   const { Body, Controller, HttpCode, Module, Post } = load('@nestjs/common');
   const { RequireScope } = load('./common/http/require-scope.decorator.js');
   const { RateLimitClass } = load('./common/http/rate-limit-class.decorator.js');
-  const { SEND_BODY, TakesBody } = load('./common/http/body-options.js');
+  const { SEND_BODY, TakesBody } = load('./common/http/request-body.js');
   const { parseSendRequest } = load('./modules/emails/accept/parse-send-request.js');
 
   class ValidateController {

@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Request, Response } from 'express';
 import { AppError } from '../common/errors/app-error';
 import { AuthenticationFailures } from '../common/http/authentication-failures';
 import type { Principal } from '../common/http/principal';
@@ -21,20 +21,20 @@ export class ApiKeyGuard implements CanActivate {
     const targets = [context.getHandler(), context.getClass()];
     if (this.reflector.getAllAndOverride<boolean | undefined>(PUBLIC_METADATA, targets)) return true;
     const http = context.switchToHttp();
-    const request = http.getRequest<FastifyRequest>();
+    const request = http.getRequest<Request>();
     const principal = await this.authenticate(request);
     request.principal = principal;
-    if (principal.mode === 'test') void http.getResponse<FastifyReply>().header('x-test-mode', 'true');
+    if (principal.mode === 'test') http.getResponse<Response>().setHeader('x-test-mode', 'true');
     return true;
   }
 
   /** Failures are bounded per client address. */
-  private async authenticate(request: FastifyRequest): Promise<Principal> {
+  private async authenticate(request: Request): Promise<Principal> {
     try {
       return await this.verifier.verify(bearerToken(request.headers.authorization));
     } catch (error) {
       const guessed = error instanceof AppError && error.code === 'invalid_api_key';
-      throw guessed ? this.failures.refusalFor(request.ip, error) : error;
+      throw guessed ? this.failures.refusalFor(request.ip ?? '', error) : error;
     }
   }
 }

@@ -1,7 +1,8 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import type { FastifyRequest } from 'fastify';
+import type { Request } from 'express';
 import { AppError } from '../common/errors/app-error';
+import { patternOf } from '../common/http/request';
 import { RequestLimits } from '../common/http/request-limits';
 import { RefusedAccessService } from './refused-access.service';
 import { PUBLIC_METADATA, SCOPE_METADATA } from '../common/http/require-scope.decorator';
@@ -20,9 +21,10 @@ export class ScopeGuard implements CanActivate {
     const targets = [context.getHandler(), context.getClass()];
     if (this.reflector.getAllAndOverride<boolean | undefined>(PUBLIC_METADATA, targets)) return true;
     const required = this.reflector.getAllAndOverride<Scope | undefined>(SCOPE_METADATA, targets);
-    const { principal, method, routeOptions } = context.switchToHttp().getRequest<FastifyRequest>();
+    const request = context.switchToHttp().getRequest<Request>();
+    const { principal, method } = request;
     if (required !== undefined && principal?.scopes.has(required)) return true;
-    if (principal) this.refused.scopeDenied(principal, `${method} ${routeOptions.url}`, required);
+    if (principal) this.refused.scopeDenied(principal, `${method} ${patternOf(request)}`, required);
     // A refused request counts too, and its response carries the limits like every authenticated one.
     this.limits.count(context);
     throw missingScope(required);

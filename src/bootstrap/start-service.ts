@@ -1,8 +1,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule } from './app.module';
-import { refuseStrangers } from '../auth/bearer-token';
 import { SECOND } from '../common/clock';
 import { Draining } from '../common/http/draining';
 import { createHttpAdapter } from '../common/http/http-server';
@@ -37,14 +36,14 @@ export async function startService(config: AppConfig, databaseUrl: string, logge
   const nestOptions = { logger: new NestLogger(logger), abortOnError: false };
   const http = config.roles.has('api');
   const app = http
-    ? await NestFactory.create<NestFastifyApplication>(
+    ? await NestFactory.create<NestExpressApplication>(
         module,
         adapterFor(config, draining, metrics, logger),
         nestOptions,
       )
     : await NestFactory.createApplicationContext(module, nestOptions);
   try {
-    if (http) await listen(app as NestFastifyApplication, config);
+    if (http) await listen(app as NestExpressApplication, config);
     return await serving(app, config, draining, metrics);
   } catch (error) {
     // Open connections would keep the embedded database from stopping.
@@ -63,7 +62,7 @@ async function serving(
   const metricsServer = await startMetricsServer({ host, port: metricsPort, registry: metrics.registry });
   return {
     app,
-    port: config.roles.has('api') ? portOf(app as NestFastifyApplication) : undefined,
+    port: config.roles.has('api') ? portOf(app as NestExpressApplication) : undefined,
     metricsPort: metricsServer.port,
     close: async () => {
       draining.begin();
@@ -81,16 +80,15 @@ function adapterFor(config: AppConfig, draining: Draining, metrics: Metrics, log
     draining,
     log: observeRequests(metrics, logRequestsTo(logger)),
     translateError: translateDatabaseError,
-    gate: refuseStrangers,
   });
 }
 
-async function listen(app: NestFastifyApplication, { http }: AppConfig): Promise<void> {
+async function listen(app: NestExpressApplication, { http }: AppConfig): Promise<void> {
   setUpDocs(app, buildOpenApiDocument(app));
   await opensPort('PORT', http, app.listen(http.port, http.host));
 }
 
-function portOf(app: NestFastifyApplication): number {
+function portOf(app: NestExpressApplication): number {
   const address = (app.getHttpServer() as { address(): { port: number } | string | null }).address();
   return typeof address === 'object' && address !== null ? address.port : 0;
 }

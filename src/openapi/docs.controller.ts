@@ -1,6 +1,6 @@
-import { Controller, Get, Param, Req, Res } from '@nestjs/common';
+import { Controller, Get, Param, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Response } from 'express';
 import { Public } from '../common/http/require-scope.decorator';
 import { DocsService } from './docs.service';
 import { sendFile } from './static-file';
@@ -13,17 +13,17 @@ export class DocsController {
   constructor(private readonly docs: DocsService) {}
 
   @Get('openapi.json')
-  document(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
-    sendFile(request, reply, this.docs.document());
+  document(@Res() response: Response): void {
+    sendFile(response, this.docs.document());
   }
 
   @Get('docs')
-  page(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
-    sendFile(request, reply, this.docs.page());
+  page(@Res() response: Response): void {
+    sendFile(response, this.docs.page());
   }
 
   @Get('docs/:file')
-  async asset(@Param('file') file: string, @Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    sendFile(request, reply, await this.docs.asset(file));
+  async asset(@Param('file') file: string, @Res() response: Response): Promise<void> {
+    sendFile(response, await this.docs.asset(file));
   }
 }

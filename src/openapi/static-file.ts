@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Response } from 'express';
 
 /** A file that is served from memory. */
 export interface StaticFile {
@@ -21,14 +21,7 @@ export function staticFile(content: string | Buffer, { type, maxAgeSeconds, head
   return { body, headers: { 'content-type': type, etag, 'cache-control': caching, ...headers } };
 }
 
-/** Answers the file, or 304 to a client that has it already (RFC 9110 section 13.1.2). */
-export function sendFile(request: FastifyRequest, reply: FastifyReply, file: StaticFile): void {
-  void reply.headers(file.headers);
-  if (isKnown(request.headers['if-none-match'], file.headers.etag)) void reply.code(304).send();
-  else void reply.send(file.body);
-}
-
-function isKnown(header: string | undefined, etag: string | undefined): boolean {
-  const known = (header ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
-  return known.some((tag) => tag === '*' || tag === etag);
+/** Sends the file, or 304 to a client that has it already: Express compares the `ETag`. */
+export function sendFile(response: Response, file: StaticFile): void {
+  response.set(file.headers).send(file.body);
 }

@@ -48,11 +48,11 @@ interface Call {
 function pass(guard: RateLimitGuard, call: Call) {
   const headers: Record<string, unknown> = {};
   const request = { method: call.method ?? 'GET', principal: 'principal' in call ? call.principal : LIVE };
-  const reply = { header: (name: string, value: unknown) => (headers[name] = value) };
+  const response = { setHeader: (name: string, value: unknown) => (headers[name] = value) };
   const context = {
     getHandler: () => call.handler ?? Routes.prototype.list,
     getClass: () => call.class ?? Routes,
-    switchToHttp: () => ({ getRequest: () => request, getResponse: () => reply }),
+    switchToHttp: () => ({ getRequest: () => request, getResponse: () => response }),
   } as unknown as ExecutionContext;
   try {
     void guard.canActivate(context);

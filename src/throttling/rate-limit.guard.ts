@@ -1,7 +1,7 @@
 import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { InjectThrottlerOptions, ThrottlerGuard, type ThrottlerModuleOptions } from '@nestjs/throttler';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Request, Response } from 'express';
 import { Clock, SECOND } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
 import type { Principal } from '../common/http/principal';
@@ -48,14 +48,14 @@ export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
   /** What the guard does; also called for what auth refuses after it knows the caller. */
   count(context: ExecutionContext): void {
     const http = context.switchToHttp();
-    const { principal } = http.getRequest<FastifyRequest>();
+    const { principal } = http.getRequest<Request>();
     if (!principal || !this.config.enabled) return;
     const nowMs = this.clock.now().getTime();
     const applied = this.limitsOf(principal, this.classOf(context), nowMs);
     const exceeded = longest(applied.filter(({ counter, limit }) => hitsOf(counter) >= limit));
-    if (exceeded) throw refusal(http.getResponse<FastifyReply>(), exceeded, nowMs);
+    if (exceeded) throw refusal(http.getResponse<Response>(), exceeded, nowMs);
     for (const { counter } of applied) this.storage.hit(counter);
-    tell(http.getResponse<FastifyReply>(), closest(applied));
+    tell(http.getResponse<Response>(), closest(applied));
   }
 
   private limitsOf({ apiKeyId, organizationId, mode }: Principal, endpoint: EndpointClass, nowMs: number): Applied[] {
@@ -80,7 +80,7 @@ export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
       handler,
       context.getClass(),
     ]);
-    const { method } = context.switchToHttp().getRequest<FastifyRequest>();
+    const { method } = context.switchToHttp().getRequest<Request>();
     const resolved = declared ?? (method === 'GET' || method === 'HEAD' ? 'reads' : 'writes');
     this.classes.set(handler, resolved);
     return resolved;
@@ -103,14 +103,14 @@ function longest(exceeded: readonly Applied[]): Applied | undefined {
   return others.reduce((last, next) => (next.counter.windowEndMs > last.counter.windowEndMs ? next : last), first);
 }
 
-function tell(reply: FastifyReply, applied: Applied): void {
-  void reply.header('x-ratelimit-limit', applied.limit);
-  void reply.header('x-ratelimit-remaining', remaining(applied));
-  void reply.header('x-ratelimit-reset', applied.counter.windowEndMs / SECOND);
+function tell(response: Response, applied: Applied): void {
+  response.setHeader('x-ratelimit-limit', applied.limit);
+  response.setHeader('x-ratelimit-remaining', remaining(applied));
+  response.setHeader('x-ratelimit-reset', applied.counter.windowEndMs / SECOND);
 }
 
-function refusal(reply: FastifyReply, exceeded: Applied, nowMs: number): AppError {
-  tell(reply, exceeded);
+function refusal(response: Response, exceeded: Applied, nowMs: number): AppError {
+  tell(response, exceeded);
   const seconds = Math.max(1, Math.ceil((exceeded.counter.windowEndMs - nowMs) / SECOND));
   return new AppError('rate_limit_exceeded', `Rate limit exceeded. Retry after ${seconds} seconds`, {
     retryAfterSeconds: seconds,

@@ -3,8 +3,8 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { RequestMethod, type Type } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { ExpressAdapter } from '@nestjs/platform-express';
 import { DECORATORS } from '@nestjs/swagger';
 import { Test } from '@nestjs/testing';
 import { PUBLIC_METADATA, SCOPE_METADATA } from '../../src/common/http/require-scope.decorator';
@@ -38,12 +38,12 @@ export function findControllers(): Type[] {
 }
 
 /** An application of the controllers alone: what they depend on is replaced, nothing is initialised. */
-export async function createApp(controllers: Type[]): Promise<NestFastifyApplication> {
+export async function createApp(controllers: Type[]): Promise<NestExpressApplication> {
   const config = loadConfig({ MASTER_KEY: Buffer.alloc(32).toString('base64') });
   const module = await Test.createTestingModule({ controllers })
     .useMocker((token) => (token === AppConfig ? config : {}))
     .compile();
-  return module.createNestApplication<NestFastifyApplication>(new FastifyAdapter(), { logger: false });
+  return module.createNestApplication<NestExpressApplication>(new ExpressAdapter(), { logger: false });
 }
 
 export function routesOf(controller: Type): ApiRoute[] {

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { OpenAPIObject, ResponseObject } from '@nestjs/swagger';
 import { ALL_SCOPES } from '../../src/common/http/scopes';
 import { ERROR_CODES } from '../../src/common/errors/error-codes';
@@ -17,7 +17,7 @@ const documented = routes.filter((route) => !route.excluded);
 const KEYED_STATUSES = [401, 403, 429, 500, 503];
 
 describe('the API documentation', () => {
-  let app: NestFastifyApplication;
+  let app: NestExpressApplication;
   let document: OpenAPIObject;
   const warnings: unknown[] = [];
 

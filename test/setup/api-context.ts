@@ -2,9 +2,8 @@ import 'reflect-metadata';
 import type { AddressInfo } from 'node:net';
 import { Global, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import { ApiModule } from '../../src/api.module';
-import { refuseStrangers } from '../../src/auth/bearer-token';
 import { Draining } from '../../src/common/http/draining';
 import { createHttpAdapter } from '../../src/common/http/http-server';
 import { ConfigModule } from '../../src/config/config.module';
@@ -32,8 +31,8 @@ export async function startApi(databaseUrl: string, { clock, env }: CoreOptions 
   const floors = [ConfigModule.register(config, clock), DatabaseModule.register(databaseUrl), FloorModule];
   const module = { module: ApiTestModule, imports: [...floors, DrainingModule, ApiModule] };
   const { trustProxy } = config.http;
-  const adapter = createHttpAdapter({ trustProxy, translateError: translateDatabaseError, gate: refuseStrangers });
-  const app = await NestFactory.create<NestFastifyApplication>(module, adapter, { logger: false, abortOnError: false });
+  const adapter = createHttpAdapter({ trustProxy, translateError: translateDatabaseError });
+  const app = await NestFactory.create<NestExpressApplication>(module, adapter, { logger: false, abortOnError: false });
   await app.listen(0, '127.0.0.1');
   return {
     port: (adapter.getHttpServer().address() as AddressInfo).port,

@@ -2,8 +2,8 @@ import { BadRequestException, HttpException, ServiceUnavailableException } from 
 import { AppError } from '../errors/app-error';
 import { errorBody, statusOf, toAppError } from './error-response';
 
-function fastifyError(statusCode: number): Error {
-  return Object.assign(new Error('details of the inside'), { name: 'FastifyError', code: 'FST_ERR_X', statusCode });
+function httpError(status: number): Error {
+  return Object.assign(new Error('details of the inside'), { status, statusCode: status, expose: status < 500 });
 }
 
 describe('toAppError', () => {
@@ -29,7 +29,7 @@ describe('toAppError', () => {
     [502, 500, 'internal_error'],
     [503, 503, 'service_unavailable'],
   ])('a framework error of %i becomes %i %s', (given, status, code) => {
-    for (const error of [fastifyError(given), new HttpException('x', given)]) {
+    for (const error of [httpError(given), new HttpException('x', given)]) {
       const known = toAppError(error);
       expect({ status: statusOf(known), code: known.code }).toEqual({ status, code });
     }

@@ -1,5 +1,5 @@
+import type { ServerResponse } from 'node:http';
 import { HttpException } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
 import { AppError, NotFoundError, ValidationError } from '../errors/app-error';
 import { ERROR_CODES, type ErrorCode } from '../errors/error-codes';
 
@@ -21,8 +21,8 @@ const CODES_BY_STATUS: ReadonlyMap<number, readonly [code: ErrorCode, message: s
 const NOT_FOUND = [404, 414];
 
 /**
- * What the API answers for any thrown value. Only Nest's and Fastify's own exceptions are believed about their status; all
- * else is an internal error whose text tells nothing.
+ * The error that the API returns for any thrown value. Only the exceptions of Nest and of Express and its middleware are
+ * believed about their status; all else is an internal error whose text reveals nothing.
  */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
@@ -44,9 +44,14 @@ function internalError(cause: unknown): AppError {
 
 function frameworkStatus(error: unknown): number | undefined {
   if (error instanceof HttpException) return error.getStatus();
-  if (!(error instanceof Error) || error.name !== 'FastifyError') return undefined;
-  const { statusCode } = error as { statusCode?: unknown };
-  return typeof statusCode === 'number' && statusCode >= 400 ? statusCode : undefined;
+  return isHttpError(error) ? error.statusCode : undefined;
+}
+
+/** The form of the package http-errors, which Express and its middleware use. */
+function isHttpError(error: unknown): error is Error & { readonly statusCode: number } {
+  if (!(error instanceof Error)) return false;
+  const { expose, status, statusCode } = error as { expose?: unknown; status?: unknown; statusCode?: unknown };
+  return typeof expose === 'boolean' && typeof statusCode === 'number' && statusCode >= 400 && status === statusCode;
 }
 
 /** Nest's pipes put a list of messages into the response object. */
@@ -65,14 +70,23 @@ export function errorBody({ code, message, details, suggestion }: AppError): str
   return JSON.stringify({ error: { code, message, details, suggestion } });
 }
 
-/** Answers with the envelope. Errors are never cached, whatever the handler had in mind. */
-export function sendError(reply: FastifyReply, error: AppError): FastifyReply {
-  if (error.retryAfterSeconds !== undefined) void reply.header('retry-after', error.retryAfterSeconds);
+/** Sends the envelope. Errors are never cached, whatever the handler had in mind. */
+export function sendError(response: ServerResponse, error: AppError): void {
+  response.statusCode = statusOf(error);
+  if (error.retryAfterSeconds !== undefined) response.setHeader('retry-after', error.retryAfterSeconds);
   // RFC 9110 section 11.6.1.
-  if (statusOf(error) === 401) void reply.header('www-authenticate', 'Bearer');
-  return reply
-    .code(statusOf(error))
-    .header('content-type', 'application/json; charset=utf-8')
-    .header('cache-control', 'no-store')
-    .send(errorBody(error));
+  if (response.statusCode === 401) response.setHeader('www-authenticate', 'Bearer');
+  // RFC 9110 section 15.5.6.
+  if (Array.isArray(error.details?.allowed)) response.setHeader('allow', error.details.allowed.join(', '));
+  response.setHeader('cache-control', 'no-store');
+  response.setHeader('content-type', JSON_TYPE);
+  endWith(response, errorBody(error));
+}
+
+export const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** Ends a response with a body of known length. */
+export function endWith(response: ServerResponse, body: string | Uint8Array): void {
+  response.setHeader('content-length', Buffer.byteLength(body));
+  response.end(body);
 }

@@ -1,11 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Request } from 'express';
 import { AppError, ValidationError } from '../errors/app-error';
-import { type BodyOptions, DEFAULT_BODY } from './body-options';
-import { type BodyBudget, readBody } from './body-reader';
 import { pathAt } from './json-path';
 import { type JsonFinding, type JsonProblem, scanJson } from './json-scan';
+import { type BodyOptions, DEFAULT_BODY, readBody } from './request-body';
 
 const MAX_DEPTH = 32;
 
@@ -19,36 +18,27 @@ const PROBLEMS: Record<JsonProblem, string> = {
 };
 
 /**
- * Makes JSON in UTF-8 the only body the server reads. A body it cannot take is no error yet: the reason waits in
- * `request.refusal` until the caller is authenticated and counted (`BodyGuard` throws it then). An absent or empty body is
- * left `undefined`, whatever its declared type, for the routes that take none.
+ * Reads the body of a request as JSON in UTF-8.
+ * @returns undefined for an empty body and for one that the route ignores
+ * @throws AppError unsupported_media_type, payload_too_large, service_unavailable; ValidationError for what is no JSON
  */
-export function acceptJsonBodies(instance: FastifyInstance, budget: BodyBudget): void {
-  instance.removeAllContentTypeParsers();
-  instance.addContentTypeParser('*', (request: FastifyRequest, _payload, done) => {
-    const { headers } = request.raw;
-    if (isBodiless(headers)) return done(null);
-    const options = request.routeOptions.config.body ?? DEFAULT_BODY;
-    request.refusal = options.ignored ? undefined : refuseMediaType(headers);
-    if (request.refusal) return done(null);
-    readBody(request, options.maxBytes, budget, (refusal, bytes) => {
-      request.refusal = refusal;
-      done(null, bytes && !options.ignored ? parsed(request, bytes, options) : undefined);
-    });
-  });
+export function readJson(request: Request, options: BodyOptions): unknown {
+  if (!options.ignored) requireJson(request.headers);
+  const bytes = readBody(request, options.maxBytes);
+  return bytes instanceof Promise ? bytes.then((all) => parseBody(all, options)) : parseBody(bytes, options);
 }
 
-function isBodiless(headers: IncomingHttpHeaders): boolean {
-  const length = headers['content-length'];
-  return headers['transfer-encoding'] === undefined && (length === undefined || length === '0');
+function parseBody(bytes: Buffer, { ignored, elementwise, maxItems }: BodyOptions): unknown {
+  if (ignored) return undefined;
+  return elementwise ? parseElements(bytes, maxItems) : parseJson(bytes, maxItems);
 }
 
-function refuseMediaType(headers: IncomingHttpHeaders): AppError | undefined {
+function requireJson(headers: IncomingHttpHeaders): void {
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    return unsupported('Compressed bodies are not accepted');
+    throw unsupported('Compressed bodies are not accepted');
   }
-  return isJsonInUtf8(headers['content-type']) ? undefined : unsupported('Only application/json in UTF-8 is accepted');
+  if (!isJsonInUtf8(headers['content-type'])) throw unsupported('Only application/json in UTF-8 is accepted');
 }
 
 function isJsonInUtf8(contentType: string | undefined): boolean {
@@ -62,15 +52,6 @@ function isJsonInUtf8(contentType: string | undefined): boolean {
 
 function unsupported(message: string): AppError {
   return new AppError('unsupported_media_type', message, { suggestion: 'Send Content-Type: application/json' });
-}
-
-function parsed(request: FastifyRequest, bytes: Buffer, options: BodyOptions): unknown {
-  try {
-    return options.elementwise ? parseElements(bytes, options.maxItems) : parseJson(bytes, options.maxItems);
-  } catch (error) {
-    request.refusal = error as AppError;
-    return undefined;
-  }
 }
 
 /**

@@ -1,13 +1,13 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { Request } from 'express';
 import { AppError, ValidationError } from '../errors/app-error';
-import type { LogRequest } from './access-log';
-import { errorBody, statusOf } from './error-response';
-import { newRequestId, requestIdOf } from './request-id';
-import { rawHeaders } from './response-headers';
+import { errorBody, JSON_TYPE, sendError, statusOf } from './error-response';
+import { type LogRequest, newRequestId } from './request';
+import type { StandardHeaders } from './response-headers';
 
 const MAX_HEADER_FIELDS = 100;
-/** How long what a refused client still sends is read, so that it gets to see the answer before the connection breaks. */
+/** How long what a refused client still sends is read, so that it gets to see the response before the connection breaks. */
 const LINGER_MS = 1_000;
 
 /** Why a request that Node's parser let through is refused before it is routed; undefined for nearly all. */
@@ -40,18 +40,17 @@ function refuseEncoding(url: string): AppError | undefined {
   }
 }
 
-/** Answers a request that never reaches Fastify, and closes the connection. */
-export function answerRaw(request: IncomingMessage, response: ServerResponse, error: AppError, log: LogRequest): void {
-  const requestId = requestIdOf(request);
-  const body = errorBody(error);
-  response.writeHead(statusOf(error), {
-    ...rawHeaders(requestId),
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(body),
-    connection: 'close',
-  });
-  response.end(body);
-  log({ requestId, method: request.method ?? '', route: undefined, status: statusOf(error), durationMs: 0 });
+/** What this module needs to know of the server. */
+export interface RawServer {
+  readonly headers: StandardHeaders;
+  readonly log: LogRequest;
+}
+
+/** Refuses a request before Express sees it, and closes the connection. */
+export function refuseUnrouted(request: Request, response: ServerResponse, error: AppError, log: LogRequest): void {
+  response.setHeader('connection', 'close');
+  sendError(response, error);
+  log({ requestId: request.id, method: request.method, route: undefined, status: statusOf(error), durationMs: 0 });
 }
 
 const answered = new WeakSet<Duplex>();
@@ -60,7 +59,7 @@ const answered = new WeakSet<Duplex>();
  * For `clientError`: what Node's parser refuses gets the envelope like any other error. A response that is already under
  * way is left alone: the error then concerns a later request on the same connection.
  */
-export function answerParserError(error: Error & { code?: string }, socket: Duplex, log: LogRequest): void {
+export function refuseUnparsed(error: Error & { code?: string }, socket: Duplex, server: RawServer): void {
   if (answered.has(socket)) return;
   answered.add(socket);
   if (error.code === 'ECONNRESET' || !socket.writable) {
@@ -75,12 +74,12 @@ export function answerParserError(error: Error & { code?: string }, socket: Dupl
   }
   const refusal = parserRefusal(error.code);
   if (current) current.statusCode = statusOf(refusal);
-  writeToSocket(socket, refusal, log);
+  writeToSocket(socket, refusal, server);
 }
 
 /** For the `connect` event: this is no proxy. */
-export function answerConnect(socket: Duplex, log: LogRequest): void {
-  writeToSocket(socket, new AppError('method_not_allowed', 'This service is no proxy'), log, 'allow: \r\n');
+export function refuseConnect(socket: Duplex, server: RawServer): void {
+  writeToSocket(socket, new AppError('method_not_allowed', 'This service is no proxy'), server, [['allow', '']]);
 }
 
 const PARSER_REFUSALS: ReadonlyMap<string | undefined, () => AppError> = new Map([
@@ -97,16 +96,28 @@ function parserRefusal(code: string | undefined): AppError {
   return PARSER_REFUSALS.get(code)?.() ?? new ValidationError({ request: ['is not well-formed HTTP'] });
 }
 
-function writeToSocket(socket: Duplex, error: AppError, log: LogRequest, extraHeaders = ''): void {
+function writeToSocket(
+  socket: Duplex,
+  error: AppError,
+  { headers, log }: RawServer,
+  more: readonly (readonly [name: string, value: string])[] = [],
+): void {
   const requestId = newRequestId();
   const status = statusOf(error);
   const body = errorBody(error);
-  const headers = Object.entries(rawHeaders(requestId)).map(([name, value]) => `${name}: ${value}\r\n`);
+  const fields = [
+    ['date', new Date().toUTCString()],
+    ['x-request-id', requestId],
+    ...headers.fixed,
+    ...headers.defaults,
+    ...more,
+    ['content-type', JSON_TYPE],
+    ['content-length', Buffer.byteLength(body)],
+    ['connection', 'close'],
+  ];
+  const lines = fields.map(([name, value]) => `${name}: ${value}\r\n`);
   socket.on('error', () => socket.destroy());
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ndate: ${new Date().toUTCString()}\r\n${headers.join('')}${extraHeaders}` +
-      `content-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  );
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
   const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
   socket.once('close', () => clearTimeout(timer));
   log({ requestId, method: '', route: undefined, status, durationMs: 0 });

@@ -1,24 +1,79 @@
-import type { AppError } from '../errors/app-error';
-import type { BodyOptions } from './body-options';
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Request, Response } from 'express';
+import type { BodyBudget } from './request-body';
 import type { Principal } from './principal';
 
-declare module 'fastify' {
-  interface FastifyRequest {
+declare module 'express-serve-static-core' {
+  interface Request {
+    /** The client's `X-Request-Id` or one of our own. */
+    id: string;
+    /** `performance.now()` when the headers had arrived. */
+    startedAtMs: number;
     /** Who is calling, set by the auth guard; absent on public routes. */
-    principal?: Principal;
-    /** Why the body was not taken. `BodyGuard` throws it after authentication, so that a stranger learns nothing of it. */
-    refusal?: AppError;
+    principal?: Principal | undefined;
     /** The unforeseen error behind a 5xx, for the log only. */
     failure?: unknown;
+    /** The client waits for "100 Continue" before it sends the body. */
+    awaitsContinue: boolean;
     /** Bytes of a large body that this request holds of the process's budget. */
     heldBytes: number;
-  }
-
-  interface FastifyContextConfig {
-    /** Set by `@TakesBody`. */
-    body?: BodyOptions;
+    readonly bodyBudget: BodyBudget;
   }
 }
 
-/** Declared on the request class at start, so that all requests share one shape. */
-export const REQUEST_FIELDS = { principal: undefined, refusal: undefined, failure: undefined, heldBytes: 0 };
+/** One request in the log. It has the route's pattern and never the URL, which holds addresses. */
+export interface RequestLine {
+  readonly requestId: string;
+  readonly method: string;
+  /** Undefined when no route took the request. */
+  readonly route: string | undefined;
+  readonly status: number;
+  readonly durationMs: number;
+  readonly organizationId?: string;
+  readonly apiKeyId?: string;
+  /** The client went away before the response was complete. */
+  readonly aborted?: true;
+  /** Behind a 5xx. */
+  readonly err?: unknown;
+}
+
+export type LogRequest = (line: RequestLine) => void;
+
+/** To be called when the response is complete or the connection gone. */
+export function lineOf(request: Request, response: Response): RequestLine {
+  const { principal, failure } = request;
+  return {
+    requestId: request.id,
+    method: request.method,
+    route: patternOf(request),
+    status: response.statusCode,
+    durationMs: Math.round((performance.now() - request.startedAtMs) * 100) / 100,
+    ...(principal && { organizationId: principal.organizationId, apiKeyId: principal.apiKeyId }),
+    ...(!response.writableFinished && { aborted: true as const }),
+    ...(failure !== undefined && { err: failure }),
+  };
+}
+
+/** The pattern of the route that took the request: `/v1/emails/:id`. */
+export function patternOf(request: Request): string | undefined {
+  const route = request.route as { path?: unknown } | undefined;
+  return typeof route?.path === 'string' ? route.path : undefined;
+}
+
+const VALID_ID = /^[A-Za-z0-9._-]{1,128}$/;
+
+/** Unique per process and hard to guess; the counter makes it unique per request at a tenth of the cost of a UUID. */
+const prefix = randomBytes(9).toString('base64url');
+let counter = 0;
+
+export function newRequestId(): string {
+  counter += 1;
+  return `${prefix}-${counter.toString(36)}`;
+}
+
+/** The client's `X-Request-Id` when it is 1–128 of `[A-Za-z0-9._-]`, else a new one. */
+export function requestIdOf(request: IncomingMessage): string {
+  const given = request.headers['x-request-id'];
+  return typeof given === 'string' && VALID_ID.test(given) ? given : newRequestId();
+}

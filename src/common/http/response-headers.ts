@@ -1,36 +1,55 @@
-import type { FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import helmet from 'helmet';
 
-/** On every response unless the handler has set its own (the HTML pages do). */
-const DEFAULTS: readonly (readonly [name: string, value: string])[] = [
-  ['cache-control', 'no-store'],
-  ['content-security-policy', "default-src 'none'; frame-ancestors 'none'"],
-];
+type Header = readonly [name: string, value: string];
 
-/** On every response, whatever the handler thinks. */
-const FIXED: readonly (readonly [name: string, value: string])[] = [
-  ['x-content-type-options', 'nosniff'],
-  ['referrer-policy', 'no-referrer'],
-];
-
-const HSTS = ['strict-transport-security', 'max-age=31536000'] as const;
-
-/** The headers of a response that does not pass through Fastify. */
-export function rawHeaders(requestId: string): Record<string, string> {
-  return { 'x-request-id': requestId, ...Object.fromEntries(FIXED), ...Object.fromEntries(DEFAULTS) };
+export interface StandardHeaders {
+  /** On every response, whatever the handler sets. */
+  readonly fixed: readonly Header[];
+  /** On every response unless the handler has set its own (the HTML pages do). */
+  readonly defaults: readonly Header[];
 }
 
+const POLICY = 'content-security-policy';
+
 /**
- * Adds the request id and the security headers just before a response leaves, errors included.
+ * The security headers, as helmet writes them. They are the same for all responses, so helmet runs once, at the start.
  * @param strictTransport true when clients reach the service over https (the proxy in front may say so as well).
  */
-export function responseHeadersHook(strictTransport: boolean): onSendHookHandler {
-  const fixed = strictTransport ? [...FIXED, HSTS] : FIXED;
-  return (request: FastifyRequest, reply: FastifyReply, _payload, done) => {
-    void reply.header('x-request-id', request.id);
-    for (const [name, value] of fixed) void reply.header(name, value);
-    for (const [name, value] of DEFAULTS) {
-      if (!reply.hasHeader(name)) void reply.header(name, value);
-    }
-    done();
+export function standardHeaders(strictTransport: boolean): StandardHeaders {
+  const headers = new Map(helmetHeaders(strictTransport));
+  const policy = String(headers.get(POLICY)).replaceAll(';', '; ');
+  headers.delete(POLICY);
+  return {
+    fixed: [...headers],
+    defaults: [
+      ['cache-control', 'no-store'],
+      [POLICY, policy],
+    ],
   };
+}
+
+function helmetHeaders(strictTransport: boolean): Header[] {
+  const headers: Header[] = [];
+  const recorder = {
+    setHeader: (name: string, value: string) => headers.push([name.toLowerCase(), value]),
+    removeHeader: () => undefined,
+  };
+  const directives = { defaultSrc: ["'none'"], frameAncestors: ["'none'"] };
+  const setHeaders = helmet({
+    contentSecurityPolicy: { useDefaults: false, directives },
+    strictTransportSecurity: strictTransport && { maxAge: 31_536_000, includeSubDomains: false },
+    referrerPolicy: { policy: 'no-referrer' },
+    // These concern pages that load other things; an API answers programs.
+    crossOriginOpenerPolicy: false,
+    crossOriginResourcePolicy: false,
+    originAgentCluster: false,
+    xDnsPrefetchControl: false,
+    xDownloadOptions: false,
+    xFrameOptions: false,
+    xPermittedCrossDomainPolicies: false,
+    xXssProtection: false,
+  });
+  setHeaders({} as IncomingMessage, recorder as unknown as ServerResponse, () => undefined);
+  return headers;
 }

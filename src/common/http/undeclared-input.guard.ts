@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum';
-import type { FastifyRequest } from 'fastify';
+import type { Request } from 'express';
 import { type FieldErrors, ValidationError } from '../errors/app-error';
 import { fieldPath } from './field-path';
 
@@ -19,7 +19,7 @@ export class UndeclaredInputGuard implements CanActivate {
   private readonly declared = new WeakMap<object, Declared>();
 
   canActivate(context: ExecutionContext): boolean {
-    const { principal, query, body } = context.switchToHttp().getRequest<FastifyRequest>();
+    const { principal, query, body } = context.switchToHttp().getRequest<Request<unknown, unknown, unknown>>();
     if (!principal) return true;
     const declared = this.declaredBy(context);
     const errors = { ...(!declared.query && namesOf(query)), ...(!declared.body && namesOf(body)) };

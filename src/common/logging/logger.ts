@@ -6,7 +6,7 @@ import {
   pino,
   stdTimeFunctions,
 } from 'pino';
-import type { LogRequest } from '../http/access-log';
+import type { LogRequest } from '../http/request';
 import type { Metrics } from '../metrics/metrics';
 import { describeError, redacted } from './log-fields';
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { LogRequest } from '../http/access-log';
+import type { LogRequest } from '../http/request';
 
 interface MetricOptions {
   readonly name: string;

@@ -1,12 +1,12 @@
 import { Body, Controller, Headers, HttpCode, Post, Res } from '@nestjs/common';
 import { ApiBody, ApiHeader, ApiOperation, ApiTags, getSchemaPath } from '@nestjs/swagger';
-import type { FastifyReply } from 'fastify';
+import type { Response } from 'express';
 import { RequireScope } from '../../common/http/require-scope.decorator';
 import { CurrentPrincipal } from '../../common/http/current-principal.decorator';
 import { ApiData, ApiErrors } from '../../common/http/openapi.decorators';
 import type { Principal } from '../../common/http/principal';
 import { RateLimitClass } from '../../common/http/rate-limit-class.decorator';
-import { BATCH_BODY, SEND_BODY, TakesBody } from '../../common/http/body-options';
+import { BATCH_BODY, SEND_BODY, TakesBody } from '../../common/http/request-body';
 import { AcceptedEmailDto, BatchResultDto, SendEmailDto } from './dto/send-email.dto';
 import { BATCH_EXAMPLES, SEND_EXAMPLES } from './dto/send-email.examples';
 import { MAX_BATCH, requireBatch, toAcceptedDto, toBatchDto } from './dto/send-email.mapper';
@@ -47,10 +47,10 @@ export class SendEmailsController {
     @CurrentPrincipal() principal: Principal,
     @Body() body: unknown,
     @Headers(KEY_HEADER) key: string | undefined,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Res({ passthrough: true }) response: Response,
   ) {
     const { accepted, replayed } = await this.emails.sendOne(body, key, principal);
-    if (replayed) void reply.header('Idempotent-Replayed', 'true');
+    if (replayed) response.setHeader('Idempotent-Replayed', 'true');
     return { data: toAcceptedDto(accepted) };
   }
 
@@ -77,10 +77,10 @@ export class SendEmailsController {
     @CurrentPrincipal() principal: Principal,
     @Body() body: unknown,
     @Headers(KEY_HEADER) key: string | undefined,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Res({ passthrough: true }) response: Response,
   ) {
     const { results, replayed } = await this.emails.sendBatch(requireBatch(body), key, principal);
-    if (replayed) void reply.header('Idempotent-Replayed', 'true');
+    if (replayed) response.setHeader('Idempotent-Replayed', 'true');
     return { data: toBatchDto(results) };
   }
 }

@@ -1,6 +1,6 @@
 import { Controller, Get, HttpStatus, Res } from '@nestjs/common';
 import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
-import type { FastifyReply } from 'fastify';
+import type { Response } from 'express';
 import { Public } from '../../common/http/require-scope.decorator';
 import { ApiPublicErrors } from '../../common/http/openapi.decorators';
 import { HealthReportDto, LivenessDto, ReadinessDto } from './dto/health.dto';
@@ -31,9 +31,9 @@ export class HealthController {
   @ApiResponse({ status: OK, description: 'Ready', type: ReadinessDto })
   @ApiResponse({ status: SERVICE_UNAVAILABLE, description: 'Not ready: away or stopping', type: ReadinessDto })
   @ApiPublicErrors('internal_error')
-  async startup(@Res({ passthrough: true }) reply: FastifyReply): Promise<ReadinessDto> {
+  async startup(@Res({ passthrough: true }) response: Response): Promise<ReadinessDto> {
     const readiness = await this.health.ready();
-    void reply.code(readiness.status === 'ready' ? OK : SERVICE_UNAVAILABLE);
+    response.status(readiness.status === 'ready' ? OK : SERVICE_UNAVAILABLE);
     return readiness;
   }
 
@@ -47,9 +47,9 @@ export class HealthController {
   @ApiResponse({ status: OK, description: 'Ok or degraded', type: HealthReportDto })
   @ApiResponse({ status: SERVICE_UNAVAILABLE, description: 'Unhealthy', type: HealthReportDto })
   @ApiPublicErrors('internal_error')
-  async detailed(@Res({ passthrough: true }) reply: FastifyReply): Promise<HealthReportDto> {
+  async detailed(@Res({ passthrough: true }) response: Response): Promise<HealthReportDto> {
     const report = await this.health.report();
-    void reply.code(report.status === 'unhealthy' ? SERVICE_UNAVAILABLE : OK);
+    response.status(report.status === 'unhealthy' ? SERVICE_UNAVAILABLE : OK);
     return report;
   }
 }

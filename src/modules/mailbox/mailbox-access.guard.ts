@@ -1,5 +1,5 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
+import type { Request } from 'express';
 import { NotFoundError } from '../../common/errors/app-error';
 import { AppConfig } from '../../config/config';
 
@@ -21,7 +21,7 @@ export class MailboxAccessGuard implements CanActivate {
   }
 
   canActivate(context: ExecutionContext): boolean {
-    const { host } = context.switchToHttp().getRequest<FastifyRequest>().raw.headers;
+    const { host } = context.switchToHttp().getRequest<Request>().headers;
     const name = HOST.exec(host ?? '')?.[1]?.toLowerCase();
     if (this.isLocal && name !== undefined && this.hosts.has(name)) return true;
     throw new NotFoundError('Resource');

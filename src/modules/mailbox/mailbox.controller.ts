@@ -1,7 +1,7 @@
 import { join, relative, sep } from 'node:path';
 import { Controller, Get, Header, Param, Query, Res, UseGuards } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import type { FastifyReply } from 'fastify';
+import type { Response } from 'express';
 import { Public } from '../../common/http/require-scope.decorator';
 import { PathId } from '../../common/http/path-id.decorator';
 import { AppConfig } from '../../config/config';
@@ -71,9 +71,9 @@ export class MailboxController {
 
   @Get(':id/raw')
   @Header(TYPE, 'text/plain; charset=utf-8')
-  async raw(@PathId('id', 'Message') id: string, @Res({ passthrough: true }) reply: FastifyReply): Promise<Buffer> {
+  async raw(@PathId('id', 'Message') id: string, @Res({ passthrough: true }) response: Response): Promise<Buffer> {
     const raw = await this.mailbox.raw(id);
-    void reply.header('content-disposition', downloadAs(`${id}.eml`));
+    response.setHeader('content-disposition', downloadAs(`${id}.eml`));
     return raw;
   }
 
@@ -82,10 +82,10 @@ export class MailboxController {
   async attachment(
     @PathId('id', 'Message') id: string,
     @Param('index', AttachmentIndexPipe) index: number,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Res({ passthrough: true }) response: Response,
   ): Promise<Buffer> {
     const { filename, bytes } = await this.mailbox.attachment(id, index);
-    void reply.header('content-disposition', downloadAs(filename));
+    response.setHeader('content-disposition', downloadAs(filename));
     return bytes;
   }
 }

@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiBody, ApiOperation, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import { RequireScope } from '../../common/http/require-scope.decorator';
-import { DEFAULT_BODY, MIB, TakesBody } from '../../common/http/body-options';
+import { DEFAULT_BODY, MIB, TakesBody } from '../../common/http/request-body';
 import { CurrentPrincipal } from '../../common/http/current-principal.decorator';
 import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
 import type { Principal } from '../../common/http/principal';

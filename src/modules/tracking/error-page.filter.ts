@@ -1,5 +1,5 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Request, Response } from 'express';
 import { NotFoundError } from '../../common/errors/app-error';
 import { statusOf, toAppError } from '../../common/http/error-response';
 import { PAGE_HEADERS } from '../../common/http/html-page';
@@ -10,8 +10,8 @@ import { BROKEN_LINK_PAGE, problemPage } from './tracking-pages';
 @Catch(NotFoundError)
 export class BrokenLinkFilter implements ExceptionFilter<NotFoundError> {
   catch(error: NotFoundError, host: ArgumentsHost): void {
-    const reply = host.switchToHttp().getResponse<FastifyReply>();
-    void reply.code(statusOf(error)).headers(PAGE_HEADERS).send(BROKEN_LINK_PAGE);
+    const response = host.switchToHttp().getResponse<Response>();
+    response.status(statusOf(error)).set(PAGE_HEADERS).send(BROKEN_LINK_PAGE);
   }
 }
 
@@ -20,11 +20,11 @@ export class BrokenLinkFilter implements ExceptionFilter<NotFoundError> {
 export class ProblemPageFilter implements ExceptionFilter {
   catch(exception: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
-    const reply = http.getResponse<FastifyReply>();
+    const response = http.getResponse<Response>();
     const error = toAppError(translateDatabaseError(exception));
     const status = statusOf(error);
-    if (status >= 500) http.getRequest<FastifyRequest>().failure = error.cause ?? error;
-    if (error.retryAfterSeconds !== undefined) void reply.header('retry-after', error.retryAfterSeconds);
-    void reply.code(status).headers(PAGE_HEADERS).send(problemPage(error.code));
+    if (status >= 500) http.getRequest<Request>().failure = error.cause ?? error;
+    if (error.retryAfterSeconds !== undefined) response.setHeader('retry-after', error.retryAfterSeconds);
+    response.status(status).set(PAGE_HEADERS).send(problemPage(error.code));
   }
 }

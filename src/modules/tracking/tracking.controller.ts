@@ -1,6 +1,6 @@
 import { Controller, Get, Header, Param, Redirect, Req, UseFilters } from '@nestjs/common';
 import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
-import type { FastifyRequest } from 'fastify';
+import type { Request } from 'express';
 import { Public } from '../../common/http/require-scope.decorator';
 import { NotFoundError } from '../../common/errors/app-error';
 import { ApiPublicErrors } from '../../common/http/openapi.decorators';
@@ -36,7 +36,7 @@ export class TrackingController {
     content: { 'image/gif': { schema: { type: 'string', format: 'binary' } } },
   })
   @ApiPublicErrors('resource_not_found', 'internal_error', 'service_unavailable')
-  open(@Param('token') token: string, @Req() request: FastifyRequest): Buffer {
+  open(@Param('token') token: string, @Req() request: Request): Buffer {
     if (!this.tracking.open(token, visitOf(request))) throw new NotFoundError('Pixel');
     return PIXEL;
   }
@@ -59,20 +59,20 @@ export class TrackingController {
   })
   @AnswersBrokenLinks()
   @ApiPublicErrors('internal_error', 'service_unavailable')
-  click(@Param('token') token: string, @Req() request: FastifyRequest): { url: string; statusCode: number } {
+  click(@Param('token') token: string, @Req() request: Request): { url: string; statusCode: number } {
     const url = this.tracking.click(token, visitOf(request));
     if (url === undefined) throw new NotFoundError('Link');
     return { url, statusCode: 302 };
   }
 }
 
-function visitOf({ method, headers, ip }: FastifyRequest): Visit {
+function visitOf({ method, headers, ip }: Request): Visit {
   // Browsers that load a page before it is asked for say so: `prefetch;prerender`, older ones `preview`.
   const purposes = [headers['sec-purpose'], headers.purpose, headers['x-purpose'], headers['x-moz']].join();
   return {
     isHead: method === 'HEAD',
     isPrefetch: /\b(prefetch|prerender|preview)\b/i.test(purposes),
     userAgent: headers['user-agent'] ?? '',
-    address: ip,
+    address: ip ?? '',
   };
 }

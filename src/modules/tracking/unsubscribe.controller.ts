@@ -1,7 +1,7 @@
 import { Controller, Get, HttpCode, Param, Post, Query, UseFilters } from '@nestjs/common';
 import { ApiOperation, ApiQuery, ApiTags } from '@nestjs/swagger';
 import { Public } from '../../common/http/require-scope.decorator';
-import { TakesBody } from '../../common/http/body-options';
+import { TakesBody } from '../../common/http/request-body';
 import { AnswersWithPage } from './page.decorator';
 import { donePage, questionPage } from './tracking-pages';
 import { ProblemPageFilter } from './error-page.filter';

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import type { AddressInfo } from 'node:net';
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import { ApiModule } from '../../../src/api.module';
 import { ApiKeysService } from '../../../src/auth/api-keys.service';
 import { OrganizationsService } from '../../../src/auth/organizations.service';
@@ -45,7 +45,7 @@ export class DomainsApp {
   private constructor(
     readonly db: OpenTestDatabase,
     readonly dns: DnsServer,
-    private readonly app: NestFastifyApplication,
+    private readonly app: NestExpressApplication,
     readonly port: number,
   ) {}
 
@@ -66,7 +66,7 @@ export class DomainsApp {
       ],
     };
     const adapter = createHttpAdapter({ translateError: translateDatabaseError });
-    const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
+    const app = await NestFactory.create<NestExpressApplication>(module, adapter, {
       logger: false,
       abortOnError: false,
     });

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { APP_FILTER, NestFactory } from '@nestjs/core';
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Draining } from '../../../src/common/http/draining';
 import { ErrorFilter } from '../../../src/common/http/error-filter';
 import { createHttpAdapter } from '../../../src/common/http/http-server';
@@ -38,7 +38,7 @@ export interface Answer {
 }
 
 export interface HealthApp {
-  readonly app: NestFastifyApplication;
+  readonly app: NestExpressApplication;
   readonly draining: Draining;
   get(path: string): Promise<Answer>;
 }
@@ -47,7 +47,7 @@ export interface HealthApp {
 export async function startHealthApp(databaseUrl: string, poolSize = 2): Promise<HealthApp> {
   const draining = new Draining();
   const adapter = createHttpAdapter({ draining, translateError: translateDatabaseError });
-  const app = await NestFactory.create<NestFastifyApplication>(
+  const app = await NestFactory.create<NestExpressApplication>(
     Process.register(databaseUrl, poolSize, draining),
     adapter,
     { logger: false },

@@ -1,4 +1,3 @@
-import { AppError } from '../../../src/common/errors/app-error';
 import { expectEnvelope } from './expect-envelope';
 import { type HttpApp, startHttpApp } from './http-app';
 import { exchange, post, RawClient, request } from './raw-client';
@@ -187,12 +186,10 @@ describe('body size', () => {
   });
 });
 
-describe('the gate', () => {
-  it('refuses a request before its body arrives', async () => {
-    const app = await startHttpApp({
-      gate: ({ headers }) => (headers.authorization ? undefined : new AppError('invalid_api_key', 'No key')),
-    });
-    const headers = [JSON_TYPE, 'Content-Length: 60000000'];
+describe('a caller without a key', () => {
+  it('is refused before the body arrives', async () => {
+    const app = await startHttpApp();
+    const headers = [JSON_TYPE, 'Content-Length: 60000000', 'Authorization: Bearer bad'];
     expectEnvelope(await exchange(app.port, request('POST /v1/things/batch', headers)), 401, 'invalid_api_key');
     expect((await exchange(app.port, request('GET /v1/things', ['Authorization: Bearer x']))).status).toBe(200);
     await app.close();

@@ -17,10 +17,10 @@ import {
 } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE, NestFactory } from '@nestjs/core';
 import { IsOptional, IsString, Length } from 'class-validator';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { RequestLine } from '../../../src/common/http/access-log';
+import type { Request, Response } from 'express';
+import type { RequestLine } from '../../../src/common/http/request';
 import { BodyGuard } from '../../../src/common/http/body.guard';
-import { BATCH_BODY, TakesBody } from '../../../src/common/http/body-options';
+import { BATCH_BODY, TakesBody } from '../../../src/common/http/request-body';
 import { Draining } from '../../../src/common/http/draining';
 import { QueryInteger, Timestamp } from '../../../src/common/http/dto-decorators';
 import { ErrorFilter } from '../../../src/common/http/error-filter';
@@ -105,8 +105,8 @@ class ErrorsController {
   }
 
   @Get('page')
-  page(@Res() reply: FastifyReply) {
-    void reply
+  page(@Res() response: Response) {
+    response
       .header('content-type', 'text/html')
       .header('content-security-policy', "default-src 'self'")
       .header('cache-control', 'max-age=60')
@@ -134,7 +134,7 @@ class HealthController {
 @Injectable()
 class KeyGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
-    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    const request = context.switchToHttp().getRequest<Request>();
     if (request.headers.authorization === 'Bearer bad') throw new AppError('invalid_api_key', 'Bad key');
     request.principal = { organizationId: 'o', apiKeyId: 'k', mode: 'live', scopes: new Set(), domainId: undefined };
     return true;

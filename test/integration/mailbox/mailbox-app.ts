@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type CanActivate, type ExecutionContext, Injectable, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE, NestFactory, Reflector } from '@nestjs/core';
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { DataSource } from 'typeorm';
 import { PUBLIC_METADATA } from '../../../src/common/http/require-scope.decorator';
@@ -47,7 +47,7 @@ export interface ListedMessage {
 /** The mailbox with its listener and its pages, on a database of its own. */
 export class MailboxApp {
   private constructor(
-    private readonly app: NestFastifyApplication,
+    private readonly app: NestExpressApplication,
     private readonly database: TestDatabase,
     readonly clock: FakeClock,
     readonly httpPort: number,
@@ -82,7 +82,7 @@ export class MailboxApp {
 
     const adapter = createHttpAdapter({ translateError: translateDatabaseError });
     const options = { logger: false, abortOnError: false } as const;
-    const app = await NestFactory.create<NestFastifyApplication>(MailboxTestModule, adapter, options);
+    const app = await NestFactory.create<NestExpressApplication>(MailboxTestModule, adapter, options);
     await app.listen(0, '127.0.0.1');
     const { port } = adapter.getHttpServer().address() as AddressInfo;
     return new MailboxApp(app, database, clock, port, await app.get(MailboxSmtpServer).listen());

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { Controller, Get, Module } from '@nestjs/common';
 import { APP_FILTER, NestFactory } from '@nestjs/core';
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Public } from '../../../src/common/http/require-scope.decorator';
 import { ErrorFilter } from '../../../src/common/http/error-filter';
@@ -29,11 +29,11 @@ class ThingsController {
 class DocsTestModule {}
 
 describe('the documentation over HTTP', () => {
-  let app: NestFastifyApplication;
+  let app: NestExpressApplication;
   let url: string;
 
   beforeAll(async () => {
-    app = await NestFactory.create<NestFastifyApplication>(DocsTestModule, createHttpAdapter(), { logger: false });
+    app = await NestFactory.create<NestExpressApplication>(DocsTestModule, createHttpAdapter(), { logger: false });
     await app.listen(0, '127.0.0.1');
     url = await app.getUrl();
   });

@@ -12,9 +12,9 @@ import {
   Post,
 } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE, NestFactory } from '@nestjs/core';
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import { IsString } from 'class-validator';
-import type { FastifyRequest } from 'fastify';
+import type { Request } from 'express';
 import type { DataSource } from 'typeorm';
 import { AppError } from '../../../src/common/errors/app-error';
 import { AuthenticationFailures } from '../../../src/common/http/authentication-failures';
@@ -64,10 +64,12 @@ class KeyGuard implements CanActivate {
   constructor(private readonly failures: AuthenticationFailures) {}
 
   canActivate(context: ExecutionContext): boolean {
-    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    const request = context.switchToHttp().getRequest<Request>();
     if (request.url === '/public') return true;
     const apiKeyId = (request.headers.authorization ?? '').replace('Bearer ', '');
-    if (apiKeyId === 'bad') throw this.failures.refusalFor(request.ip, new AppError('invalid_api_key', 'Bad key'));
+    if (apiKeyId === 'bad') {
+      throw this.failures.refusalFor(request.ip ?? '', new AppError('invalid_api_key', 'Bad key'));
+    }
     request.principal = { organizationId: 'o', apiKeyId, mode: 'live', scopes: new Set(), domainId: undefined };
     return true;
   }
@@ -75,7 +77,7 @@ class KeyGuard implements CanActivate {
 
 describe('rate limit headers', () => {
   let testDatabase: TestDatabase;
-  let app: NestFastifyApplication;
+  let app: NestExpressApplication;
   let url: string;
   let source: DataSource;
 
@@ -105,7 +107,7 @@ describe('rate limit headers', () => {
     })
     class TestModule {}
 
-    app = await NestFactory.create<NestFastifyApplication>(TestModule, createHttpAdapter(), { logger: false });
+    app = await NestFactory.create<NestExpressApplication>(TestModule, createHttpAdapter(), { logger: false });
     await app.listen(0, '127.0.0.1');
     url = `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`;
   });

@@ -1,0 +1,62 @@
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { parse } from 'node:querystring';
+import type { Express } from 'express';
+import type { Principal } from './principal';
+import type { BodyBudget } from './request-body';
+import type { StandardHeaders } from './response-headers';
+
+/**
+ * The classes of the requests and responses of one Express application.
+ *
+ * Express gives every request and response its own prototype, which makes V8 forget their shapes. Here Node creates them
+ * with that prototype, so that Express finds nothing to change; and what is ours stands on all of them from the start.
+ */
+export function expressMessages(app: Express, headers: StandardHeaders, bodyBudget: BodyBudget) {
+  class ExpressRequest extends IncomingMessage {
+    id = '';
+    startedAtMs = 0;
+    principal: Principal | undefined = undefined;
+    failure: unknown = undefined;
+    awaitsContinue = false;
+    heldBytes = 0;
+    body: unknown = undefined;
+    private parsedQuery: object | undefined = undefined;
+
+    get bodyBudget(): BodyBudget {
+      return bodyBudget;
+    }
+
+    /** Express parses at every access. */
+    get query(): object {
+      this.parsedQuery ??= parseQuery(this.url ?? '');
+      return this.parsedQuery;
+    }
+  }
+
+  class ExpressResponse extends ServerResponse<ExpressRequest> {
+    /** Every response passes here, whoever writes it. */
+    override writeHead(status: number, ...rest: never[]): this {
+      this.setHeader('x-request-id', this.req.id);
+      for (const [name, value] of headers.fixed) this.setHeader(name, value);
+      for (const [name, value] of headers.defaults) {
+        if (!this.hasHeader(name)) this.setHeader(name, value);
+      }
+      return super.writeHead(status, ...rest);
+    }
+  }
+
+  const prototypes = app as unknown as { request: object; response: object };
+  Object.setPrototypeOf(ExpressRequest.prototype, prototypes.request);
+  Object.setPrototypeOf(ExpressResponse.prototype, prototypes.response);
+  prototypes.request = ExpressRequest.prototype;
+  prototypes.response = ExpressResponse.prototype;
+  return { IncomingMessage: ExpressRequest, ServerResponse: ExpressResponse };
+}
+
+/** The header limit bounds the number of parameters. */
+function parseQuery(url: string): object {
+  const begin = url.indexOf('?');
+  if (begin === -1) return {};
+  const end = url.indexOf('#', begin);
+  return parse(url.slice(begin + 1, end === -1 ? undefined : end), '&', '=', { maxKeys: 0 });
+}

@@ -1,0 +1,131 @@
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Request, Response } from 'express';
+import { SECOND } from '../clock';
+import { AppError } from '../errors/app-error';
+import type { Draining } from './draining';
+import { sendError } from './error-response';
+import type { expressMessages } from './express-messages';
+import { refuseConnect, refuseRequest, refuseUnparsed, refuseUnrouted } from './raw-refusals';
+import { lineOf, type LogRequest, requestIdOf } from './request';
+import type { StandardHeaders } from './response-headers';
+
+/** A client that still sends a body after its response is cut off. */
+const UNREAD_BODY_MS = 2 * SECOND;
+
+export interface NodeServerOptions {
+  readonly maxHeaderBytes: number;
+  readonly maxRequestsPerSocket: number;
+  /** More are closed at once. */
+  readonly maxConnections: number;
+  readonly headersTimeoutMs: number;
+  /** For headers and body to arrive; not for the response. */
+  readonly requestTimeoutMs: number;
+  readonly keepAliveTimeoutMs: number;
+  readonly connectionsCheckingIntervalMs: number;
+  readonly draining: Draining;
+  /** Paths that are served while draining: the probes that report it. */
+  readonly servedWhileDraining: string;
+  /** Called once per request, when its response is complete or its connection gone. */
+  readonly log: LogRequest;
+}
+
+interface Parts {
+  readonly options: NodeServerOptions;
+  readonly headers: StandardHeaders;
+  readonly messages: ReturnType<typeof expressMessages>;
+  /** Serves what is admitted. */
+  readonly serve: (request: Request, response: Response) => void;
+}
+
+/**
+ * Node's HTTP server with its limits. It refuses what should not reach Express: malformed HTTP, more requests than a
+ * connection may have, new requests while the process stops.
+ */
+export function createNodeServer(parts: Parts): Server {
+  const { options, messages } = parts;
+  const raw = { headers: parts.headers, log: options.log };
+  const server = createServer({
+    ...messages,
+    maxHeaderSize: options.maxHeaderBytes,
+    headersTimeout: options.headersTimeoutMs,
+    requestTimeout: options.requestTimeoutMs,
+    keepAliveTimeout: options.keepAliveTimeoutMs,
+    connectionsCheckingInterval: options.connectionsCheckingIntervalMs,
+    // Checked in refuseRequest, whose refusal has the envelope.
+    requireHostHeader: false,
+  });
+  server.maxConnections = options.maxConnections;
+  server.on('request', (request, response) => receive(asExpress(request), response as unknown as Response, parts));
+  server.on('checkContinue', (request, response) => {
+    const awaiting = asExpress(request);
+    // Sent when the body is really wanted, after all that can refuse it unseen.
+    awaiting.awaitsContinue = true;
+    receive(awaiting, response as unknown as Response, parts);
+  });
+  server.on('checkExpectation', (request, response) => {
+    const refusal = new AppError('expectation_failed', 'Only 100-continue can be expected');
+    refuseUnrouted(identify(asExpress(request)), response, refusal, options.log);
+  });
+  server.on('connect', (_request, socket) => refuseConnect(socket, raw));
+  server.on('clientError', (error, socket) => refuseUnparsed(error, socket, raw));
+  return server;
+}
+
+function receive(request: Request, response: Response, { options, serve }: Parts): void {
+  identify(request);
+  if (countOn(request.socket) >= options.maxRequestsPerSocket) response.setHeader('connection', 'close');
+  const refusal = refuseRequest(request);
+  if (refusal) {
+    refuseUnrouted(request, response, refusal, options.log);
+    return;
+  }
+  const { draining } = options;
+  draining.enter();
+  response.once('close', () => settle(request, response, options));
+  if (draining.active) {
+    response.setHeader('connection', 'close');
+    if (!request.url.startsWith(options.servedWhileDraining)) {
+      sendError(response, draining.refusal());
+      return;
+    }
+  }
+  serve(request, response);
+}
+
+/** Our own message classes are what Express takes its requests for. */
+function asExpress(request: IncomingMessage): Request {
+  return request as Request;
+}
+
+function identify(request: Request): Request {
+  request.id = requestIdOf(request);
+  request.startedAtMs = performance.now();
+  return request;
+}
+
+function settle(request: Request, response: Response, { draining, log }: NodeServerOptions): void {
+  draining.leave();
+  request.bodyBudget.give(request.heldBytes);
+  if (!request.complete) cutOffLater(request);
+  log(lineOf(request, response));
+}
+
+function cutOffLater(request: Request): void {
+  const timer = setTimeout(() => {
+    if (!request.complete) request.socket.destroy();
+  }, UNREAD_BODY_MS).unref();
+  request.socket.once('close', () => clearTimeout(timer));
+}
+
+const served = Symbol('requests served');
+
+/**
+ * Node's own limit says "close" but leaves the connection open, and then sends an empty 503 to a client that goes on.
+ * @returns the number of requests on this connection, this one included.
+ */
+function countOn(socket: Socket & { [served]?: number }): number {
+  const count = (socket[served] ?? 0) + 1;
+  socket[served] = count;
+  return count;
+}

@@ -1,0 +1,106 @@
+import { SetMetadata } from '@nestjs/common';
+import type { Request } from 'express';
+import { AppError, UnavailableError } from '../errors/app-error';
+
+const KIB = 1024;
+export const MIB = 1024 * KIB;
+
+export interface BodyOptions {
+  /** Larger bodies are refused with 413. */
+  readonly maxBytes: number;
+  /** Commas and colons outside strings; more are refused with 400. */
+  readonly maxItems: number;
+  /** The body is read, within its limit, and dropped: routes that take any media type and need none of it. */
+  readonly ignored: boolean;
+  /** Elements of a top-level array stand alone: one that cannot be taken becomes its `ValidationError`. */
+  readonly elementwise: boolean;
+}
+
+export const DEFAULT_BODY: BodyOptions = { maxBytes: 64 * KIB, maxItems: 20_000, ignored: false, elementwise: false };
+
+/** 25 MiB of decoded attachments as base64, plus the bodies. */
+export const SEND_BODY: BodyOptions = { ...DEFAULT_BODY, maxBytes: 40 * MIB };
+
+/** 100 emails, each of up to 50 recipients as objects. */
+export const BATCH_BODY: BodyOptions = { ...DEFAULT_BODY, maxBytes: 64 * MIB, maxItems: 100_000, elementwise: true };
+
+export const BODY_METADATA = 'waybill:body';
+
+/** What a route's body may be, where it differs from the defaults (64 KiB, 20,000 items). */
+export function TakesBody(options: Partial<BodyOptions>): MethodDecorator {
+  return SetMetadata(BODY_METADATA, { ...DEFAULT_BODY, ...options });
+}
+
+/** Smaller bodies are not accounted for: the connection limit bounds them. */
+const FREE_BYTES = 256 * KIB;
+
+/** How many bytes of large bodies this process holds at a time: many large requests at once may not exhaust its memory. */
+export class BodyBudget {
+  private held = 0;
+
+  constructor(private readonly maxBytes: number) {}
+
+  /** @returns false when that would be too much; then nothing was taken. */
+  take(bytes: number): boolean {
+    if (this.held + bytes > this.maxBytes) return false;
+    this.held += bytes;
+    return true;
+  }
+
+  give(bytes: number): void {
+    this.held -= bytes;
+  }
+}
+
+export function hasBody({ method, headers }: Request): boolean {
+  if (method === 'GET' || method === 'HEAD') return false;
+  const length = headers['content-length'];
+  return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
+}
+
+/**
+ * Reads a request's body of at most `maxBytes`, and sends "100 Continue" to a client that waits for it. What it takes of
+ * the process's budget is noted in `request.heldBytes`. Never settles when the client goes away meanwhile.
+ * @throws AppError payload_too_large, or service_unavailable when the budget is used up; the rest of the body is then
+ * discarded as it arrives
+ */
+export function readBody(request: Request, maxBytes: number): Buffer | Promise<Buffer> {
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  // A small body arrives together with the headers.
+  if (request.complete && request.readableLength <= maxBytes) {
+    return (request.read() as Buffer | null) ?? Buffer.alloc(0);
+  }
+  if (request.awaitsContinue) request.res?.writeContinue();
+  return collect(request, maxBytes);
+}
+
+function collect(request: Request, maxBytes: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let received = 0;
+    const finish = (refusal?: AppError): void => {
+      request.off('data', onData).off('end', onEnd);
+      if (refusal) reject(refusal);
+      else resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, received));
+    };
+    const onEnd = (): void => finish();
+    const onData = (chunk: Buffer): void => {
+      received += chunk.length;
+      if (received > maxBytes) finish(tooLarge(maxBytes));
+      else if (!hold(request, received)) finish(new UnavailableError('Too many large requests at a time'));
+      else chunks.push(chunk);
+    };
+    request.on('data', onData).on('end', onEnd);
+  });
+}
+
+function hold(request: Request, received: number): boolean {
+  if (received <= FREE_BYTES) return true;
+  if (!request.bodyBudget.take(received - request.heldBytes)) return false;
+  request.heldBytes = received;
+  return true;
+}
+
+function tooLarge(maxBytes: number): AppError {
+  return new AppError('payload_too_large', `The body exceeds ${maxBytes} bytes`, { details: { maxBytes } });
+}
