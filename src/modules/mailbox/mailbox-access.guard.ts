@@ -7,7 +7,7 @@ const LOCAL_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 const HOST = /^(\[[0-9a-f:.]+\]|[^\s:@/[\]]+)(?::\d{1,5})?$/i;
 
 /**
- * The pages exist in local mode only, and only under this host's own names: a page of a stranger's whose name suddenly
+ * The pages exist in local mode only, and only under this host's own names: a foreign page whose name suddenly
  * points here (DNS rebinding) could otherwise read the mail, for there is no key to ask for.
  */
 @Injectable()

@@ -3,8 +3,8 @@ import { Clock } from '../../common/clock';
 import { newId } from '../../common/ids';
 import { MicroBatcher } from '../../common/async/micro-batcher';
 import { MailboxRepository } from './mailbox.repository';
-import { summarize } from './reading/message-head';
-import type { NewMailboxMessage, ReceivedMessage } from './received-message';
+import { summarize } from './message-reader';
+import type { NewMailboxMessage, ReceivedMessage } from './mailbox-message.entity';
 
 const MIB = 1024 * 1024;
 /** What a row costs beside its bytes: a batch holds at most 256 messages. */
@@ -19,8 +19,8 @@ const SLACK = { messages: 100, bytes: 10 * MIB };
  * messages of 3.5 kB a second over 20 connections, on two cores with client and database; an insert each: 2,500).
  */
 @Injectable()
-export class MailboxIntake {
-  private readonly logger = new Logger(MailboxIntake.name);
+export class MailboxIntakeService {
+  private readonly logger = new Logger(MailboxIntakeService.name);
   private readonly batcher = new MicroBatcher<ReceivedMessage, string>((messages) => this.keep(messages), {
     maxWeight: 4 * MIB,
     weightOf: ({ raw }) => raw.length + ROW_WEIGHT,
@@ -35,7 +35,7 @@ export class MailboxIntake {
   ) {}
 
   /**
-   * Answers the message's id once it is committed.
+   * Returns the message's id once it is committed.
    * @throws UnavailableError
    */
   store(message: ReceivedMessage): Promise<string> {

@@ -2,11 +2,11 @@ import type { AddressInfo } from 'node:net';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
 import { SECOND } from '../../common/clock';
-import { MailboxIntake } from './mailbox-intake.service';
-import type { ReceivedMessage } from './received-message';
+import { MailboxIntakeService } from './mailbox-intake.service';
+import type { ReceivedMessage } from './mailbox-message.entity';
 
 const MAX_MESSAGE_BYTES = 50 * 1024 * 1024;
-/** The worker has finished by then; only strangers can still be connected. */
+/** The worker has finished by then; only other clients can still be connected. */
 const CLOSE_TIMEOUT_MS = SECOND;
 
 /**
@@ -19,9 +19,9 @@ export class MailboxSmtpServer implements OnApplicationShutdown {
   private listening: Promise<number> | undefined;
   private server: SMTPServer | undefined;
 
-  constructor(private readonly intake: MailboxIntake) {}
+  constructor(private readonly intake: MailboxIntakeService) {}
 
-  /** Starts the listener the first time it is called; answers its port. */
+  /** Starts the listener the first time it is called; returns its port. */
   listen(): Promise<number> {
     this.listening ??= this.start();
     return this.listening;
@@ -59,7 +59,7 @@ export class MailboxSmtpServer implements OnApplicationShutdown {
     });
   }
 
-  /** Answers the text of the 250. */
+  /** Returns the text of the 250. */
   private async receive(stream: SMTPServerDataStream, { envelope }: SMTPServerSession): Promise<string> {
     const raw = await collect(stream);
     // The library answers 552 by itself.

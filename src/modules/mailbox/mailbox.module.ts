@@ -1,8 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { MailboxAccessGuard } from './mailbox-access.guard';
-import { MailboxErasure } from './mailbox-erasure.service';
-import { MailboxIntake } from './mailbox-intake.service';
+import { MailboxIntakeService } from './mailbox-intake.service';
 import { MailboxMessage } from './mailbox-message.entity';
 import { MailboxSmtpServer } from './mailbox-smtp.server';
 import { MailboxController } from './mailbox.controller';
@@ -11,12 +10,12 @@ import { MailboxService } from './mailbox.service';
 
 /**
  * The built-in mailbox of local mode: a listener that the worker delivers to and pages that show what came. In another
- * mode the pages answer 404, and the listener is never started.
+ * mode the pages are 404, and the listener is never started.
  */
 @Module({
   imports: [TypeOrmModule.forFeature([MailboxMessage])],
   controllers: [MailboxController],
-  providers: [MailboxAccessGuard, MailboxErasure, MailboxIntake, MailboxRepository, MailboxService, MailboxSmtpServer],
-  exports: [MailboxErasure, MailboxSmtpServer],
+  providers: [MailboxAccessGuard, MailboxIntakeService, MailboxRepository, MailboxService, MailboxSmtpServer],
+  exports: [MailboxService, MailboxSmtpServer],
 })
 export class MailboxModule {}

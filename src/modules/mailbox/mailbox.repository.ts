@@ -3,11 +3,14 @@ import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
-import { MailboxMessage } from './mailbox-message.entity';
-import type { NewMailboxMessage } from './received-message';
-import { deleteCopies, type DeletedCopies, type MailboxPage } from './sql/delete-copies.sql';
-import { insertMessages } from './sql/insert-messages.sql';
-import { trimMessages } from './sql/trim-messages.sql';
+import { MailboxMessage, type NewMailboxMessage } from './mailbox-message.entity';
+import {
+  deleteCopies,
+  type DeletedCopies,
+  insertMessages,
+  type MailboxPage,
+  trimMessages,
+} from './sql/mailbox-messages.sql';
 
 const WITHOUT_RAW = {
   id: true,

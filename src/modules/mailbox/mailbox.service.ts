@@ -1,10 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { NotFoundError } from '../../common/errors/app-error';
+import type { Transaction } from '../../database/transaction';
 import type { MailboxMessage } from './mailbox-message.entity';
 import { MailboxRepository } from './mailbox.repository';
-import { withInlineImages } from './reading/inline-images';
-import { type HeaderField, readHead } from './reading/message-head';
-import { type MessageContent, type MessagePart, parseMessage } from './reading/parse-message';
+import {
+  type HeaderField,
+  type MessageContent,
+  type MessagePart,
+  parseMessage,
+  readHead,
+  withInlineImages,
+} from './message-reader';
 
 /** What is known of a message without opening it. */
 export type ListedMessage = Omit<MailboxMessage, 'raw'>;
@@ -26,8 +32,10 @@ export interface OpenMessage {
 
 const PAGE_SIZE = 50;
 const NEWEST = 100;
+/** Of up to 35 MiB each, nearly always of a few kB. */
+const ERASURE_PAGE = 20;
 
-/** Reading the mailbox. */
+/** The mailbox, which is one for the whole installation: its pages read it, an erasure removes a person from it. */
 @Injectable()
 export class MailboxService {
   constructor(private readonly mailbox: MailboxRepository) {}
@@ -69,6 +77,19 @@ export class MailboxService {
     const part = content.kind === 'parts' ? content.attachments[index] : undefined;
     if (!part) throw new NotFoundError('Attachment');
     return part;
+  }
+
+  /**
+   * Deletes the messages of one page that went to the subject or show its address.
+   * @returns how many, and where the next page begins; undefined after the last
+   */
+  async erase(
+    subject: { readonly keys: readonly string[]; readonly pattern: string },
+    page: { readonly after: string; readonly lastId: string },
+    tx: Transaction,
+  ): Promise<{ deleted: number; next: string | undefined }> {
+    const { deleted, lastId } = await this.mailbox.deleteCopies(page, subject, ERASURE_PAGE, tx);
+    return { deleted, next: lastId ?? undefined };
   }
 
   private async require(id: string): Promise<MailboxMessage> {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Transaction } from '../../../database/transaction';
 import { EmailErasure, type ErasedCounts, type ErasedSubject } from '../../emails/erasure/email-erasure.service';
 import { ReportErasure } from '../../inbound/report-erasure.service';
-import { MailboxErasure } from '../../mailbox/mailbox-erasure.service';
+import { MailboxService } from '../../mailbox/mailbox.service';
 import { SuppressionErasure } from '../../suppressions/suppression-erasure.service';
 import type { RequestKey } from './erasure-progress';
 import { ErasedRequests } from './erased-requests.service';
@@ -24,7 +24,7 @@ export class ErasureSteps {
     private readonly emails: EmailErasure,
     private readonly reports: ReportErasure,
     private readonly suppressions: SuppressionErasure,
-    private readonly mailbox: MailboxErasure,
+    private readonly mailbox: MailboxService,
     private readonly requests: ErasedRequests,
   ) {}
 

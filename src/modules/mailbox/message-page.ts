@@ -1,9 +1,8 @@
-import type { ListedMessage, OpenMessage } from '../mailbox.service';
-import { displayBody, displayLine } from '../reading/display-text';
-import { decodedField, type HeaderField } from '../reading/message-head';
-import type { MessageContent, MessagePart } from '../reading/parse-message';
-import { escapeHtml, type Markup } from '../../../common/http/html-page';
-import { fileSize, layout, time } from './layout';
+import type { ListedMessage, OpenMessage } from './mailbox.service';
+import { displayBody, displayLine } from './display-text';
+import { decodedField, type HeaderField, type MessageContent, type MessagePart } from './message-reader';
+import { escapeHtml, type Markup } from '../../common/http/html-page';
+import { fileSize, layout, time } from './page-layout';
 
 const MAX_TEXT_LENGTH = 200_000;
 const MAX_FIELDS = 300;

@@ -1,9 +1,9 @@
-import type { ListedMessage, MailboxPage } from '../mailbox.service';
-import { escapeHtml, type Markup } from '../../../common/http/html-page';
-import { fileSize, layout, time } from './layout';
+import type { ListedMessage, MailboxPage } from './mailbox.service';
+import { escapeHtml, type Markup } from '../../common/http/html-page';
+import { fileSize, layout, time } from './page-layout';
 
 const REFRESH_SECONDS = 5;
-/** A message to everybody would fill the list. */
+/** A message to very many recipients would fill the list. */
 const MAX_RECIPIENTS_SHOWN = 3;
 
 /** What the page of an empty mailbox tells a newcomer. */

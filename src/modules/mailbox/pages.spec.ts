@@ -1,5 +1,5 @@
-import type { ListedMessage } from '../mailbox.service';
-import { fileSize } from './layout';
+import type { ListedMessage } from './mailbox.service';
+import { fileSize } from './page-layout';
 import { listPage } from './list-page';
 import { messagePage } from './message-page';
 

@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import { displayBody, displayLine } from './display-text';
-import { withInlineImages } from './inline-images';
-import { decodedField, readHead, summarize } from './message-head';
-import { type MessagePart, parseMessage } from './parse-message';
+import { decodedField, type MessagePart, parseMessage, readHead, summarize, withInlineImages } from './message-reader';
 
 describe('display text', () => {
   it('is one line without what a page or a database cannot hold', () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { downloadAs } from './content-disposition';
+import { downloadAs } from './display-text';
 
 describe('downloadAs', () => {
   it.each([

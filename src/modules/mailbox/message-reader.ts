@@ -1,0 +1,150 @@
+import PostalMime, { type Attachment, type Email } from 'postal-mime';
+import { displayLine } from './display-text';
+
+export interface HeaderField {
+  readonly name: string;
+  /** Unfolded, not decoded. */
+  readonly value: string;
+}
+
+export interface MessageSummary {
+  /** The From field, decoded; empty when there is none. */
+  readonly sender: string;
+  readonly subject: string;
+}
+
+/** Longer headers are read up to here. */
+const MAX_HEAD_BYTES = 256 * 1024;
+const MAX_DECODED_LENGTH = 4_000;
+const MAX_SENDER_LENGTH = 320;
+const MAX_SUBJECT_LENGTH = 500;
+
+/**
+ * The header fields of a message, in order. Never throws and takes any bytes: lines that are no field are left out, line
+ * ends may be bare, text that is no UTF-8 shows replacement characters.
+ */
+export function readHead(raw: Buffer): HeaderField[] {
+  const head = raw.subarray(0, MAX_HEAD_BYTES);
+  const end = head.indexOf('\r\n\r\n');
+  const fields: { name: string; value: string }[] = [];
+  for (const line of head.toString('utf8', 0, end === -1 ? head.length : end).split(/\r?\n/)) {
+    if (line === '') break;
+    const colon = line.indexOf(':');
+    const last = fields.at(-1);
+    if (/^[ \t]/.test(line)) {
+      if (last) last.value += line;
+    } else if (colon > 0) {
+      fields.push({ name: line.slice(0, colon).trimEnd(), value: line.slice(colon + 1).trim() });
+    }
+  }
+  return fields;
+}
+
+/** The first field of that name with its encoded words decoded (RFC 2047), as one line; empty when there is none. */
+export function decodedField(fields: readonly HeaderField[], name: string, maxLength = MAX_DECODED_LENGTH): string {
+  const field = fields.find((each) => each.name.toLowerCase() === name);
+  return displayLine(PostalMime.decodeWords(field?.value.slice(0, MAX_DECODED_LENGTH) ?? ''), maxLength);
+}
+
+/** What the lists show of a message. */
+export function summarize(raw: Buffer): MessageSummary {
+  const fields = readHead(raw);
+  return {
+    sender: decodedField(fields, 'from', MAX_SENDER_LENGTH),
+    subject: decodedField(fields, 'subject', MAX_SUBJECT_LENGTH),
+  };
+}
+
+export interface MessagePart {
+  /** Without path; never empty. */
+  readonly filename: string;
+  /** As the sender says: to be shown, not to be believed. */
+  readonly type: string;
+  /** Without angle brackets. */
+  readonly contentId: string | undefined;
+  readonly bytes: Buffer;
+}
+
+/** The parts of a message, or why they cannot be told apart. */
+export type MessageContent =
+  | {
+      readonly kind: 'parts';
+      readonly text: string | undefined;
+      readonly html: string | undefined;
+      readonly attachments: readonly MessagePart[];
+    }
+  | { readonly kind: 'too-large' | 'malformed' };
+
+const MIB = 1024 * 1024;
+/** The parser holds a message several times over and works on the event loop. */
+const MAX_PARSED_BYTES = 10 * MIB;
+/** A message of nothing but parts can have hundreds of thousands. */
+const MAX_ATTACHMENTS = 200;
+const LIMITS = { maxNestingDepth: 100, maxHeadersSize: MIB, forceRfc822Attachments: true };
+const MAX_FILENAME_LENGTH = 150;
+const MAX_TYPE_LENGTH = 100;
+
+/** Takes a message apart. Never throws: what the parser refuses is `malformed`. */
+export async function parseMessage(raw: Buffer): Promise<MessageContent> {
+  if (raw.length > MAX_PARSED_BYTES) return { kind: 'too-large' };
+  try {
+    return toContent(await PostalMime.parse(raw, LIMITS));
+  } catch {
+    return { kind: 'malformed' };
+  }
+}
+
+function toContent({ text, html, attachments }: Email): MessageContent {
+  return { kind: 'parts', text, html, attachments: attachments.slice(0, MAX_ATTACHMENTS).map(toPart) };
+}
+
+function toPart(attachment: Attachment, index: number): MessagePart {
+  const lastSegment = (attachment.filename ?? '').split(/[\\/]/).at(-1) ?? '';
+  return {
+    filename: displayLine(lastSegment, MAX_FILENAME_LENGTH) || `attachment-${index + 1}`,
+    type: displayLine(attachment.mimeType, MAX_TYPE_LENGTH) || 'application/octet-stream',
+    contentId: attachment.contentId?.replace(/^<|>$/g, ''),
+    bytes: toBuffer(attachment.content),
+  };
+}
+
+function toBuffer(content: Attachment['content']): Buffer {
+  if (typeof content === 'string') return Buffer.from(content);
+  if (ArrayBuffer.isView(content)) return Buffer.from(content.buffer, content.byteOffset, content.byteLength);
+  return Buffer.from(content);
+}
+
+/** Raster images only: they hold nothing that runs or loads. */
+const INLINE_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp'];
+const MAX_IMAGE_BYTES = 512 * 1024;
+const MAX_TOTAL_BYTES = 4 * 1024 * 1024;
+/** RFC 2392: the content id, percent-encoded. */
+const CID_URL = /\bcid:([^\s"'<>()\\]{1,500})/gi;
+
+/**
+ * The html with `cid:` references to small images replaced by the images themselves as `data:` URLs. A reference to
+ * anything else stays as it is, and loads nothing.
+ */
+export function withInlineImages(html: string, parts: readonly MessagePart[]): string {
+  const images = new Map(parts.filter(isSmallImage).map((part) => [part.contentId, part]));
+  if (images.size === 0) return html;
+  let left = MAX_TOTAL_BYTES;
+  return html.replace(CID_URL, (url: string, id: string) => {
+    const image = images.get(id) ?? images.get(decoded(id));
+    if (!image || image.bytes.length > left) return url;
+    left -= image.bytes.length;
+    return `data:${image.type};base64,${image.bytes.toString('base64')}`;
+  });
+}
+
+function isSmallImage({ type, contentId, bytes }: MessagePart): boolean {
+  return contentId !== undefined && INLINE_TYPES.includes(type) && bytes.length <= MAX_IMAGE_BYTES;
+}
+
+function decoded(id: string): string {
+  try {
+    return decodeURIComponent(id.replaceAll('&amp;', '&'));
+  } catch {
+    return id;
+  }
+}
