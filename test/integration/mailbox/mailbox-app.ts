@@ -12,7 +12,6 @@ import { PUBLIC_METADATA } from '../../../src/common/http/require-scope.decorato
 import { ErrorFilter } from '../../../src/common/http/error-filter';
 import { createHttpAdapter } from '../../../src/common/http/http-server';
 import { DtoPipe } from '../../../src/common/http/validate-dto';
-import { JobsModule } from '../../../src/common/jobs/jobs.module';
 import { ConfigModule } from '../../../src/config/config.module';
 import { loadConfig } from '../../../src/config/load-config';
 import { DatabaseModule } from '../../../src/database/database.module';
@@ -66,12 +65,7 @@ export class MailboxApp {
     });
 
     @Module({
-      imports: [
-        ConfigModule.register(config, clock),
-        DatabaseModule.register(database.url),
-        JobsModule.register({ run: false }),
-        MailboxModule,
-      ],
+      imports: [ConfigModule.register(config, clock), DatabaseModule.register(database.url), MailboxModule],
       providers: [
         { provide: APP_GUARD, useClass: PublicOnlyGuard },
         { provide: APP_PIPE, useClass: DtoPipe },
