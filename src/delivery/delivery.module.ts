@@ -2,28 +2,25 @@ import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { Clock } from '../common/clock';
 import { AppConfig } from '../config/config';
 import { DeliveryQueueModule } from './queue/delivery-queue.module';
-import { Router } from './routing/router';
 import { AttemptService } from './worker/attempt.service';
-import { Claimer } from './worker/claimer.service';
-import { Conveyor } from './worker/conveyor.service';
-import { DeliveryWorker, WorkerSurroundings } from './worker/delivery-worker.service';
-import { ForgottenClaims } from './worker/forgotten-claims.service';
-import { Housekeeper, HousekeepingRounds } from './worker/housekeeper.service';
-import { JournaledSettler } from './worker/journaled-settler.service';
-import { Lanes } from './worker/lanes';
-import { MessageCopies } from './worker/message-copies.service';
-import { MessagePreparer } from './worker/message-preparer.service';
-import { OverdueSweeper } from './worker/overdue-sweeper.service';
+import { Claimer } from './worker/claimer';
+import { DeadSessionsJob } from './worker/dead-sessions.job';
+import { DeliveryPipeline } from './worker/delivery-pipeline';
+import { DeliveryWorker } from './worker/delivery-worker';
+import { DestinationSlots } from './worker/destination-slots';
+import { MessageComposer } from './worker/message-composer';
+import { MessagePreparer } from './worker/message-preparer';
+import { PromoteDueJob } from './worker/promote-due.job';
+import { QueueSweepJob } from './worker/queue-sweep.job';
 import { ResultJournal } from './worker/result-journal';
-import { Settler } from './worker/settler.service';
+import { Settler } from './worker/settler';
 import { SmtpTransmitter } from './worker/smtp-transmitter';
-import { Transmitter } from './worker/transmitter';
-import { WorkerMetrics } from './worker/worker-metrics';
-import { WorkSignal } from './worker/work-signal.service';
+import { WorkSignal } from './worker/work-signal';
 import { WorkerSession } from './worker/worker-session';
+import { WorkerMetrics } from './worker/worker.metrics';
 
-const lanes: Provider = {
-  provide: Lanes,
+const slots: Provider = {
+  provide: DestinationSlots,
   inject: [Clock, AppConfig],
   useFactory: (clock: Clock, { delivery }: AppConfig) => {
     const sharedHop = delivery.mode !== 'direct';
@@ -32,37 +29,24 @@ const lanes: Provider = {
     const shape = sharedHop
       ? { startConcurrency: most * 2, maximumConcurrency: most * 2 }
       : { maximumConcurrency: most };
-    return new Lanes(clock, { lanes: delivery.concurrency, sharedHop, ...shape });
+    return new DestinationSlots(clock, { slots: delivery.concurrency, sharedHop, ...shape });
   },
 };
 
-const transmitter: Provider = {
-  provide: Transmitter,
-  inject: [Router, AppConfig],
-  useFactory: (router: Router, { delivery }: AppConfig) => new SmtpTransmitter(router, delivery),
-};
-
-const WORKER: Provider[] = [
-  AttemptService,
+/** The stages of a delivery, in order. */
+const STAGES: Provider[] = [
   Claimer,
-  Conveyor,
-  DeliveryWorker,
-  ForgottenClaims,
-  Housekeeper,
-  HousekeepingRounds,
-  JournaledSettler,
-  MessageCopies,
   MessagePreparer,
-  OverdueSweeper,
+  MessageComposer,
+  DeliveryPipeline,
+  slots,
+  AttemptService,
+  SmtpTransmitter,
   ResultJournal,
   Settler,
-  WorkSignal,
-  WorkerMetrics,
-  WorkerSession,
-  WorkerSurroundings,
-  lanes,
-  transmitter,
 ];
+const WORKER: Provider[] = [DeliveryWorker, WorkerSession, WorkSignal, WorkerMetrics];
+const JOBS: Provider[] = [PromoteDueJob, DeadSessionsJob, QueueSweepJob];
 
 /** The engine. It is given its ports (messages, keys, outcomes, ordinals, router) by the worker's root module. */
 @Module({})
@@ -72,8 +56,7 @@ export class DeliveryModule {
     return {
       module: DeliveryModule,
       imports: [DeliveryQueueModule, ...imports],
-      providers: WORKER,
-      exports: [Lanes, DeliveryWorker],
+      providers: [...STAGES, ...WORKER, ...JOBS],
     };
   }
 }

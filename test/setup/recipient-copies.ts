@@ -4,7 +4,7 @@ import { loadConfig } from '../../src/config/load-config';
 import type { ClaimedDelivery } from '../../src/delivery/ports/delivery';
 import { MessageSource, type OutgoingMessage } from '../../src/delivery/ports/message-source';
 import type { SigningKey } from '../../src/delivery/ports/sender-sources';
-import { MessageCopies } from '../../src/delivery/worker/message-copies.service';
+import { MessageComposer } from '../../src/delivery/worker/message-composer';
 import { FakeClock } from '../doubles/fake-clock';
 import { message, PIXEL } from '../factories/composed-messages';
 
@@ -19,9 +19,9 @@ class OneAttachment extends MessageSource {
   loadAttachments = () => Promise.resolve([{ filename: 'a.png', contentType: 'image/png', content: PIXEL }]);
 }
 
-export function newCopies(publicUrl = 'https://mail.example.org/base/'): MessageCopies {
+export function newCopies(publicUrl = 'https://mail.example.org/base/'): MessageComposer {
   const config = loadConfig({ MASTER_KEY: masterKey.toString('base64'), PUBLIC_URL: publicUrl });
-  return new MessageCopies(new OneAttachment(), config, clock);
+  return new MessageComposer(new OneAttachment(), config, clock);
 }
 
 /** A delivery of bulk mail, unless the fields say otherwise. */
@@ -35,7 +35,7 @@ export function claimOf(position: number, fields: Partial<ClaimedDelivery> = {})
 
 interface Wanted {
   readonly claim?: ClaimedDelivery;
-  readonly copies?: MessageCopies;
+  readonly copies?: MessageComposer;
   readonly shared?: Map<string, Promise<Buffer>>;
   readonly fields?: Partial<OutgoingMessage>;
   readonly key?: SigningKey;

@@ -7,8 +7,8 @@ const DESTINATION = 'example.com';
 
 function setUp(options: Partial<ConstructorParameters<typeof DestinationLimiter>[1]> = {}) {
   const clock = new FakeClock();
-  const limiter = new DestinationLimiter(clock, { lanes: 100, ...options });
-  /** Takes a lane and gives it back at once, as one attempt would. */
+  const limiter = new DestinationLimiter(clock, { slots: 100, ...options });
+  /** Takes a slot and gives it back at once, as one attempt would. */
   const attempt = (signal: ReleaseSignal, destination = DESTINATION) => {
     const acquired = limiter.tryAcquire(destination);
     if (acquired) limiter.release(destination, signal, `${signal} reply`);
@@ -26,7 +26,7 @@ function setUp(options: Partial<ConstructorParameters<typeof DestinationLimiter>
 }
 
 describe('a destination that is open', () => {
-  it('starts at two and counts lanes', () => {
+  it('starts at two and counts slots', () => {
     const { limiter, acquireAll } = setUp();
     expect(acquireAll()).toBe(2);
     limiter.release(DESTINATION, 'neutral');
@@ -49,7 +49,7 @@ describe('a destination that is open', () => {
     expect(limitOf(DESTINATION)).toBe(2);
   });
 
-  it('is halved once by failures of lanes that started under the old limit', () => {
+  it('is halved once by failures of slots that started under the old limit', () => {
     const { limiter, acquireAll, limitOf } = setUp({ startConcurrency: 16 });
     expect(acquireAll()).toBe(16);
     for (let count = 0; count < 8; count += 1) limiter.release(DESTINATION, 'throttled');
@@ -62,7 +62,7 @@ describe('a destination that is open', () => {
     expect(limitOf(DESTINATION)).toBe(2);
   });
 
-  it('ignores a release that no lane belongs to', () => {
+  it('ignores a release that no slot belongs to', () => {
     const { limiter, limitOf } = setUp();
     limiter.release(DESTINATION, 'success');
     expect(limitOf(DESTINATION)).toBe(2);
@@ -89,7 +89,7 @@ describe('a destination that is dead', () => {
     ]);
   });
 
-  it('is probed with one lane when the pause is over', () => {
+  it('is probed with one slot when the pause is over', () => {
     const { limiter, clock, acquireAll } = killed();
     clock.advance(5 * SECOND);
     expect(limiter.describe()).toMatchObject([{ state: 'probing', limit: 1 }]);
@@ -128,7 +128,7 @@ describe('a destination that is dead', () => {
     expect(limiter.describe()).toMatchObject([{ state: 'open', limit: 1 }]);
   });
 
-  it('takes further failures of running lanes for the same news', () => {
+  it('takes further failures of running slots for the same news', () => {
     const { limiter, acquireAll, clock } = setUp({ startConcurrency: 4 });
     acquireAll();
     for (let count = 0; count < 4; count += 1) limiter.release(DESTINATION, 'unreachable');
@@ -136,9 +136,9 @@ describe('a destination that is dead', () => {
   });
 });
 
-describe('lanes', () => {
+describe('slots', () => {
   it('are shared: a quarter for one destination while others wait, its own limit otherwise', () => {
-    const { limiter, attempt, acquireAll } = setUp({ lanes: 20 });
+    const { limiter, attempt, acquireAll } = setUp({ slots: 20 });
     for (let count = 0; count < 10; count += 1) attempt('success');
     expect(acquireAll()).toBe(5);
     expect(limiter.blockedDestinations()).toEqual([DESTINATION]);
@@ -147,13 +147,13 @@ describe('lanes', () => {
   });
 
   it('are one at least', () => {
-    const { acquireAll } = setUp({ lanes: 2 });
+    const { acquireAll } = setUp({ slots: 2 });
     expect(acquireAll()).toBe(1);
   });
 });
 
 describe('memory', () => {
-  it('is bounded, and running lanes are never forgotten', () => {
+  it('is bounded, and running slots are never forgotten', () => {
     const { limiter, attempt } = setUp({ maximumDestinations: 10 });
     limiter.tryAcquire('busy.example');
     limiter.tryAcquire('busy.example');
@@ -193,7 +193,7 @@ describe('under any sequence of events', () => {
     fc.record({ kind: fc.constant('move' as const), milliseconds: fc.nat(20 * MINUTE) }),
   );
 
-  it('keeps limits within bounds and lanes within limits', () => {
+  it('keeps limits within bounds and slots within limits', () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 200 }), (events) => {
         const { limiter, clock, limitOf } = setUp();

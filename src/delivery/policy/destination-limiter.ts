@@ -1,14 +1,14 @@
 import { MINUTE, SECOND, type Clock } from '../../common/clock';
 
 /**
- * What a finished lane tells about its destination. `success`: it takes our mail. `throttled`: it lives, but wants less
+ * What a finished slot tells about its destination. `success`: it takes our mail. `throttled`: it lives, but wants less
  * of us. `unreachable`: no conversation came about. `neutral`: nothing that bears on speed.
  */
 export type ReleaseSignal = 'success' | 'throttled' | 'unreachable' | 'neutral';
 
 export interface DestinationLimiterOptions {
-  /** Conversations at a time that all destinations share: the worker's lanes. */
-  readonly lanes: number;
+  /** Conversations at a time that all destinations share: the worker's slots. */
+  readonly slots: number;
   /** Where a new destination starts. */
   readonly startConcurrency: number;
   readonly maximumConcurrency: number;
@@ -16,14 +16,14 @@ export interface DestinationLimiterOptions {
   readonly maximumDestinations: number;
 }
 
-export const DESTINATION_LIMITER_DEFAULTS: Omit<DestinationLimiterOptions, 'lanes'> = {
+export const DESTINATION_LIMITER_DEFAULTS: Omit<DestinationLimiterOptions, 'slots'> = {
   startConcurrency: 2,
   maximumConcurrency: 20,
   maximumDestinations: 10_000,
 };
 
-/** Part of all lanes that one destination may hold while others wait, so that a tarpit cannot stop the worker. */
-const LANE_SHARE = 0.25;
+/** Part of all slots that one destination may hold while others wait, so that a tarpit cannot stop the worker. */
+const SLOT_SHARE = 0.25;
 const FIRST_PAUSE_MS = 5 * SECOND;
 const LONGEST_PAUSE_MS = 15 * MINUTE;
 /** Well above the longest pause, so that a dead destination is not forgotten between two probes. */
@@ -60,15 +60,15 @@ export interface DestinationState {
  *
  * A destination is **open**, **paused** or **probing**, and starts open at 2.
  * - Open: each success raises the limit by one, up to 20. Each `throttled` or `unreachable` halves it, but only once
- *   the lanes above the present limit have drained: what was started under the old limit proves nothing about the new
+ *   the slots above the present limit have drained: what was started under the old limit proves nothing about the new
  *   one. A failure at limit 1 pauses the destination.
- * - Paused: no lane is given out. The pause is 5 s at first and doubles up to 15 min. News of lanes that were still
+ * - Paused: no slot is given out. The pause is 5 s at first and doubles up to 15 min. News of slots that were still
  *   running change nothing, save a success, which opens it again.
- * - Probing: the pause is over and exactly one lane is given out. `success` opens the destination at 2, `neutral` at 1
+ * - Probing: the pause is over and exactly one slot is given out. `success` opens the destination at 2, `neutral` at 1
  *   (it answered, no more); a failure pauses it again for twice as long.
  *
  * So an outage costs each destination one attempt per pause instead of one per message, and the messages keep their
- * own schedules. While others wait, no destination holds more than a quarter of all lanes. The state is the process's
+ * own schedules. While others wait, no destination holds more than a quarter of all slots. The state is the process's
  * own and is lost with it: a restart starts low again, which is the safe side.
  */
 export class DestinationLimiter {
@@ -78,14 +78,14 @@ export class DestinationLimiter {
 
   constructor(
     private readonly clock: Clock,
-    options: Pick<DestinationLimiterOptions, 'lanes'> & Partial<DestinationLimiterOptions>,
+    options: Pick<DestinationLimiterOptions, 'slots'> & Partial<DestinationLimiterOptions>,
   ) {
     this.options = { ...DESTINATION_LIMITER_DEFAULTS, ...options };
   }
 
   /**
-   * Takes a lane to a destination; every `true` must be given back by one `release`.
-   * @param othersWait false when no other destination has work, which lifts the share of lanes.
+   * Takes a slot to a destination; every `true` must be given back by one `release`.
+   * @param othersWait false when no other destination has work, which lifts the share of slots.
    */
   tryAcquire(destination: string, othersWait = true): boolean {
     const state = this.touch(destination);
@@ -94,7 +94,7 @@ export class DestinationLimiter {
     return true;
   }
 
-  /** Gives a lane back with what it showed. @param cause shown by `describe()`, at most 200 characters. */
+  /** Gives a slot back with what it showed. @param cause shown by `describe()`, at most 200 characters. */
   release(destination: string, signal: ReleaseSignal, cause: string = signal): void {
     const state = this.destinations.get(destination);
     if (state === undefined || state.active === 0) return;
@@ -153,7 +153,7 @@ export class DestinationLimiter {
 
   private allowed(state: Destination, othersWait: boolean): number {
     const limit = this.limitIn(state);
-    return othersWait ? Math.min(limit, Math.max(1, Math.floor(this.options.lanes * LANE_SHARE))) : limit;
+    return othersWait ? Math.min(limit, Math.max(1, Math.floor(this.options.slots * SLOT_SHARE))) : limit;
   }
 
   private limitIn(state: Destination): number {
@@ -217,7 +217,7 @@ export class DestinationLimiter {
     }
   }
 
-  /** Never one with running lanes: its count would be lost. There are no more of those than lanes. */
+  /** Never one with running slots: its count would be lost. There are no more of those than slots. */
   private forgetOldest(): void {
     for (const [destination, state] of this.destinations) {
       if (state.active > 0) continue;

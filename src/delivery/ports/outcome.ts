@@ -1,5 +1,5 @@
 import type { Transaction } from '../../database/transaction';
-import type { DeliveryKey } from './delivery';
+import type { ClaimedDelivery, DeliveryKey } from './delivery';
 
 /** What the remote side said, as far as an SMTP conversation got. */
 export interface SmtpFacts {
@@ -73,6 +73,12 @@ export interface RecordedOutcome extends DeliveryKey {
   readonly occurredAt: Date;
   /** Present when an attempt of the engine led to it. */
   readonly attempt?: number;
+}
+
+/** What became of a claim: its outcome, and what followed it at once (the simulator's opens and complaints). */
+export interface Settlement {
+  readonly claim: ClaimedDelivery;
+  readonly outcomes: readonly [RecordedOutcome, ...RecordedOutcome[]];
 }
 
 /**

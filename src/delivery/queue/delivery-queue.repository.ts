@@ -4,13 +4,7 @@ import type { Transaction } from '../../database/transaction';
 import type { ClaimedDelivery, DeliveryKey, EmailKey } from '../ports/delivery';
 import { enqueueDeliveries, type NewDelivery } from './sql/enqueue-deliveries.sql';
 import { releaseDeliveries, type SettledDelivery, settleDeliveries } from './sql/settle-deliveries.sql';
-import {
-  burySessions,
-  findHeldClaims,
-  type FreedDelivery,
-  notifyWorkers,
-  reapSessions,
-} from './sql/worker-sessions.sql';
+import { findHeldClaims, type FreedDelivery, notifyWorkers, reapSessions } from './sql/worker-sessions.sql';
 import { type ClaimInput, claimDeliveries } from './sql/claim-deliveries.sql';
 import { claimOverdue, promoteDue } from './sql/due-deliveries.sql';
 import {
@@ -66,10 +60,6 @@ export class DeliveryQueueRepository {
   /** Frees what dead sessions held. */
   reap(limit: number, tx: Transaction): Promise<FreedDelivery[]> {
     return tx.run(reapSessions(limit));
-  }
-
-  async burySessions(): Promise<void> {
-    await this.database.run(burySessions());
   }
 
   /** Claims deliveries whose life is over, so that they can be ended. */

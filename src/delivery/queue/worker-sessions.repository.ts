@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../database/database.service';
-import { beginSession, endSession, renewSession } from './sql/worker-sessions.sql';
+import { beginSession, deleteDeadSessions, endSession, renewSession } from './sql/worker-sessions.sql';
 
 @Injectable()
 export class WorkerSessionsRepository {
@@ -17,5 +17,10 @@ export class WorkerSessionsRepository {
 
   async end(id: string): Promise<void> {
     await this.database.run(endSession(id));
+  }
+
+  /** Removes sessions that ended a while ago and hold nothing any more. */
+  async deleteDead(): Promise<void> {
+    await this.database.run(deleteDeadSessions());
   }
 }

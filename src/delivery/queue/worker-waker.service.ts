@@ -1,6 +1,9 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DeliveryQueueRepository } from './delivery-queue.repository';
 
+/** The notification channel; `notify-workers` names it too. */
+export const WORK_CHANNEL = 'waybill_work';
+
 /** Not more often than this, however many commits there are. */
 const PAUSE_MS = 20;
 

@@ -3,13 +3,12 @@ import { Clock } from '../../common/clock';
 import { AppConfig } from '../../config/config';
 import { releaseSignalOf, resolveOutcome, type TransmissionResult } from '../policy/transmission-result';
 import type { ClaimedDelivery } from '../ports/delivery';
-import type { DeliveryOutcome, OutcomeSource, RecordedOutcome } from '../ports/outcome';
+import type { DeliveryOutcome, OutcomeSource, RecordedOutcome, Settlement } from '../ports/outcome';
 import { simulate } from './simulate';
-import { Lanes } from './lanes';
-import type { PreparedMessage } from './message-copies.service';
-import type { Prepared } from './message-preparer.service';
-import type { Settlement } from './settler.service';
-import { Transmitter } from './transmitter';
+import { DestinationSlots } from './destination-slots';
+import type { PreparedMessage } from './message-composer';
+import type { Prepared } from './message-preparer';
+import { SmtpTransmitter } from './smtp-transmitter';
 
 /** `released`: the attempt did not begin or was called off before its final dot, and is not charged. */
 export type AttemptResult =
@@ -23,8 +22,8 @@ export class AttemptService {
   private readonly logger = new Logger(AttemptService.name);
 
   constructor(
-    private readonly transmitter: Transmitter,
-    private readonly lanes: Lanes,
+    private readonly transmitter: SmtpTransmitter,
+    private readonly slots: DestinationSlots,
     private readonly config: AppConfig,
     private readonly clock: Clock,
   ) {}
@@ -46,12 +45,12 @@ export class AttemptService {
     { withMessage }: PreparedMessage,
     mayFinish: () => boolean,
   ): Promise<AttemptResult> {
-    if (!(await this.lanes.acquire(claim.destination))) return RELEASED;
+    if (!(await this.slots.acquire(claim.destination))) return RELEASED;
     let result: TransmissionResult | undefined;
     try {
       result = await withMessage((message) => this.transmitter.transmit(claim, message, mayFinish));
     } finally {
-      this.lanes.release(claim.destination, result ? releaseSignalOf(result) : 'neutral', causeOf(result));
+      this.slots.release(claim.destination, result ? releaseSignalOf(result) : 'neutral', causeOf(result));
     }
     if (result.kind === 'failed' && result.cause === 'aborted' && !result.afterFinalDot) return RELEASED;
     return this.settled(claim, resolveOutcome(result, this.retryFacts(claim)), 'smtp');

@@ -2,8 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AppConfig } from '../../config/config';
+import type { Settlement } from '../ports/outcome';
 import { parseJournal, ResultJournal } from './result-journal';
-import type { Settlement } from './settler.service';
 
 let dataDir: string;
 beforeEach(() => (dataDir = mkdtempSync(join(tmpdir(), 'waybill-journal-'))));

@@ -4,7 +4,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { SECOND } from '../../common/clock';
 import { newId } from '../../common/ids';
 import { AppConfig } from '../../config/config';
-import type { Settlement } from './settler.service';
+import type { Settlement } from '../ports/outcome';
 
 const FOLDER = 'journal';
 const SUFFIX = '.jsonl';

@@ -1,34 +1,42 @@
-import type { AppConfig } from '../../config/config';
+import { Injectable } from '@nestjs/common';
+import { AppConfig } from '../../config/config';
 import { isWorthAnotherHost, type TransmissionResult } from '../policy/transmission-result';
 import type { ClaimedDelivery } from '../ports/delivery';
-import type { Route, Router } from '../routing/router';
+import { type Route, Router } from '../routing/router';
 import { isLoopback, type SmtpEndpoint } from '../smtp/smtp-endpoint';
 import { type SmtpResult, toSmtpFacts } from '../smtp/smtp-result';
 import { NextHopPools } from '../smtp/next-hop-pools';
-import { type SignedMessage, Transmitter } from './transmitter';
+import type { SignedMessage } from './message-composer';
 
-/** Addresses tried within one attempt; more would keep a lane busy with a destination that is down. */
+/** Addresses tried within one attempt; more would keep a slot busy with a destination that is down. */
 const MAX_ADDRESSES = 10;
 
 type Hosts = Extract<Route, { kind: 'hosts' }>;
 
 /** Over SMTP to the hosts that the router names, in order, until one takes the message or refuses it for good. */
-export class SmtpTransmitter extends Transmitter {
+@Injectable()
+export class SmtpTransmitter {
   private readonly pools: NextHopPools;
+  private readonly config: AppConfig['delivery'];
   private destroyed = false;
 
   constructor(
     private readonly router: Router,
-    private readonly config: AppConfig['delivery'],
+    { delivery }: AppConfig,
   ) {
-    super();
-    this.pools = new NextHopPools({ heloName: config.mailHost, maxConnections: config.connectionsPerHost });
+    this.config = delivery;
+    this.pools = new NextHopPools({ heloName: delivery.mailHost, maxConnections: delivery.connectionsPerHost });
   }
 
+  /** Connections of any state. */
   get openConnections(): number {
     return this.pools.openConnections;
   }
 
+  /**
+   * One attempt. Never throws for what the network or the remote side do.
+   * @param mayFinish asked right before the final dot; false aborts the attempt safely
+   */
   async transmit(
     delivery: ClaimedDelivery,
     message: SignedMessage,
@@ -55,10 +63,12 @@ export class SmtpTransmitter extends Transmitter {
     return result;
   }
 
+  /** Waits for running conversations, then closes idle connections. */
   close(): Promise<void> {
     return this.pools.close();
   }
 
+  /** Ends every conversation now. */
   destroy(): void {
     this.destroyed = true;
     this.pools.destroy();

@@ -5,7 +5,7 @@ import type { OutcomeSink } from '../../../src/delivery/ports/outcome';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import type { ClaimInput } from '../../../src/delivery/queue/sql/claim-deliveries.sql';
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
-import { Claimer } from '../../../src/delivery/worker/claimer.service';
+import { Claimer } from '../../../src/delivery/worker/claimer';
 import { claimInput, countBy, fillQueue } from '../../factories/deliveries';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 

@@ -6,7 +6,7 @@ import { firstIdAt, newId, timeOfId } from '../../../src/common/ids';
 import { createDataSource, poolOf } from '../../../src/database/data-source';
 import type { Statement } from '../../../src/database/statement';
 import type { ClaimedDelivery, EmailKey } from '../../../src/delivery/ports/delivery';
-import { burySessions, findHeldClaims, reapSessions } from '../../../src/delivery/queue/sql/worker-sessions.sql';
+import { deleteDeadSessions, findHeldClaims, reapSessions } from '../../../src/delivery/queue/sql/worker-sessions.sql';
 import { claimDeliveries } from '../../../src/delivery/queue/sql/claim-deliveries.sql';
 import { enqueueDeliveries } from '../../../src/delivery/queue/sql/enqueue-deliveries.sql';
 import { findOpenDeliveries } from '../../../src/delivery/queue/sql/open-deliveries.sql';
@@ -57,7 +57,7 @@ const STATEMENTS: Record<string, (facts: Facts) => Statement<unknown>> = {
     ),
   release: ({ claims }) => releaseDeliveries(claims),
   reap: () => reapSessions(BATCH),
-  bury: () => burySessions(),
+  bury: () => deleteDeadSessions(),
   withdraw: ({ emails }) => withdrawDeliveries(emails[0] ?? unknownEmail()),
   'find open': ({ emails }) => findOpenDeliveries(emails[0] ?? unknownEmail()),
   'find held': ({ sessionId }) => findHeldClaims(sessionId, new Date()),

@@ -1,7 +1,8 @@
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
-import { Claimer } from '../../../src/delivery/worker/claimer.service';
-import { Housekeeper } from '../../../src/delivery/worker/housekeeper.service';
-import { Settler } from '../../../src/delivery/worker/settler.service';
+import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
+import { Claimer } from '../../../src/delivery/worker/claimer';
+import { DeadSessionsJob } from '../../../src/delivery/worker/dead-sessions.job';
+import { Settler } from '../../../src/delivery/worker/settler';
 import { WorkerSession } from '../../../src/delivery/worker/worker-session';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import { outcomeOfClaim } from '../../factories/outcomes';
@@ -43,10 +44,10 @@ describe('workers that died', () => {
     const session = dying.get(WorkerSession);
     await session.begin();
     await dying.get(Claimer).claim(session.id ?? '', 10, []);
-    await other.get(Housekeeper).reap();
+    await other.get(DeadSessionsJob).reap();
     expect(await scene.queue()).toEqual({ claimed: 1 });
     await scene.db.query('update worker_sessions set lease_until = now()');
-    await other.get(Housekeeper).reap();
+    await other.get(DeadSessionsJob).reap();
     expect(await scene.queue()).toEqual({ ready: 1 });
   });
 
@@ -54,7 +55,7 @@ describe('workers that died', () => {
     const before = await readCounters(scene.db, scene.tenant.organizationId);
     const [id = ''] = await scene.acceptTo('ada');
     await claimAndDie(await startParts());
-    await (await startParts()).get(Housekeeper).reap();
+    await (await startParts()).get(DeadSessionsJob).reap();
     const { deliveries, events, email } = await scene.read(id);
     expect(deliveries).toMatchObject([{ state: 'ready', attempt: 0, crashes: 1, session_id: null, claim_token: 1 }]);
     expect(events.at(-1)).toMatchObject({
@@ -71,8 +72,8 @@ describe('workers that died', () => {
     const ids = await scene.acceptTo(...Array.from({ length: 40 }, (_, n) => `r${n}`));
     expect(await claimAndDie(await startParts())).toHaveLength(40);
     const reapers = [await startParts(), await startParts(), await startParts()];
-    await Promise.all(reapers.flatMap((worker) => [1, 2].map(() => worker.get(Housekeeper).reap())));
-    await reapers[0]?.get(Housekeeper).reap();
+    await Promise.all(reapers.flatMap((worker) => [1, 2].map(() => worker.get(DeadSessionsJob).reap())));
+    await reapers[0]?.get(DeadSessionsJob).reap();
     expect(await scene.queue()).toEqual({ ready: 40 });
     const rows = await scene.db.query('select distinct crashes, attempt from deliveries');
     expect(rows).toEqual([{ crashes: 1, attempt: 0 }]);
@@ -80,18 +81,18 @@ describe('workers that died', () => {
     expect(await scene.db.query(told, [ids])).toHaveLength(40);
   });
 
-  it('are buried when they hold nothing any more, and not too soon', async () => {
+  it('are deleted when they hold nothing any more, and not too soon', async () => {
     await scene.acceptTo('ada');
     await claimAndDie(await startParts());
-    const queue = (await startParts()).get(DeliveryQueueRepository);
+    const repository = (await startParts()).get(WorkerSessionsRepository);
     const sessions = async () => (await scene.db.query('select from worker_sessions')).length;
-    await queue.burySessions();
+    await repository.deleteDead();
     expect(await sessions()).toBe(1);
     await scene.db.query(`update worker_sessions set lease_until = now() - interval '11 minutes'`);
-    await queue.burySessions();
+    await repository.deleteDead();
     expect(await sessions()).toBe(1);
-    await (await startParts()).get(Housekeeper).reap();
-    await queue.burySessions();
+    await (await startParts()).get(DeadSessionsJob).reap();
+    await repository.deleteDead();
     expect(await sessions()).toBe(0);
   });
 
@@ -101,7 +102,7 @@ describe('workers that died', () => {
     const [claim] = await claimAndDie(dead);
     if (!claim) throw new Error('nothing was claimed');
     const other = await startParts();
-    await other.get(Housekeeper).reap();
+    await other.get(DeadSessionsJob).reap();
     const late = { claim, outcomes: [outcomeOfClaim(claim, { kind: 'delivered' })] as const };
     await dead.get(Settler).settle(late);
     await dead.get(DeliveryQueueRepository).release([claim]);
@@ -119,7 +120,7 @@ describe('workers that died', () => {
     const [poison = ''] = await scene.acceptTo('poison');
     for (let crash = 1; crash <= 5; crash += 1) {
       expect(await claimAndDie(await startParts())).toMatchObject([{ crashes: crash - 1, attempt: 1 }]);
-      await (await startParts()).get(Housekeeper).reap();
+      await (await startParts()).get(DeadSessionsJob).reap();
     }
     const [other = ''] = await scene.acceptTo('other');
     await scene.startWorker({ hopPort: sink.port });

@@ -1,5 +1,5 @@
-import { Claimer } from '../../../src/delivery/worker/claimer.service';
-import { Settler } from '../../../src/delivery/worker/settler.service';
+import { Claimer } from '../../../src/delivery/worker/claimer';
+import { Settler } from '../../../src/delivery/worker/settler';
 import { WorkerSession } from '../../../src/delivery/worker/worker-session';
 import { outcomeOfClaim } from '../../factories/outcomes';
 import type { Core } from '../../setup/core-context';

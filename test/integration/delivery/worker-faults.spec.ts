@@ -3,8 +3,8 @@ import { UnavailableError } from '../../../src/common/errors/app-error';
 import { Database } from '../../../src/database/database.service';
 import { MessageSource } from '../../../src/delivery/ports/message-source';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
-import { ForgottenClaims } from '../../../src/delivery/worker/forgotten-claims.service';
-import { Housekeeper } from '../../../src/delivery/worker/housekeeper.service';
+import { QueueSweepJob } from '../../../src/delivery/worker/queue-sweep.job';
+import { DeadSessionsJob } from '../../../src/delivery/worker/dead-sessions.job';
 import { FakeClock } from '../../doubles/fake-clock';
 import { type ScriptedPeer, ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
 import { SmtpSink } from '../../doubles/smtp-sink';
@@ -99,7 +99,7 @@ describe('a worker that has lost its lease', () => {
     // Others see the lease end too, and free the mail for whoever asks next: the same worker under its next lease.
     await scene.db.query('update worker_sessions set lease_until = now()');
     const other = await scene.startWorker({ hopPort: server.port, isRunning: false });
-    await other.get(Housekeeper).reap();
+    await other.get(DeadSessionsJob).reap();
     const rows = await scene.readWhenStatus(id, 'sent');
     expect(await sessions()).toBe(2);
     expect(messages).toEqual([2]);
@@ -196,7 +196,7 @@ describe('a worker whose database goes away', () => {
         await scene.db.query(
           `update deliveries set claimed_at = claimed_at - interval '1 minute' where claim_token = 1`,
         );
-        await worker.get(ForgottenClaims).release();
+        await worker.get(QueueSweepJob).releaseOrphaned();
         return (await scene.read(id)).email.status === 'sent';
       };
       await waitFor(isSent, { what: 'the claim to be found again' });

@@ -1,5 +1,5 @@
 import { DAY, HOUR, MINUTE } from '../../../src/common/clock';
-import { OverdueSweeper } from '../../../src/delivery/worker/overdue-sweeper.service';
+import { QueueSweepJob } from '../../../src/delivery/worker/queue-sweep.job';
 import { FakeClock } from '../../doubles/fake-clock';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import { readCounters, type StoredEmail } from '../../factories/stored-email';
@@ -225,7 +225,7 @@ describe('a worker', () => {
       // The clock's jump has ended the lease too; any claim begins the next one.
       const [other = ''] = await scene.acceptTo('probe');
       await scene.readWhenStatus(other, 'sent');
-      await worker.get(OverdueSweeper).sweep();
+      await worker.get(QueueSweepJob).endOverdue();
       const rows = await scene.readWhenStatus(id, 'bounced');
       expect(lastEvent(rows)?.data).toMatchObject({ bounceType: 'soft', reason: 'retries exhausted' });
     });

@@ -9,7 +9,7 @@ import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-re
 import { SendEmailsService } from '../../../src/modules/emails/send-emails.service';
 import { StatsService } from '../../../src/modules/stats/stats.service';
 import { newId } from '../../../src/common/ids';
-import { Claimer } from '../../../src/delivery/worker/claimer.service';
+import { Claimer } from '../../../src/delivery/worker/claimer';
 import { SystemClock } from '../../../src/common/clock';
 import { anyOutcome, DEFERRED, HARD_BOUNCE, OCCURRED_AT, recordedOutcome, SOFT_BOUNCE } from '../../factories/outcomes';
 import { sendBody } from '../../factories/send-requests';

@@ -1,4 +1,4 @@
-import { Claimer } from '../../../src/delivery/worker/claimer.service';
+import { Claimer } from '../../../src/delivery/worker/claimer';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { Database } from '../../../src/database/database.service';
 import { MINUTE, SECOND } from '../../../src/common/clock';

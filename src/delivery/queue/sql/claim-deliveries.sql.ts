@@ -114,7 +114,7 @@ const TEXT = `
       limit least(
         l.share / l.siblings + (l.rank <= l.share % l.siblings)::int,
         coalesce(
-          (select k.room from unnest($9::text[], $10::int[]) as k (destination, room) where k.destination = l.destination),
+          (select k.most from unnest($9::text[], $10::int[]) as k (destination, most) where k.destination = l.destination),
           $11::int
         )
       )
@@ -131,9 +131,9 @@ const TEXT = `
 const UNBOUNDED = 1_000_000;
 
 /** The most rows to take for known destinations, and for any other. */
-export interface ClaimRooms {
+export interface DestinationLimits {
   readonly fresh: number;
-  readonly known: readonly { readonly destination: string; readonly room: number }[];
+  readonly known: readonly { readonly destination: string; readonly limit: number }[];
 }
 
 export interface ClaimInput {
@@ -146,8 +146,8 @@ export interface ClaimInput {
   /** The same for single organizations: the destination that was served last, by organization id. */
   readonly destinationCursors?: ReadonlyMap<string, string>;
   readonly blockedDestinations: readonly string[];
-  /** How much to take per lane; without bounds when absent. */
-  readonly rooms?: ClaimRooms;
+  /** How much to take for each destination; without bounds when absent. */
+  readonly destinationLimits?: DestinationLimits;
   readonly now: Date;
 }
 
@@ -165,9 +165,9 @@ export function claimDeliveries(input: ClaimInput): Statement<ClaimedDelivery> {
       input.now,
       cursors.map(([organizationId]) => organizationId),
       cursors.map(([, destination]) => destination),
-      (input.rooms?.known ?? []).map(({ destination }) => destination),
-      (input.rooms?.known ?? []).map(({ room }) => room),
-      input.rooms?.fresh ?? UNBOUNDED,
+      (input.destinationLimits?.known ?? []).map(({ destination }) => destination),
+      (input.destinationLimits?.known ?? []).map(({ limit }) => limit),
+      input.destinationLimits?.fresh ?? UNBOUNDED,
     ],
   };
 }

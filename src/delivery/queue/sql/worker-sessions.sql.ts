@@ -26,7 +26,7 @@ export function renewSession(id: string, leaseSeconds: number): Statement<{ id: 
 
 const END = `update worker_sessions set lease_until = now() where id = $1`;
 
-/** The next reaper buries it, with whatever it still held. */
+/** The next reaper frees what it still holds. */
 export function endSession(id: string): Statement<never> {
   return { name: 'end-session', text: END, values: [id] };
 }
@@ -89,8 +89,8 @@ const DELETE_DEAD = `
   where s.lease_until < now() - interval '10 minutes'
     and not exists (select 1 from deliveries d where d.session_id = s.id and d.state = 'claimed')`;
 
-export function burySessions(): Statement<never> {
-  return { name: 'bury-sessions', text: DELETE_DEAD, values: [] };
+export function deleteDeadSessions(): Statement<never> {
+  return { name: 'delete-dead-sessions', text: DELETE_DEAD, values: [] };
 }
 
 // Wakes idle workers. Outside any transaction on purpose: a notifying commit takes a lock that orders all such commits.

@@ -8,14 +8,20 @@ import type { ClaimedDelivery } from '../ports/delivery';
 import { type CompleteMessage, MessageSource, type OutgoingMessage } from '../ports/message-source';
 import type { SigningKey } from '../ports/sender-sources';
 import { signMessage } from '../dkim/sign-message';
-import { EnvelopeSenders } from './envelope-senders';
+import { RecipientHeaders } from './recipient-headers';
 import { HeavyMessages } from './heavy-messages';
 import { RecipientTracking } from './recipient-tracking';
-import type { SignedMessage } from './transmitter';
-import { UnsubscribeFields } from './unsubscribe-fields';
 
 /** Content of all messages that are composed on the spot; as bytes on the wire they take about three times as much. */
 const MAX_HEAVY_BYTES = 32 * 1024 * 1024;
+
+/** A message ready for the wire. */
+export interface SignedMessage {
+  readonly bytes: Buffer;
+  /** Envelope sender. */
+  readonly returnPath: string;
+  readonly smtpUtf8: boolean;
+}
 
 /** All that one delivery's message is made of, attachments aside. */
 export interface MessageParts {
@@ -41,10 +47,9 @@ export type SharedMessages = Map<string, Promise<Buffer>>;
  * mail with attachments.
  */
 @Injectable()
-export class MessageCopies {
+export class MessageComposer {
   private readonly heavy = new HeavyMessages(MAX_HEAVY_BYTES);
-  private readonly senders: EnvelopeSenders;
-  private readonly unsubscribe: UnsubscribeFields;
+  private readonly headers: RecipientHeaders;
   private readonly tracking: RecipientTracking;
 
   constructor(
@@ -52,14 +57,13 @@ export class MessageCopies {
     config: AppConfig,
     clock: Clock,
   ) {
-    this.senders = new EnvelopeSenders(config, clock);
-    this.unsubscribe = new UnsubscribeFields(config);
+    this.headers = new RecipientHeaders(config, clock);
     this.tracking = new RecipientTracking(config);
   }
 
   prepare(parts: MessageParts, shared: SharedMessages): PreparedMessage {
     const { claim, message, key, ordinal } = parts;
-    const ownFields = this.unsubscribe.fieldsFor(claim, ordinal, message.headers);
+    const ownFields = this.headers.unsubscribeFields(claim, ordinal, message.headers);
     const isPersonal = ownFields.length > 0 || this.tracking.appliesTo(message);
     if (isPersonal) return this.prepareOnTheSpot(`${message.emailId} ${claim.position}`, parts, ownFields);
     if (message.attachmentBytes > 0) return this.prepareOnTheSpot(message.emailId, parts, ownFields);
@@ -88,7 +92,7 @@ export class MessageCopies {
   private address({ claim, message, key, ordinal }: MessageParts, bytes: Buffer): SignedMessage {
     return {
       bytes,
-      returnPath: this.senders.senderOf(claim, ordinal, key.returnPathHost),
+      returnPath: this.headers.envelopeSender(claim, ordinal, key.returnPathHost),
       smtpUtf8: needsSmtpUtf8(claim.recipient) || headerNeedsSmtpUtf8(message),
     };
   }

@@ -5,19 +5,13 @@ import { AppError } from '../../common/errors/app-error';
 import { Metrics } from '../../common/metrics/metrics';
 import { MicroBatcher } from '../../common/async/micro-batcher';
 import { Database } from '../../database/database.service';
-import type { ClaimedDelivery } from '../ports/delivery';
-import { OutcomeSink, type RecordedOutcome } from '../ports/outcome';
+import { OutcomeSink, type Settlement } from '../ports/outcome';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
-
-/** What became of a claim: its outcome, and what followed it at once (the simulator's opens and complaints). */
-export interface Settlement {
-  readonly claim: ClaimedDelivery;
-  readonly outcomes: readonly [RecordedOutcome, ...RecordedOutcome[]];
-}
+import { ResultJournal } from './result-journal';
 
 const RETRY_MS = SECOND;
 /**
- * Nobody waits for a result, and a transaction of 60 costs half as much per mail as one of 15 (Postgres 0.26 → 0.17 ms). What
+ * No caller waits for a result, and a transaction of 60 costs half as much per mail as one of 15 (Postgres 0.26 → 0.17 ms). What
  * is not committed when the process is killed is in the journal.
  */
 const PATIENCE = { weight: 64, ms: 25, always: true };
@@ -28,12 +22,13 @@ const NO_FAILURE = (): undefined => undefined;
 /**
  * Commits results: queue, recipients, emails, events, counters and suppressions in one transaction per micro-batch.
  * While the database is away results are kept and tried again, so an outage by itself repeats no mail; a result whose
- * claim has been given to someone else by then changes nothing and is counted.
+ * claim has been given to another worker by then changes nothing and is counted. Acceptances of live mail are noted in the
+ * journal until they are committed, so that a killed process repeats none of them.
  */
 @Injectable()
 export class Settler {
   private readonly logger = new Logger(Settler.name);
-  private toldAtMs = -Infinity;
+  private loggedAtMs = -Infinity;
   private readonly batcher = new MicroBatcher<Settlement, Error | undefined>((batch) => this.commit(batch), {
     maxWeight: 200,
     concurrency: 2,
@@ -44,31 +39,52 @@ export class Settler {
     private readonly database: Database,
     private readonly queue: DeliveryQueueRepository,
     private readonly outcomes: OutcomeSink,
+    private readonly journal: ResultJournal,
     private readonly clock: Clock,
     private readonly metrics: Metrics,
   ) {}
 
+  /** Settles what a killed predecessor had read but not committed. To be called before the first claim. */
+  async recover(): Promise<void> {
+    const { left, discard } = this.journal.begin();
+    if (left.length > 0) this.logger.log(`${left.length} acceptances of an earlier process are settled`);
+    await Promise.all(left.map((settlement) => this.commitEventually(settlement)));
+    discard();
+  }
+
   /** Resolves once the result is committed, or known to be outdated. */
   async settle(settlement: Settlement): Promise<void> {
+    if (!isAcceptance(settlement)) return this.commitEventually(settlement);
+    this.journal.note(settlement);
+    await this.commitEventually(settlement);
+    this.journal.settled();
+  }
+
+  /** Ends the journal; to be called when nothing is under way. */
+  end(): void {
+    this.journal.end();
+  }
+
+  private async commitEventually(settlement: Settlement): Promise<void> {
     for (let failures = 0; ; failures += 1) {
       try {
         const failure = await this.batcher.add(settlement);
         if (failure) throw failure;
         return;
       } catch (error) {
-        this.tellOnce(error as Error);
+        this.logOnce(error as Error);
         await delay(RETRY_MS * Math.min(10, 1 + failures));
       }
     }
   }
 
   /** Once per outage, not once per mail. */
-  private tellOnce(error: Error): void {
+  private logOnce(error: Error): void {
     const now = this.clock.monotonicMs();
-    if (now - this.toldAtMs > QUIET_MS) {
+    if (now - this.loggedAtMs > QUIET_MS) {
       this.logger.error(`Results could not be committed, trying again: ${error.message}`);
     }
-    this.toldAtMs = now;
+    this.loggedAtMs = now;
   }
 
   /** One result that cannot be committed must not hold up its neighbours: then each goes by itself. */
@@ -110,6 +126,12 @@ export class Settler {
       .inc(outdated);
     this.logger.warn(`${outdated} results came too late: their claims have passed to another worker`);
   }
+}
+
+/** A 250 that was read for live mail: what must not be repeated. */
+function isAcceptance({ claim, outcomes }: Settlement): boolean {
+  const { kind } = outcomes[0].outcome;
+  return claim.mode !== 'test' && (kind === 'sent' || kind === 'delivered');
 }
 
 function toQueueResult({ claim, outcomes }: Settlement) {

@@ -5,7 +5,8 @@ import { Database } from '../../database/database.service';
 import type { ClaimedDelivery } from '../ports/delivery';
 import { OutcomeSink, type RecordedOutcome } from '../ports/outcome';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
-import type { ClaimInput, ClaimRooms } from '../queue/sql/claim-deliveries.sql';
+import type { ClaimInput, DestinationLimits } from '../queue/sql/claim-deliveries.sql';
+import type { FreedDelivery } from '../queue/sql/worker-sessions.sql';
 import { NIL_ID } from '../../common/ids';
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
@@ -14,7 +15,7 @@ const MAX_CURSORS = 1_000;
 /** A claim serves 32 organizations; some of these may have nothing ready. */
 const CURSORS_PER_CLAIM = 64;
 
-/** Takes due work for a session, in turn among organizations, and records that it is being sent. */
+/** Takes due work for a session, in turn among organizations, and takes it back from dead ones; records either. */
 @Injectable()
 export class Claimer {
   private afterOrganizationId = NIL_ID;
@@ -33,20 +34,20 @@ export class Claimer {
     sessionId: string,
     limit: number,
     blocked: readonly string[],
-    rooms?: ClaimRooms,
+    limits?: DestinationLimits,
   ): Promise<ClaimedDelivery[]> {
-    const claimed = await this.claimFrom({ sessionId, limit, blockedDestinations: blocked, rooms });
+    const claimed = await this.claimFrom({ sessionId, limit, blockedDestinations: blocked, destinationLimits: limits });
     if (claimed.length === 0 && this.afterOrganizationId !== NIL_ID) {
       // The round is over: begin the next one.
       this.afterOrganizationId = NIL_ID;
-      return this.claimFrom({ sessionId, limit, blockedDestinations: blocked, rooms });
+      return this.claimFrom({ sessionId, limit, blockedDestinations: blocked, destinationLimits: limits });
     }
     this.afterOrganizationId = lastOrganization(claimed) ?? NIL_ID;
     for (const { organizationId, destination } of claimed) this.cursors.set(organizationId, destination);
     return claimed;
   }
 
-  private claimFrom(wanted: Pick<ClaimInput, 'sessionId' | 'limit' | 'blockedDestinations' | 'rooms'>) {
+  private claimFrom(wanted: Pick<ClaimInput, 'sessionId' | 'limit' | 'blockedDestinations' | 'destinationLimits'>) {
     const now = this.clock.now();
     const input = {
       ...wanted,
@@ -66,6 +67,19 @@ export class Claimer {
     });
   }
 
+  /** Frees claims of sessions whose lease has ended; the events say that a mail may have gone out unnoticed. */
+  freeDead(limit: number): Promise<number> {
+    return this.database.transaction(async (tx) => {
+      const freed = await this.queue.reap(limit, tx);
+      const now = this.clock.now();
+      await this.outcomes.record(
+        freed.map((delivery) => asWorkerLost(delivery, now)),
+        tx,
+      );
+      return freed.length;
+    });
+  }
+
   private cursorsAfter(organizationId: string): Map<string, string> {
     const next = [...this.cursors.entries()].filter(([id]) => id > organizationId);
     return new Map(next.sort(([one], [other]) => (one < other ? -1 : 1)).slice(0, CURSORS_PER_CLAIM));
@@ -76,6 +90,11 @@ function asSending(delivery: ClaimedDelivery, occurredAt: Date): RecordedOutcome
   const { organizationId, mode, emailId, position, domainId, recipient } = delivery;
   const key = { organizationId, mode, emailId, position };
   return { ...key, domainId, recipient, outcome: { kind: 'sending' }, source: 'worker', occurredAt };
+}
+
+function asWorkerLost(delivery: FreedDelivery, now: Date): RecordedOutcome {
+  const outcome = { kind: 'unknown', nextAttemptAt: now, reason: 'worker_lost' } as const;
+  return { ...delivery, outcome, source: 'system', occurredAt: now };
 }
 
 function lastOrganization(claimed: readonly ClaimedDelivery[]): string | undefined {

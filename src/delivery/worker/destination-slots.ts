@@ -1,5 +1,5 @@
 import { type Clock } from '../../common/clock';
-import type { ClaimRooms } from '../queue/sql/claim-deliveries.sql';
+import type { DestinationLimits } from '../queue/sql/claim-deliveries.sql';
 import {
   type DestinationLimiterOptions,
   DESTINATION_LIMITER_DEFAULTS,
@@ -8,24 +8,25 @@ import {
   type ReleaseSignal,
 } from '../policy/destination-limiter';
 
-export type LaneOptions = Pick<DestinationLimiterOptions, 'lanes'> &
+export type DestinationSlotsOptions = Pick<DestinationLimiterOptions, 'slots'> &
   Partial<DestinationLimiterOptions> & {
     /** One next hop takes everything, so that it is what is shaped, not the recipient's domain. */
     readonly sharedHop: boolean;
   };
 
 const SHARED_HOP = 'next-hop';
-/** Claims per lane: one under way, one ready to follow it. */
+/** Claims per slot: one under way, one ready to follow it. */
 const CLAIM_AHEAD = 2;
+
 /** Lets conversations to a destination begin one by one as its limit allows; the others wait here in order. */
-export class Lanes {
+export class DestinationSlots {
   private readonly limiter: DestinationLimiter;
   private readonly startConcurrency: number;
   private readonly waiting = new Map<string, ((granted: boolean) => void)[]>();
 
   constructor(
     clock: Clock,
-    private readonly options: LaneOptions,
+    private readonly options: DestinationSlotsOptions,
   ) {
     this.limiter = new DestinationLimiter(clock, options);
     this.startConcurrency = options.startConcurrency ?? DESTINATION_LIMITER_DEFAULTS.startConcurrency;
@@ -59,11 +60,11 @@ export class Lanes {
    * How much a claim may take: what can begin soon (twice the limit, less what is under way or waits here), so that a slow
    * destination holds a few claims and not the whole worker.
    */
-  rooms(): ClaimRooms | undefined {
+  claimLimits(): DestinationLimits | undefined {
     if (this.options.sharedHop) return undefined;
     const known = this.limiter.loads().map(({ destination, limit, active }) => {
       const waiting = this.waiting.get(destination)?.length ?? 0;
-      return { destination, room: Math.max(0, CLAIM_AHEAD * limit - active - waiting) };
+      return { destination, limit: Math.max(0, CLAIM_AHEAD * limit - active - waiting) };
     });
     return { fresh: CLAIM_AHEAD * this.startConcurrency, known };
   }

@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { Client } from 'pg';
 import { SECOND } from '../../common/clock';
 import { DatabaseUrl } from '../../database/database.service';
-import { WORK_CHANNEL } from '../queue/work-channel';
+import { WORK_CHANNEL } from '../queue/worker-waker.service';
 
 const RECONNECT_MS = 5 * SECOND;
 

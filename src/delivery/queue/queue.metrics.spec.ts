@@ -2,7 +2,7 @@ import { FakeClock } from '../../../test/doubles/fake-clock';
 import { UnavailableError } from '../../common/errors/app-error';
 import { Metrics } from '../../common/metrics/metrics';
 import type { DeliveryQueueRepository } from './delivery-queue.repository';
-import { QueueMetrics } from './queue-metrics';
+import { QueueMetrics } from './queue.metrics';
 
 const MEASURE = { ready: 3, waiting: 2, claimed: 1, oldestReadySeconds: 12.5, workers: 4 };
 

@@ -1,23 +1,25 @@
 import { Injectable } from '@nestjs/common';
 import type { Counter, Gauge } from 'prom-client';
 import { BriefCache, within } from '../../common/async/promises';
-import { Clock, SECOND } from '../../common/clock';
+import { Clock, MINUTE, SECOND } from '../../common/clock';
 import { Metrics } from '../../common/metrics/metrics';
 import { DeliveryQueueRepository } from './delivery-queue.repository';
-import type { QueueMeasure } from './sql/measure-queue.sql';
+import type { QueueBloat, QueueMeasure } from './sql/measure-queue.sql';
 
 /** The gauges of one scrape share one statement. */
 const CACHE_MS = 2 * SECOND;
+const BLOAT_CACHE_MS = MINUTE;
 /** A database that hangs must not cost the scrape the other metrics. */
 const TIMEOUT_MS = 2 * SECOND;
 
 /**
- * The queue as Prometheus sees it, measured when it is scraped. Every process answers for the whole installation: take
- * `max`, not `sum`. A measure that fails leaves no values rather than old ones, and is counted.
+ * The queue as Prometheus sees it, measured when it is scraped. Every process reports the whole installation: take `max`,
+ * not `sum`. A measure that fails leaves no values rather than old ones, and is counted.
  */
 @Injectable()
 export class QueueMetrics {
   private readonly measure: BriefCache<QueueMeasure | undefined>;
+  private readonly bloat: BriefCache<QueueBloat | undefined>;
   private readonly failures: Counter;
 
   constructor(
@@ -26,6 +28,7 @@ export class QueueMetrics {
     clock: Clock,
   ) {
     this.measure = new BriefCache(() => this.measured(), CACHE_MS, clock);
+    this.bloat = new BriefCache(() => this.measuredBloat(), BLOAT_CACHE_MS, clock);
     this.failures = metrics.counter({
       name: 'queue_measure_failed',
       help: 'Measures of the delivery queue that failed',
@@ -35,6 +38,8 @@ export class QueueMetrics {
       Math.max(0, measure.oldestReadySeconds),
     );
     this.show('workers', 'Live worker processes of the whole installation', (measure) => measure.workers);
+    this.showBloat('queue_dead_rows', 'Dead rows in the table of the delivery queue', 'deadRows');
+    this.showBloat('queue_table_bytes', 'Size of the table of the delivery queue, with its indexes', 'bytes');
   }
 
   private showStates(): void {
@@ -49,10 +54,20 @@ export class QueueMetrics {
   }
 
   private show(name: string, help: string, valueOf: (measure: QueueMeasure) => number): void {
-    this.metrics.gauge({ name, help }, async (gauge: Gauge) => {
+    this.metrics.gauge({ name, help }, async (gauge) => {
       const measure = await this.measure.get();
-      if (measure) gauge.set(valueOf(measure));
-      else gauge.remove();
+      setOrRemove(gauge, measure && valueOf(measure));
+    });
+  }
+
+  /**
+   * Whether vacuuming keeps up with the queue, whose rows change three times and are deleted: under an even load dead rows
+   * and bytes do not grow.
+   */
+  private showBloat(name: string, help: string, value: keyof QueueBloat): void {
+    this.metrics.gauge({ name, help }, async (gauge) => {
+      const bloat = await this.bloat.get();
+      setOrRemove(gauge, bloat?.[value]);
     });
   }
 
@@ -64,4 +79,17 @@ export class QueueMetrics {
       return undefined;
     }
   }
+
+  private async measuredBloat(): Promise<QueueBloat | undefined> {
+    try {
+      return await within(this.queue.measureBloat(), TIMEOUT_MS);
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+function setOrRemove(gauge: Gauge, value: number | undefined): void {
+  if (value === undefined) gauge.remove();
+  else gauge.set(value);
 }

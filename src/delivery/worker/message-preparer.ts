@@ -5,8 +5,7 @@ import type { ClaimedDelivery } from '../ports/delivery';
 import { MessageSource } from '../ports/message-source';
 import { OrdinalSource, SENDING_PAUSED, SigningKeySource } from '../ports/sender-sources';
 import type { DeliveryOutcome } from '../ports/outcome';
-import { MessageCopies, type PreparedMessage, type SharedMessages } from './message-copies.service';
-import type { SignedMessage } from './transmitter';
+import { MessageComposer, type PreparedMessage, type SharedMessages, type SignedMessage } from './message-composer';
 
 /** A worker that died this often while it held the same delivery was probably killed by it. */
 const MAX_CRASHES = 5;
@@ -25,7 +24,7 @@ export class MessagePreparer {
     private readonly messages: MessageSource,
     private readonly keys: SigningKeySource,
     private readonly ordinals: OrdinalSource,
-    private readonly copies: MessageCopies,
+    private readonly composer: MessageComposer,
     private readonly clock: Clock,
   ) {}
 
@@ -74,7 +73,7 @@ export class MessagePreparer {
     if (key === SENDING_PAUSED) return { ending: this.hold() };
     if (key instanceof Error) return { withMessage: () => Promise.reject(key) };
     if (!key || ordinal === undefined) return { ending: { kind: 'failed', reason: 'domain_removed' } };
-    return this.copies.prepare({ claim, message, key, ordinal }, batch.shared);
+    return this.composer.prepare({ claim, message, key, ordinal }, batch.shared);
   }
 
   /** For about an hour, spread so that a resumption does not begin with a stampede. */

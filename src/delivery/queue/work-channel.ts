@@ -1,2 +1,0 @@
-/** The notification channel on which accepting processes wake workers. */
-export const WORK_CHANNEL = 'waybill_work';

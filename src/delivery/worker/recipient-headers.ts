@@ -1,0 +1,63 @@
+import { type Clock, DAY } from '../../common/clock';
+import { deriveKey } from '../../common/encryption/encryption';
+import type { AppConfig } from '../../config/config';
+import type { HeaderField } from '../message/header-block';
+import { DELIVERY_LIFE_MS } from '../policy/retry-schedule';
+import type { ClaimedDelivery } from '../ports/delivery';
+import type { OutgoingMessage } from '../ports/message-source';
+import { RecipientLink } from '../tokens/recipient-link';
+import { ReturnPath } from '../tokens/return-path';
+
+/** Bounces may come this long after the last attempt. */
+const RETURN_PATH_MS = 30 * DAY;
+/** RFC 5321 section 4.5.3.1.3, without the angle brackets. */
+const MAX_ADDRESS_CHARACTERS = 254;
+const LINK = 'List-Unsubscribe';
+const ONE_CLICK = 'List-Unsubscribe-Post';
+
+/** What names the single recipient outside of the content: the envelope sender and the unsubscribe header fields. */
+export class RecipientHeaders {
+  private readonly returnPath: ReturnPath;
+  private readonly links: RecipientLink;
+  private readonly ownHost: string;
+  private readonly publicUrl: string;
+
+  constructor({ masterKey, delivery, http }: AppConfig, clock: Clock) {
+    this.returnPath = new ReturnPath(deriveKey(masterKey, 'return-path'), clock);
+    this.links = new RecipientLink(masterKey);
+    this.ownHost = delivery.mailHost;
+    this.publicUrl = http.publicUrl;
+  }
+
+  /**
+   * An address that names the delivery, so that a bounce tells which mail it is about. At the sender's own host if it has
+   * one, and the address stays within what a path may hold.
+   * @param ordinal the organization's
+   */
+  envelopeSender(claim: ClaimedDelivery, ordinal: number, alignedHost: string | undefined): string {
+    const { mode, emailId, position, firstDueAt } = claim;
+    const expiresAt = new Date(firstDueAt.getTime() + DELIVERY_LIFE_MS + RETURN_PATH_MS);
+    const localPart = this.returnPath.issue({ organizationOrdinal: ordinal, mode, emailId, position }, expiresAt);
+    const aligned = `${localPart}@${alignedHost ?? this.ownHost}`;
+    return aligned.length <= MAX_ADDRESS_CHARACTERS ? aligned : `${localPart}@${this.ownHost}`;
+  }
+
+  /**
+   * The header fields by which the recipient of bulk mail unsubscribes with one click (RFC 8058 section 3.1). None for
+   * transactional mail, and none where the customer has a `List-Unsubscribe` of their own: then the link is theirs, and so
+   * is the list of those who followed it.
+   * @param ordinal the organization's
+   */
+  unsubscribeFields(claim: ClaimedDelivery, ordinal: number, headers: OutgoingMessage['headers']): HeaderField[] {
+    if (claim.category !== 'bulk') return [];
+    const given = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
+    if (given.has(LINK.toLowerCase())) return [];
+    const { mode, emailId, position } = claim;
+    const token = this.links.issue('unsubscribe', { organizationOrdinal: ordinal, mode, emailId, position });
+    const fields: HeaderField[] = [
+      [LINK, `<${this.publicUrl}/u/${token}>`],
+      [ONE_CLICK, 'List-Unsubscribe=One-Click'],
+    ];
+    return fields.filter(([name]) => !given.has(name.toLowerCase()));
+  }
+}
