@@ -4,7 +4,7 @@ import { load } from './product.mjs';
 export async function provision(environment, databaseUrl) {
   const { loadConfig } = load('./config/load-config.js');
   const { openDatabase } = load('./database/open-database.js');
-  const { CliModule } = load('./cli/cli.module.js');
+  const { CliModule } = load('./cli/session/cli.module.js');
   const { NestFactory } = load('@nestjs/core');
   const config = loadConfig(environment);
   await (await openDatabase(config, { log: () => undefined, migrate: true })).stop();

@@ -4,10 +4,8 @@ import { validateDto } from '../common/http/validate-dto';
 import { AuditService } from '../audit/audit.service';
 import { ListAuditEntriesQuery } from '../audit/dto/audit-entry.dto';
 import { toAuditEntryDto, toAuditFilter } from '../audit/dto/audit-entry.mapper';
-import { parseId } from './arguments';
-import type { CliSession, Services } from './cli-session';
-import type { Report } from './output';
-import { table } from './text';
+import { type CliSession, parseId, type Services } from './session/cli-session';
+import { type Report, table } from './session/output';
 
 interface ListOptions {
   readonly org: string;

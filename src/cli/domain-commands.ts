@@ -3,12 +3,9 @@ import { OrganizationsService } from '../auth/organizations.service';
 import type { Domain } from '../modules/domains/domain.entity';
 import { DomainDetailsService } from '../modules/domains/domain-details.service';
 import { DomainsService } from '../modules/domains/domains.service';
-import { parseId } from './arguments';
-import type { CliSession, Services } from './cli-session';
-import type { Report } from './output';
-import { fields, table } from './text';
-import { addSuspicionCommands } from './suspicion-commands';
-import { addWarmUpCommands } from './warm-up-commands';
+import { type CliSession, parseId, type Services } from './session/cli-session';
+import { fields, type Report, table } from './session/output';
+import { addRestrictionCommands } from './restriction-commands';
 
 /** `waybill domain …` */
 export function addDomainCommands(program: Command, session: CliSession): void {
@@ -32,8 +29,7 @@ export function addDomainCommands(program: Command, session: CliSession): void {
     .description('list the domains of an organization')
     .argument('<organization id>', '', parseId)
     .action((organizationId: string) => session.run((services) => list(services, organizationId)));
-  addSuspicionCommands(group, session);
-  addWarmUpCommands(group, session);
+  addRestrictionCommands(group, session);
 }
 
 async function add(services: Services, organizationId: string, name: string): Promise<Report> {

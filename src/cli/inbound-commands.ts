@@ -1,9 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { PUBLIC_MAILBOXES, type PublicMailbox, PublicMailService } from '../modules/inbound/public-mail.service';
-import { parseId } from './arguments';
-import type { CliSession, Services } from './cli-session';
-import type { Report } from './output';
-import { table } from './text';
+import { type CliSession, parseId, type Services } from './session/cli-session';
+import { type Report, table } from './session/output';
 
 const MAX_LISTED = 1_000;
 

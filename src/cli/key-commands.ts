@@ -6,10 +6,8 @@ import { OrganizationsService } from '../auth/organizations.service';
 import { ALL_SCOPES } from '../common/http/scopes';
 import { validateDto } from '../common/http/validate-dto';
 import { MODES } from '../common/tenant';
-import { parseId } from './arguments';
-import type { CliSession, Services } from './cli-session';
-import type { Report } from './output';
-import { fields, table } from './text';
+import { type CliSession, parseId, type Services } from './session/cli-session';
+import { fields, type Report, table } from './session/output';
 
 interface CreateOptions {
   readonly org: string;

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { loadEnvFile } from '../config/load-config';
-import { Output } from './output';
+import { Output } from './session/output';
 import { runCli } from './run-cli';
 
 void runCli(process.argv.slice(2), Output.ofProcess, { prepare: loadEnvFile }).then((exitCode) => {

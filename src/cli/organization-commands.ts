@@ -1,10 +1,8 @@
 import type { Command } from 'commander';
 import type { OrganizationStatus } from '../auth/organization.entity';
 import { OrganizationsService } from '../auth/organizations.service';
-import { parseId, parseSwitch } from './arguments';
-import type { CliSession, Services } from './cli-session';
-import type { Report } from './output';
-import { fields, table } from './text';
+import { type CliSession, parseId, parseSwitch, type Services } from './session/cli-session';
+import { fields, type Report, table } from './session/output';
 
 /** `waybill org …` */
 export function addOrganizationCommands(program: Command, session: CliSession): void {

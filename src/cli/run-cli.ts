@@ -1,16 +1,15 @@
 import { Command, CommanderError } from 'commander';
 import { addAuditCommands } from './audit-commands';
-import { toErrorReport } from './cli-error';
-import { CliSession } from './cli-session';
+import { toErrorReport } from './session/cli-error';
+import { CliSession } from './session/cli-session';
 import { addDoctorCommand } from './doctor/doctor-command';
 import { addDomainCommands } from './domain-commands';
 import { addInboundCommands } from './inbound-commands';
 import { addKeyCommands } from './key-commands';
-import { addMigrateCommand } from './migrate-command';
+import { addMigrateCommand, addStatsCommands } from './operations-commands';
 import { addOrganizationCommands } from './organization-commands';
-import type { Output } from './output';
+import type { Output } from './session/output';
 import { addSealedKeysCommands } from './sealed-keys-commands';
-import { addStatsCommands } from './stats-commands';
 import { addSuppressionCommands } from './suppression-commands';
 
 export interface RunOptions {
@@ -23,7 +22,7 @@ export interface RunOptions {
 /**
  * Runs one command line.
  *
- * @param createOutput told whether `--json` is among the arguments, wherever
+ * @param createOutput gets whether `--json` is among the arguments, wherever it stands
  * @returns the exit code: 0, or 1 when the command failed or was not understood
  */
 export async function runCli(
@@ -38,7 +37,7 @@ export async function runCli(
     await createProgram(new CliSession(output, environment), help).parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
-    return conclude(error, help.join(''), output);
+    return reportError(error, help.join(''), output);
   }
 }
 
@@ -73,7 +72,7 @@ function createProgram(session: CliSession, help: string[]): Command {
 }
 
 /** The parser also reports help as an error, with the exit code that fits: 0 when it was asked for. */
-function conclude(error: unknown, help: string, output: Output): number {
+function reportError(error: unknown, help: string, output: Output): number {
   if (error instanceof CommanderError && error.exitCode === 0) {
     output.result({ json: { help }, text: help.trimEnd() });
     return 0;

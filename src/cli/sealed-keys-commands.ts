@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
 import type { AppConfig } from '../config/config';
 import { StoredMasterKey } from '../config/data-dir';
-import { CliError } from './cli-error';
-import type { CliSession, Services } from './cli-session';
-import type { Report } from './output';
+import { CliError } from './session/cli-error';
+import type { CliSession, Services } from './session/cli-session';
+import { fields, type Report } from './session/output';
 import { type SealedKind, sealedKinds } from './sealed-kinds';
-import { fields } from './text';
 
 /** An error names a few; `keys` tells how many there are. */
 const MAX_NAMED = 10;

@@ -2,7 +2,7 @@ import { SealedKeysService } from '../modules/domains/dkim/sealed-keys.service';
 import { SealedPrivacyService } from '../modules/privacy/sealed/sealed-privacy.service';
 import { SealedHashKeys } from '../modules/suppressions/sealed-hash-keys.service';
 import { EncryptedSecretsService } from '../modules/webhooks/encrypted-secrets.service';
-import type { Services } from './cli-session';
+import type { Services } from './session/cli-session';
 
 /** A kind of thing that is sealed under the master key. */
 export interface SealedKind {

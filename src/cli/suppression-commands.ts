@@ -7,10 +7,8 @@ import { ListSuppressionsQuery, SuppressionNotesDto } from '../modules/suppressi
 import { toAddress, toSuppressionDto } from '../modules/suppressions/dto/suppression.mapper';
 import { SuppressionListService } from '../modules/suppressions/suppression-list.service';
 import { SUPPRESSION_REASONS, type SuppressionReason } from '../modules/suppressions/suppressions.service';
-import { parseId } from './arguments';
-import type { CliSession, Services } from './cli-session';
-import type { Report } from './output';
-import { fields, table } from './text';
+import { type CliSession, parseId, type Services } from './session/cli-session';
+import { fields, type Report, table } from './session/output';
 
 interface ListOptions {
   readonly mode: Mode;

@@ -45,7 +45,7 @@ const NON_ASCII = /[^\x00-\x7f]/;
  *
  * A grammar of our own, because list parsers of mail libraries keep finding a second recipient in one string
  * (CVE-2026-121425, CVE-2026-125755). No lists, groups, comments, folding, source routes or address literals. Quoted
- * local parts (`"a b"@c.example`) are refused: next to nobody has one, and parsers disagree on where they end.
+ * local parts (`"a b"@c.example`) are refused: hardly any address has one, and parsers disagree on where they end.
  * The result is the normal form, and parsing it again gives the same.
  */
 export function parseMailbox(input: unknown): MailboxResult {
@@ -74,8 +74,8 @@ export function parseAddress(text: string): AddressResult {
 }
 
 /**
- * The form in which addresses are matched (suppressions, duplicates, statistics): all lower case. Nobody runs two
- * mailboxes that differ in case only, although RFC 5321 section 2.4 would let them.
+ * The form in which addresses are matched (suppressions, duplicates, statistics): all lower case. No provider runs
+ * two mailboxes that differ in case only, although RFC 5321 section 2.4 allows it.
  */
 export function addressKey(email: string): string {
   return email.toLowerCase().normalize('NFC');
@@ -133,7 +133,7 @@ function refuse(message: string): Refusal {
   return { ok: false, message };
 }
 
-/** An address as it may be shown to whoever holds a link: `j***@example.com`. */
+/** An address as it is shown to anyone who holds a link: `j***@example.com`. */
 export function maskAddress(email: string): string {
   const at = email.lastIndexOf('@');
   const [first = ''] = email.slice(0, Math.max(0, at));

@@ -104,9 +104,9 @@ export abstract class AppConfig {
   abstract readonly roles: ReadonlySet<Role>;
   abstract readonly dataDir: string;
   abstract readonly logLevel: string;
-  /** 32 bytes: seals secrets at rest and derives the keys of tokens. */
+  /** 32 bytes: encrypts secrets at rest and derives the keys of tokens. */
   abstract readonly masterKey: Buffer;
-  /** While the master key is being changed: the other one, which opens as well but seals nothing. */
+  /** While the master key is being changed: the other one, which still decrypts but encrypts nothing. */
   abstract readonly previousMasterKey: Buffer | undefined;
   abstract readonly http: HttpConfig;
   abstract readonly database: DatabaseConfig;

@@ -44,7 +44,7 @@ export class StoredMasterKey {
     return existsSync(this.file) && readMasterKey(this.file).equals(key);
   }
 
-  /** The old key is put aside first: whatever happens in between, the files hold the key of every sealed secret. */
+  /** The old key is put aside first: whatever happens in between, the files hold the key of every encrypted secret. */
   replace(key: Buffer): void {
     const current = this.readOrCreate();
     if (current.equals(key)) return;

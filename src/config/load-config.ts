@@ -49,7 +49,7 @@ const optionalNames: Record<string, undefined> = {
   RATE_LIMITS: undefined,
 };
 
-/** What no single variable's rule can tell: each with what is wrong when it does not hold. */
+/** Rules over several variables, each with the problem to report when it does not hold. */
 function crossChecks(environment: Environment): string[] {
   const { DELIVERY_MODE: mode, MAIL_HOST, DATABASE_URL, MASTER_KEY, PUBLIC_URL } = environment;
   const roles = list(environment.WAYBILL_ROLES);

@@ -10,6 +10,21 @@ import type { Transaction } from './transaction';
 
 const MAX_ATTEMPTS = 3;
 
+/** What the server reports about itself. */
+export interface ServerFacts {
+  /** As in `server_version_num`: 180004 for 18.4. */
+  readonly versionNumber: number;
+  readonly version: string;
+  /** The server's clock. */
+  readonly now: Date;
+}
+
+const SERVER_FACTS = `
+  select
+    current_setting('server_version_num')::int as "versionNumber",
+    current_setting('server_version') as version,
+    clock_timestamp() as now`;
+
 /**
  * The one place that executes hot statements. They go to the driver as named prepared statements on the pool that
  * TypeORM uses too, so one connection limit holds for both. A lost or stopping database surfaces as `UnavailableError`.
@@ -52,6 +67,11 @@ export class Database {
     }
   }
 
+  async serverFacts(): Promise<ServerFacts> {
+    const [facts] = await this.run<ServerFacts>({ name: 'read-server-facts', text: SERVER_FACTS, values: [] });
+    return facts as ServerFacts;
+  }
+
   private async attempt<T>(work: (tx: Transaction) => Promise<T>, begin = 'begin'): Promise<T> {
     const connection = await poolOf(this.dataSource).connect();
     connection.on('error', ignore);
@@ -64,11 +84,11 @@ export class Database {
       begun.catch(ignore);
       const result = await work(transaction);
       const [{ command }] = await Promise.all([connection.query('commit'), begun]);
-      // What Postgres answers when a statement failed before: nothing has been written.
+      // Postgres reports ROLLBACK here when a statement failed before: nothing has been written.
       if (command !== 'COMMIT') throw new Error('The transaction was rolled back at its commit');
       return result;
     } catch (error) {
-      // A connection that cannot even roll back is of no more use; the first error is the one that tells why.
+      // A connection that cannot even roll back is of no more use; the first error is the cause.
       await connection.query('rollback').catch((failure: Error) => (broken = failure));
       throw transaction.failedWrite ?? error;
     } finally {
@@ -78,7 +98,7 @@ export class Database {
   }
 }
 
-/** A connection that is lost in the middle of a transaction tells so at its next statement as well. */
+/** A connection that is lost in the middle of a transaction also fails its next statement. */
 const ignore = (): void => undefined;
 
 function withTexts({ name, text, values }: Statement<unknown>) {

@@ -13,7 +13,7 @@ export interface Revival {
 }
 
 /**
- * An open, idle connection: proof that the server answers, and for others the sign that it is in use. With a revival it
+ * An open, idle connection: proof that the server runs, and the sign for other processes that it is in use. With a revival it
  * also notices when the server dies, and starts it again with growing pauses until that works or `end` is called.
  */
 export class Keeper {

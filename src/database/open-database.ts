@@ -11,14 +11,14 @@ import { Keeper, type Revival } from './keeper';
 import { migrate } from './migrate';
 
 export interface OpenDatabaseOptions {
-  /** Told about what takes time or may surprise; never a password. */
+  /** Receives messages about what takes time or may surprise; never a password. */
   readonly log: (message: string) => void;
   /** Applies missing migrations. Default: what the configuration says (`MIGRATE_ON_START`). */
   readonly migrate?: boolean;
   /** How long an external database may stay unreachable. Default 60. */
   readonly waitSeconds?: number;
   /**
-   * Embedded: whether `stop` also stops a server that somebody else started. Right for the service, which else would leave
+   * Embedded: whether `stop` also stops a server that another process started. Right for the service, which else would leave
    * behind the server of a killed predecessor; wrong for a command beside it. One that is in use stays up either way.
    */
   readonly stopWhenLast?: boolean;
@@ -139,7 +139,7 @@ function isRefusal(error: unknown): boolean {
 async function applyMigrations(url: string, log: (message: string) => void): Promise<string[]> {
   // Two connections: one holds the lock, the other one works.
   const dataSource = createDataSource(url, { poolSize: 2, applicationName: 'waybill-migrations', unhurried: true });
-  // TypeORM would tell standard output about a failed migration; that one is for JSON lines, or for a command's result.
+  // TypeORM would write about a failed migration to standard output, which is for JSON lines, or for a command's result.
   await dataSource.initialize();
   try {
     const applied = await migrate(dataSource);

@@ -43,7 +43,7 @@ const FIELD_BYTES = 4;
 export class TextArray {
   constructor(readonly values: readonly (string | null)[]) {}
 
-  /** What the driver asks of a value for its wire form; bytes go out as binary. */
+  /** The driver calls this for a value's wire form; bytes go out as binary. */
   toPostgres(): Buffer {
     const lengths = this.values.map((value) => (value === null ? -1 : Buffer.byteLength(value)));
     const header = headerOf(this.values.length, lengths.includes(-1));

@@ -1,8 +1,6 @@
 import { NotFoundError } from '../../common/errors/app-error';
-import { examine, ok } from './check';
-import { judgeClock, judgeQueue } from './database-checks';
-import { checkDisk, checkNode, judgeFreeSpace } from './host-checks';
-import { judgePending } from './schema-state';
+import { checkDisk, checkNode, examine, rateFreeSpace, ratePending, ok } from './checks';
+import { rateClock, rateQueue } from './database-checks';
 
 const GIBIBYTE = 1024 ** 3;
 
@@ -39,7 +37,7 @@ describe('the disk', () => {
     [GIBIBYTE, 'warning'],
     [GIBIBYTE / 8, 'problem'],
   ])('%d bytes free: %s', (freeBytes, status) => {
-    expect(judgeFreeSpace(freeBytes, '/x')).toMatchObject({ status, details: { freeBytes } });
+    expect(rateFreeSpace(freeBytes, '/x')).toMatchObject({ status, details: { freeBytes } });
   });
 
   it('is looked at even when the folder is still to be made', async () => {
@@ -47,45 +45,45 @@ describe('the disk', () => {
   });
 });
 
-describe('judgeClock', () => {
+describe('rateClock', () => {
   it.each([
     [0, 'ok'],
     [-999, 'ok'],
     [1_000, 'warning'],
     [-5_000, 'problem'],
   ])('%d ms: %s', (differenceMs, status) => {
-    expect(judgeClock(differenceMs)).toMatchObject({ status, details: { differenceMs } });
+    expect(rateClock(differenceMs)).toMatchObject({ status, details: { differenceMs } });
   });
 
   it('says which one is behind', () => {
-    expect(judgeClock(-3).message).toBe('the database is 3 ms behind this host');
-    expect(judgeClock(3).message).toBe('the database is 3 ms ahead of this host');
+    expect(rateClock(-3).message).toBe('the database is 3 ms behind this host');
+    expect(rateClock(3).message).toBe('the database is 3 ms ahead of this host');
   });
 });
 
-describe('judgeQueue', () => {
+describe('rateQueue', () => {
   const measure = { ready: 3, waiting: 2, claimed: 1, oldestReadySeconds: 301, workers: 0 };
 
   it('finds old work without a worker wrong', () => {
-    expect(judgeQueue(measure).status).toBe('problem');
-    expect(judgeQueue({ ...measure, workers: 1 }).status).toBe('warning');
-    expect(judgeQueue({ ...measure, oldestReadySeconds: 299 }).status).toBe('ok');
-    expect(judgeQueue({ ...measure, ready: 0 }).status).toBe('ok');
+    expect(rateQueue(measure).status).toBe('problem');
+    expect(rateQueue({ ...measure, workers: 1 }).status).toBe('warning');
+    expect(rateQueue({ ...measure, oldestReadySeconds: 299 }).status).toBe('ok');
+    expect(rateQueue({ ...measure, ready: 0 }).status).toBe('ok');
   });
 });
 
-describe('judgePending', () => {
+describe('ratePending', () => {
   it('tells an empty database from one that is behind', () => {
-    expect(judgePending([], 3)).toEqual({
+    expect(ratePending([], 3)).toEqual({
       status: 'ok',
       message: 'the schema is up to date',
       details: { pending: [] },
     });
-    expect(judgePending(['A', 'B', 'C'], 3)).toMatchObject({
+    expect(ratePending(['A', 'B', 'C'], 3)).toMatchObject({
       status: 'problem',
       message: expect.stringMatching(/^the database is empty: run `waybill migrate`/),
     });
-    expect(judgePending(['C'], 3)).toMatchObject({
+    expect(ratePending(['C'], 3)).toMatchObject({
       status: 'problem',
       message: expect.stringMatching(/older than this build.*C$/),
     });

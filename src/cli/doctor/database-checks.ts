@@ -1,11 +1,11 @@
 import { Clock, MINUTE, SECOND } from '../../common/clock';
+import { Database } from '../../database/database.service';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
 import type { QueueMeasure } from '../../delivery/queue/sql/measure-queue.sql';
 import { SealedKeysService } from '../../modules/domains/dkim/sealed-keys.service';
 import { RestrictedDomains } from '../../modules/domains/restrictions/restricted-domains.service';
-import type { Services } from '../cli-session';
-import { type Finding, ok, statusAt } from './check';
-import { ServerFactsRepository } from './server-facts.repository';
+import type { Services } from '../session/cli-session';
+import { type Finding, ok, statusAt } from './checks';
 
 const OLDEST_POSTGRES = 14;
 /** Due times are this host's, leases are the database's: small differences shift mail, large ones lose order. */
@@ -13,29 +13,29 @@ const CLOCK_LIMITS_MS = { warning: SECOND, problem: 5 * SECOND };
 const OVERDUE_SECONDS = (5 * MINUTE) / SECOND;
 
 export async function checkDatabase(services: Services, embedded: boolean): Promise<Finding> {
-  const { version, versionNumber } = await services.get(ServerFactsRepository).read();
+  const { version, versionNumber } = await services.get(Database).serverFacts();
   const message = `${embedded ? 'embedded ' : ''}Postgres ${version}`;
   const details = { version, embedded };
   if (Math.floor(versionNumber / 10_000) >= OLDEST_POSTGRES) return ok(message, details);
   return { status: 'problem', message: `${message} is older than ${OLDEST_POSTGRES}`, details };
 }
 
-/** The time that the question took is no difference: the middle of it is compared. */
+/** Compares with the middle of the round trip, so that its duration does not count as a difference. */
 export async function checkClock(services: Services): Promise<Finding> {
   const clock = services.get(Clock);
   const before = clock.now().getTime();
-  const { now } = await services.get(ServerFactsRepository).read();
-  return judgeClock(Math.round(now.getTime() - (before + clock.now().getTime()) / 2));
+  const { now } = await services.get(Database).serverFacts();
+  return rateClock(Math.round(now.getTime() - (before + clock.now().getTime()) / 2));
 }
 
 /** @param differenceMs positive when the database is ahead */
-export function judgeClock(differenceMs: number): Finding {
+export function rateClock(differenceMs: number): Finding {
   const direction = differenceMs < 0 ? 'behind' : 'ahead of';
   const message = `the database is ${Math.abs(differenceMs)} ms ${direction} this host`;
   return { status: statusAt(Math.abs(differenceMs), CLOCK_LIMITS_MS), message, details: { differenceMs } };
 }
 
-/** Readable is not enough: a key other than the one that sealed the DKIM keys leaves all mail unsigned. */
+/** Readable is not enough: with a key other than the one that encrypted the DKIM keys all mail stays unsigned. */
 export async function checkMasterKey(services: Services): Promise<Finding> {
   const { tried, known, opened } = await services.get(SealedKeysService).sample();
   const details = { opened };
@@ -49,11 +49,11 @@ export async function checkMasterKey(services: Services): Promise<Finding> {
 }
 
 export async function checkQueue(services: Services): Promise<Finding> {
-  return judgeQueue(await services.get(DeliveryQueueRepository).measure());
+  return rateQueue(await services.get(DeliveryQueueRepository).measure());
 }
 
 /** Old work without a worker is stuck; with one, a destination may just be slow. */
-export function judgeQueue(measure: QueueMeasure): Finding {
+export function rateQueue(measure: QueueMeasure): Finding {
   const { ready, waiting, claimed, workers } = measure;
   const oldestReadySeconds = Math.max(0, Math.round(measure.oldestReadySeconds));
   const message = `${ready} ready (oldest due for ${oldestReadySeconds} s), ${waiting} waiting, ${claimed} claimed`;

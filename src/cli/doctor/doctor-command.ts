@@ -2,16 +2,13 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import type { AppConfig } from '../../config/config';
 import { findClusterFolder } from '../../database/embedded/cluster-location';
-import { parseId } from '../arguments';
-import { CliError } from '../cli-error';
-import type { CliSession, Services } from '../cli-session';
-import { table } from '../text';
-import { type Check, examine, type Finding, ok } from './check';
+import { type CliSession, parseId, type Services } from '../session/cli-session';
+import { CliError } from '../session/cli-error';
+import { table } from '../session/output';
+import { type Check, checkDisk, checkMigrations, checkNode, examine, type Finding, ok } from './checks';
 import { checkClock, checkDatabase, checkMasterKey, checkQueue, checkSending, checkWorkers } from './database-checks';
-import { diagnoseDomain, type DomainDoctorOptions } from './domain/domain-doctor';
-import { parseSmtpHost } from './domain/egress';
-import { checkDisk, checkNode } from './host-checks';
-import { checkMigrations } from './schema-state';
+import { diagnoseDomain, type DomainDoctorOptions } from './domain-doctor';
+import { parseSmtpHost } from './egress';
 
 type DatabaseCheck = (services: Services, url: string) => Promise<Finding>;
 
@@ -62,7 +59,7 @@ async function examineAll(session: CliSession): Promise<Check[]> {
 
 async function examineDatabase(session: CliSession, config: AppConfig): Promise<Check[]> {
   const embedded = config.database.url === undefined;
-  const looks: Record<string, DatabaseCheck> = {
+  const databaseChecks: Record<string, DatabaseCheck> = {
     database: (services) => checkDatabase(services, embedded),
     migrations: (_, url) => checkMigrations(url),
     clock: checkClock,
@@ -71,20 +68,22 @@ async function examineDatabase(session: CliSession, config: AppConfig): Promise<
     workers: checkWorkers,
     sending: checkSending,
   };
-  // A doctor looks and changes nothing: no migrations.
+  // A doctor changes nothing: no migrations.
   const options = { migrate: false, waitSeconds: 0, log: (message: string) => session.output.note(message) };
   const checks: Check[] = [];
   const opening = await examine('database', () =>
     session.withServices(config, options, async (services, url) => {
-      for (const [name, look] of Object.entries(looks)) {
+      for (const [name, check] of Object.entries(databaseChecks)) {
         const isUseless = NEED_MIGRATIONS.has(name) && checks.some(isFailedMigration);
-        checks.push(isUseless ? skipped(name, 'needs the migrations') : await examine(name, () => look(services, url)));
+        checks.push(
+          isUseless ? skipped(name, 'needs the migrations') : await examine(name, () => check(services, url)),
+        );
       }
       return ok('closed');
     }),
   );
   if (opening.status === 'ok') return checks;
-  const missing = Object.keys(looks).filter((name) => !checks.some((check) => check.name === name));
+  const missing = Object.keys(databaseChecks).filter((name) => !checks.some((done) => done.name === name));
   const others = missing.filter((name) => name !== 'database');
   return [...checks, opening, ...others.map((name) => skipped(name, 'needs the database'))];
 }

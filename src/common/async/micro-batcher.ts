@@ -5,7 +5,7 @@
  * load by itself and an idle service adds no waiting. Up to `concurrency` batches run at a time, each with its share of
  * all that is under way, so that one is being made while another one is being written: a single large batch would have
  * event loop and database wait for each other. A further batch starts when its share has gathered or `patience` has ended:
- * many small ones cost more than few large ones, and a slow one holds nobody up for long.
+ * many small ones cost more than few large ones, and a slow one holds up no caller for long.
  * Every caller gets the result at its own position, or the batch's error.
  */
 export interface MicroBatcherOptions<Item> {
@@ -21,7 +21,7 @@ export interface MicroBatcherOptions<Item> {
 export interface Patience {
   readonly weight: number;
   readonly ms: number;
-  /** Where nobody waits for the result: also when nothing is running. */
+  /** Where no caller waits for the result: also when nothing is running. */
   readonly always?: boolean;
 }
 
@@ -34,7 +34,7 @@ interface Waiting<Item, Result> {
 
 /**
  * Below this weight a batch of its own costs more than it saves; the time is longer than a commit usually takes, shorter than
- * anybody notices.
+ * a caller notices.
  */
 const PATIENCE: Patience = { weight: 16, ms: 5 };
 
@@ -47,7 +47,7 @@ export class MicroBatcher<Item, Result> {
   private timer: NodeJS.Timeout | undefined;
   private readonly patience: Patience;
 
-  /** @param process gets one item or more and answers as many results, in the same order. */
+  /** @param process gets one item or more and returns as many results, in the same order. */
   constructor(
     private readonly process: (items: Item[]) => Promise<Result[]>,
     private readonly options: MicroBatcherOptions<Item>,
@@ -60,7 +60,7 @@ export class MicroBatcher<Item, Result> {
     return this.waiting.length;
   }
 
-  /** Joins the next batch and answers this item's own result. */
+  /** Joins the next batch and returns this item's own result. */
   add(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
       const weight = this.options.weightOf?.(item) ?? 1;

@@ -21,42 +21,42 @@ export async function forEachPage<T>(
   }
 }
 
-/** Those who ask for the same key while its answer is on the way share that answer; nothing is kept afterwards. */
+/** Concurrent callers with the same key share one run and its result; nothing is kept afterwards. */
 export class SingleFlight<T> {
   private readonly underWay = new Map<string, Promise<T>>();
 
-  run(key: string, ask: () => Promise<T>): Promise<T> {
+  run(key: string, work: () => Promise<T>): Promise<T> {
     const known = this.underWay.get(key);
     if (known) return known;
-    const answer = ask().finally(() => this.underWay.delete(key));
-    this.underWay.set(key, answer);
-    return answer;
+    const run = work().finally(() => this.underWay.delete(key));
+    this.underWay.set(key, run);
+    return run;
   }
 }
 
 /**
- * Puts a question at most once per `ttlMs`, however often it is asked: those who ask meanwhile share the one answer. A
- * failure is an answer too, so that a broken store is not asked in a storm.
+ * Calls `load` at most once per `ttlMs`: callers in between share its result. A failure is kept like a result, so that a
+ * broken store is not called in a storm.
  */
 export class BriefCache<T> {
-  private answer: Promise<T> | undefined;
+  private result: Promise<T> | undefined;
   private staleAtMs = 0;
 
   constructor(
-    private readonly question: () => Promise<T>,
+    private readonly load: () => Promise<T>,
     private readonly ttlMs: number,
     private readonly clock: Clock,
   ) {}
 
   get(): Promise<T> {
-    if (this.answer === undefined || this.clock.monotonicMs() >= this.staleAtMs) this.answer = this.ask();
-    return this.answer;
+    if (this.result === undefined || this.clock.monotonicMs() >= this.staleAtMs) this.result = this.reload();
+    return this.result;
   }
 
-  private async ask(): Promise<T> {
+  private async reload(): Promise<T> {
     this.staleAtMs = Infinity;
     try {
-      return await this.question();
+      return await this.load();
     } finally {
       this.staleAtMs = this.clock.monotonicMs() + this.ttlMs;
     }

@@ -8,7 +8,7 @@ export type DnsAnswer<Item> =
       readonly kind: 'found';
       /** At least one. */
       readonly records: readonly Item[];
-      /** Least time to live of the records, where the platform tells it: addresses only. */
+      /** Least time to live of the records, where the platform reports it: addresses only. */
       readonly ttlSeconds?: number;
     }
   | { readonly kind: 'no-data' }
@@ -31,7 +31,7 @@ export interface LookupOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Where the service asks the DNS. Never throws for what the DNS may answer; names are given as A-labels. */
+/** DNS look-ups. Never throws for anything that the DNS may answer; names are given as A-labels. */
 export abstract class DnsResolver {
   /** Mail exchangers in no particular order. */
   abstract resolveMx(name: string, options?: LookupOptions): Promise<DnsAnswer<MxRecord>>;

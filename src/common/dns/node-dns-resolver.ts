@@ -61,7 +61,7 @@ export class NodeDnsResolver extends DnsResolver {
     return mapRecords(await this.query(name, options, (resolver) => resolver.resolveCname(name)), normalize);
   }
 
-  /** Asked as a name: the platform's own reverse look-up would read the hosts file first. */
+  /** Looked up as a name: the platform's own reverse look-up would read the hosts file first. */
   override async resolvePtr(address: string, options: LookupOptions = {}): Promise<DnsAnswer<string>> {
     const name = reverseName(address) ?? '';
     return mapRecords(await this.query(name, options, (resolver) => resolver.resolvePtr(name)), normalize);
@@ -70,7 +70,7 @@ export class NodeDnsResolver extends DnsResolver {
   private async query<Item>(
     name: string,
     { signal }: LookupOptions,
-    ask: (resolver: Resolver) => Promise<Item[]>,
+    lookUp: (resolver: Resolver) => Promise<Item[]>,
   ): Promise<DnsAnswer<Item>> {
     // c-ares reads a name up to a NUL, and an empty one as the root.
     if (!isHostName(name)) return { kind: 'no-domain' };
@@ -81,7 +81,7 @@ export class NodeDnsResolver extends DnsResolver {
     const timer = setTimeout(cancel, this.queryTimeoutMs);
     signal?.addEventListener('abort', cancel);
     try {
-      const records = await ask(resolver);
+      const records = await lookUp(resolver);
       return records.length > 0 ? { kind: 'found', records } : { kind: 'no-data' };
     } catch (error) {
       return answerOfError(error);

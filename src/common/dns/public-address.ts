@@ -17,7 +17,7 @@ const IPV4_COMPATIBLE = /^::\d{1,3}\./;
 
 /**
  * True when an address is on the public Internet, by numeric ranges: not private, loopback, link-local, shared,
- * documentation, multicast, reserved or unassigned. IPv4 addresses within IPv6 are judged as what they are
+ * documentation, multicast, reserved or unassigned. IPv4 addresses within IPv6 are checked as what they stand for
  * (`::ffff:0:0/96`, NAT64); 6to4 and Teredo, which lead through others' tunnels, are refused, and so is what is no
  * address. The guard against being used to reach the operator's own network.
  */

@@ -8,7 +8,7 @@ export type EgressFailureKind =
 
 export interface EgressFailure {
   readonly kind: EgressFailureKind;
-  /** For the customer: a phrase that tells nothing of the inside. */
+  /** For the customer: a phrase that reveals nothing internal. */
   readonly reason: string;
 }
 

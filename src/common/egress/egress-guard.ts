@@ -37,12 +37,12 @@ export class PublicEgressGuard extends EgressGuard {
   override async check(url: URL, options: { readonly signal?: AbortSignal } = {}): Promise<EgressCheck> {
     if (url.protocol !== 'https:' && url.protocol !== 'http:') return refused('only https is sent to');
     const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
-    if (isIP(host) !== 0) return this.judge([host]);
-    if (isLocalName(host)) return this.judge(LOOPBACK);
+    if (isIP(host) !== 0) return this.evaluate([host]);
+    if (isLocalName(host)) return this.evaluate(LOOPBACK);
     const answer = await this.resolver.resolveAddresses(host, options);
     switch (answer.kind) {
       case 'found':
-        return this.judge(answer.records.map(({ address }) => address));
+        return this.evaluate(answer.records.map(({ address }) => address));
       case 'no-data':
         return refused('the host name has no address');
       case 'no-domain':
@@ -52,7 +52,7 @@ export class PublicEgressGuard extends EgressGuard {
     }
   }
 
-  private judge(addresses: readonly string[]): EgressCheck {
+  private evaluate(addresses: readonly string[]): EgressCheck {
     const mayBeUsed = (address: string) =>
       isPublicAddress(address) || (this.options.allowLoopback && isLoopbackAddress(address));
     return addresses.every(mayBeUsed)

@@ -12,7 +12,7 @@ import { describeError, redacted } from './log-fields';
 
 export type Logger = PinoLogger;
 
-/** Beyond this much text that nobody reads, lines are dropped rather than memory filled. */
+/** When standard output is not read, this much text is buffered; later lines are dropped. */
 const MAX_BUFFERED_BYTES = 16 * 1024 * 1024;
 
 /** Lines lost because standard output did not take them. */
@@ -41,7 +41,7 @@ export interface LoggerOptions {
  * the logger's own flush does not wait for a write that is under way.
  */
 export function endLog(logger: Logger): Promise<void> {
-  // The stream throws at whoever writes to it after its end.
+  // The stream throws when it is written to after its end.
   logger.level = 'silent';
   return new Promise((resolve) => {
     if (!stdout) return resolve();
@@ -96,7 +96,7 @@ const START_CONTEXTS: ReadonlySet<string> = new Set([
 export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
 
-  /** Nest tells of every module and route at its start: some sixty lines in which "ready" would drown. */
+  /** Nest logs every module and route at its start: some sixty lines, which would hide "ready". */
   log(message: unknown, ...rest: unknown[]): void {
     this.write(START_CONTEXTS.has(String(rest.at(-1))) ? 'debug' : 'info', message, rest);
   }

@@ -11,7 +11,7 @@ interface MetricOptions {
 
 const PREFIX = 'waybill_';
 
-/** One Prometheus registry per process. Asking for a metric again, by the same name, answers the same metric. */
+/** One Prometheus registry per process. Requesting a metric again by the same name returns the same metric. */
 @Injectable()
 export class Metrics {
   readonly registry = new Registry();
@@ -69,7 +69,7 @@ export function observeRequests(metrics: Metrics, next: LogRequest): LogRequest 
     buckets: BUCKETS_SECONDS,
   });
   return (line) => {
-    // What no route took would let a stranger make up labels.
+    // Requests that no route takes would let a client make up labels.
     const method = line.route === undefined ? '' : line.method;
     duration.observe({ method, route: line.route ?? '', status: line.status }, line.durationMs / 1_000);
     next(line);

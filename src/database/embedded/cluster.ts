@@ -6,7 +6,7 @@ import { type ClusterLocation, type ClusterPaths, clusterPaths } from './cluster
 import { createFolderOnce, exists, removePartialFolders } from './once-folder';
 import { type CommandResult, runCommand } from './run-command';
 
-/** The same cluster everywhere: without these, initdb takes encoding and locale from whoever runs it. */
+/** The same cluster everywhere: without these, initdb takes encoding and locale from the user who runs it. */
 const INITDB_ARGUMENTS = [
   ...['-U', 'postgres', '-A', 'scram-sha-256', '-E', 'UTF8', '--no-instructions'],
   ...['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'],
@@ -104,7 +104,7 @@ const REPLACEMENT = Buffer.from('\0getpwent\0');
  *
  * initdb, and the server that it starts to fill the cluster, only need some account's name: the answer is used for a
  * default that we override. In temporary copies the C library's `getpwuid` (the account of this user) is therefore
- * exchanged for `getpwent` (the next account, whichever), same length and result. Running the cluster later looks nothing
+ * exchanged for `getpwent` (any next account), same length and result. Running the cluster later looks nothing
  * up and uses the originals.
  *
  * @param folder an empty place for the copies; the caller removes it.

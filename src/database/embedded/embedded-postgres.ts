@@ -19,7 +19,7 @@ export interface EmbeddedPostgresOptions {
   initdbArguments?: string[];
   /** Default: any free one, the same as before after a crash. */
   port?: number;
-  /** Told about what takes time or may surprise. */
+  /** Receives messages about what takes time or may surprise. */
   log?: (message: string) => void;
 }
 
@@ -31,8 +31,7 @@ export interface EmbeddedPostgres {
   /** Where the cluster and its log lie: the data directory, or a folder under /var/lib/waybill. */
   folder: string;
   /**
-   * Stops the server, whoever started it, unless another process is still connected: the last one out turns off the
-   * light. Close your own connections first. Once it is down, further calls do nothing.
+   * Stops the server, also one that another process started, unless another process is still connected. Close your own connections first. Once it is down, further calls do nothing.
    *
    * @param evenIfInUse stops it regardless of connections.
    */

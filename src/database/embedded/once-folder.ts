@@ -3,7 +3,7 @@ import path from 'node:path';
 
 const PARTIAL = '.partial-';
 
-/** For a look at a file that may be missing: undefined instead of that error, and only of that one. */
+/** For reads of a file that may be missing: turns that error, and only that one, into undefined. */
 export function ignoreMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code === 'ENOENT') return undefined;
   throw error;
@@ -30,7 +30,7 @@ export async function createFolderOnce(target: string, fill: (partial: string) =
     await fill(partial);
     await rename(partial, target);
   } catch (error) {
-    // Someone faster also tidies up, which may break this attempt half-way: no matter, the folder is there.
+    // A faster process also tidies up, which may break this attempt half-way: no matter, the folder is there.
     if (!(await exists(target))) throw error;
   } finally {
     await rm(partial, { recursive: true, force: true }).catch(() => undefined);

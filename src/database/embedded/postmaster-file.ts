@@ -40,8 +40,8 @@ export function isAlive(pid: number): boolean {
 
 /**
  * After a kill -9 the file stays, and Postgres refuses to start for as long as any process of the same user has the
- * number in it: one that was never reaped (no init in a container), or a stranger that got the number after a restart.
- * Linux shows what a process is, so there the number is replaced by one that nobody can have. The rest of the file stays:
+ * number in it: one that was never reaped (no init in a container), or another program that got the number after a restart.
+ * Linux shows what a process is, so there the number is replaced by one that no process can have. The rest of the file stays:
  * with it Postgres still makes sure that no process of the old server is left.
  *
  * Safe beside a server that starts: that one makes a new file, and this one writes into the file it has read.

@@ -50,7 +50,7 @@ const BUSY_LIMIT_SECONDS = String(BUSY_LIMIT_MS / 1_000);
 /** A pool that has just been closed: the server needs a moment to notice. */
 const LAST_CONNECTIONS_MS = 2_000;
 
-/** The address of this data folder's server if one runs and answers; the reason if one should answer but does not. */
+/** The address of this data folder's server if one runs and accepts connections; the reason if one should but does not. */
 export async function findRunningServer(
   paths: ClusterPaths,
   password: string,

@@ -7,7 +7,7 @@ import { ApiKeyVerifier } from '../../../src/auth/api-key-verifier.service';
 import { ApiKeysService } from '../../../src/auth/api-keys.service';
 import { OrganizationsService } from '../../../src/auth/organizations.service';
 import { ALL_SCOPES } from '../../../src/common/http/scopes';
-import { CliModule } from '../../../src/cli/cli.module';
+import { CliModule } from '../../../src/cli/session/cli.module';
 import type { AppConfig } from '../../../src/config/config';
 import { loadConfig } from '../../../src/config/load-config';
 import { DomainsService } from '../../../src/modules/domains/domains.service';

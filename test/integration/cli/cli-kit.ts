@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { Output } from '../../../src/cli/output';
+import { Output } from '../../../src/cli/session/output';
 import { runCli } from '../../../src/cli/run-cli';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
 

@@ -1,4 +1,4 @@
-import { checkEgress } from '../../../src/cli/doctor/domain/egress';
+import { checkEgress } from '../../../src/cli/doctor/egress';
 import { SmtpSink } from '../../doubles/smtp-sink';
 
 const LIMIT_MS = 200;

@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander';
-import { AppError } from '../common/errors/app-error';
-import type { ErrorCode } from '../common/errors/error-codes';
-import { ConfigurationError } from '../config/load-config';
+import { AppError } from '../../common/errors/app-error';
+import type { ErrorCode } from '../../common/errors/error-codes';
+import { ConfigurationError } from '../../config/load-config';
 
 /** The API's codes, and those of situations that only an operator meets. */
 export type CliErrorCode = ErrorCode | 'invalid_configuration' | 'unhealthy';
@@ -25,7 +25,7 @@ export class CliError extends Error {
   }
 }
 
-/** Unlike over HTTP, an unforeseen error shows its message: whoever runs the command may read the logs as well. */
+/** Unlike over HTTP, an unforeseen error shows its message: the operator may read the logs as well. */
 export function toErrorReport(error: unknown): ErrorReport {
   if (error instanceof AppError || error instanceof CliError) {
     const { code, message, details } = error;

@@ -1,12 +1,31 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { Clock, DAY, HOUR } from '../common/clock';
 import { parseTimestamp } from '../common/http/timestamps';
+import { openDatabase } from '../database/open-database';
 import { StatsCheckService } from '../modules/emails/stats-check/stats-check.service';
-import { parseId } from './arguments';
-import { CliError } from './cli-error';
-import type { CliSession, Services } from './cli-session';
-import type { Output, Report } from './output';
-import { fields, table } from './text';
+import { CliError } from './session/cli-error';
+import { type CliSession, parseId, type Services } from './session/cli-session';
+import { fields, type Output, type Report, table } from './session/output';
+
+/** `waybill migrate` */
+export function addMigrateCommand(program: Command, session: CliSession): void {
+  program
+    .command('migrate')
+    .description('bring the schema up to date; waits up to 60 s for the database')
+    .action(() => applyMigrations(session));
+}
+
+async function applyMigrations(session: CliSession): Promise<void> {
+  const { output } = session;
+  const database = await openDatabase(session.config(), {
+    migrate: true,
+    log: (message) => output.note(message),
+  });
+  await database.stop();
+  const { applied } = database;
+  const text = applied.length > 0 ? applied.join('\n') : 'The schema is up to date.';
+  output.result({ json: { applied }, text });
+}
 
 const MAX_DAYS = 31;
 

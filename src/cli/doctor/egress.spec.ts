@@ -1,4 +1,4 @@
-import { NULL_MX, type Route, Router } from '../../../delivery/routing/router';
+import { NULL_MX, type Route, Router } from '../../delivery/routing/router';
 import { findTarget, parseSmtpHost } from './egress';
 
 describe('parseSmtpHost', () => {

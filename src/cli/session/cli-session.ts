@@ -1,9 +1,11 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import type { AppConfig } from '../config/config';
-import { loadConfig } from '../config/load-config';
-import { readMasterKeyFrom } from '../config/data-dir';
-import { openDatabase, type OpenDatabaseOptions } from '../database/open-database';
+import { InvalidArgumentError } from 'commander';
+import { isUuid } from '../../common/ids';
+import type { AppConfig } from '../../config/config';
+import { readMasterKeyFrom } from '../../config/data-dir';
+import { loadConfig } from '../../config/load-config';
+import { openDatabase, type OpenDatabaseOptions } from '../../database/open-database';
 import { CliError } from './cli-error';
 import { CliModule } from './cli.module';
 import type { Output, Report } from './output';
@@ -37,7 +39,7 @@ export class CliSession {
     }
   }
 
-  /** Runs a command and shows what it answers. An unreachable database is an error at once. */
+  /** Runs a command and shows its report. An unreachable database is an error at once. */
   async run(command: (services: Services) => Promise<Report>): Promise<void> {
     const silent = { log: () => undefined, waitSeconds: 0 };
     await this.withServices(this.config(), silent, async (services) => this.output.result(await command(services)));
@@ -64,4 +66,16 @@ export class CliSession {
       await database.stop();
     }
   }
+}
+
+/** For arguments that are ids. */
+export function parseId(text: string): string {
+  if (!isUuid(text)) throw new InvalidArgumentError('It must be a UUID.');
+  return text.toLowerCase();
+}
+
+/** For options that are `on` or `off`. */
+export function parseSwitch(text: string): boolean {
+  if (text !== 'on' && text !== 'off') throw new InvalidArgumentError('It must be on or off.');
+  return text === 'on';
 }

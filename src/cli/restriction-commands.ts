@@ -2,16 +2,20 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { Domain } from '../modules/domains/domain.entity';
 import { RestrictedDomains } from '../modules/domains/restrictions/restricted-domains.service';
 import { SuspicionChanges } from '../modules/domains/restrictions/suspicion-changes.service';
-import { parseId } from './arguments';
-import type { CliSession, Services } from './cli-session';
-import type { Report } from './output';
-import { fields, table } from './text';
+import { WarmUpChanges } from '../modules/domains/restrictions/warm-up/warm-up-changes.service';
+import { type CliSession, parseId, type Services } from './session/cli-session';
+import { fields, type Report, table } from './session/output';
 
 const MAX_NOTE_CHARACTERS = 500;
 const MAX_LISTED = 1_000;
+const WARM_UP_COMMANDS = [
+  { name: 'resume-warming', change: 'resume', description: 'end the pause of a warm-up' },
+  { name: 'mark-warmed', change: 'finish', description: 'let a domain send without the limits of a warm-up' },
+  { name: 'restart-warming', change: 'restart', description: 'warm a domain up again, from the first day' },
+] as const;
 
-/** `waybill domain pause-sending` and its like */
-export function addSuspicionCommands(group: Command, session: CliSession): void {
+/** `waybill domain pause-sending`, `waybill domain resume-warming` and the like: what limits a domain's sending. */
+export function addRestrictionCommands(group: Command, session: CliSession): void {
   group
     .command('list-restricted')
     .description('list the domains of all organizations that are slowed or paused')
@@ -31,6 +35,13 @@ export function addSuspicionCommands(group: Command, session: CliSession): void 
     .action((id: string) =>
       session.run(async (services) => show(await services.get(SuspicionChanges).resumeByOperator(id))),
     );
+  for (const { name, change, description } of WARM_UP_COMMANDS) {
+    group
+      .command(name)
+      .description(description)
+      .argument('<id>', '', parseId)
+      .action((id: string) => session.run((services) => changeWarmUp(services, id, change)));
+  }
 }
 
 async function list(services: Services): Promise<Report> {
@@ -56,4 +67,14 @@ function parseNote(text: string): string {
   const note = text.trim();
   if (note !== '' && note.length <= MAX_NOTE_CHARACTERS) return note;
   throw new InvalidArgumentError(`It must have 1 to ${MAX_NOTE_CHARACTERS} characters.`);
+}
+
+async function changeWarmUp(
+  services: Services,
+  id: string,
+  change: (typeof WARM_UP_COMMANDS)[number]['change'],
+): Promise<Report> {
+  const domain = await services.get(WarmUpChanges).byOperator(id, change);
+  const shown = { id: domain.id, domain: domain.domain, warming_status: domain.warmingStatus };
+  return { json: shown, text: fields(shown) };
 }

@@ -1,11 +1,11 @@
 import { connect } from 'node:net';
 import { InvalidArgumentError } from 'commander';
 import { parse } from 'tldts';
-import { SECOND } from '../../../common/clock';
-import type { DnsResolver } from '../../../common/dns/dns-resolver';
-import type { DeliveryConfig } from '../../../config/config';
-import type { Router } from '../../../delivery/routing/router';
-import { type Finding, ok } from '../check';
+import { SECOND } from '../../common/clock';
+import type { DnsResolver } from '../../common/dns/dns-resolver';
+import type { DeliveryConfig } from '../../config/config';
+import type { Router } from '../../delivery/routing/router';
+import { type Finding, ok } from './checks';
 
 /** For the whole attempt: a packet filter that drops is silent, and a person waits. */
 const LIMIT_MS = 5 * SECOND;

@@ -1,5 +1,5 @@
-import type { DnsAnswer, DnsResolver } from '../../../common/dns/dns-resolver';
-import { type CheckStatus, type Finding, ok } from '../check';
+import type { DnsAnswer, DnsResolver } from '../../common/dns/dns-resolver';
+import { type CheckStatus, type Finding, ok } from './checks';
 
 /** What the DNS says of one address that mail is sent from. */
 export interface AddressNames {
@@ -9,7 +9,7 @@ export interface AddressNames {
   readonly confirmed: readonly string[];
 }
 
-interface Judged {
+interface Rating {
   readonly status: CheckStatus;
   readonly message: string;
 }
@@ -22,19 +22,20 @@ export async function checkReverseDns(resolver: DnsResolver, mailHost: string): 
   const answer = await resolver.resolveAddresses(mailHost);
   if (answer.kind !== 'found') return { status: 'problem', message: `MAIL_HOST ${mailHost} ${failureOf(answer)}` };
   const addresses = await Promise.all(answer.records.map(({ address }) => namesOf(resolver, address)));
-  return judgeReverseDns(addresses, mailHost);
+  return rateReverseDns(addresses, mailHost);
 }
 
-export function judgeReverseDns(addresses: readonly AddressNames[], mailHost: string): Finding {
-  const judged = addresses.map((address) => judgeAddress(address, mailHost));
+export function rateReverseDns(addresses: readonly AddressNames[], mailHost: string): Finding {
+  const ratings = addresses.map((address) => rateAddress(address, mailHost));
   const details = { mailHost, addresses: addresses.map(({ address, confirmed }) => ({ address, confirmed })) };
-  const worst = judged.find(({ status }) => status === 'problem') ?? judged.find(({ status }) => status === 'warning');
+  const worst =
+    ratings.find(({ status }) => status === 'problem') ?? ratings.find(({ status }) => status === 'warning');
   if (!worst) return ok(`${addresses.map(({ address }) => address).join(', ')}: ${mailHost} and back`, details);
-  const faults = judged.filter(({ status }) => status !== 'ok').map(({ message }) => message);
+  const faults = ratings.filter(({ status }) => status !== 'ok').map(({ message }) => message);
   return { status: worst.status, message: faults.join('; '), details };
 }
 
-function judgeAddress({ address, names, confirmed }: AddressNames, mailHost: string): Judged {
+function rateAddress({ address, names, confirmed }: AddressNames, mailHost: string): Rating {
   if (names.kind !== 'found') return { status: 'problem', message: `${address} ${failureOf(names)}` };
   if (confirmed.length === 0) {
     return { status: 'problem', message: `${address} is named ${names.records.join(', ')}, which does not lead back` };

@@ -1,17 +1,15 @@
-import { Clock } from '../../../common/clock';
-import type { DnsResolver } from '../../../common/dns/dns-resolver';
-import { NodeDnsResolver } from '../../../common/dns/node-dns-resolver';
-import type { AppConfig } from '../../../config/config';
-import { DirectRouter } from '../../../delivery/routing/direct-router';
-import { DomainInspectionService } from '../../../modules/domains/domain-inspection.service';
-import { CliError } from '../../cli-error';
-import type { CliSession, Services } from '../../cli-session';
-import { table } from '../../text';
-import { type Check, examine, type Finding } from '../check';
-import { checkClock } from '../database-checks';
-import { assertMigrated } from '../schema-state';
+import { Clock } from '../../common/clock';
+import type { DnsAnswer, DnsResolver } from '../../common/dns/dns-resolver';
+import { NodeDnsResolver } from '../../common/dns/node-dns-resolver';
+import type { AppConfig } from '../../config/config';
+import { DirectRouter } from '../../delivery/routing/direct-router';
+import { DomainInspectionService, type InspectedRecord } from '../../modules/domains/domain-inspection.service';
+import { CliError } from '../session/cli-error';
+import type { CliSession, Services } from '../session/cli-session';
+import { cell, table } from '../session/output';
+import { assertMigrated, type Check, type CheckStatus, examine, type Finding } from './checks';
+import { checkClock } from './database-checks';
 import { checkEgress, type EgressTarget, findTarget, needlessBecause, resolveTarget, type SmtpHost } from './egress';
-import { describeRecord, type RecordReport, reportRecord } from './record-report';
 import { checkReverseDns } from './reverse-dns';
 
 export interface DomainDoctorOptions {
@@ -31,7 +29,7 @@ interface DomainReport {
   readonly checks: readonly Check[];
 }
 
-/** `waybill doctor <domain>`: looks at everything that the trust in a domain's mail rests on; changes nothing. */
+/** `waybill doctor <domain>`: checks everything that the trust in a domain's mail rests on; changes nothing. */
 export async function diagnoseDomain(session: CliSession, name: string, options: DomainDoctorOptions): Promise<void> {
   const config = session.config();
   const opening = { migrate: false, waitSeconds: 0, log: (message: string) => session.output.note(message) };
@@ -109,4 +107,48 @@ function describe(report: DomainReport): string {
     '',
     table(rows),
   ].join('\n');
+}
+
+/** One record, wanted beside found. */
+export interface RecordReport {
+  readonly purpose: string;
+  readonly type: string;
+  readonly host: string;
+  readonly required: boolean;
+  readonly status: CheckStatus;
+  readonly wanted: string;
+  /** What is there now; of the many texts at a domain's own name, those about SPF. */
+  readonly found: readonly string[];
+  readonly problem?: string;
+}
+
+export async function reportRecord(resolver: DnsResolver, record: InspectedRecord): Promise<RecordReport> {
+  const { wanted, check, required } = record;
+  const { purpose, type, host, value } = wanted;
+  const answer = type === 'TXT' ? await resolver.resolveTxt(host) : await resolver.resolveCname(host);
+  return {
+    ...{ purpose, type, host, required },
+    status: check.result === 'verified' ? 'ok' : required ? 'problem' : 'warning',
+    wanted: value,
+    found: recordsOf(answer).filter((text) => purpose !== 'spf' || /^v=spf1\b/i.test(text)),
+    ...(check.result !== 'verified' && { problem: check.problem }),
+  };
+}
+
+/** For people: a block of lines. Texts in the DNS are not trusted, so control characters are shown as question marks. */
+export function describeRecord({ purpose, type, host, status, wanted, found, problem }: RecordReport): string {
+  const lines = [
+    `${purpose.padEnd(12)}  ${status.padEnd(7)}  ${type} ${host}`,
+    ...(status === 'ok' ? [] : [`  wanted   ${wanted}`, ...foundLines(found)]),
+    ...(problem === undefined ? [] : [`  because  ${cell(problem)}`]),
+  ];
+  return lines.join('\n');
+}
+
+function foundLines(found: readonly string[]): string[] {
+  return found.length === 0 ? ['  found    nothing'] : found.map((text) => `  found    ${cell(text)}`);
+}
+
+function recordsOf(answer: DnsAnswer<string>): readonly string[] {
+  return answer.kind === 'found' ? answer.records : [];
 }

@@ -1,0 +1,94 @@
+import { existsSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import path from 'node:path';
+import { listPendingMigrations } from '../../database/migrate';
+import { MIGRATIONS } from '../../database/migrations';
+import { CliError, toErrorReport } from '../session/cli-error';
+
+/** `warning`: worth knowing, but nothing is wrong. `skipped`: could not be checked because of another problem. */
+export type CheckStatus = 'ok' | 'warning' | 'problem' | 'skipped';
+
+export interface Finding {
+  readonly status: CheckStatus;
+  readonly message: string;
+  /** The facts behind the message, for programs. */
+  readonly details?: Record<string, unknown>;
+}
+
+export interface Check extends Finding {
+  readonly name: string;
+}
+
+export function ok(message: string, details?: Record<string, unknown>): Finding {
+  return { status: 'ok', message, ...(details && { details }) };
+}
+
+/** Runs one check. A check that throws is a problem too, and must not keep the others from running. */
+export async function examine(name: string, check: () => Finding | Promise<Finding>): Promise<Check> {
+  try {
+    return { name, ...(await check()) };
+  } catch (error) {
+    return { name, status: 'problem', message: toErrorReport(error).message };
+  }
+}
+
+/** The first status whose limit the value has reached; `ok` below all of them. */
+export function statusAt(value: number, limits: { readonly warning: number; readonly problem: number }): CheckStatus {
+  if (value >= limits.problem) return 'problem';
+  return value >= limits.warning ? 'warning' : 'ok';
+}
+
+/** As package.json says. */
+const OLDEST_NODE = [20, 19];
+
+const MEBIBYTE = 1024 * 1024;
+/** Postgres stops when it cannot write; a day of mail fits into the warning. */
+const FREE_PROBLEM_BYTES = 256 * MEBIBYTE;
+const FREE_WARNING_BYTES = 2048 * MEBIBYTE;
+
+/** @param version as in `process.versions.node` */
+export function checkNode(version: string): Finding {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [oldestMajor = 0, oldestMinor = 0] = OLDEST_NODE;
+  const recent = major > oldestMajor || (major === oldestMajor && minor >= oldestMinor);
+  if (recent) return ok(`Node ${version}`, { version });
+  return { status: 'problem', message: `Node ${version} is older than ${OLDEST_NODE.join('.')}`, details: { version } };
+}
+
+/** Checks the file system of a folder that exists, or will exist. */
+export async function checkDisk(folder: string): Promise<Finding> {
+  const { bavail, bsize } = await statfs(nearestExisting(folder));
+  return rateFreeSpace(bavail * bsize, folder);
+}
+
+export function rateFreeSpace(freeBytes: number, folder: string): Finding {
+  const message = `${Math.floor(freeBytes / MEBIBYTE)} MiB free in ${folder}`;
+  const details = { folder, freeBytes };
+  if (freeBytes < FREE_PROBLEM_BYTES) return { status: 'problem', message, details };
+  return { status: freeBytes < FREE_WARNING_BYTES ? 'warning' : 'ok', message, details };
+}
+
+function nearestExisting(folder: string): string {
+  const parent = path.dirname(folder);
+  return existsSync(folder) || parent === folder ? folder : nearestExisting(parent);
+}
+
+export async function checkMigrations(url: string): Promise<Finding> {
+  return ratePending(await listPendingMigrations(url), MIGRATIONS.length);
+}
+
+/** @param known how many migrations this build has */
+export function ratePending(pending: readonly string[], known: number): Finding {
+  if (pending.length === 0) return ok('the schema is up to date', { pending });
+  const message =
+    pending.length === known
+      ? 'the database is empty: run `waybill migrate`, or start the service once'
+      : `the schema is older than this build: run \`waybill migrate\`, which applies ${pending.join(', ')}`;
+  return { status: 'problem', message, details: { pending } };
+}
+
+/** @throws CliError with the sentence of the check */
+export async function assertMigrated(url: string): Promise<void> {
+  const { status, message, details } = await checkMigrations(url);
+  if (status !== 'ok') throw new CliError('unhealthy', `Nothing can be looked at: ${message}`, details);
+}

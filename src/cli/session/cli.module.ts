@@ -1,0 +1,47 @@
+import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { AuthModule } from '../../auth/auth.module';
+import { JobsModule } from '../../common/jobs/jobs.module';
+import { Metrics } from '../../common/metrics/metrics';
+import type { AppConfig } from '../../config/config';
+import { ConfigModule } from '../../config/config.module';
+import { DatabaseModule } from '../../database/database.module';
+import { DeliveryQueueModule } from '../../delivery/queue/delivery-queue.module';
+import { DomainsModule } from '../../modules/domains/domains.module';
+import { SealedKeysModule } from '../../modules/domains/dkim/sealed-keys.module';
+import { SuspicionModule } from '../../modules/domains/restrictions/suspicion.module';
+import { WarmUpModule } from '../../modules/domains/restrictions/warm-up/warm-up.module';
+import { InboundReportsModule } from '../../modules/inbound/inbound-reports.module';
+import { SuppressionsModule } from '../../modules/suppressions/suppressions.module';
+import { SealedPrivacyModule } from '../../modules/privacy/sealed/sealed-privacy.module';
+import { WebhooksModule } from '../../modules/webhooks/webhooks.module';
+import { StatsCheckModule } from '../../modules/emails/stats-check/stats-check.module';
+
+/** The services behind the command line: those of the API, without HTTP. Global, so that every module finds `Metrics`. */
+@Global()
+@Module({})
+export class CliModule {
+  /** @param url of a database whose schema is up to date */
+  static register(config: AppConfig, url: string): DynamicModule {
+    return {
+      module: CliModule,
+      imports: [
+        ConfigModule.register(config),
+        DatabaseModule.register(url, 'waybill-cli'),
+        JobsModule.register({ run: false }),
+        AuthModule,
+        DomainsModule,
+        InboundReportsModule,
+        SealedKeysModule,
+        StatsCheckModule,
+        SealedPrivacyModule,
+        WebhooksModule,
+        SuspicionModule,
+        WarmUpModule,
+        SuppressionsModule,
+        DeliveryQueueModule,
+      ],
+      providers: [Metrics],
+      exports: [Metrics],
+    };
+  }
+}
