@@ -7,11 +7,11 @@ import { load } from '../harness/product.mjs';
 serve({ start });
 
 async function start({ environment }) {
-  load('./heap-growth.js').limitHeapGrowth();
+  load('./bootstrap/run-process.js').limitHeapGrowth();
   const { AppModule } = load('./app.module.js');
   const { loadConfig } = load('./config/load-config.js');
   const { createLogger } = load('./common/logging/logger.js');
-  const { startService } = load('./service.js');
+  const { startService } = load('./bootstrap/start-service.js');
   const withoutRoute = AppModule.register.bind(AppModule);
   const routes = benchModule();
   AppModule.register = (parts) => {

@@ -1,3 +1,5 @@
+import { open, readFile, rename } from 'node:fs/promises';
+import path from 'node:path';
 import type { INestApplicationContext } from '@nestjs/common';
 import { ApiKeysService } from '../auth/api-keys.service';
 import { OrganizationsService } from '../auth/organizations.service';
@@ -8,23 +10,31 @@ import type { AppConfig } from '../config/config';
 import { withAdvisoryLock } from '../database/migrate';
 import { DatabaseUrl } from '../database/database.service';
 import { DomainsService } from '../modules/domains/domains.service';
-import { type Credentials, readCredentials, writeCredentials } from './credentials';
-import { shellQuote } from './shell-quote';
+
+/** What the first start makes, and what is needed to send the first mail. */
+export interface Credentials {
+  readonly organizationId: string;
+  readonly domain: string;
+  readonly liveKey: string;
+  readonly testKey: string;
+}
+
+const NAMES = ['organizationId', 'domain', 'liveKey', 'testKey'] as const;
 
 type Services = Pick<INestApplicationContext, 'get'>;
 
 const ORGANIZATION = 'default';
-/** `.test` (RFC 2606) can never belong to anybody. */
+/** `.test` (RFC 2606) can never belong to anyone. */
 const DOMAIN = 'waybill.test';
 /** Any fixed number: two processes that start at once must not seed at once. */
 const SEED_LOCK = 7_241_920_046;
 
 /**
  * Makes an empty embedded database ready for a first mail: an organization, a verified domain and two keys with every
- * scope, kept in `credentials.json`. Later starts answer what that file says.
+ * scope, kept in `credentials.json`. Later starts return what that file says.
  *
  * Each step finds out whether it has been done, so a start that died in between is completed by the next one. Only the
- * keys are made anew then: nobody has seen the earlier ones.
+ * keys are made anew then: no one has seen the earlier ones.
  *
  * @returns undefined when it is not for us to make anything: an external database, or one with other organizations.
  */
@@ -82,6 +92,46 @@ async function createKey(services: Services, organizationId: string, mode: Mode)
   return (await services.get(ApiKeysService).create(organizationId, wanted)).key;
 }
 
+function credentialsFile(dataDir: string): string {
+  return path.join(dataDir, 'credentials.json');
+}
+
+/** Undefined when there are none, or none that can be used. @throws when the file cannot be read */
+async function readCredentials(dataDir: string): Promise<Credentials | undefined> {
+  let text: string;
+  try {
+    text = await readFile(credentialsFile(dataDir), 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  return parse(text);
+}
+
+function parse(text: string): Credentials | undefined {
+  try {
+    const found = JSON.parse(text) as Partial<Record<keyof Credentials, unknown>> | null;
+    return NAMES.every((name) => typeof found?.[name] === 'string') ? (found as Credentials) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Writes the file completely or not at all, readable by its owner only. One caller at a time. */
+async function writeCredentials(dataDir: string, credentials: Credentials): Promise<void> {
+  const target = credentialsFile(dataDir);
+  const temporary = `${target}.tmp`;
+  const file = await open(temporary, 'w', 0o600);
+  try {
+    await file.chmod(0o600);
+    await file.writeFile(`${JSON.stringify(credentials, null, 2)}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(temporary, target);
+}
+
 /** A command to copy and paste into a shell: sends a first mail. It contains the live key. */
 export function curlCommand({ domain, liveKey }: Credentials, port: number): string {
   const mail = {
@@ -93,4 +143,10 @@ export function curlCommand({ domain, liveKey }: Credentials, port: number): str
   const words = ['curl', '-sS', `http://localhost:${port}/v1/emails`];
   words.push('-H', `Authorization: Bearer ${liveKey}`, '-H', 'Content-Type: application/json');
   return [...words, '-d', JSON.stringify(mail)].map(shellQuote).join(' ');
+}
+
+/** One argument of a POSIX shell, whatever is in it. */
+export function shellQuote(text: string): string {
+  if (/^[\w@%+=:,./-]+$/.test(text)) return text;
+  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,9 +1,18 @@
+import { setFlagsFromString } from 'node:v8';
 import { endLog, type Logger } from '../common/logging/logger';
 import { SECOND } from '../common/clock';
 import type { AppConfig } from '../config/config';
 import { openDatabase } from '../database/open-database';
 import { curlCommand, seedFirstStart } from './first-start';
-import { type RunningService, startService } from './start-service';
+import { type RootModule, type RunningService, startService } from './start-service';
+
+/**
+ * V8 lets a small heap grow fourfold between two collections: 300 MB of RSS at full load, where 200 do as well and as fast.
+ * To be called before anything else.
+ */
+export function limitHeapGrowth(): void {
+  setFlagsFromString('--heap-growing-percent=80');
+}
 
 /** Beyond the drain time something hangs; the claims of a killed process are freed with its lease. */
 const STOP_MARGIN_MS = 15 * SECOND;
@@ -20,7 +29,7 @@ interface Parts {
  * A process's life: database, service, first-start seeding, "ready"; then SIGINT, SIGTERM or SIGHUP stops the service first and
  * the embedded database last. A second signal, or a stop that takes too long, ends it with exit code 1.
  */
-export async function runProcess(config: AppConfig, logger: Logger): Promise<void> {
+export async function runProcess(config: AppConfig, rootModule: RootModule, logger: Logger): Promise<void> {
   const stopping = new AbortController();
   const stopped = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -30,7 +39,7 @@ export async function runProcess(config: AppConfig, logger: Logger): Promise<voi
   process.on('uncaughtException', (error) => die(logger, 'uncaught exception', error));
   let parts: Parts | undefined;
   try {
-    parts = await start(config, logger);
+    parts = await start(config, rootModule, logger);
     await stopped;
   } catch (error) {
     failStart(error, stopping.signal, logger);
@@ -49,11 +58,11 @@ function failStart(error: unknown, stopping: AbortSignal, logger: Logger): void 
   process.exitCode = 1;
 }
 
-async function start(config: AppConfig, logger: Logger): Promise<Parts> {
+async function start(config: AppConfig, rootModule: RootModule, logger: Logger): Promise<Parts> {
   const log = (message: string): void => logger.info(message);
   const database = await openDatabase(config, { log, stopWhenLast: true, revive: true });
   try {
-    const service = await startService(config, database.url, logger);
+    const service = await startService(config, database.url, rootModule, logger);
     const credentials = config.roles.has('api') ? await seedFirstStart(service.app, config) : undefined;
     const { port, metricsPort } = service;
     logger.info({ port, metricsPort, roles: [...config.roles], deliveryMode: config.delivery.mode }, 'ready');
@@ -101,7 +110,7 @@ function die(logger: Logger, message: string, error: unknown): void {
   exit(logger);
 }
 
-/** With what the log still holds, unless nobody reads it. */
+/** With what the log still holds, unless its reader has stopped reading. */
 function exit(logger: Logger): void {
   setTimeout(() => process.exit(), LAST_LINES_MS);
   void endLog(logger).then(() => process.exit());

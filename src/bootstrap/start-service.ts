@@ -1,7 +1,6 @@
-import type { INestApplicationContext } from '@nestjs/common';
+import type { DynamicModule, INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { AppModule } from './app.module';
 import { SECOND } from '../common/clock';
 import { Draining } from '../common/http/draining';
 import { createHttpAdapter } from '../common/http/http-server';
@@ -12,10 +11,22 @@ import { opensPort } from '../common/network';
 import type { AppConfig } from '../config/config';
 import { translateDatabaseError } from '../database/database-errors';
 import { buildOpenApiDocument } from '../openapi/openapi-document';
-import { setUpDocs } from '../openapi/set-up-docs';
+import { setUpDocs } from '../openapi/docs.module';
 
 /** Requests that are under way may take this long once the service stops. */
 const FINISH_REQUESTS_MS = 30 * SECOND;
+
+/** What a process is made of besides its modules. */
+export interface ProcessParts {
+  readonly config: AppConfig;
+  /** Of a database whose schema is up to date. */
+  readonly databaseUrl: string;
+  readonly draining: Draining;
+  readonly metrics: Metrics;
+}
+
+/** Builds the root module of a process. */
+export type RootModule = (parts: ProcessParts) => DynamicModule;
 
 export interface RunningService {
   readonly app: INestApplicationContext;
@@ -27,12 +38,17 @@ export interface RunningService {
 }
 
 /** Starts the configuration's roles in this process, on a database whose schema is up to date. */
-export async function startService(config: AppConfig, databaseUrl: string, logger: Logger): Promise<RunningService> {
+export async function startService(
+  config: AppConfig,
+  databaseUrl: string,
+  rootModule: RootModule,
+  logger: Logger,
+): Promise<RunningService> {
   const draining = new Draining();
   const metrics = new Metrics();
   metrics.collectProcessMetrics();
   observeDroppedLines(metrics);
-  const module = AppModule.register({ config, databaseUrl, draining, metrics });
+  const module = rootModule({ config, databaseUrl, draining, metrics });
   const nestOptions = { logger: new NestLogger(logger), abortOnError: false };
   const http = config.roles.has('api');
   const app = http

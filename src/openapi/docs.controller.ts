@@ -1,9 +1,9 @@
-import { Controller, Get, Param, Res } from '@nestjs/common';
+import { Controller, Get, Param, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import type { Response } from 'express';
+import type { Request, Response } from 'express';
 import { Public } from '../common/http/require-scope.decorator';
 import { DocsService } from './docs.service';
-import { sendFile } from './static-file';
+import { sendFile } from './static-files';
 
 /** The API documentation: `/openapi.json` for programs, `/docs` for people. */
 @ApiExcludeController()
@@ -13,17 +13,17 @@ export class DocsController {
   constructor(private readonly docs: DocsService) {}
 
   @Get('openapi.json')
-  document(@Res() response: Response): void {
-    sendFile(response, this.docs.document());
+  document(@Req() request: Request, @Res() response: Response): void {
+    sendFile(request, response, this.docs.document());
   }
 
   @Get('docs')
-  page(@Res() response: Response): void {
-    sendFile(response, this.docs.page());
+  page(@Req() request: Request, @Res() response: Response): void {
+    sendFile(request, response, this.docs.page());
   }
 
   @Get('docs/:file')
-  async asset(@Param('file') file: string, @Res() response: Response): Promise<void> {
-    sendFile(response, await this.docs.asset(file));
+  async asset(@Param('file') file: string, @Req() request: Request, @Res() response: Response): Promise<void> {
+    sendFile(request, response, await this.docs.asset(file));
   }
 }

@@ -1,9 +1,52 @@
 import { Injectable } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { NotFoundError } from '../common/errors/app-error';
-import { INITIALIZER, PAGE, PAGE_POLICY } from './docs-page';
-import { type StaticFile, staticFile } from './static-file';
-import { SwaggerUiAssets } from './swagger-ui-assets';
+import { type StaticFile, staticFile, SwaggerUiAssets } from './static-files';
+
+/** Scripts only from files of our own, so that nothing that finds its way into the page can run. */
+const PAGE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** The page of `/docs`. Its links are relative, so that it also works behind a path prefix. */
+const PAGE = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>Waybill API</title>
+    <link rel="icon" type="image/png" sizes="32x32" href="docs/favicon-32x32.png" />
+    <link rel="icon" type="image/png" sizes="16x16" href="docs/favicon-16x16.png" />
+    <link rel="stylesheet" href="docs/swagger-ui.css" />
+  </head>
+  <body>
+    <div id="swagger-ui"></div>
+    <noscript>This page needs JavaScript. The same document as JSON: <a href="openapi.json">openapi.json</a></noscript>
+    <script src="docs/swagger-ui-bundle.js"></script>
+    <script src="docs/initializer.js"></script>
+  </body>
+</html>
+`;
+
+/** Keys that are entered stay in the page's memory; nothing is asked of other sites. */
+const INITIALIZER = `window.ui = SwaggerUIBundle({
+  url: 'openapi.json',
+  dom_id: '#swagger-ui',
+  deepLinking: true,
+  displayRequestDuration: true,
+  docExpansion: 'list',
+  defaultModelsExpandDepth: 0,
+  persistAuthorization: false,
+  validatorUrl: null,
+});
+`;
 
 const PAGE_FILE = staticFile(PAGE, {
   type: 'text/html; charset=utf-8',

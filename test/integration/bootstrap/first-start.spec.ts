@@ -11,8 +11,7 @@ import { CliModule } from '../../../src/cli/session/cli.module';
 import type { AppConfig } from '../../../src/config/config';
 import { loadConfig } from '../../../src/config/load-config';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
-import type { Credentials } from '../../../src/bootstrap/credentials';
-import { seedFirstStart } from '../../../src/bootstrap/first-start';
+import { type Credentials, seedFirstStart } from '../../../src/bootstrap/first-start';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
 import { query } from '../embedded/support';
 

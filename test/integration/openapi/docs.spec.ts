@@ -6,9 +6,8 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Public } from '../../../src/common/http/require-scope.decorator';
 import { ErrorFilter } from '../../../src/common/http/error-filter';
 import { createHttpAdapter } from '../../../src/common/http/http-server';
-import { DocsModule } from '../../../src/openapi/docs.module';
+import { DocsModule, setUpDocs } from '../../../src/openapi/docs.module';
 import { buildOpenApiDocument } from '../../../src/openapi/openapi-document';
-import { setUpDocs } from '../../../src/openapi/set-up-docs';
 
 @ApiTags('Health')
 @Controller('things')

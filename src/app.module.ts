@@ -1,16 +1,17 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
-import { ApiModule } from '../api.module';
-import { Draining } from '../common/http/draining';
-import { JobsModule } from '../common/jobs/jobs.module';
-import { Metrics } from '../common/metrics/metrics';
-import type { AppConfig, Role } from '../config/config';
-import { ConfigModule } from '../config/config.module';
-import { DatabaseModule } from '../database/database.module';
-import { DkimZoneModule } from '../modules/dkim-zone/dkim-zone.module';
-import { DomainsModule } from '../modules/domains/domains.module';
-import { MasterKeyCheckModule } from '../modules/domains/dkim/master-key-check.module';
-import { InboundModule } from '../modules/inbound/inbound.module';
-import { WorkerModule } from '../worker.module';
+import { ApiModule } from './api.module';
+import type { ProcessParts } from './bootstrap/start-service';
+import { Draining } from './common/http/draining';
+import { JobsModule } from './common/jobs/jobs.module';
+import { Metrics } from './common/metrics/metrics';
+import type { Role } from './config/config';
+import { ConfigModule } from './config/config.module';
+import { DatabaseModule } from './database/database.module';
+import { DkimZoneModule } from './modules/dkim-zone/dkim-zone.module';
+import { DomainsModule } from './modules/domains/domains.module';
+import { MasterKeyCheckModule } from './modules/domains/dkim/master-key-check.module';
+import { InboundModule } from './modules/inbound/inbound.module';
+import { WorkerModule } from './worker.module';
 
 type Imports = NonNullable<DynamicModule['imports']>;
 
@@ -22,15 +23,7 @@ const MODULES: Record<Role, () => Imports> = {
   dns: () => [DkimZoneModule],
 };
 
-export interface ProcessParts {
-  readonly config: AppConfig;
-  /** Of a database whose schema is up to date. */
-  readonly databaseUrl: string;
-  readonly draining: Draining;
-  readonly metrics: Metrics;
-}
-
-/** One process: the floors that every role stands on, and the roles it plays. */
+/** One process: what every role needs, and the roles it plays. */
 @Global()
 @Module({})
 export class AppModule {

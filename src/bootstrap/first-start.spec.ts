@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { curlCommand } from './first-start';
-import { shellQuote } from './shell-quote';
+import { curlCommand, shellQuote } from './first-start';
 
 /** What a shell makes of a line: its words. */
 function words(line: string): string[] {
