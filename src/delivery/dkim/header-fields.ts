@@ -55,7 +55,7 @@ function endOfField(message: Buffer, start: number): number {
  * runs of white space as one space and none at its ends.
  * @returns the length of `out` after it; the form is never longer than the field
  */
-export function writeRelaxedField(bytes: Buffer, field: FieldRange, out: Buffer, at: number): number {
+function writeRelaxedField(bytes: Buffer, field: FieldRange, out: Buffer, at: number): number {
   let length = at;
   for (let index = field.start; index < field.colon; index += 1) out[length++] = lowerCase(bytes[index] as number);
   out[length++] = COLON;

@@ -2,7 +2,7 @@ import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { type FieldRange, type ParsedHeader, parseHeader, signedData } from './header-fields';
 import { relaxedBodyHash } from './relaxed-body';
 
-/** A DKIM signature in the form that `signMessage` writes, found in a message that somebody hands back. */
+/** A DKIM signature in the form that `signMessage` writes, found in a message that comes back. */
 export interface OwnSignature {
   /** The `d=` of the signature. */
   readonly domain: string;
@@ -33,7 +33,7 @@ const MESSAGE_ID = /^\s*<([^<>\s]{1,320})>\s*$/;
  * Finds which of our signatures a message bears, header and body unchanged. Its `x=` does not count: it is there against
  * replay, and complaints come late.
  *
- * @param message bytes with CRLF, of a stranger's choosing
+ * @param message bytes with CRLF, which any client may have made up
  * @param keyOf the public key (base64 of its DER form) that we have published under a name; undefined for any other name
  */
 export async function findOwnSignature(
@@ -91,7 +91,7 @@ function readSignature(header: ParsedHeader, field: FieldRange): Candidate | und
 
 type Tags = Readonly<Record<string, string | undefined>>;
 
-/** Any other algorithm, and a signature over a part of the body (`l=`), is somebody else's. */
+/** Any other algorithm, and a signature over a part of the body (`l=`), is of another signer. */
 function isOurForm(tags: Tags): tags is Tags & Record<(typeof NEEDED_TAGS)[number], string> {
   const isKnown = tags.v === '1' && tags.a === 'rsa-sha256' && tags.c === 'relaxed/relaxed' && tags.l === undefined;
   return isKnown && NEEDED_TAGS.every((name) => tags[name]) && /^\d{1,12}$/.test(tags.t ?? '');

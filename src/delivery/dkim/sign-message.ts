@@ -105,7 +105,7 @@ const IF_PRESENT = [
   'Feedback-ID',
 ];
 
-export interface SignedFields {
+interface SignedFields {
   /** For `h=`. */
   readonly names: readonly string[];
   /** In the order of `names`; a name beyond the last occurrence signs nothing (RFC 6376 section 5.4). */
@@ -113,7 +113,7 @@ export interface SignedFields {
 }
 
 /** Chooses the fields to sign. Several of one name are taken from the last up (RFC 6376 section 5.4.2). */
-export function fieldsToSign({ fields }: ParsedHeader): SignedFields {
+function fieldsToSign({ fields }: ParsedHeader): SignedFields {
   const present = IF_PRESENT.filter((name) => fields.has(name.toLowerCase()));
   const names: string[] = [];
   const ranges: FieldRange[] = [];

@@ -8,7 +8,7 @@ import { crlfChunks, toCrlf } from './line-ends';
 
 /**
  * Composes the bytes of a message (RFC 5322, MIME): CRLF only, no line over 998 octets, 7-bit throughout except for the
- * local parts that `headerNeedsSmtpUtf8` tells of. The same message and extra headers give the same bytes every time.
+ * local parts that `headerNeedsSmtpUtf8` finds. The same message and extra headers give the same bytes every time.
  *
  * Text and html alone, which is most mail, are built here: 2 kB in 14 µs, a general library's 200. Attachments take the
  * general way.
@@ -40,7 +40,7 @@ const HEADER_END = '\r\n\r\n';
  * from `textEntity`, and the message's header from `headerBlock`, so that both kinds of message agree. All that nodemailer
  * would choose at random is given.
  */
-export async function mixedEntity(message: CompleteMessage): Promise<Buffer[]> {
+async function mixedEntity(message: CompleteMessage): Promise<Buffer[]> {
   const { text, html } = contentOf(message);
   const composer = new MailComposer({
     messageId: messageId(message),
@@ -72,7 +72,7 @@ function toAttachment(attachment: MessageAttachment): MailComposerAttachment {
 
 /**
  * RFC 2046 section 5.2.1 forbids base64 for `message/rfc822`, so one that fits 7 bits goes as it is, and one that does not
- * goes as opaque bytes, as does `multipart/*`, which would need a boundary that nobody told us.
+ * goes as opaque bytes, as does `multipart/*`, which would need a boundary that is not known here.
  */
 function describe({ contentType, content }: MessageAttachment) {
   const isMessage = /^message\//i.test(contentType);

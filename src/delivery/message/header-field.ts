@@ -33,7 +33,7 @@ export function unstructuredField(name: string, value: string): string {
 }
 
 /**
- * A field of the customer or a feature: passed through and folded at its spaces, because nobody here knows its grammar.
+ * A field of the customer or a feature: passed through and folded at its spaces, because its grammar is not known here.
  * Encoded only if it has non-ASCII characters or a run that no line can hold.
  * @throws TypeError when the name is not one of RFC 5322 section 2.2; such names are refused at acceptance
  */

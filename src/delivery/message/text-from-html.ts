@@ -10,7 +10,7 @@ const MAX_DEPTH = 60;
 const MAX_CHILD_NODES = 5_000;
 const LINE_WIDTH = 76;
 
-/** What an image says; its address tells a reader nothing. */
+/** What an image says; its address means nothing to a reader. */
 const alternativeText: FormatCallback = (element, _walk, builder) => {
   const attributes = element.attribs as Readonly<Record<string, string>> | undefined;
   if (attributes?.alt) builder.addInline(attributes.alt);

@@ -16,19 +16,19 @@ export interface ReplyClassification {
   readonly ruleId: string;
   readonly class: ReplyClass;
   readonly action: ReplyAction;
-  /** True when another host of the same destination may answer otherwise; ask it before settling. */
+  /** True when another host of the same destination may reply otherwise: it is tried before the result counts. */
   readonly tryNextHost: boolean;
   /** Present on a 5xx before RCPT: once this many attempts have failed, the retry becomes a soft bounce. */
   readonly maximumRetries?: number;
 }
 
-/** Longest text that is looked at. RFC 5321 allows 512 octets a line, and providers say what matters first. */
+/** Longest text that is read. RFC 5321 allows 512 octets a line, and providers say what matters first. */
 const MAXIMUM_TEXT_LENGTH = 500;
 
 /** A 5xx before RCPT is usually one host's or one hour's trouble: three more chances, some 20 minutes. */
 const RETRIES_BEFORE_RECIPIENT = 3;
 
-/** Classifies a refusal by the first matching row of the table. Total: every input gets an answer. */
+/** Classifies a refusal by the first matching row of the table. Total: every input has a result. */
 export function classifyReply(reply: ReplyToClassify): ReplyClassification {
   const stage = stageOfPhase(reply.phase);
   const code = reply.code ?? NaN;
@@ -55,7 +55,7 @@ function matchesEnhanced(patterns: readonly string[], detail: string | undefined
 
 /**
  * Before RCPT nothing has been said about the recipient: no bounce at first sight, never a suppression. The message's
- * size is the exception: with SIZE the server judges it at MAIL (RFC 1870 section 6.1), and asking again changes nothing.
+ * size is the exception: with SIZE the server refuses it at MAIL (RFC 1870 section 6.1), and trying again changes nothing.
  */
 function beforeRecipient(rule: ReplyRule): Pick<ReplyClassification, 'action' | 'tryNextHost' | 'maximumRetries'> {
   if (rule.class === 'too-large') return { action: rule.action, tryNextHost: false };
@@ -72,7 +72,7 @@ function beforeRecipient(rule: ReplyRule): Pick<ReplyClassification, 'action' | 
   }
 }
 
-/** A server that refuses our traffic as such is not asked at full speed. */
+/** A server that refuses our traffic as such is not tried at full speed. */
 const SLOWED_CLASSES: ReadonlySet<ReplyClass> = new Set<ReplyClass>(['reputation', 'rate-limited']);
 
 function sparing(action: ReplyAction, recipientCount: number): ReplyAction {

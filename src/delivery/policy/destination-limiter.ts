@@ -1,18 +1,18 @@
 import { MINUTE, SECOND, type Clock } from '../../common/clock';
 
 /**
- * What a finished slot tells about its destination. `success`: it takes our mail. `throttled`: it lives, but wants less
+ * What the conversation in a slot showed of its destination. `success`: it takes our mail. `throttled`: it lives, but wants less
  * of us. `unreachable`: no conversation came about. `neutral`: nothing that bears on speed.
  */
 export type ReleaseSignal = 'success' | 'throttled' | 'unreachable' | 'neutral';
 
 export interface DestinationLimiterOptions {
-  /** Conversations at a time that all destinations share: the worker's slots. */
+  /** Conversations at a time, of all destinations together. */
   readonly slots: number;
   /** Where a new destination starts. */
   readonly startConcurrency: number;
   readonly maximumConcurrency: number;
-  /** Most destinations that are remembered; the longest unused are forgotten first. */
+  /** Most destinations that are remembered; the longest unused are dropped first. */
   readonly maximumDestinations: number;
 }
 
@@ -26,7 +26,7 @@ export const DESTINATION_LIMITER_DEFAULTS: Omit<DestinationLimiterOptions, 'slot
 const SLOT_SHARE = 0.25;
 const FIRST_PAUSE_MS = 5 * SECOND;
 const LONGEST_PAUSE_MS = 15 * MINUTE;
-/** Well above the longest pause, so that a dead destination is not forgotten between two probes. */
+/** Well above the longest pause, so that a dead destination is not dropped between two probes. */
 const FORGET_AFTER_MS = 60 * MINUTE;
 const MAXIMUM_BLOCKED_LISTED = 1_000;
 const MAXIMUM_CAUSE_LENGTH = 200;
@@ -62,10 +62,10 @@ export interface DestinationState {
  * - Open: each success raises the limit by one, up to 20. Each `throttled` or `unreachable` halves it, but only once
  *   the slots above the present limit have drained: what was started under the old limit proves nothing about the new
  *   one. A failure at limit 1 pauses the destination.
- * - Paused: no slot is given out. The pause is 5 s at first and doubles up to 15 min. News of slots that were still
- *   running change nothing, save a success, which opens it again.
+ * - Paused: no slot is given out. The pause is 5 s at first and doubles up to 15 min. Results of conversations that
+ *   were still running change nothing, save a success, which opens it again.
  * - Probing: the pause is over and exactly one slot is given out. `success` opens the destination at 2, `neutral` at 1
- *   (it answered, no more); a failure pauses it again for twice as long.
+ *   (it replied, no more); a failure pauses it again for twice as long.
  *
  * So an outage costs each destination one attempt per pause instead of one per message, and the messages keep their
  * own schedules. While others wait, no destination holds more than a quarter of all slots. The state is the process's
@@ -209,7 +209,7 @@ export class DestinationLimiter {
     return { active: 0, limit, pauses: 0, pausedUntilMs: -Infinity, usedAtMs: 0, cause: undefined };
   }
 
-  /** The longest unused stand first, so that a call looks no further than it deletes. */
+  /** The longest unused stand first, so that a call reads no further than it deletes. */
   private forgetIdle(nowMs: number): void {
     for (const [destination, state] of this.destinations) {
       if (state.active > 0 || nowMs - state.usedAtMs < FORGET_AFTER_MS) return;

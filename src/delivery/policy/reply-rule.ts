@@ -101,7 +101,7 @@ export const NO_REVERSE_NAME =
 export const SENDER_ADDRESS_REFUSED =
   /sender address rejected|sender verify failed|sender verification failed|sender domain|sender denied|sender rejected|sender is rejected|invalid sender|unknown sender|unresolvable from domain|unresolvable rfc.5321|your account is|your account has been|sender account/i;
 
-/** Judgements on the sender's past behaviour. */
+/** What is held against the sender's past behaviour. */
 export const BAD_REPUTATION =
   /reputation|unsolicited mail|unusual rate of mail|user complaints|permanently deferred|banned sending ip|banned sender|bad outbound sender|blocked - see|client host rejected: blocked|spam abuse/i;
 
@@ -109,6 +109,6 @@ export const BAD_REPUTATION =
 export const NO_ROOM =
   /mailbox full|mailbox is full|inbox is full|over quota|overquota|quota exceeded|exceeded quota|exceeds quota|exceeded storage|over storage quota|storage full|out of storage|storage limit|allowed storage|too many messages on the server/i;
 
-/** Nobody by that name. */
+/** No mailbox by that name. */
 export const NO_SUCH_MAILBOX =
   /user unknown|unknown user|no such user|user not found|user does not exist|user doesn't exist|this user doesn't have a|no such recipient|recipient unknown|unknown recipient|recipient not found|recipientnotfound|invalid recipient|recipient does not exist|no such mailbox|no mailbox here|mailbox not found|mailbox does not exist|invalid mailbox|not a valid mailbox|unrouteable address|unknown local part|unknown address|address unknown|address not found|address does not exist|invalid address|no such address|no such person|account not found|account does not exist|unknown account|reach does not exist|not a known user|not listed in domino directory|nicht bekannt/i;

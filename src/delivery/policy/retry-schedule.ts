@@ -1,7 +1,7 @@
 import { DAY, HOUR, MINUTE, SECOND } from '../../common/clock';
 
 /**
- * Pauses by the number of attempts made so far: 90 s and 5 min meet greylisting, which asks for 1 to 5 minutes; later
+ * Pauses by the number of attempts made so far: 90 s and 5 min fit greylisting, which wants 1 to 5 minutes; later
  * ones follow RFC 5321 section 4.5.4.1 (30 minutes and more), and the last goes on for ever.
  */
 const PAUSES_MS: readonly number[] = [
@@ -21,7 +21,7 @@ const LONGEST_PAUSE_MS = 6 * HOUR;
 /** Spreads what failed together, so that an outage does not end in a stampede. */
 export const RETRY_JITTER = 0.2;
 
-/** RFC 5321 section 4.5.4.1 asks for at least 4 to 5 days before giving up. */
+/** RFC 5321 section 4.5.4.1 demands at least 4 to 5 days before giving up. */
 export const DELIVERY_LIFE_MS = 4 * DAY;
 
 /** What the schedule goes by: facts of one delivery at the moment an attempt has failed. */

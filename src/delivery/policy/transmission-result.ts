@@ -128,10 +128,10 @@ function bounced(
   return { kind: 'bounced', bounceType, suppress: false, reason, smtp };
 }
 
-/** Attempts that this side ended, which is no news of the other. */
+/** Attempts that this side ended: they show nothing of the other. */
 const OWN_CAUSES: ReadonlySet<string> = new Set(['aborted', 'insecure', 'too-large', 'unsupported']);
 
-/** The news for the destination limiter in the result of one attempt. */
+/** What the result of one attempt means for the destination limiter. */
 export function releaseSignalOf(result: TransmissionResult): ReleaseSignal {
   switch (result.kind) {
     case 'accepted':

@@ -18,7 +18,7 @@ export interface SmtpFacts {
 
 export type BounceType = 'hard' | 'soft';
 
-/** Why a delivery ended without an answer of the receiving side. */
+/** Why a delivery ended without a reply of the receiving side. */
 export type FailureReason = 'blocked' | 'expired' | 'cancelled' | 'domain_removed' | 'poison' | 'content_unavailable';
 
 /**
@@ -51,12 +51,12 @@ export type DeliveryOutcome =
   | { readonly kind: 'spam_report' | 'unsubscribed'; readonly data?: Readonly<Record<string, unknown>> }
   | {
       readonly kind: 'opened' | 'clicked';
-      /** True: a scanner or a proxy did it by itself. It is told of, and counts for nothing. */
+      /** True: a scanner or a proxy did it by itself. It is recorded, and counts for nothing. */
       readonly automated?: boolean;
       readonly data?: Readonly<Record<string, unknown>>;
     };
 
-/** Whether nobody's hand was in it. */
+/** Whether a program did it, and no person. */
 export function isAutomated(outcome: DeliveryOutcome): boolean {
   return (outcome.kind === 'opened' || outcome.kind === 'clicked') && outcome.automated === true;
 }

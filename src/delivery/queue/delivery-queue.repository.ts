@@ -72,7 +72,7 @@ export class DeliveryQueueRepository {
     return (await tx.run(withdrawDeliveries(email))).map((row) => row.position);
   }
 
-  /** Takes recipients out of the queue, also between two attempts; answers those that were open, claimed ones untouched. */
+  /** Takes recipients out of the queue, also between two attempts; returns those that were open, claimed ones untouched. */
   withdrawRecipients(keys: readonly DeliveryKey[], tx: Transaction): Promise<WithdrawnDelivery[]> {
     return tx.run(withdrawRecipients(keys));
   }
@@ -81,7 +81,7 @@ export class DeliveryQueueRepository {
     return this.database.run(findOpenDeliveries(email));
   }
 
-  /** How far the open recipients of a span of emails are; only the newest `limit` of the span are looked at. */
+  /** How far the open recipients of a span of emails are; only the newest `limit` of the span are read. */
   async countOpen(range: OpenRange, limit: number, now: Date): Promise<OpenCount> {
     const [row] = await this.database.run(countOpen(range, limit, now));
     return row ?? { queued: 0, sending: 0 };
@@ -103,7 +103,7 @@ export class DeliveryQueueRepository {
     return row ?? { ready: 0, waiting: 0, claimed: 0, oldestReadySeconds: 0, workers: 0 };
   }
 
-  /** Wakes the workers of every process; a hint only, they look for work by themselves too. */
+  /** Wakes the workers of every process; a hint only, they check for work by themselves too. */
   async notify(): Promise<void> {
     await this.database.run(notifyWorkers());
   }

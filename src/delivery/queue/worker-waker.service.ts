@@ -8,7 +8,7 @@ export const WORK_CHANNEL = 'waybill_work';
 const PAUSE_MS = 20;
 
 /**
- * Tells workers that there is work. One notification covers all commits of the pause that follows it; workers also look
+ * Notifies workers of new work. One notification covers all commits of the pause that follows it; workers also check
  * by themselves every second, so a lost one costs time, never mail.
  */
 @Injectable()

@@ -4,7 +4,7 @@ const clock = new SystemClock();
 
 /**
  * One time limit that moves often, for the price of few timers: setting it later than the running timer only notes the
- * new time; the timer looks again when it fires. A timer per phase would cost more than the rest of a transaction.
+ * new time; the timer checks again when it fires. A timer per phase would cost more than the rest of a transaction.
  *
  * Real time on purpose: it guards sockets, which know no other. The timer does not keep the process alive.
  */
@@ -48,10 +48,10 @@ export class Deadline {
   private arm(nowMs: number): void {
     clearTimeout(this.timer);
     this.timerDueMs = this.dueMs;
-    this.timer = setTimeout(this.look, Math.max(0, Math.ceil(this.dueMs - nowMs))).unref();
+    this.timer = setTimeout(this.check, Math.max(0, Math.ceil(this.dueMs - nowMs))).unref();
   }
 
-  private readonly look = (): void => {
+  private readonly check = (): void => {
     this.timer = undefined;
     this.timerDueMs = Infinity;
     const nowMs = clock.monotonicMs();

@@ -27,7 +27,7 @@ export interface SmtpConnectionOptions {
  * One SMTP connection to one next hop.
  *
  * States: new → (`open`) opening → ready ⇄ (`send`) sending; from each of them → closed, by a fault, by `quit` or by
- * `destroy`. Only a ready connection is usable; whatever the server does while nobody waits for it closes it.
+ * `destroy`. Only a ready connection is usable; whatever the server does while no command is under way closes it.
  */
 export class SmtpConnection {
   private readonly session: SmtpSession;
@@ -54,7 +54,7 @@ export class SmtpConnection {
     return this.sentMessages;
   }
 
-  /** Connects, greets, encrypts and logs in; answers nothing on success. */
+  /** Connects, greets, encrypts and logs in; returns nothing on success. */
   async open(): Promise<SmtpRefusal | undefined> {
     this.assertState('new');
     this.state = 'opening';

@@ -8,7 +8,7 @@ import type { WireFault } from './wire-fault';
 /**
  * From nothing to a session that can take MAIL:
  * connect → (implicit TLS) → banner → EHLO, else HELO → (STARTTLS → EHLO again) → (AUTH) → ready.
- * Answers nothing when ready; at the first refusal the connection is closed and the refusal answered.
+ * Returns nothing when ready; at the first refusal the connection is closed and the refusal returned.
  */
 export async function openSession(session: SmtpSession): Promise<SmtpRefusal | undefined> {
   for (const step of [connect, greet, sayHello, upgrade, authenticate]) {
@@ -96,8 +96,8 @@ export async function authenticate(session: SmtpSession): Promise<SmtpRefusal | 
     return session.failed('auth', { cause: 'insecure', detail: 'Credentials are not sent without TLS' });
   }
   const offered = session.capabilities.authMechanisms;
-  if (offered.has('PLAIN')) return conclude(session, await authPlain(session, auth));
-  if (offered.has('LOGIN')) return conclude(session, await authLogin(session, auth));
+  if (offered.has('PLAIN')) return refusalOfLogin(session, await authPlain(session, auth));
+  if (offered.has('LOGIN')) return refusalOfLogin(session, await authLogin(session, auth));
   return session.failed('auth', { cause: 'unsupported', detail: 'The server offers neither AUTH PLAIN nor LOGIN' });
 }
 
@@ -107,14 +107,14 @@ function authPlain(session: SmtpSession, auth: SmtpCredentials): Promise<SmtpRep
 
 async function authLogin(session: SmtpSession, auth: SmtpCredentials): Promise<SmtpReply | WireFault> {
   let outcome = await session.command('auth', 'AUTH LOGIN');
-  for (const answer of [auth.user, auth.password]) {
+  for (const credential of [auth.user, auth.password]) {
     if (isFault(outcome) || outcome.code !== 334) return outcome;
-    outcome = await session.command('auth', base64(answer));
+    outcome = await session.command('auth', base64(credential));
   }
   return outcome;
 }
 
-function conclude(session: SmtpSession, outcome: SmtpReply | WireFault): SmtpRefusal | undefined {
+function refusalOfLogin(session: SmtpSession, outcome: SmtpReply | WireFault): SmtpRefusal | undefined {
   if (isFault(outcome)) return session.failed('auth', outcome);
   if (outcome.code === 235) return undefined;
   return isNegative(outcome) ? session.rejected('auth', outcome) : session.confused('auth', outcome);

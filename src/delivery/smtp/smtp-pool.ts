@@ -82,7 +82,7 @@ export class SmtpPool {
   }
 
   /**
-   * Sends one message. Whatever the network and the remote side do is a result; a closed pool answers `aborted`.
+   * Sends one message. Whatever the network and the remote side do is a result; a closed pool returns `aborted`.
    *
    * @throws AppError (as a rejection) for an unsafe envelope or message, and whatever the hook throws.
    */
@@ -95,7 +95,7 @@ export class SmtpPool {
     });
   }
 
-  /** Answers every waiting job with `aborted`; what is on a connection goes on. For a destination found to be away. */
+  /** Ends every waiting job as `aborted`; what is on a connection goes on. For a destination found to be away. */
   dropWaiting(): number {
     const dropped = this.entries.splice(0);
     for (const entry of dropped) this.settle(entry, this.turnedAway());
@@ -123,7 +123,7 @@ export class SmtpPool {
     this.finishClosing();
   }
 
-  /** Hands out waiting jobs while there is a connection, or room for one. */
+  /** Hands out waiting jobs while there is a connection, or the limit allows one. */
   private dispatch(): void {
     for (let next = this.entries[0]; next !== undefined; next = this.entries[0]) {
       const hasRoom = this.connections.size < this.options.maxConnections;
@@ -214,7 +214,7 @@ function removeFrom(connections: SmtpConnection[], connection: SmtpConnection): 
 }
 
 /**
- * The job as it goes to the front of the line again, when its failure allows that: it then waits for room like any other,
+ * The job as it goes to the front of the line again, when its failure allows that: it then waits like any other,
  * so that the limit of connections holds.
  */
 function secondTry(entry: Entry, result: SmtpResult, isReused: boolean): Entry | undefined {

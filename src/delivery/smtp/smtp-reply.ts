@@ -56,7 +56,7 @@ export class SmtpReplyParser {
     return this.partial === '' && this.lines.length === 0;
   }
 
-  /** Takes the next bytes and answers the replies that they complete. */
+  /** Takes the next bytes and returns the replies that they complete. */
   push(chunk: Buffer): SmtpReply[] {
     const replies: SmtpReply[] = [];
     let start = 0;
@@ -125,7 +125,7 @@ function codeOf(line: string): number {
   return hundreds * 100 + tens * 10 + units;
 }
 
-/** NaN-safe: anything but a digit answers -1. */
+/** NaN-safe: -1 for anything but a digit. */
 function digitAt(line: string, index: number): number {
   const digit = line.charCodeAt(index) - 0x30;
   return digit >= 0 && digit <= 9 ? digit : -1;

@@ -20,7 +20,7 @@ export type SmtpPhase =
   | 'rset'
   | 'quit';
 
-/** Why a conversation ended without an answer to act on. */
+/** Why a conversation ended without a reply to act on. */
 export type SmtpFailureCause =
   /** A time limit of `SMTP_TIMEOUTS` passed. */
   | 'timeout'
@@ -64,7 +64,7 @@ export interface SmtpRejected extends Conversation {
   readonly reply: SmtpReply;
 }
 
-/** No definite answer. Safe to repeat unless `afterFinalDot`. */
+/** No definite reply. Safe to repeat unless `afterFinalDot`. */
 export interface SmtpFailed extends Conversation {
   readonly kind: 'failed';
   readonly phase: SmtpPhase;

@@ -45,7 +45,7 @@ export class SmtpSession {
     return { kind: 'rejected', phase, reply, ...this.conversation() };
   }
 
-  /** No definite answer: the connection is of no more use. */
+  /** No definite reply: the connection is of no more use. */
   failed(phase: SmtpPhase, fault: WireFault, more: Partial<SmtpFailed> = {}): SmtpFailed {
     this.wire.destroy();
     const { cause, detail } = fault;

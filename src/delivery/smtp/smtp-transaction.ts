@@ -69,9 +69,9 @@ async function announcePipelined(
   encoding: 'latin1' | 'utf8',
 ): Promise<Refusal | undefined> {
   session.wire.write(commands.join(''), commands.length, encoding);
-  const mail = judge(session, 'mail', await session.reply('mail'));
-  const rcpt = judge(session, 'rcpt', await session.reply('rcpt'));
-  const data = judge(session, 'data', await session.reply('data'));
+  const mail = refusalOf(session, 'mail', await session.reply('mail'));
+  const rcpt = refusalOf(session, 'rcpt', await session.reply('rcpt'));
+  const data = refusalOf(session, 'data', await session.reply('data'));
   const first = mail ?? rcpt ?? data;
   const isDataOpen = data === undefined;
   // A recipient without a sender makes no sense, and the lone dot would send it an empty message.
@@ -87,7 +87,7 @@ async function announceStepwise(
 ): Promise<Refusal | undefined> {
   for (const [index, phase] of ENVELOPE_PHASES.entries()) {
     session.wire.write(commands[index] ?? '', 1, encoding);
-    const refusal = judge(session, phase, await session.reply(phase));
+    const refusal = refusalOf(session, phase, await session.reply(phase));
     if (refusal === undefined) continue;
     if (refusal.kind === 'rejected') await reset(session, false);
     return refusal;
@@ -96,7 +96,7 @@ async function announceStepwise(
 }
 
 /** Nothing when the reply grants what was asked: 2xx, or 354 for DATA. */
-function judge(session: SmtpSession, phase: SmtpPhase, reply: SmtpReply | WireFault): Refusal | undefined {
+function refusalOf(session: SmtpSession, phase: SmtpPhase, reply: SmtpReply | WireFault): Refusal | undefined {
   if (isFault(reply)) return session.failed(phase, reply);
   if (isNegative(reply)) return session.rejected(phase, reply);
   const isGranted = phase === 'data' ? reply.code === START_MAIL_INPUT : isPositive(reply);
@@ -119,7 +119,7 @@ async function reset(session: SmtpSession, isDataOpen: boolean): Promise<void> {
 async function sendAtOnce(session: SmtpSession, stuffed: Buffer, hooks: SmtpHooks): Promise<SmtpResult> {
   if (!mayFinish(session, hooks)) return session.failed('data', ABORTED);
   session.wire.write(withFinalDot(stuffed), 1);
-  return conclude(session);
+  return readFinalReply(session);
 }
 
 async function sendInBlocks(session: SmtpSession, stuffed: Buffer, hooks: SmtpHooks): Promise<SmtpResult> {
@@ -134,10 +134,10 @@ async function sendInBlocks(session: SmtpSession, stuffed: Buffer, hooks: SmtpHo
   wire.acceptsEarlyReply = false;
   if (!mayFinish(session, hooks)) return session.failed('body', ABORTED);
   wire.write(finalDot(stuffed), 1);
-  return conclude(session);
+  return readFinalReply(session);
 }
 
-/** The server answered before the final dot: a refusal counts, anything else makes no sense. Either way it is over. */
+/** The server replied before the final dot: a refusal counts, anything else makes no sense. Either way it is over. */
 function interrupted(session: SmtpSession, reply: SmtpReply): SmtpResult {
   if (!isNegative(reply)) return session.confused('body', reply);
   session.wire.destroy();
@@ -154,8 +154,8 @@ function mayFinish(session: SmtpSession, hooks: SmtpHooks): boolean {
   }
 }
 
-/** From here on no answer means that the outcome is unknown. */
-async function conclude(session: SmtpSession): Promise<SmtpResult> {
+/** From here on no reply means that the outcome is unknown. */
+async function readFinalReply(session: SmtpSession): Promise<SmtpResult> {
   const reply = await session.reply('final-dot');
   if (isFault(reply)) return session.failed('final-dot', reply, { afterFinalDot: true });
   if (isPositive(reply)) return session.accepted(reply);

@@ -14,7 +14,7 @@ import type { WireFault } from './wire-fault';
  * States: open, until the first fault; then faulted for good, with the socket destroyed. Replies that came before the
  * fault can still be read, so that `421` and a close, or `250` and a reset, are seen in the order in which they came.
  *
- * A reply that nobody is owed is a fault: it would otherwise be taken for the answer to the next command. The only
+ * A reply that is not owed is a fault: it would otherwise be taken for the reply to the next command. The only
  * exception is `acceptsEarlyReply`, for a server that refuses a message while it is being written.
  *
  * One caller waits at a time; faults are values.
@@ -75,12 +75,12 @@ export class SmtpWire {
     return this.firstFault;
   }
 
-  /** Says that the remote side owes a reply without being asked: the banner. */
+  /** Says that the remote side owes a reply to no command: the banner. */
   expectBanner(): void {
     this.owed += 1;
   }
 
-  /** Writes what will be answered by `replies` replies; does nothing on a faulted wire. */
+  /** Writes what `replies` replies are owed to; does nothing on a faulted wire. */
   write(data: string | Buffer, replies: number, encoding: 'latin1' | 'utf8' = 'latin1'): void {
     if (this.firstFault !== undefined || this.socket === undefined) return;
     this.owed += replies;

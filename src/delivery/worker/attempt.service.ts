@@ -68,7 +68,7 @@ export class AttemptService {
     );
   }
 
-  /** Our own mistake, not the remote side's: it is told, and the mail keeps its retry schedule. */
+  /** Our own mistake, not the remote side's: it is logged, and the mail keeps its retry schedule. */
   private unforeseen(claim: ClaimedDelivery, error: unknown): AttemptResult {
     const { emailId, position, organizationId } = claim;
     this.logger.error({ msg: 'A delivery attempt failed unexpectedly', emailId, position, organizationId, error });

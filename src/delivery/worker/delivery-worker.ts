@@ -8,7 +8,7 @@ import { DestinationSlots } from './destination-slots';
 import { WorkSignal } from './work-signal';
 import { WorkerSession } from './worker-session';
 
-/** How long an idle worker waits for a notification before it looks by itself. */
+/** How long an idle worker waits for a notification before it checks by itself. */
 const POLL_MS = SECOND;
 const OUTAGE_PAUSE_MS = SECOND;
 

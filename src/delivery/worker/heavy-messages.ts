@@ -5,9 +5,9 @@ interface Heavy {
 }
 
 /**
- * Messages with attachments and copies for one recipient, in memory only while somebody sends them and never more than
+ * Messages with attachments and copies for one recipient, in memory only while they are sent and never more than
  * `maxBytes` of content at a time (one alone may weigh more): a worker that takes a hundred of them from the queue would
- * otherwise hold a gigabyte. Those who use one id share its bytes. Who finds no room waits for its turn.
+ * otherwise hold a gigabyte. Deliveries with one id share its bytes. One that exceeds the limit waits for its turn.
  */
 export class HeavyMessages {
   private readonly held = new Map<string, Heavy>();
@@ -19,7 +19,7 @@ export class HeavyMessages {
   /**
    * Runs `work` with the message.
    * @param weight bytes of its content
-   * @param make called once there is room, unless another recipient has the message already
+   * @param make called once the limit allows, unless another recipient has the message already
    */
   async use<T>(
     { id, weight }: { readonly id: string; readonly weight: number },

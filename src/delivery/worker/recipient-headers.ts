@@ -30,7 +30,7 @@ export class RecipientHeaders {
   }
 
   /**
-   * An address that names the delivery, so that a bounce tells which mail it is about. At the sender's own host if it has
+   * An address that names the delivery, so that a bounce names its mail. At the sender's own host if it has
    * one, and the address stays within what a path may hold.
    * @param ordinal the organization's
    */

@@ -56,7 +56,7 @@ export class RecipientTracking {
   }
 }
 
-/** Where the customer's own header leads; whoever unsubscribes is not to be watched. */
+/** Where the customer's own header leads; unsubscribing is not tracked. */
 function unsubscribeUrls(headers: OutgoingMessage['headers']): ReadonlySet<string | undefined> {
   const fields = Object.entries(headers).filter(([name]) => name.toLowerCase() === 'list-unsubscribe');
   return new Set(

@@ -17,9 +17,9 @@ const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 /**
  * Acceptances that are not committed yet, on local disk.
  *
- * A 250 that was read but not committed when its process was killed would be forgotten, and the mail sent again. Each is
+ * A 250 that was read but not committed when its process was killed would be lost, and the mail sent again. Each is
  * therefore written here first (a write into the page cache: it survives `kill -9`, not a power failure), and the next
- * worker on this data directory settles what it finds. That is safe whoever wrote it: the note is true, and a claim that
+ * worker on this data directory settles what it finds. That is safe whichever process wrote it: the note is true, and a claim that
  * has passed on is fenced off by its token. Without a writable directory the worker runs on, with that window open.
  */
 @Injectable()
@@ -35,7 +35,7 @@ export class ResultJournal {
     this.folder = join(config.dataDir, FOLDER);
   }
 
-  /** Begins this process's journal; answers what earlier ones left, to be settled and then dropped with `discard`. */
+  /** Begins this process's journal; returns what earlier ones left, to be settled and then dropped with `discard`. */
   begin(): { readonly left: Settlement[]; readonly discard: () => void } {
     try {
       mkdirSync(this.folder, { recursive: true, mode: 0o700 });

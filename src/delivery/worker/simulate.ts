@@ -31,7 +31,7 @@ export interface SimulatedOutcome {
   readonly followUps: readonly FollowUp[];
 }
 
-/** Decides a delivery in test mode by its address. Nothing is sent, and the same input has the same answer. */
+/** Decides a delivery in test mode by its address. Nothing is sent, and the same input has the same outcome. */
 export function simulate(delivery: SimulatedDelivery): SimulatedOutcome {
   const domain = (delivery.simulatorDomain ?? DEFAULT_SIMULATOR_DOMAIN).toLowerCase();
   const script = SCRIPTS.get(scriptName(delivery.recipient, domain)) ?? { outcome: delivered };

@@ -1,9 +1,9 @@
 // Claims due deliveries for one worker session, fairly: organizations take equal shares, and within one organization its
 // destinations do, so neither a noisy tenant nor a slow destination starves the others. A session whose lease has ended
-// claims nothing: nobody would free it again.
+// claims nothing: no job would free it again.
 // Reads and writes: deliveries; reads worker_sessions (primary key). Index: deliveries_ready (organization_id, destination,
-// due_at, …), walked by loose index scans: the cost follows the number of lanes looked at, not the depth of the queue. Its
-// order is asked for in full, else the planner may take the primary key and read all that is not ready.
+// due_at, …), walked by loose index scans: the cost follows the number of pairs (organization, destination) read, not the
+// depth of the queue. Its order is given in full, else the planner may take the primary key and read all that is not ready.
 // Locks: the claimed rows, skip locked. Rows: up to $2.
 // Not the ORM: recursive look-ups and SKIP LOCKED; 25,000–40,000 rows/s in batches of 100.
 import type { Statement } from '../../../database/statement';
@@ -87,11 +87,11 @@ const TEXT = `
       coalesce(c.destination, $4) as cursor
     from tenants t
     left join unnest($7::uuid[], $8::text[]) as c (organization_id, destination) using (organization_id)
-  ), lanes as materialized (
+  ), pairs as materialized (
     select
       s.organization_id,
       s.share,
-      lane.destination,
+      pair.destination,
       row_number() over (partition by s.organization_id) as rank,
       count(*) over (partition by s.organization_id) as siblings
     from shares s
@@ -102,19 +102,19 @@ const TEXT = `
       (${destinationsOf('s.organization_id')} and destination <= s.cursor
       )
       limit least(32, s.share)
-    ) lane
+    ) pair
   ), due as materialized (
     select next.*
-    from lanes l
+    from pairs p
     cross join lateral (
       select d.organization_id, d.mode, d.email_id, d.position
       from deliveries d
-      where d.state = 'ready' and d.organization_id = l.organization_id and d.destination = l.destination
+      where d.state = 'ready' and d.organization_id = p.organization_id and d.destination = p.destination
       order by d.due_at, d.email_id, d.position
       limit least(
-        l.share / l.siblings + (l.rank <= l.share % l.siblings)::int,
+        p.share / p.siblings + (p.rank <= p.share % p.siblings)::int,
         coalesce(
-          (select k.most from unnest($9::text[], $10::int[]) as k (destination, most) where k.destination = l.destination),
+          (select k.most from unnest($9::text[], $10::int[]) as k (destination, most) where k.destination = p.destination),
           $11::int
         )
       )

@@ -4,7 +4,7 @@ import { CLAIMED_COLUMNS } from './claim-deliveries.sql';
 
 // Makes waiting deliveries ready once they are due.
 // Writes: deliveries (partial index deliveries_waiting). Locks: rows in due order, skip locked. Rows: up to $2.
-// Not the ORM: SKIP LOCKED inside an update. Keeping the future out of the ready index lets a claim look at due work only.
+// Not the ORM: SKIP LOCKED inside an update. Keeping the future out of the ready index lets a claim read due work only.
 const PROMOTE = `
   with due as (
     select organization_id, mode, email_id, position

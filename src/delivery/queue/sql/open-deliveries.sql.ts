@@ -52,7 +52,7 @@ const COUNT_OPEN = `
   ) newest
   where $7::uuid is null or domain_id = $7`;
 
-/** @param limit how many of the range's newest recipients are looked at, those of all domains together */
+/** @param limit how many of the range's newest recipients are read, those of all domains together */
 export function countOpen(range: OpenRange, limit: number, now: Date): Statement<OpenCount> {
   const { organizationId, mode, domainId, fromId, toId } = range;
   return {

@@ -4,7 +4,7 @@ import type { ClaimedDelivery, DeliveryKey } from '../../ports/delivery';
 // Takes the results of claimed deliveries: terminal ones leave the queue, the others wait for their next attempt.
 // A result counts only with the token of the newest claim (fencing): a worker that lost its lease changes nothing.
 // Writes: deliveries (primary key). Locks: rows in primary-key order. Rows: one settle batch.
-// The state is looked at after the look-up by key: as a condition of it, it tempts the planner to walk the index of all
+// The state is checked after the look-up by key: as a condition of it, it tempts the planner to walk the index of all
 // claims, dead ones included (0.9 ms of 1.1 ms for 20 rows).
 // Not the ORM: delete, update and fencing for a whole batch in one round trip.
 const SETTLE = `
@@ -39,7 +39,7 @@ const SETTLE = `
   )
   select ordinality::int - 1 as index from held`;
 
-/** Answers the indexes of the results that were taken. */
+/** Returns the indexes of the results that were taken. */
 export function settleDeliveries(results: readonly SettledDelivery[], now: Date): Statement<{ index: number }> {
   return {
     name: 'settle-deliveries',

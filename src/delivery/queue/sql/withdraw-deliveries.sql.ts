@@ -20,7 +20,7 @@ export function withdrawDeliveries(email: EmailKey): Statement<{ position: numbe
 // Takes deliveries out of the queue, whatever attempts they have behind them; those that a worker has stay.
 // Writes: deliveries (primary key). Locks: rows in primary-key order; a claim under way is waited for. Rows: up to some
 // dozens of one erasure's batch.
-// Not the ORM: the queue has no entity, and one statement tells what has been taken from what a worker has.
+// Not the ORM: the queue has no entity, and one statement tells apart what it has taken and what a worker has.
 export interface WithdrawnDelivery {
   emailId: string;
   position: number;
@@ -43,7 +43,7 @@ const WITHDRAW_RECIPIENTS = `
   )
   select email_id as "emailId", position, is_claimed as "isClaimed" from locked`;
 
-/** Answers those that were open. */
+/** Returns those that were open. */
 export function withdrawRecipients(keys: readonly DeliveryKey[]): Statement<WithdrawnDelivery> {
   return {
     name: 'withdraw-recipients',
