@@ -24,15 +24,9 @@ import { DueDomainsRepository } from './modules/domains/verification/due-domains
 import { RecheckMetrics } from './modules/domains/verification/recheck-metrics.service';
 import { WarmUpJob } from './modules/domains/restrictions/warm-up/warm-up-job.service';
 import { WarmUpModule } from './modules/domains/restrictions/warm-up/warm-up.module';
-import { EmailUpkeep } from './modules/emails/email-upkeep.service';
-import { EmailUpkeepRepository } from './modules/emails/email-upkeep.repository';
 import { EmailsModule } from './modules/emails/emails.module';
 import { OutcomeRecorder } from './modules/emails/outcomes/outcome-recorder.service';
 import { OutgoingMessagesService } from './modules/emails/outgoing-messages.service';
-import { EmailRetention } from './modules/emails/retention/email-retention.service';
-import { RetentionModule } from './modules/emails/retention/retention.module';
-import { StatsCheckJob } from './modules/emails/stats-check/stats-check-job.service';
-import { StatsCheckModule } from './modules/emails/stats-check/stats-check.module';
 import { InboundProcessingModule } from './modules/inbound/inbound-processing.module';
 import { MailboxModule } from './modules/mailbox/mailbox.module';
 import { MailboxSmtpServer } from './modules/mailbox/mailbox-smtp.server';
@@ -70,8 +64,6 @@ export class WorkerModule {
         InboundProcessingModule,
         PrivacyProcessingModule,
         ReputationModule,
-        RetentionModule,
-        StatsCheckModule,
         StatsModule,
         SuppressionsModule,
         SuspicionModule,
@@ -83,12 +75,8 @@ export class WorkerModule {
         DomainRecheck,
         DomainUpkeep,
         DueDomainsRepository,
-        EmailRetention,
-        EmailUpkeep,
-        EmailUpkeepRepository,
         RecheckMetrics,
         ReputationRefresh,
-        StatsCheckJob,
         StatsFolding,
         SuspicionJob,
         SuspicionMetrics,

@@ -13,7 +13,7 @@ export class DirectInserts {
     this.connections = connections;
     this.tenant = tenant;
     this.statements = {
-      ...load('./modules/emails/sql/insert-emails.sql.js'),
+      ...load('./modules/emails/accept/sql/insert-emails.sql.js'),
       ...load('./delivery/queue/sql/enqueue-deliveries.sql.js'),
       ...load('./modules/stats/sql/append-deltas.sql.js'),
       ...load('./modules/stats/sum-deltas.js'),

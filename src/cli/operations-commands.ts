@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { Clock, DAY, HOUR } from '../common/clock';
 import { parseTimestamp } from '../common/http/timestamps';
 import { openDatabase } from '../database/open-database';
-import { StatsCheckService } from '../modules/emails/stats-check/stats-check.service';
+import { StatsCheckService } from '../modules/emails/outcomes/stats-check.service';
 import { CliError } from './session/cli-error';
 import { type CliSession, parseId, type Services } from './session/cli-session';
 import { fields, type Output, type Report, table } from './session/output';

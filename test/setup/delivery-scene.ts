@@ -2,7 +2,7 @@ import { OrganizationsService } from '../../src/auth/organizations.service';
 import { type Clock, SystemClock } from '../../src/common/clock';
 import type { Mode } from '../../src/common/tenant';
 import { DomainsService } from '../../src/modules/domains/domains.service';
-import { SendEmailsService } from '../../src/modules/emails/send-emails.service';
+import { SendEmailsService } from '../../src/modules/emails/accept/send-emails.service';
 import { sendBody } from '../factories/send-requests';
 import { readStoredEmail, type StoredEmail } from '../factories/stored-email';
 import type { Tenant } from '../factories/tenants';

@@ -14,7 +14,7 @@ import { InboundReportsModule } from '../../modules/inbound/inbound-reports.modu
 import { SuppressionsModule } from '../../modules/suppressions/suppressions.module';
 import { SealedPrivacyModule } from '../../modules/privacy/sealed/sealed-privacy.module';
 import { WebhooksModule } from '../../modules/webhooks/webhooks.module';
-import { StatsCheckModule } from '../../modules/emails/stats-check/stats-check.module';
+import { EmailsModule } from '../../modules/emails/emails.module';
 
 /** The services behind the command line: those of the API, without HTTP. Global, so that every module finds `Metrics`. */
 @Global()
@@ -32,7 +32,7 @@ export class CliModule {
         DomainsModule,
         InboundReportsModule,
         SealedKeysModule,
-        StatsCheckModule,
+        EmailsModule,
         SealedPrivacyModule,
         WebhooksModule,
         SuspicionModule,

@@ -37,7 +37,8 @@ export class PeriodicJobs implements OnModuleDestroy {
     private readonly metrics: Metrics,
     private readonly scheduler: SchedulerRegistry,
     private readonly leases: JobLeases,
-    @Inject(RUNS_JOBS) private readonly enabled: boolean,
+    /** Whether this process runs jobs: for metrics that belong to them. */
+    @Inject(RUNS_JOBS) readonly enabled: boolean,
   ) {}
 
   /** Starts a job; the first run comes after a part of the interval. Names are unique in a process. */

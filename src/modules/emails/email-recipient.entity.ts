@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Mode } from '../../common/tenant';
 import type { RecipientKind } from './accept/send-request';
-import type { EmailStatus } from './outcomes/recipient-state';
+import type { EmailStatus } from './outcomes/email-state';
 
 /** One recipient of an email and what became of the mail to it. */
 @Entity('email_recipients')

@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Mode } from '../../common/tenant';
-import type { EmailStatus } from './outcomes/recipient-state';
+import type { EmailStatus } from './outcomes/email-state';
 
 /** An accepted email, without its bodies. Rows are written by statements (sql/); this is the reading side. */
 @Entity('emails')

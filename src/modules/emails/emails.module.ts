@@ -6,68 +6,60 @@ import { DomainsModule } from '../domains/domains.module';
 import { WarmUpModule } from '../domains/restrictions/warm-up/warm-up.module';
 import { StatsModule } from '../stats/stats.module';
 import { SuppressionsModule } from '../suppressions/suppressions.module';
-import { AcceptCommit } from './accept/accept-commit';
+import { AcceptCommit } from './accept/accept-commit.service';
+import { AcceptTransaction } from './accept/accept-transaction.service';
+import { AcceptRetentionJob } from './accept/accept-retention.job';
 import { AcceptRepository } from './accept/accept.repository';
 import { AcceptService } from './accept/accept.service';
-import { AcceptTransaction } from './accept/accept-transaction.service';
-import { IdempotencyLedgerRepository } from './accept/idempotency-ledger.repository';
-import { RecipientLimits } from './accept/recipient-limits';
-import { SenderResolver } from './accept/sender-resolver';
-import { TestQuotaRepository } from './accept/test-quota.repository';
-import { AttachmentsRepository } from './attachments.repository';
-import { CancelEmailService } from './cancel-email.service';
-import { Email } from './email.entity';
+import { IdempotencyKey } from './accept/idempotency-key.entity';
+import { SendEmailsService } from './accept/send-emails.service';
+import { SenderResolver } from './accept/sender-resolver.service';
+import { TestLimits } from './accept/test-limits.service';
+import { TestUsage } from './accept/test-usage.entity';
 import { EmailAttachment } from './email-attachment.entity';
 import { EmailContent } from './email-content.entity';
 import { EmailEvent } from './email-event.entity';
+import { EmailListService } from './email-list.service';
+import { EmailLookupService } from './email-lookup.service';
 import { EmailRecipient } from './email-recipient.entity';
+import { Email } from './email.entity';
 import { EmailsController } from './emails.controller';
 import { EmailsRepository } from './emails.repository';
 import { EmailsService } from './emails.service';
-import { EmailListRepository } from './list/email-list.repository';
-import { EmailListService } from './list/email-list.service';
 import { OutcomeRecorder } from './outcomes/outcome-recorder.service';
 import { OutcomesRepository } from './outcomes/outcomes.repository';
-import { ReportedEmails } from './outcomes/reported-email.service';
-import { OutgoingMessagesRepository } from './outgoing-messages.repository';
+import { StatsCheckRun } from './outcomes/stats-check.entity';
+import { StatsCheckJob } from './outcomes/stats-check.job';
+import { StatsCheckService } from './outcomes/stats-check.service';
 import { OutgoingMessagesService } from './outgoing-messages.service';
-import { RecipientLinks } from './recipient-links.service';
-import { RecipientLookupRepository } from './recipient-lookup.repository';
-import { RecipientLookup } from './recipient-lookup.service';
+import { SubjectEmailsRepository } from './privacy/subject-emails.repository';
+import { SubjectEmailsService } from './privacy/subject-emails.service';
+import { RecipientLinksService } from './recipient-links.service';
+import { ContentRemovalJob } from './retention/content-removal.job';
+import { PartitionCreationService } from './retention/partition-creation.service';
+import { PartitionRemovalService } from './retention/partition-removal.service';
+import { PartitionRetentionService } from './retention/partition-retention.service';
+import { PartitionsJob } from './retention/partitions.job';
+import { RetentionRepository } from './retention/retention.repository';
 import { SendEmailsController } from './send-emails.controller';
-import { SendEmailsService } from './send-emails.service';
 
-const ENTITIES = [Email, EmailContent, EmailAttachment, EmailRecipient, EmailEvent];
+const ENTITIES = [
+  ...[Email, EmailContent, EmailAttachment, EmailRecipient, EmailEvent],
+  ...[IdempotencyKey, TestUsage, StatsCheckRun],
+];
+const READING = [EmailsRepository, EmailsService, EmailListService, EmailLookupService, RecipientLinksService];
 const ACCEPTING = [
-  AcceptCommit,
+  ...[SendEmailsService, SenderResolver, AcceptService, AcceptCommit, AcceptTransaction, TestLimits],
   AcceptRepository,
-  AcceptService,
-  AcceptTransaction,
-  IdempotencyLedgerRepository,
-  RecipientLimits,
-  SenderResolver,
-  SendEmailsService,
-  TestQuotaRepository,
 ];
-const READING = [
-  AttachmentsRepository,
-  CancelEmailService,
-  EmailListRepository,
-  EmailListService,
-  EmailsRepository,
-  EmailsService,
-  RecipientLinks,
-  RecipientLookup,
-  RecipientLookupRepository,
+const DELIVERING = [OutgoingMessagesService, OutcomeRecorder, OutcomesRepository, StatsCheckService];
+const REMOVING = [
+  ...[PartitionCreationService, PartitionRetentionService, PartitionRemovalService, RetentionRepository],
+  ...[SubjectEmailsService, SubjectEmailsRepository],
 ];
-const DELIVERING = [
-  OutcomeRecorder,
-  OutcomesRepository,
-  OutgoingMessagesRepository,
-  OutgoingMessagesService,
-  ReportedEmails,
-];
+const JOBS = [AcceptRetentionJob, ContentRemovalJob, PartitionsJob, StatsCheckJob];
 
+/** Emails: accepted, read, delivered and removed. */
 @Module({
   imports: [
     TypeOrmModule.forFeature(ENTITIES),
@@ -79,7 +71,10 @@ const DELIVERING = [
     WarmUpModule,
   ],
   controllers: [SendEmailsController, EmailsController],
-  providers: [...ACCEPTING, ...READING, ...DELIVERING],
-  exports: [EmailsService, OutcomeRecorder, OutgoingMessagesService, RecipientLinks, RecipientLookup, ReportedEmails],
+  providers: [...READING, ...ACCEPTING, ...DELIVERING, ...REMOVING, ...JOBS],
+  exports: [
+    ...[EmailLookupService, EmailsService, OutcomeRecorder, OutgoingMessagesService],
+    ...[RecipientLinksService, StatsCheckService, SubjectEmailsService],
+  ],
 })
 export class EmailsModule {}

@@ -1,32 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, type Repository } from 'typeorm';
-import type { Mode } from '../../common/tenant';
+import type { Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
-import type { EmailKey } from '../../delivery/ports/delivery';
-import { Email } from './email.entity';
+import type { DeliveryKey, EmailKey } from '../../delivery/ports/delivery';
+import { EmailAttachment } from './email-attachment.entity';
 import { EmailContent } from './email-content.entity';
 import { EmailEvent } from './email-event.entity';
 import { EmailRecipient } from './email-recipient.entity';
-import type { EmailStatus } from './outcomes/recipient-state';
-
-/** Whose emails may be seen. */
-export interface Viewer {
-  readonly organizationId: string;
-  readonly mode: Mode;
-  /** Set when the API key is bound to one domain. */
-  readonly domainId: string | undefined;
-}
-
-export interface EmailFilter {
-  readonly status?: EmailStatus;
-  readonly tag?: string;
-  /** Normal form. */
-  readonly recipient?: string;
-  readonly domainId?: string;
-  readonly from?: Date;
-  readonly to?: Date;
-}
+import { Email } from './email.entity';
+import type { IdRange } from './id-range';
+import { countIds, listIds, type Page, SEARCH_WINDOW, searchEmails, type SearchTerms } from './sql/list-emails.sql';
+import { findMailRecipients, type LoadedMessage, loadMessages, type MailRecipient } from './sql/load-messages.sql';
 
 export interface WholeEmail {
   readonly email: Email;
@@ -34,38 +19,42 @@ export interface WholeEmail {
   readonly events: readonly EmailEvent[];
 }
 
+/** What a search found among the emails that it examined. */
+export interface FoundEmails {
+  readonly ids: readonly string[];
+  readonly total: number;
+  /** Set when there are more emails than were examined: the id where the search stopped. */
+  readonly stoppedAt: string | undefined;
+}
+
+/** Reads emails: one, a page of a list, what is to be sent, who received it. */
 @Injectable()
 export class EmailsRepository {
   constructor(
     private readonly database: Database,
     @InjectRepository(Email) private readonly emails: Repository<Email>,
     @InjectRepository(EmailContent) private readonly contents: Repository<EmailContent>,
+    @InjectRepository(EmailAttachment) private readonly attachments: Repository<EmailAttachment>,
     @InjectRepository(EmailRecipient) private readonly recipients: Repository<EmailRecipient>,
     @InjectRepository(EmailEvent) private readonly events: Repository<EmailEvent>,
   ) {}
 
-  find({ organizationId, mode, domainId }: Viewer, id: string, emails = this.emails): Promise<Email | null> {
+  find({ organizationId, mode, domainId }: Tenant, id: string, emails = this.emails): Promise<Email | null> {
     return emails.findOneBy({ organizationId, mode, id, ...(domainId !== undefined && { domainId }) });
   }
 
   /** The email with its recipients and events, as of one moment. */
-  findWhole(viewer: Viewer, id: string): Promise<WholeEmail | undefined> {
+  findWhole(tenant: Tenant, id: string): Promise<WholeEmail | undefined> {
     return this.database.snapshot(async ({ manager }) => {
-      const email = await this.find(viewer, id, manager.getRepository(Email));
+      const email = await this.find(tenant, id, manager.getRepository(Email));
       if (!email) return undefined;
-      const key = { ...viewer, emailId: id };
+      const key = { ...tenant, emailId: id };
       return {
         email,
         recipients: await this.findRecipients(key, manager.getRepository(EmailRecipient)),
         events: await this.findEvents(key, manager.getRepository(EmailEvent)),
       };
     });
-  }
-
-  async findContents(viewer: Viewer, emailIds: readonly string[]): Promise<EmailContent[]> {
-    if (emailIds.length === 0) return [];
-    const { organizationId, mode } = viewer;
-    return this.contents.findBy({ organizationId, mode, emailId: In(emailIds) });
   }
 
   findRecipients({ organizationId, mode, emailId }: EmailKey, recipients = this.recipients): Promise<EmailRecipient[]> {
@@ -78,4 +67,60 @@ export class EmailsRepository {
       order: { occurredAt: 'ASC', sequence: 'ASC' },
     });
   }
+
+  async findContents({ organizationId, mode }: Tenant, emailIds: readonly string[]): Promise<EmailContent[]> {
+    if (emailIds.length === 0) return [];
+    return this.contents.findBy({ organizationId, mode, emailId: In(emailIds) });
+  }
+
+  /** Without their bytes. */
+  listAttachments({ organizationId, mode, emailId }: EmailKey): Promise<EmailAttachment[]> {
+    return this.attachments.find({ where: { organizationId, mode, emailId }, order: { position: 'ASC' } });
+  }
+
+  /** With their bytes, for composing. */
+  loadAttachments({ organizationId, mode, emailId }: EmailKey): Promise<EmailAttachment[]> {
+    return this.attachments.find({
+      select: { position: true, filename: true, contentType: true, contentId: true, content: true },
+      where: { organizationId, mode, emailId },
+      order: { position: 'ASC' },
+    });
+  }
+
+  /** All that composing takes, besides the attachments. */
+  loadMessages(emails: readonly EmailKey[]): Promise<LoadedMessage[]> {
+    return this.database.run(loadMessages(emails));
+  }
+
+  /** In any order; unknown ones are left out. */
+  findMailRecipients(keys: readonly DeliveryKey[]): Promise<MailRecipient[]> {
+    return this.database.run(findMailRecipients(keys));
+  }
+
+  /** A page of the ids of the ranges, newest first. */
+  async listIds(tenant: Tenant, ranges: readonly IdRange[], page: Page): Promise<string[]> {
+    if (ranges.length === 0) return [];
+    return (await this.database.run(listIds(tenant, ranges, page))).map(({ id }) => id);
+  }
+
+  async count(tenant: Tenant, range: IdRange): Promise<number> {
+    const [row] = await this.database.run(countIds(tenant, range));
+    return row?.emails ?? 0;
+  }
+
+  async search(tenant: Tenant, range: IdRange, terms: SearchTerms, page: Page): Promise<FoundEmails> {
+    const [found] = await this.database.run(searchEmails(tenant, range, terms, page));
+    if (!found) return { ids: [], total: 0, stoppedAt: undefined };
+    const { ids, total, lookedAt, oldest } = found;
+    return { ids, total, stoppedAt: lookedAt === SEARCH_WINDOW && oldest !== null ? oldest : undefined };
+  }
+
+  /** Newest first; those that are gone are left out. */
+  async findAll({ organizationId, mode }: Tenant, ids: readonly string[]): Promise<Email[]> {
+    if (ids.length === 0) return [];
+    const emails = await this.emails.findBy({ organizationId, mode, id: In(ids) });
+    return emails.sort((one, other) => (one.id < other.id ? 1 : -1));
+  }
 }
+
+export type { LoadedMessage, MailRecipient, Page };

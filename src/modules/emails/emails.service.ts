@@ -1,17 +1,20 @@
 import { Injectable } from '@nestjs/common';
-import { NotFoundError } from '../../common/errors/app-error';
+import { Clock } from '../../common/clock';
+import { AppError, NotFoundError } from '../../common/errors/app-error';
 import { isUuid } from '../../common/ids';
 import { parseAddress } from '../../common/mail-address';
+import type { Tenant } from '../../common/tenant';
+import { Database } from '../../database/database.service';
+import type { RecordedOutcome } from '../../delivery/ports/outcome';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
-import { AttachmentsRepository } from './attachments.repository';
-import { CancelEmailService } from './cancel-email.service';
-import type { Email } from './email.entity';
 import type { EmailAttachment } from './email-attachment.entity';
 import type { EmailContent } from './email-content.entity';
 import type { EmailEvent } from './email-event.entity';
+import { type EmailFilter, EmailListService, type ListedEmails, type ListPage } from './email-list.service';
 import type { EmailRecipient } from './email-recipient.entity';
-import { EmailListService, type ListedEmails, type ListPage } from './list/email-list.service';
-import { type EmailFilter, EmailsRepository, type Viewer } from './emails.repository';
+import type { Email } from './email.entity';
+import { EmailsRepository } from './emails.repository';
+import { OutcomeRecorder } from './outcomes/outcome-recorder.service';
 
 /** One page of a list, each email with its content if that is still there. */
 export interface EmailPage extends Omit<ListedEmails, 'emails'> {
@@ -29,23 +32,24 @@ export interface EmailContentView {
   readonly attachments: readonly EmailAttachment[];
 }
 
-/** Reading emails, and calling them back. */
+/** Reading emails, and cancelling them. */
 @Injectable()
 export class EmailsService {
   constructor(
     private readonly emails: EmailsRepository,
-    private readonly attachments: AttachmentsRepository,
-    private readonly queue: DeliveryQueueRepository,
-    private readonly cancellation: CancelEmailService,
     private readonly lists: EmailListService,
+    private readonly queue: DeliveryQueueRepository,
+    private readonly database: Database,
+    private readonly outcomes: OutcomeRecorder,
+    private readonly clock: Clock,
   ) {}
 
   /** The filter's `recipient` may be spelled in any way that names the same mailbox. */
-  async list(viewer: Viewer, { recipient, ...others }: EmailFilter, page: ListPage): Promise<EmailPage> {
+  async list(tenant: Tenant, { recipient, ...others }: EmailFilter, page: ListPage): Promise<EmailPage> {
     const filter = { ...others, recipient: recipient === undefined ? undefined : normalForm(recipient) };
-    const listed = await this.lists.page(viewer, filter, page);
+    const listed = await this.lists.page(tenant, filter, page);
     const contents = await this.emails.findContents(
-      viewer,
+      tenant,
       listed.emails.map((email) => email.id),
     );
     const byId = new Map(contents.map((content) => [content.emailId, content]));
@@ -53,8 +57,8 @@ export class EmailsService {
   }
 
   /** @throws NotFoundError */
-  async detail(viewer: Viewer, id: string): Promise<EmailDetail> {
-    const found = isUuid(id) ? await this.emails.findWhole(viewer, id) : undefined;
+  async detail(tenant: Tenant, id: string): Promise<EmailDetail> {
+    const found = isUuid(id) ? await this.emails.findWhole(tenant, id) : undefined;
     if (!found) throw new NotFoundError('Email');
     const { email, recipients, events } = found;
     const open = await this.queue.findOpen(keyOf(email));
@@ -67,32 +71,50 @@ export class EmailsService {
   }
 
   /** @throws NotFoundError */
-  async events(viewer: Viewer, id: string): Promise<EmailEvent[]> {
-    return this.emails.findEvents(keyOf(await this.require(viewer, id)));
+  async events(tenant: Tenant, id: string): Promise<EmailEvent[]> {
+    return this.emails.findEvents(keyOf(await this.require(tenant, id)));
   }
 
   /** @throws NotFoundError, also once the content's retention has ended */
-  async content(viewer: Viewer, id: string): Promise<EmailContentView> {
-    const email = await this.require(viewer, id);
-    const [content] = await this.emails.findContents(viewer, [id]);
+  async content(tenant: Tenant, id: string): Promise<EmailContentView> {
+    const email = await this.require(tenant, id);
+    const [content] = await this.emails.findContents(tenant, [id]);
     if (!content) throw new NotFoundError('Content');
-    return { content, attachments: await this.attachments.list(keyOf(email)) };
+    return { content, attachments: await this.emails.listAttachments(keyOf(email)) };
   }
 
-  /** @throws NotFoundError, AppError email_not_cancellable */
-  async cancel(viewer: Viewer, id: string): Promise<void> {
-    const email = await this.require(viewer, id);
-    await this.cancellation.cancel(email, await this.emails.findRecipients(keyOf(email)));
+  /**
+   * Cancels an email that no worker has begun: all recipients or none.
+   * @throws NotFoundError, AppError email_not_cancellable
+   */
+  async cancel(tenant: Tenant, id: string): Promise<void> {
+    const email = await this.require(tenant, id);
+    const recipients = await this.emails.findRecipients(keyOf(email));
+    await this.database.transaction(async (tx) => {
+      const withdrawn = await this.queue.withdraw(keyOf(email), tx);
+      if (withdrawn.length < recipients.length) {
+        throw new AppError('email_not_cancellable', 'The email is no longer scheduled or queued', {
+          details: { status: email.status },
+        });
+      }
+      await this.outcomes.record(cancellations(email, recipients, this.clock.now()), tx);
+    });
   }
 
-  private async require(viewer: Viewer, id: string): Promise<Email> {
-    const email = isUuid(id) ? await this.emails.find(viewer, id) : null;
+  private async require(tenant: Tenant, id: string): Promise<Email> {
+    const email = isUuid(id) ? await this.emails.find(tenant, id) : null;
     if (!email) throw new NotFoundError('Email');
     return email;
   }
 }
 
-/** What is no address is looked for as it is, and found nowhere. */
+function cancellations(email: Email, recipients: readonly EmailRecipient[], occurredAt: Date): RecordedOutcome[] {
+  const outcome = { kind: 'failed', reason: 'cancelled' } as const;
+  const shared = { ...keyOf(email), domainId: email.domainId, outcome, source: 'api', occurredAt } as const;
+  return recipients.map(({ position, address }) => ({ ...shared, position, recipient: address }));
+}
+
+/** What is no address is searched for as it is, and found nowhere. */
 function normalForm(recipient: string): string {
   const parsed = parseAddress(recipient);
   return parsed.ok ? parsed.email : recipient;

@@ -3,28 +3,25 @@ import { addressKey } from '../../common/mail-address';
 import type { ClaimedDelivery, EmailKey } from '../../delivery/ports/delivery';
 import { type MessageAttachment, MessageSource, type OutgoingMessage } from '../../delivery/ports/message-source';
 import { SuppressionsService } from '../suppressions/suppressions.service';
-import { AttachmentsRepository } from './attachments.repository';
-import { OutgoingMessagesRepository } from './outgoing-messages.repository';
-import type { LoadedMessage } from './sql/load-messages.sql';
+import { EmailsRepository, type LoadedMessage } from './emails.repository';
 
-/** Gives the engine what it is to send, and tells whom it must not send to any more. */
+/** Gives the engine what it is to send, and which recipients it must not send to any more. */
 @Injectable()
 export class OutgoingMessagesService extends MessageSource {
   constructor(
-    private readonly messages: OutgoingMessagesRepository,
-    private readonly attachments: AttachmentsRepository,
+    private readonly emails: EmailsRepository,
     private readonly suppressions: SuppressionsService,
   ) {
     super();
   }
 
   async load(emails: readonly EmailKey[]): Promise<Map<string, OutgoingMessage>> {
-    const loaded = await this.messages.findForComposing(emails);
+    const loaded = await this.emails.loadMessages(emails);
     return new Map(loaded.map((message) => [message.emailId, toMessage(message)]));
   }
 
   async loadAttachments(email: EmailKey): Promise<MessageAttachment[]> {
-    const rows = await this.attachments.findForSending(email);
+    const rows = await this.emails.loadAttachments(email);
     if (rows.length === 0) throw new Error('The attachments are gone');
     return rows.map(({ filename, contentType, contentId, content }) => ({
       filename,

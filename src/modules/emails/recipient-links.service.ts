@@ -11,7 +11,7 @@ import {
 
 /** Reads the tokens of the links in our mail. */
 @Injectable()
-export class RecipientLinks {
+export class RecipientLinksService {
   private readonly links: RecipientLink;
 
   constructor(

@@ -7,10 +7,9 @@ import { ApiData, ApiErrors } from '../../common/http/openapi.decorators';
 import type { Principal } from '../../common/http/principal';
 import { RateLimitClass } from '../../common/http/rate-limit-class.decorator';
 import { BATCH_BODY, SEND_BODY, TakesBody } from '../../common/http/request-body';
-import { AcceptedEmailDto, BatchResultDto, SendEmailDto } from './dto/send-email.dto';
-import { BATCH_EXAMPLES, SEND_EXAMPLES } from './dto/send-email.examples';
+import { AcceptedEmailDto, BATCH_EXAMPLES, BatchResultDto, SEND_EXAMPLES, SendEmailDto } from './dto/send-email.dto';
 import { MAX_BATCH, requireBatch, toAcceptedDto, toBatchDto } from './dto/send-email.mapper';
-import { SendEmailsService } from './send-emails.service';
+import { SendEmailsService } from './accept/send-emails.service';
 
 const KEY_HEADER = 'x-idempotency-key';
 const DocumentKeyHeader = ApiHeader({

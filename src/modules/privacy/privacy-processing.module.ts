@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { SubjectEmailsModule } from '../emails/privacy/subject-emails.module';
+import { EmailsModule } from '../emails/emails.module';
 import { SuppressionsModule } from '../suppressions/suppressions.module';
 import { ErasureHandler } from './erasure/erasure-handler.service';
 import { ErasureModule } from './erasure/erasure.module';
@@ -13,7 +13,7 @@ import { PrivacyUpkeep } from './processing/privacy-upkeep.service';
 
 /** Role `worker`: importing it works off privacy requests as long as the application runs. */
 @Module({
-  imports: [ErasureModule, PrivacyRequestsModule, SubjectEmailsModule, SuppressionsModule],
+  imports: [ErasureModule, PrivacyRequestsModule, EmailsModule, SuppressionsModule],
   providers: [
     ...[ExportCollector, ExportHandler, PrivacyJob, PrivacyMetrics, PrivacyUpkeep],
     {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../common/clock';
-import { RecipientLinks, type RecipientLinkTarget } from '../emails/recipient-links.service';
+import { RecipientLinksService, type RecipientLinkTarget } from '../emails/recipient-links.service';
 import type { Hit, HitKind } from './hits/hit';
 import { HitHistory } from './hits/hit-history';
 import { HitQueue } from './hits/hit-queue.service';
@@ -26,7 +26,7 @@ interface Followed {
 @Injectable()
 export class TrackingService {
   constructor(
-    private readonly links: RecipientLinks,
+    private readonly links: RecipientLinksService,
     private readonly history: HitHistory,
     private readonly queue: HitQueue,
     private readonly clock: Clock,

@@ -4,8 +4,8 @@ import { NotFoundError } from '../../common/errors/app-error';
 import { domainOf, maskAddress } from '../../common/mail-address';
 import { Database } from '../../database/database.service';
 import { OutcomeRecorder } from '../emails/outcomes/outcome-recorder.service';
-import { type MailRecipient, RecipientLookup } from '../emails/recipient-lookup.service';
-import { RecipientLinks } from '../emails/recipient-links.service';
+import { type MailRecipient, EmailLookupService } from '../emails/email-lookup.service';
+import { RecipientLinksService } from '../emails/recipient-links.service';
 
 /** `one-click`: the mail program's own button (RFC 8058); `page`: the button on our page. */
 export type UnsubscribeMethod = 'one-click' | 'page';
@@ -21,8 +21,8 @@ export interface Subscription {
 @Injectable()
 export class UnsubscribeService {
   constructor(
-    private readonly links: RecipientLinks,
-    private readonly recipients: RecipientLookup,
+    private readonly links: RecipientLinksService,
+    private readonly recipients: EmailLookupService,
     private readonly outcomes: OutcomeRecorder,
     private readonly database: Database,
     private readonly clock: Clock,
@@ -49,7 +49,7 @@ export class UnsubscribeService {
 
   private async recipientOf(token: string): Promise<MailRecipient> {
     const key = await this.links.open('unsubscribe', token);
-    const recipient = key && (await this.recipients.find(key));
+    const recipient = key && (await this.recipients.findRecipient(key));
     if (!recipient) throw new NotFoundError('Link');
     return recipient;
   }

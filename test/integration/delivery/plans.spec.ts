@@ -15,15 +15,17 @@ import { releaseDeliveries, settleDeliveries } from '../../../src/delivery/queue
 import { withdrawDeliveries } from '../../../src/delivery/queue/sql/withdraw-deliveries.sql';
 import { applyOutcomes } from '../../../src/modules/emails/outcomes/apply-outcomes';
 import type { EmailState } from '../../../src/modules/emails/outcomes/email-state';
-import { deleteExpiredKeys } from '../../../src/modules/emails/sql/delete-expired-keys.sql';
-import { findStoredResponses, storeResponses } from '../../../src/modules/emails/sql/idempotency.sql';
-import { insertAttachments } from '../../../src/modules/emails/sql/insert-attachments.sql';
-import { insertEmails } from '../../../src/modules/emails/sql/insert-emails.sql';
+import {
+  deleteExpiredKeys,
+  findStoredResponses,
+  storeResponses,
+} from '../../../src/modules/emails/accept/sql/idempotency.sql';
+import { insertAttachments, insertEmails } from '../../../src/modules/emails/accept/sql/insert-emails.sql';
 import { listIds, searchEmails } from '../../../src/modules/emails/sql/list-emails.sql';
 import { loadMessages } from '../../../src/modules/emails/sql/load-messages.sql';
-import { loadRecipients } from '../../../src/modules/emails/sql/load-recipients.sql';
-import { lockEmails } from '../../../src/modules/emails/sql/lock-emails.sql';
-import { writeOutcomes } from '../../../src/modules/emails/sql/write-outcomes.sql';
+import { loadRecipients } from '../../../src/modules/emails/outcomes/sql/lock-emails.sql';
+import { lockEmails } from '../../../src/modules/emails/outcomes/sql/lock-emails.sql';
+import { writeOutcomes } from '../../../src/modules/emails/outcomes/sql/write-outcomes.sql';
 import { addSuppressions, recordSoftBounces } from '../../../src/modules/suppressions/sql/automatic-suppressions.sql';
 import { findSuppressed, refuseListed } from '../../../src/modules/suppressions/sql/find-suppressed.sql';
 import { acceptedEmail } from '../../factories/accepted-emails';

@@ -1,5 +1,5 @@
 import { ApiKeysService } from '../../../src/auth/api-keys.service';
-import { SendEmailsService } from '../../../src/modules/emails/send-emails.service';
+import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import { sendBody } from '../../factories/send-requests';
 import { readStoredEmail } from '../../factories/stored-email';

@@ -3,7 +3,7 @@ import { dkimVerify } from 'mailauth/lib/dkim/verify';
 import { DkimKeysService } from '../../../src/modules/domains/dkim/dkim-keys.service';
 import { PublishedKeysRepository } from '../../../src/modules/domains/dkim/published-keys.repository';
 import { PublishedKeysService } from '../../../src/modules/domains/dkim/published-keys.service';
-import { SendEmailsService } from '../../../src/modules/emails/send-emails.service';
+import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import { sendBody } from '../../factories/send-requests';
 import { waitFor } from '../../setup/wait-for';

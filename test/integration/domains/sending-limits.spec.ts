@@ -8,7 +8,7 @@ import { DomainRemovalService } from '../../../src/modules/domains/domain-remova
 import { DomainsService } from '../../../src/modules/domains/domains.service';
 import { toDomainDto } from '../../../src/modules/domains/dto/domain.mapper';
 import { SuspicionChanges } from '../../../src/modules/domains/restrictions/suspicion-changes.service';
-import { SendEmailsService } from '../../../src/modules/emails/send-emails.service';
+import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { sendBody } from '../../factories/send-requests';
 import { addDomain, createTenant } from '../../factories/tenants';
 import { type Core, startCore } from '../../setup/core-context';

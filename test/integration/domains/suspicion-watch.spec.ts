@@ -3,7 +3,7 @@ import { Database } from '../../../src/database/database.service';
 import { SuspicionChanges } from '../../../src/modules/domains/restrictions/suspicion-changes.service';
 import { SuspicionWatch } from '../../../src/modules/domains/restrictions/suspicion-watch.service';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
-import { SendEmailsService } from '../../../src/modules/emails/send-emails.service';
+import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { StatsService } from '../../../src/modules/stats/stats.service';
 import { recordedOutcome } from '../../factories/outcomes';
 import { sendBody } from '../../factories/send-requests';

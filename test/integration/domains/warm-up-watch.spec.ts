@@ -1,7 +1,7 @@
 import { DAY, HOUR, MINUTE } from '../../../src/common/clock';
 import { WarmUpChanges } from '../../../src/modules/domains/restrictions/warm-up/warm-up-changes.service';
 import { WarmUpWatch } from '../../../src/modules/domains/restrictions/warm-up/warm-up-watch.service';
-import { SendEmailsService } from '../../../src/modules/emails/send-emails.service';
+import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { StatsService } from '../../../src/modules/stats/stats.service';
 import { FakeClock } from '../../doubles/fake-clock';
 import { sendBody } from '../../factories/send-requests';

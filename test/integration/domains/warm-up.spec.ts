@@ -4,7 +4,7 @@ import { Database } from '../../../src/database/database.service';
 import { DomainRegistrationService } from '../../../src/modules/domains/domain-registration.service';
 import { DomainRemovalService } from '../../../src/modules/domains/domain-removal.service';
 import { WarmUpService } from '../../../src/modules/domains/restrictions/warm-up/warm-up.service';
-import { SendEmailsService } from '../../../src/modules/emails/send-emails.service';
+import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { FakeClock } from '../../doubles/fake-clock';
 import { sendBody } from '../../factories/send-requests';
 import { countEmails, readCounters } from '../../factories/stored-email';

@@ -5,7 +5,7 @@ import { newId, timeOfId } from '../../../src/common/ids';
 import { addressKey, domainOf } from '../../../src/common/mail-address';
 import { parseSendRequest } from '../../../src/modules/emails/accept/parse-send-request';
 import type { Recipient, SendRequest } from '../../../src/modules/emails/accept/send-request';
-import { SendEmailsService } from '../../../src/modules/emails/send-emails.service';
+import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { fullRequest, sendBody } from '../../factories/send-requests';
 import { countEmails, readCounters, readStoredEmail, type StoredEmail } from '../../factories/stored-email';
 import { addDomain, addSuppression, createTenant, type Tenant } from '../../factories/tenants';

@@ -1,11 +1,11 @@
 import { newId } from '../../../src/common/ids';
 import { Database } from '../../../src/database/database.service';
 import { AcceptService } from '../../../src/modules/emails/accept/accept.service';
-import type { AcceptCommand } from '../../../src/modules/emails/accept/accepted-email';
+import type { AcceptCommand } from '../../../src/modules/emails/accept/submission';
 import { parseSendRequest } from '../../../src/modules/emails/accept/parse-send-request';
 import type { SendRequest } from '../../../src/modules/emails/accept/send-request';
 import { SuppressionsService } from '../../../src/modules/suppressions/suppressions.service';
-import { SendEmailsService } from '../../../src/modules/emails/send-emails.service';
+import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { sendBody } from '../../factories/send-requests';
 import { countEmails, readCounters } from '../../factories/stored-email';
 import { addSuppression, createTenant, type Tenant } from '../../factories/tenants';

@@ -2,9 +2,10 @@ import { DAY, HOUR } from '../../../src/common/clock';
 import type { PeriodicJobs } from '../../../src/common/jobs/periodic-jobs';
 import { newId } from '../../../src/common/ids';
 import { canonicalJson } from '../../../src/modules/emails/accept/idempotency';
-import { EmailUpkeepRepository } from '../../../src/modules/emails/email-upkeep.repository';
-import { EmailUpkeep } from '../../../src/modules/emails/email-upkeep.service';
-import { SendEmailsService } from '../../../src/modules/emails/send-emails.service';
+import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
+import { AcceptRepository } from '../../../src/modules/emails/accept/accept.repository';
+import { AcceptRetentionJob } from '../../../src/modules/emails/accept/accept-retention.job';
+import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { FakeClock } from '../../doubles/fake-clock';
 import { sendBody } from '../../factories/send-requests';
 import { countEmails } from '../../factories/stored-email';
@@ -247,11 +248,10 @@ describe('idempotency keys', () => {
   });
 
   it('are cleaned up when their time is over, and not before', async () => {
-    const upkeep = new EmailUpkeep(
-      new EmailUpkeepRepository(db.database),
+    const upkeep = new AcceptRetentionJob(
+      new AcceptRepository(db.database, core.get(DeliveryQueueRepository), testConfig()),
       { start: () => undefined } as unknown as PeriodicJobs,
       clock,
-      testConfig(),
     );
     const keys = async () =>
       (await db.query('select key from idempotency_keys where organization_id = $1', [tenant.organizationId])).map(

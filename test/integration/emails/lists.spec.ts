@@ -1,8 +1,9 @@
 import { HOUR, MINUTE } from '../../../src/common/clock';
 import { timeOfId } from '../../../src/common/ids';
 import { Database } from '../../../src/database/database.service';
-import { EmailListService, type ListPage } from '../../../src/modules/emails/list/email-list.service';
-import type { EmailFilter, Viewer } from '../../../src/modules/emails/emails.repository';
+import { EmailListService, type ListPage } from '../../../src/modules/emails/email-list.service';
+import type { Tenant as TenantKey } from '../../../src/common/tenant';
+import type { EmailFilter } from '../../../src/modules/emails/email-list.service';
 import { SEARCH_WINDOW } from '../../../src/modules/emails/sql/list-emails.sql';
 import { locateEmails } from '../../../src/modules/stats/sql/count-emails.sql';
 import { StatsService } from '../../../src/modules/stats/stats.service';
@@ -67,9 +68,9 @@ describe('lists of emails over many hours', () => {
     );
   }
 
-  const page = (filter: EmailFilter, where: ListPage, viewer: Viewer = tenant.as('live')) =>
+  const page = (filter: EmailFilter, where: ListPage, viewer: TenantKey = tenant.as('live')) =>
     lists.page(viewer, filter, where);
-  const idsOf = async (filter: EmailFilter, where: ListPage, viewer?: Viewer) =>
+  const idsOf = async (filter: EmailFilter, where: ListPage, viewer?: TenantKey) =>
     (await page(filter, where, viewer)).emails.map(({ id }) => id);
 
   const at = (hoursBack: number, minutes = 0) => new Date(NEWEST - hoursBack * HOUR + minutes * MINUTE);

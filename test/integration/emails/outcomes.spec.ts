@@ -6,7 +6,7 @@ import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-qu
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
 import { EmailsService } from '../../../src/modules/emails/emails.service';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
-import { SendEmailsService } from '../../../src/modules/emails/send-emails.service';
+import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { StatsService } from '../../../src/modules/stats/stats.service';
 import { newId } from '../../../src/common/ids';
 import { Claimer } from '../../../src/delivery/worker/claimer';

@@ -3,10 +3,11 @@ import { newId } from '../../../src/common/ids';
 import { Database } from '../../../src/database/database.service';
 import { fromCursor, toContentDto, toDetailDto, toListDto } from '../../../src/modules/emails/dto/email.mapper';
 import { ListEmailsQuery } from '../../../src/modules/emails/dto/list-emails.query';
-import type { EmailFilter, Viewer } from '../../../src/modules/emails/emails.repository';
+import type { Tenant as TenantKey } from '../../../src/common/tenant';
+import type { EmailFilter } from '../../../src/modules/emails/email-list.service';
 import { EmailsService } from '../../../src/modules/emails/emails.service';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
-import { SendEmailsService } from '../../../src/modules/emails/send-emails.service';
+import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { DEFERRED, HARD_BOUNCE, recordedOutcome } from '../../factories/outcomes';
 import { sendBody } from '../../factories/send-requests';
 import { addDomain, createTenant, type Tenant } from '../../factories/tenants';
@@ -46,14 +47,14 @@ describe('reading emails', () => {
   async function list(
     filter: EmailFilter = {},
     page: Partial<ListEmailsQuery> = {},
-    viewer: Viewer = tenant.as('live'),
+    viewer: TenantKey = tenant.as('live'),
   ) {
     const query = Object.assign(new ListEmailsQuery(), page);
     const { page: number, limit } = query;
     return toListDto(await emails.list(viewer, filter, { page: number, limit, after: fromCursor(page.cursor) }), query);
   }
 
-  const idsOf = async (filter: EmailFilter, viewer?: Viewer) =>
+  const idsOf = async (filter: EmailFilter, viewer?: TenantKey) =>
     (await list(filter, {}, viewer)).data.map(({ id }) => id).sort();
 
   const record = (...outcomes: Parameters<OutcomeRecorder['record']>[0]) =>
@@ -249,7 +250,7 @@ describe('reading emails', () => {
   describe('what is not to be seen is answered like what does not exist', () => {
     const UNKNOWN = { code: 'resource_not_found', message: 'Email not found' };
 
-    async function expectHidden(viewer: Viewer, id: string): Promise<void> {
+    async function expectHidden(viewer: TenantKey, id: string): Promise<void> {
       await expect(emails.detail(viewer, id)).rejects.toMatchObject(UNKNOWN);
       await expect(emails.events(viewer, id)).rejects.toMatchObject(UNKNOWN);
       await expect(emails.content(viewer, id)).rejects.toMatchObject(UNKNOWN);

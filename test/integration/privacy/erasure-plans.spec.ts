@@ -3,12 +3,12 @@ import { newId } from '../../../src/common/ids';
 import { poolOf } from '../../../src/database/data-source';
 import type { Statement } from '../../../src/database/statement';
 import { withdrawRecipients } from '../../../src/delivery/queue/sql/withdraw-deliveries.sql';
-import { addressPattern } from '../../../src/modules/emails/erasure/address-pattern';
-import { eraseEmails } from '../../../src/modules/emails/erasure/sql/erase-emails.sql';
-import { eraseEvents } from '../../../src/modules/emails/erasure/sql/erase-events.sql';
-import { eraseRecipients } from '../../../src/modules/emails/erasure/sql/erase-recipients.sql';
-import { findReceived } from '../../../src/modules/emails/erasure/sql/find-received.sql';
-import { findSenders } from '../../../src/modules/emails/erasure/sql/find-senders.sql';
+import { addressPattern } from '../../../src/modules/emails/privacy/address-pattern';
+import { eraseEmails } from '../../../src/modules/emails/privacy/sql/erase-emails.sql';
+import { eraseEvents } from '../../../src/modules/emails/privacy/sql/erase-events.sql';
+import { eraseRecipients } from '../../../src/modules/emails/privacy/sql/erase-emails.sql';
+import { findReceived } from '../../../src/modules/emails/privacy/sql/find-erasable.sql';
+import { findSenders } from '../../../src/modules/emails/privacy/sql/find-erasable.sql';
 import { explainPrepared } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 

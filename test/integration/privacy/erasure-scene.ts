@@ -3,7 +3,7 @@ import type { Mode } from '../../../src/common/tenant';
 import { Database } from '../../../src/database/database.service';
 import type { DeliveryOutcome } from '../../../src/delivery/ports/outcome';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
-import { SendEmailsService } from '../../../src/modules/emails/send-emails.service';
+import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { ErasureHandler } from '../../../src/modules/privacy/erasure/erasure-handler.service';
 import {
   ERASURE,

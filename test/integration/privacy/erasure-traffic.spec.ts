@@ -6,7 +6,7 @@ import { newId } from '../../../src/common/ids';
 import { ErasureHandler } from '../../../src/modules/privacy/erasure/erasure-handler.service';
 import { ERASURE } from '../../../src/modules/privacy/privacy-requests.service';
 import { LeaseLostError, PrivacyWork } from '../../../src/modules/privacy/processing/privacy-work.service';
-import { RecipientLookup } from '../../../src/modules/emails/recipient-lookup.service';
+import { EmailLookupService } from '../../../src/modules/emails/email-lookup.service';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import { HARD_BOUNCE, SOFT_BOUNCE } from '../../factories/outcomes';
 import { ErasureScene } from './erasure-scene';
@@ -158,8 +158,8 @@ describe('an erasure while mail flows', () => {
     ]);
     expect(await scene.db.query("select 1 from suppressions where email like 'erased%'")).toEqual([]);
     expect(await scene.db.query("select 1 from soft_bounces where address_key like 'erased%'")).toEqual([]);
-    const lookup = scene.worker.get(RecipientLookup);
-    expect(await lookup.find({ ...key(id), position: 0 })).toBeUndefined();
+    const lookup = scene.worker.get(EmailLookupService);
+    expect(await lookup.findRecipient({ ...key(id), position: 0 })).toBeUndefined();
   });
 
   it('goes on where a worker lost it, and counts each page once', async () => {

@@ -2,8 +2,11 @@ import type { PoolClient } from 'pg';
 import { newId } from '../../../src/common/ids';
 import { poolOf } from '../../../src/database/data-source';
 import type { Statement } from '../../../src/database/statement';
-import { listSubjectEmails } from '../../../src/modules/emails/sql/list-subject-emails.sql';
-import { readSubjectEmails, readSubjectEvents } from '../../../src/modules/emails/sql/read-subject-emails.sql';
+import {
+  listSubjectEmails,
+  readSubjectEmails,
+  readSubjectEvents,
+} from '../../../src/modules/emails/privacy/sql/subject-emails.sql';
 import { storeManyEmails } from '../../factories/subject-emails';
 import { explainPrepared } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';

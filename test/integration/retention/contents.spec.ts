@@ -1,6 +1,6 @@
 import { OrganizationsService } from '../../../src/auth/organizations.service';
 import { DAY, HOUR } from '../../../src/common/clock';
-import { ContentRetention } from '../../../src/modules/emails/retention/content-retention.service';
+import { ContentRemovalJob } from '../../../src/modules/emails/retention/content-removal.job';
 import { EmailsService } from '../../../src/modules/emails/emails.service';
 import { DEFERRED, SOFT_BOUNCE } from '../../factories/outcomes';
 import { RetentionScene } from './retention-scene';
@@ -12,7 +12,7 @@ describe('the retention of contents', () => {
   beforeEach(async () => (scene = await RetentionScene.open()));
   afterEach(() => scene.close());
 
-  const run = () => scene.worker.get(ContentRetention).run();
+  const run = () => scene.worker.get(ContentRemovalJob).run();
   async function contentOf(id: string) {
     const { content, attachments } = await scene.mail.read(id);
     return { hasContent: 'text' in content, attachments: attachments.length };
@@ -84,7 +84,7 @@ describe('the retention of contents', () => {
     await insertDelivered([tenant.organizationId, otherId], ['live', 'test'], 1_100);
     const kept = await scene.mail.accept();
     scene.clock.advance(31 * DAY);
-    const other = (await scene.startOtherWorker()).get(ContentRetention);
+    const other = (await scene.startOtherWorker()).get(ContentRemovalJob);
     const deleted = await Promise.all([run(), other.run()]);
     expect(deleted[0] + deleted[1]).toBe(4 * 1_100);
     const left = await scene.db.query('select email_id from email_contents');
@@ -114,9 +114,9 @@ describe('a retention of the operator’s own', () => {
     try {
       await scene.delivered();
       scene.clock.advance(2 * DAY);
-      expect(await scene.worker.get(ContentRetention).run()).toBe(0);
+      expect(await scene.worker.get(ContentRemovalJob).run()).toBe(0);
       scene.clock.advance(HOUR);
-      expect(await scene.worker.get(ContentRetention).run()).toBe(1);
+      expect(await scene.worker.get(ContentRemovalJob).run()).toBe(1);
     } finally {
       await scene.close();
     }

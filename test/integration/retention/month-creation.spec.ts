@@ -1,6 +1,6 @@
 import { DAY } from '../../../src/common/clock';
-import { EmailListService } from '../../../src/modules/emails/list/email-list.service';
-import { MonthCreation } from '../../../src/modules/emails/retention/month-creation.service';
+import { EmailListService } from '../../../src/modules/emails/email-list.service';
+import { PartitionCreationService } from '../../../src/modules/emails/retention/partition-creation.service';
 import { monthOf, MONTHLY_TABLES } from '../../../src/modules/emails/retention/months';
 import { monthOfEmail, partitionOf, RetentionScene } from './retention-scene';
 
@@ -9,14 +9,14 @@ describe('partitions of the months', () => {
   beforeEach(async () => (scene = await RetentionScene.open()));
   afterEach(() => scene.close());
 
-  const create = () => scene.worker.get(MonthCreation).run();
-  const emptied = { ahead: 3, strays: new Map(MONTHLY_TABLES.map((table) => [table, 0])) };
+  const create = () => scene.worker.get(PartitionCreationService).run();
+  const emptied = { ahead: 3, defaultRows: new Map(MONTHLY_TABLES.map((table) => [table, 0])) };
 
   it('are made three months ahead, as time goes on, and by several processes at once', async () => {
     expect(await create()).toEqual(emptied);
     const later = monthOf(scene.clock.now(), 5);
     scene.clock.set(later);
-    const other = (await scene.startOtherWorker()).get(MonthCreation);
+    const other = (await scene.startOtherWorker()).get(PartitionCreationService);
     await Promise.all([create(), other.run()]);
     expect(await create()).toEqual(emptied);
     for (const month of [later, monthOf(later, 3)]) expect(await scene.partitions(month)).toEqual(MONTHLY_TABLES);
@@ -53,7 +53,7 @@ describe('partitions of the months', () => {
     for (const id of ids) expect(new Set(Object.values(await scene.placesOf(id)).flat())).toEqual(defaults(false));
     const stored = await Promise.all(ids.map((id) => scene.mail.read(id)));
 
-    const made = scene.worker.get(MonthCreation).run();
+    const made = scene.worker.get(PartitionCreationService).run();
     const found = ids.map((id) => scene.mail.read(id));
     expect(await Promise.all(found)).toEqual(stored);
     expect(await made).toEqual(emptied);
@@ -72,8 +72,8 @@ describe('partitions of the months', () => {
     const stored = await scene.mail.read(id);
     for (const table of MONTHLY_TABLES) await detachIntoDefault(table, partitionOf(table, month));
     scene.clock.advance(80 * DAY);
-    const { strays } = await create();
-    expect(strays.get('emails')).toBe(0);
+    const { defaultRows } = await create();
+    expect(defaultRows.get('emails')).toBe(0);
     expect(await scene.mail.read(id)).toEqual(stored);
     expect((await scene.placesOf(id)).email_events).toEqual([partitionOf('email_events', month)]);
   });

@@ -1,8 +1,8 @@
 import { EventsService } from '../../../src/modules/events/events.service';
 import { EmailsService } from '../../../src/modules/emails/emails.service';
-import { EmailListService } from '../../../src/modules/emails/list/email-list.service';
-import { EmailRetention } from '../../../src/modules/emails/retention/email-retention.service';
-import { MonthRetention } from '../../../src/modules/emails/retention/month-retention.service';
+import { EmailListService } from '../../../src/modules/emails/email-list.service';
+import { PartitionsJob } from '../../../src/modules/emails/retention/partitions.job';
+import { PartitionRetentionService } from '../../../src/modules/emails/retention/partition-retention.service';
 import { type Month, monthOf, MONTHLY_TABLES } from '../../../src/modules/emails/retention/months';
 import { firstIdAt } from '../../../src/common/ids';
 import { Metrics } from '../../../src/common/metrics/metrics';
@@ -16,7 +16,7 @@ describe('the retention of emails', () => {
   beforeEach(async () => (scene = await RetentionScene.open()));
   afterEach(() => scene.close());
 
-  const run = () => scene.worker.get(MonthRetention).run();
+  const run = () => scene.worker.get(PartitionRetentionService).run();
   const viewer = () => scene.mail.tenant.as('live');
   const list = () => scene.mail.core.get(EmailListService).page(viewer(), {}, { page: 1, limit: 10 });
   const toMonth = (month: Month, later: number) => scene.clock.set(monthOf(month, later));
@@ -58,16 +58,16 @@ describe('the retention of emails', () => {
     await scene.tell(open, DEFERRED);
     const month = monthOfEmail(done);
     toMonth(month, 14);
-    const retention = scene.worker.get(EmailRetention);
+    const retention = scene.worker.get(PartitionsJob);
     const kept = () => scene.worker.get(Metrics).registry.getSingleMetricAsString('waybill_retention_partitions_kept');
-    await retention.removeMonths();
+    await retention.removePartitions();
     expect(await kept()).toContain('waybill_retention_partitions_kept 1');
     expect(await scene.partitions(month)).toEqual(MONTHLY_TABLES);
     expect(await list()).toMatchObject({ total: 2 });
     expect((await scene.mail.read(open)).content).toHaveProperty('text', 'Hello');
 
     await scene.tell(open, { kind: 'failed', reason: 'expired' });
-    await retention.removeMonths();
+    await retention.removePartitions();
     expect(await kept()).toContain('waybill_retention_partitions_kept 0');
     expect(await scene.partitions(month)).toEqual([]);
   });
@@ -107,7 +107,7 @@ describe('the retention of emails', () => {
     const stream = { organizationId, mode: 'live' as const, after: firstIdAt(new Date(0)) };
     const position = (await feed.readAfter([stream], 2))[0]?.at(-1)?.id ?? '';
     toMonth(monthOfEmail(ids[0] as string), 14);
-    const otherWorker = (await scene.startOtherWorker()).get(MonthRetention);
+    const otherWorker = (await scene.startOtherWorker()).get(PartitionRetentionService);
     const removal = Promise.all([run(), otherWorker.run()]);
     const emails = scene.mail.core.get(EmailsService);
     for (let round = 0; round < 20; round += 1) {

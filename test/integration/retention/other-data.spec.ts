@@ -2,8 +2,8 @@ import { AuditService, OPERATOR } from '../../../src/audit/audit.service';
 import { AuditRetentionJob } from '../../../src/audit/audit-retention.job';
 import { DAY, HOUR } from '../../../src/common/clock';
 import { Metrics } from '../../../src/common/metrics/metrics';
-import { EmailUpkeep } from '../../../src/modules/emails/email-upkeep.service';
-import { EmailRetention } from '../../../src/modules/emails/retention/email-retention.service';
+import { AcceptRetentionJob } from '../../../src/modules/emails/accept/accept-retention.job';
+import { PartitionsJob } from '../../../src/modules/emails/retention/partitions.job';
 import { waitFor } from '../../setup/wait-for';
 import { RetentionScene } from './retention-scene';
 
@@ -36,7 +36,7 @@ describe('the retention of other data', () => {
 
   it('of idempotency keys is the operator’s choice', async () => {
     await scene.mail.accept({ idempotencyKey: 'k' });
-    const expire = () => scene.worker.get(EmailUpkeep).expireKeys();
+    const expire = () => scene.worker.get(AcceptRetentionJob).expireKeys();
     scene.clock.advance(48 * HOUR);
     expect(await expire()).toBe(0);
     scene.clock.advance(1);
@@ -45,7 +45,7 @@ describe('the retention of other data', () => {
 
   it('of the use of test mode is a matter of days; what has been used in all stays', async () => {
     await scene.mail.accept({}, 'test');
-    const forget = () => scene.worker.get(EmailUpkeep).forgetTestUsage();
+    const forget = () => scene.worker.get(AcceptRetentionJob).removeTestUsage();
     expect(await forget()).toBe(0);
     scene.clock.advance(3 * DAY);
     expect(await forget()).toBe(1);
@@ -56,7 +56,7 @@ describe('the retention of other data', () => {
 
   it('runs by itself in every worker, and is seen in the metrics', async () => {
     await scene.worker.start();
-    await scene.worker.get(EmailRetention).createMonths();
+    await scene.worker.get(PartitionsJob).createPartitions();
     const { registry } = scene.worker.get(Metrics);
     const text = await waitFor(
       async () => {

@@ -1,7 +1,7 @@
 import { DAY, HOUR } from '../../../src/common/clock';
 import { Metrics } from '../../../src/common/metrics/metrics';
-import { StatsCheckJob } from '../../../src/modules/emails/stats-check/stats-check-job.service';
-import { StatsCheckService } from '../../../src/modules/emails/stats-check/stats-check.service';
+import { StatsCheckJob } from '../../../src/modules/emails/outcomes/stats-check.job';
+import { StatsCheckService } from '../../../src/modules/emails/outcomes/stats-check.service';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
 import { StatsService } from '../../../src/modules/stats/stats.service';
 import { FakeClock } from '../../doubles/fake-clock';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { DAY, HOUR } from '../../../src/common/clock';
-import { StatsCheckService } from '../../../src/modules/emails/stats-check/stats-check.service';
+import { StatsCheckService } from '../../../src/modules/emails/outcomes/stats-check.service';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
 import { StatsService } from '../../../src/modules/stats/stats.service';
 import { anyOutcome, recordedOutcome } from '../../factories/outcomes';

@@ -5,7 +5,7 @@ import type { DeliveryOutcome, RecordedOutcome } from '../../../src/delivery/por
 import { Database } from '../../../src/database/database.service';
 import type { Transaction } from '../../../src/database/transaction';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
-import { SendEmailsService } from '../../../src/modules/emails/send-emails.service';
+import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { SuppressionsRepository } from '../../../src/modules/suppressions/suppressions.repository';
 import { SuppressionListService } from '../../../src/modules/suppressions/suppression-list.service';
 import { ClearSuppressionsJob } from '../../../src/modules/suppressions/clear-suppressions.job';

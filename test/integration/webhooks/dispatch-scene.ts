@@ -10,7 +10,7 @@ import { ConfigModule } from '../../../src/config/config.module';
 import { DatabaseModule } from '../../../src/database/database.module';
 import { EmailsModule } from '../../../src/modules/emails/emails.module';
 import { EventsService } from '../../../src/modules/events/events.service';
-import { SendEmailsService } from '../../../src/modules/emails/send-emails.service';
+import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { SweepMessagesJob } from '../../../src/modules/webhooks/dispatch/sweep-messages.job';
 import { EndpointRecovery } from '../../../src/modules/webhooks/dispatch/endpoint-recovery.service';
 import { ExpandEventsJob } from '../../../src/modules/webhooks/dispatch/expand-events.job';

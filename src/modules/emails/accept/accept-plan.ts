@@ -1,28 +1,25 @@
 import { AppError } from '../../../common/errors/app-error';
-import type { AcceptedEmail } from './accepted-email';
-import type { KeyState } from './idempotency-ledger.repository';
-import { type IdempotencyClaim, isFinal, type ItemResult, refusal, type SubmissionResult } from './submission';
+import { type IdempotencyClaim, keyName } from './idempotency';
+import {
+  type AcceptedEmail,
+  type ItemResult,
+  type KeyedResponse,
+  type KeyState,
+  refusal,
+  type RefusedItem,
+  type ScreenedSubmission,
+  type SubmissionOutcome,
+} from './submission';
 
-/** A submission whose emails have been screened: each is ready to be written, or refused. */
-export interface ScreenedSubmission {
-  readonly items: readonly { readonly outcome: AcceptedEmail | RefusedItem; readonly idempotency?: IdempotencyClaim }[];
-  readonly idempotency?: IdempotencyClaim;
-}
-
-type RefusedItem = Extract<ItemResult, { kind: 'refused' }>;
-
-/** The answer to one email: settled, or to be settled once it is known whether the email may be written. */
+/** The result of one email: settled, or to be settled once it is known whether the email may be written. */
 interface Slot {
-  readonly item: RefusedItem | ItemResult | AcceptedEmail;
+  readonly item: ItemResult | AcceptedEmail;
   readonly remember: IdempotencyClaim | undefined;
 }
 
-/** The answer to a submission, or the refusal of the request as a whole. */
-export type SubmissionAnswer = SubmissionResult | AppError;
-
 /**
- * Decides, key by key, what a batch of submissions writes and what it answers. Pure: the states of the keys come in,
- * the emails to write and the answers come out.
+ * Decides, key by key, what a batch of submissions writes and what it returns. Pure: the states of the keys come in,
+ * the emails to write and the results come out.
  */
 export class AcceptPlan {
   private readonly slots: (AppError | { replay: readonly ItemResult[] } | Slot[])[];
@@ -42,7 +39,7 @@ export class AcceptPlan {
   }
 
   /** @param refused emails that a quota turned down, by id */
-  answers(refused: ReadonlyMap<string, AppError>): SubmissionAnswer[] {
+  results(refused: ReadonlyMap<string, AppError>): SubmissionOutcome[] {
     return this.slots.map((slots) => {
       if (slots instanceof AppError) return slots;
       if (!Array.isArray(slots)) return { results: slots.replay, replayed: true };
@@ -50,8 +47,8 @@ export class AcceptPlan {
     });
   }
 
-  /** What is to be remembered under the keys. */
-  toRemember(refused: ReadonlyMap<string, AppError>) {
+  /** What is to be stored under the keys. */
+  toRemember(refused: ReadonlyMap<string, AppError>): KeyedResponse[] {
     return this.slots.flatMap((slots, index) => {
       if (!Array.isArray(slots)) return [];
       const results = slots.map((slot) => settle(slot, refused));
@@ -63,7 +60,7 @@ export class AcceptPlan {
         idempotency,
         items: { length },
       } = this.submissions[index] as ScreenedSubmission;
-      // A batch is answered 202 whatever became of its items; a single email only counts when its answer is final.
+      // A batch returns 202 whatever became of its items; a single email only counts when its result is final.
       const whole =
         idempotency && (length > 1 || results.every(isFinal)) ? [{ claim: idempotency, response: results }] : [];
       return [...whole, ...items];
@@ -101,10 +98,6 @@ export class AcceptPlan {
   }
 }
 
-export function keyName({ organizationId, mode, path, key }: IdempotencyClaim): string {
-  return `${organizationId} ${mode} ${path} ${key}`;
-}
-
 function settle({ item }: Slot, refused: ReadonlyMap<string, AppError>): ItemResult {
   if (!('command' in item)) return item;
   const error = refused.get(item.id);
@@ -129,4 +122,9 @@ function inProgress(): AppError {
   return new AppError('idempotency_in_progress', 'The first request with this idempotency key is still running', {
     retryAfterSeconds: 1,
   });
+}
+
+/** Only what cannot change by trying again is stored: acceptances and the final business refusals. */
+function isFinal(result: ItemResult): boolean {
+  return result.kind === 'accepted' || result.code === 'recipient_suppressed' || result.code === 'domain_not_verified';
 }

@@ -1,51 +1,72 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../../common/clock';
+import type { AppError } from '../../../common/errors/app-error';
 import { timeOfId } from '../../../common/ids';
 import type { Transaction } from '../../../database/transaction';
-import type { WarmUpBudget } from '../../domains/restrictions/warm-up/warm-up.service';
+import { type WarmUpBudget, WarmUpService } from '../../domains/restrictions/warm-up/warm-up.service';
 import { type StatDelta, StatsService } from '../../stats/stats.service';
-import { AcceptPlan, type ScreenedSubmission, type SubmissionAnswer } from './accept-plan';
+import { AcceptPlan } from './accept-plan';
 import { AcceptRepository } from './accept.repository';
-import type { AcceptedEmail } from './accepted-email';
-import { IdempotencyLedgerRepository } from './idempotency-ledger.repository';
-import { RecipientLimits } from './recipient-limits';
+import type { AcceptedEmail, ScreenedSubmission, SubmissionOutcome } from './submission';
+import { TestLimits } from './test-limits.service';
 
 /** What one coalesced accept does between BEGIN and COMMIT. */
 @Injectable()
 export class AcceptTransaction {
   constructor(
-    private readonly ledger: IdempotencyLedgerRepository,
-    private readonly limits: RecipientLimits,
     private readonly accepts: AcceptRepository,
+    private readonly testLimits: TestLimits,
+    private readonly warmUp: WarmUpService,
     private readonly stats: StatsService,
     private readonly clock: Clock,
   ) {}
 
   /**
-   * Answers one result per submission, in order.
+   * Returns one outcome per submission, in order.
    * @param budget what the domains in their warm-up may send
    */
   async run(
     submissions: readonly ScreenedSubmission[],
     budget: WarmUpBudget,
     tx: Transaction,
-  ): Promise<SubmissionAnswer[]> {
+  ): Promise<SubmissionOutcome[]> {
     const plan = new AcceptPlan(submissions, await this.examineKeys(submissions, tx));
     const emails = plan.emails();
-    const refused = await this.limits.charge(emails, budget, tx);
+    const refused = await this.chargeLimits(emails, budget, tx);
     const written = emails.filter((email) => !refused.has(email.id));
-    this.accepts.insert(written, this.clock.now(), tx);
+    const now = this.clock.now();
+    this.accepts.insert(written, now, tx);
     this.stats.record(countAccepted(written), tx);
-    this.ledger.remember(plan.toRemember(refused), tx);
-    return plan.answers(refused);
+    this.accepts.storeResponses(plan.toRemember(refused), now, tx);
+    return plan.results(refused);
   }
 
   private async examineKeys(submissions: readonly ScreenedSubmission[], tx: Transaction) {
     const claims = submissions
       .flatMap((submission) => [submission.idempotency, ...submission.items.map((item) => item.idempotency)])
       .filter((claim) => claim !== undefined);
-    const states = claims.length > 0 ? await this.ledger.examine(claims, tx) : [];
+    const states = claims.length > 0 ? await this.accepts.examineKeys(claims, this.clock.now(), tx) : [];
     return new Map(states.map((state, index) => [claims[index] as (typeof claims)[number], state]));
+  }
+
+  /**
+   * Counts the recipients of emails about to be written against the limits of test mode, and of live domains in their
+   * warm-up or held back; returns the refusals by email id.
+   */
+  private async chargeLimits(
+    emails: readonly AcceptedEmail[],
+    budget: WarmUpBudget,
+    tx: Transaction,
+  ): Promise<Map<string, AppError>> {
+    const refused = await this.testLimits.charge(emails, tx);
+    // The transaction may be running again.
+    budget.restart();
+    for (const { id, command, recipients } of emails) {
+      const error = command.mode === 'live' ? budget.charge(command.domain.id, recipients.length) : undefined;
+      if (error) refused.set(id, error);
+    }
+    this.warmUp.start(budget, tx);
+    return refused;
   }
 }
 

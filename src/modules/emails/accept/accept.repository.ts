@@ -1,14 +1,30 @@
 import { Injectable } from '@nestjs/common';
+import { HOUR } from '../../../common/clock';
 import { domainOf } from '../../../common/mail-address';
+import { AppConfig } from '../../../config/config';
+import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
 import { DeliveryQueueRepository } from '../../../delivery/queue/delivery-queue.repository';
-import { insertAttachments } from '../sql/insert-attachments.sql';
-import { insertEmails } from '../sql/insert-emails.sql';
-import type { AcceptedEmail } from './accepted-email';
+import type { IdempotencyClaim } from './idempotency';
+import { deleteExpiredKeys, findStoredResponses, lockIdempotencyKeys, storeResponses } from './sql/idempotency.sql';
+import { insertAttachments, insertEmails } from './sql/insert-emails.sql';
+import {
+  addTestUsage,
+  deleteOldTestUsage,
+  type DomainUsage,
+  lockTestUsage,
+  type UsedRecipients,
+} from './sql/test-usage.sql';
+import type { AcceptedEmail, KeyedResponse, KeyState } from './submission';
 
+/** What accepting writes: emails, the responses under their idempotency keys, the use of test mode. */
 @Injectable()
 export class AcceptRepository {
-  constructor(private readonly queue: DeliveryQueueRepository) {}
+  constructor(
+    private readonly database: Database,
+    private readonly queue: DeliveryQueueRepository,
+    private readonly config: AppConfig,
+  ) {}
 
   /** Writes the emails with all that belongs to them, and puts their recipients into the queue. */
   insert(emails: readonly AcceptedEmail[], now: Date, tx: Transaction): void {
@@ -20,6 +36,54 @@ export class AcceptRepository {
       now,
       tx,
     );
+  }
+
+  /** The state of each claim, in order; free keys are held until the transaction ends. */
+  async examineKeys(claims: readonly IdempotencyClaim[], now: Date, tx: Transaction): Promise<KeyState[]> {
+    const locks = await tx.run(lockIdempotencyKeys(claims));
+    const notBefore = this.expiryOf(now);
+    const stored = new Map((await tx.run(findStoredResponses(claims, notBefore))).map((row) => [row.index, row]));
+    return claims.map((claim, index) => {
+      const known = stored.get(index);
+      if (known) {
+        const same = claim.fingerprint.equals(known.fingerprint);
+        return same ? { kind: 'stored', response: known.response } : { kind: 'reused' };
+      }
+      return locks[index]?.locked ? { kind: 'free' } : { kind: 'in_progress' };
+    });
+  }
+
+  /** Stores responses under their keys, in the transaction that makes them true. */
+  storeResponses(responses: readonly KeyedResponse[], now: Date, tx: Transaction): void {
+    if (responses.length > 0) tx.write(storeResponses(responses, now));
+  }
+
+  /** Locks the counters of the domains and returns their values. @param day a UTC date */
+  lockTestUsage(
+    domains: readonly { organizationId: string; domainId: string }[],
+    day: string,
+    tx: Transaction,
+  ): Promise<DomainUsage[]> {
+    return tx.run(lockTestUsage(domains, day));
+  }
+
+  async addTestUsage(used: readonly UsedRecipients[], day: string, tx: Transaction): Promise<void> {
+    await tx.run(addTestUsage(used, day));
+  }
+
+  /** Returns the number of deleted keys. */
+  async deleteExpiredKeys(now: Date, limit: number): Promise<number> {
+    return (await this.database.run(deleteExpiredKeys(this.expiryOf(now), limit))).length;
+  }
+
+  /** Returns the number of deleted rows. @param before a UTC date */
+  async deleteTestUsageBefore(before: string): Promise<number> {
+    return (await this.database.run(deleteOldTestUsage(before))).length;
+  }
+
+  /** Keys that were stored before then have expired. */
+  private expiryOf(now: Date): Date {
+    return new Date(now.getTime() - this.config.retention.idempotencyHours * HOUR);
   }
 }
 

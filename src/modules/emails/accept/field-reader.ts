@@ -1,4 +1,8 @@
 import type { FieldErrors } from '../../../common/errors/app-error';
+import { parseTimestamp } from '../../../common/http/timestamps';
+
+/** What no header of a mail may hold: CR and LF would begin another one. */
+export const CONTROL_CHARACTER = /[\u0000-\u0008\u000a-\u001f\u007f]/;
 
 /**
  * Collects what is wrong with a JSON value, field by field. Written by hand because the batch path validates 100 emails
@@ -51,6 +55,26 @@ export class FieldReader {
     if (value.length >= limits.min && fits(value, limits.max)) return value;
     this.add(path, `must be ${limits.min} to ${limits.max} characters long`);
     return undefined;
+  }
+
+  /** An absent or empty text is undefined. */
+  optionalText(value: unknown, path: string, maxBytes: number): string | undefined {
+    if (value === undefined || value === '') return undefined;
+    if (typeof value !== 'string') {
+      this.add(path, 'must be a string');
+      return undefined;
+    }
+    // A UTF-16 unit is at most three octets, so short texts need no counting.
+    if (value.length * 3 <= maxBytes || Buffer.byteLength(value) <= maxBytes) return value;
+    this.add(path, `must be at most ${maxBytes} bytes long`);
+    return undefined;
+  }
+
+  optionalTimestamp(value: unknown, path: string): Date | undefined {
+    if (value === undefined) return undefined;
+    const time = typeof value === 'string' ? parseTimestamp(value) : undefined;
+    if (!time) this.add(path, 'must be an ISO 8601 timestamp with an offset, such as 2026-11-20T10:00:00Z');
+    return time;
   }
 
   optionalBoolean(value: unknown, path: string): boolean | undefined {

@@ -1,6 +1,27 @@
 import { createHash } from 'node:crypto';
 import { ValidationError } from '../../../common/errors/app-error';
-import { isIdempotencyKey } from './parse-send-request';
+import type { Mode } from '../../../common/tenant';
+
+/** A request, or an item of a batch, that is to take effect once under its key. */
+export interface IdempotencyClaim {
+  readonly organizationId: string;
+  readonly mode: Mode;
+  readonly path: string;
+  readonly key: string;
+  readonly fingerprint: Buffer;
+}
+
+/** Unique among keys. */
+export function keyName({ organizationId, mode, path, key }: IdempotencyClaim): string {
+  return `${organizationId} ${mode} ${path} ${key}`;
+}
+
+const PRINTABLE_ASCII = /^[ -~]{1,255}$/;
+
+/** 1 to 255 printable ASCII characters. */
+export function isIdempotencyKey(value: unknown): value is string {
+  return typeof value === 'string' && PRINTABLE_ASCII.test(value);
+}
 
 /**
  * SHA-256 of the canonical JSON (RFC 8785 style: members sorted by name, no white space). The key itself does not count,

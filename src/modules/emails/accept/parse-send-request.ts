@@ -1,23 +1,20 @@
 import { DAY, MINUTE } from '../../../common/clock';
 import type { FieldErrors } from '../../../common/errors/app-error';
-import { FieldReader } from './field-reader';
+import { CONTROL_CHARACTER, FieldReader } from './field-reader';
+import { isIdempotencyKey } from './idempotency';
 import { readRecipients, readReplyTo, readSender } from './parse-addresses';
-import { readAttachments } from './parse-attachments';
-import { readHeaders } from './parse-headers';
-import { parseTimestamp } from '../../../common/http/timestamps';
+import { readAttachments, readHeaders } from './parse-parts';
 import type { SendRequest } from './send-request';
 
 const MAX_SUBJECT = 998;
 const MAX_HTML_BYTES = 5 * 1024 * 1024;
 const MAX_TEXT_BYTES = 1024 * 1024;
 const MAX_TAGS = 10;
+const TAG = { min: 1, max: 100 };
 const MAX_METADATA_BYTES = 8 * 1024;
 const MAX_METADATA_DEPTH = 5;
 const MIN_SCHEDULE_MS = MINUTE;
 const MAX_SCHEDULE_MS = 30 * DAY;
-
-const CONTROL = /[\u0000-\u0008\u000a-\u001f\u007f]/;
-const IDEMPOTENCY_KEY = /^[ -~]{1,255}$/;
 
 /** Every field of a send request; the OpenAPI model is checked against this list. */
 export const SEND_REQUEST_FIELDS: ReadonlySet<string> = new Set([
@@ -28,7 +25,8 @@ export const SEND_REQUEST_FIELDS: ReadonlySet<string> = new Set([
 export type ParsedSendRequest = { ok: true; request: SendRequest } | { ok: false; errors: FieldErrors };
 
 /**
- * Validates one email of `POST /v1/emails` or of a batch and brings it into normal form.
+ * Validates one email of `POST /v1/emails` or of a batch and brings it into normal form: first field by field, then what
+ * concerns several fields together. Every error is collected, none ends the reading.
  * @param prefix put before field paths: `3.` for the fourth item of a batch
  * @throws AppError payload_too_large
  */
@@ -42,16 +40,20 @@ export function parseSendRequest(body: unknown, now: Date, prefix = ''): ParsedS
     recipients: readRecipients(reader, given),
     replyTo: readReplyTo(reader, given.replyTo),
     subject: readSubject(reader, given.subject),
-    ...readBodies(reader, given),
+    html: reader.optionalText(given.html, 'html', MAX_HTML_BYTES),
+    text: reader.optionalText(given.text, 'text', MAX_TEXT_BYTES),
     headers: readHeaders(reader, given.headers),
-    attachments: given.attachments === undefined ? [] : readAttachments(reader, given.attachments),
+    attachments: readAttachments(reader, given.attachments),
     tags: readTags(reader, given.tags),
     metadata: readMetadata(reader, given.metadata),
-    ...readTimes(reader, given, now),
+    scheduledAt: reader.optionalTimestamp(given.scheduledAt, 'scheduledAt'),
+    expiresAt: reader.optionalTimestamp(given.expiresAt, 'expiresAt'),
     tracking: readTracking(reader, given.tracking),
     category: readCategory(reader, given.category),
     idempotencyKey: readIdempotencyKey(reader, given.idempotencyKey),
   };
+  if (!given.html && !given.text) reader.add('html', 'or text must be given');
+  checkTimes(reader, request, now);
   return reader.failed ? { ok: false, errors: reader.errors } : { ok: true, request };
 }
 
@@ -61,34 +63,12 @@ function readSubject(reader: FieldReader, value: unknown): string {
     return '';
   }
   const subject = reader.text(value, 'subject', { min: 1, max: MAX_SUBJECT }) ?? '';
-  if (CONTROL.test(subject)) reader.add('subject', 'must not contain line breaks or control characters');
+  if (CONTROL_CHARACTER.test(subject)) reader.add('subject', 'must not contain line breaks or control characters');
   return subject;
 }
 
-function readBodies(reader: FieldReader, given: Record<string, unknown>): Pick<SendRequest, 'html' | 'text'> {
-  const html = readBody(reader, given.html, 'html', MAX_HTML_BYTES);
-  const text = readBody(reader, given.text, 'text', MAX_TEXT_BYTES);
-  if (!given.html && !given.text) reader.add('html', 'or text must be given');
-  return { html, text };
-}
-
-/** An empty body counts as absent. */
-function readBody(reader: FieldReader, value: unknown, path: string, maxBytes: number): string | undefined {
-  if (value === undefined || value === '') return undefined;
-  if (typeof value !== 'string') {
-    reader.add(path, 'must be a string');
-    return undefined;
-  }
-  // A UTF-16 unit is at most three octets, so short bodies need no counting.
-  if (value.length * 3 <= maxBytes || Buffer.byteLength(value) <= maxBytes) return value;
-  reader.add(path, `must be at most ${maxBytes} bytes long`);
-  return undefined;
-}
-
 function readTags(reader: FieldReader, value: unknown): string[] {
-  const tags = reader
-    .list(value, 'tags', MAX_TAGS)
-    .map((tag, index) => reader.text(tag, `tags[${index}]`, { min: 1, max: 100 }) ?? '');
+  const tags = reader.list(value, 'tags', MAX_TAGS).map((tag, index) => reader.text(tag, `tags[${index}]`, TAG) ?? '');
   return [...new Set(tags)];
 }
 
@@ -109,30 +89,6 @@ function depthOf(value: unknown, limit: number): number {
   if (typeof value !== 'object' || value === null) return 0;
   if (limit === 0) return 1;
   return 1 + Math.max(0, ...Object.values(value).map((child) => depthOf(child, limit - 1)));
-}
-
-function readTimes(
-  reader: FieldReader,
-  given: Record<string, unknown>,
-  now: Date,
-): Pick<SendRequest, 'scheduledAt' | 'expiresAt'> {
-  const scheduledAt = readInstant(reader, given.scheduledAt, 'scheduledAt');
-  const ahead = scheduledAt ? scheduledAt.getTime() - now.getTime() : MIN_SCHEDULE_MS;
-  if (ahead < MIN_SCHEDULE_MS || ahead > MAX_SCHEDULE_MS) {
-    reader.add('scheduledAt', 'must be 1 minute to 30 days ahead');
-  }
-  const expiresAt = readInstant(reader, given.expiresAt, 'expiresAt');
-  if (expiresAt && expiresAt <= (scheduledAt ?? now)) {
-    reader.add('expiresAt', `must be after ${scheduledAt ? 'scheduledAt' : 'now'}`);
-  }
-  return { scheduledAt, expiresAt };
-}
-
-function readInstant(reader: FieldReader, value: unknown, path: string): Date | undefined {
-  if (value === undefined) return undefined;
-  const instant = typeof value === 'string' ? parseTimestamp(value) : undefined;
-  if (!instant) reader.add(path, 'must be an ISO 8601 timestamp with an offset, such as 2026-11-20T10:00:00Z');
-  return instant;
 }
 
 const TRACKING_FIELDS = new Set(['opens', 'clicks']);
@@ -158,7 +114,12 @@ function readIdempotencyKey(reader: FieldReader, value: unknown): string | undef
   return undefined;
 }
 
-/** 1 to 255 printable ASCII characters. */
-export function isIdempotencyKey(value: unknown): value is string {
-  return typeof value === 'string' && IDEMPOTENCY_KEY.test(value);
+function checkTimes(reader: FieldReader, { scheduledAt, expiresAt }: SendRequest, now: Date): void {
+  const ahead = scheduledAt ? scheduledAt.getTime() - now.getTime() : MIN_SCHEDULE_MS;
+  if (ahead < MIN_SCHEDULE_MS || ahead > MAX_SCHEDULE_MS) {
+    reader.add('scheduledAt', 'must be 1 minute to 30 days ahead');
+  }
+  if (expiresAt && expiresAt <= (scheduledAt ?? now)) {
+    reader.add('expiresAt', `must be after ${scheduledAt ? 'scheduledAt' : 'now'}`);
+  }
 }

@@ -2,11 +2,16 @@ import { AppError } from '../../../common/errors/app-error';
 import { newId } from '../../../common/ids';
 import { addressKey } from '../../../common/mail-address';
 import type { SuppressionReason } from '../../suppressions/suppressions.service';
-import type { ScreenedSubmission } from './accept-plan';
-import type { AcceptCommand, AcceptedEmail } from './accepted-email';
-import { refusal, type Submission } from './submission';
+import {
+  type AcceptCommand,
+  type AcceptedEmail,
+  refusal,
+  type ScreenedSubmission,
+  type Submission,
+  type SuppressedRecipient,
+} from './submission';
 
-/** Every recipient of the submissions, in order: what is asked of the suppression list. */
+/** Every recipient of the submissions, in order, as the suppression list is queried. */
 export function addressesOf(submissions: readonly Submission[]) {
   return commandsOf(submissions).flatMap(({ organizationId, mode, request }) =>
     request.recipients.map(({ email }) => ({
@@ -46,7 +51,7 @@ function screenCommand(command: AcceptCommand, reasonOf: (index: number) => Supp
   return { id: newId(), command, recipients: open, suppressed } satisfies AcceptedEmail;
 }
 
-function allSuppressed(suppressedRecipients: AcceptedEmail['suppressed']): AppError {
+function allSuppressed(suppressedRecipients: readonly SuppressedRecipient[]): AppError {
   return new AppError('recipient_suppressed', 'Every recipient is on the suppression list', {
     details: { suppressedRecipients },
     suggestion: 'Remove manual or unsubscribe entries if the recipient asked for mail again',

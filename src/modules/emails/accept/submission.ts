@@ -1,38 +1,63 @@
-import type { ErrorCode } from '../../../common/errors/error-codes';
 import { AppError } from '../../../common/errors/app-error';
+import type { ErrorCode } from '../../../common/errors/error-codes';
 import type { Mode } from '../../../common/tenant';
 import type { SuppressionReason } from '../../suppressions/suppressions.service';
-import type { AcceptCommand } from './accepted-email';
+import type { IdempotencyClaim } from './idempotency';
+import type { Recipient, SendRequest } from './send-request';
 
-/** The answer for one email; plain JSON, because it is stored with its idempotency key. */
-export type ItemResult =
-  | {
-      readonly kind: 'accepted';
-      readonly id: string;
-      readonly status: 'queued' | 'scheduled';
-      readonly scheduledAt?: string;
-      readonly suppressed: readonly { readonly email: string; readonly reason: SuppressionReason }[];
-    }
-  | {
-      readonly kind: 'refused';
-      readonly code: ErrorCode;
-      readonly message: string;
-      readonly details?: Record<string, unknown>;
-      readonly suggestion?: string;
-      readonly retryAfterSeconds?: number;
-    };
+/** A recipient that is left out of an email. */
+export interface SuppressedRecipient {
+  readonly email: string;
+  readonly reason: SuppressionReason;
+}
 
-export interface IdempotencyClaim {
+export interface AcceptedItem {
+  readonly kind: 'accepted';
+  readonly id: string;
+  readonly status: 'queued' | 'scheduled';
+  readonly scheduledAt?: string;
+  readonly suppressed: readonly SuppressedRecipient[];
+}
+
+export interface RefusedItem {
+  readonly kind: 'refused';
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly details?: Record<string, unknown>;
+  readonly suggestion?: string;
+  readonly retryAfterSeconds?: number;
+}
+
+/** The result of one email; plain JSON, because it is stored with its idempotency key. */
+export type ItemResult = AcceptedItem | RefusedItem;
+
+/** A validated request with everything looked up that it needs, ready to be screened. */
+export interface AcceptCommand {
+  readonly kind: 'command';
   readonly organizationId: string;
   readonly mode: Mode;
-  readonly path: string;
-  readonly key: string;
-  readonly fingerprint: Buffer;
+  readonly domain: {
+    readonly id: string;
+    readonly name: string;
+    /** True: its live mail counts against the limits of a warm-up, or of a domain that is held back. */
+    readonly isLimited: boolean;
+  };
+  readonly request: SendRequest;
+  readonly trackByDefault: { readonly opens: boolean; readonly clicks: boolean };
+}
+
+/** What is about to be inserted. */
+export interface AcceptedEmail {
+  readonly id: string;
+  readonly command: AcceptCommand;
+  /** Those that are not suppressed. */
+  readonly recipients: readonly Recipient[];
+  readonly suppressed: readonly SuppressedRecipient[];
 }
 
 /** One email of a submission: to be accepted, or refused already before it came here. */
 export interface SubmissionItem {
-  readonly candidate: AcceptCommand | Extract<ItemResult, { kind: 'refused' }>;
+  readonly candidate: AcceptCommand | RefusedItem;
   readonly idempotency?: IdempotencyClaim;
 }
 
@@ -43,13 +68,35 @@ export interface Submission {
   readonly idempotency?: IdempotencyClaim;
 }
 
+/** What is known of a key. `in_progress`: another process is working on it right now. */
+export type KeyState =
+  | { readonly kind: 'free' }
+  | { readonly kind: 'in_progress' }
+  | { readonly kind: 'reused' }
+  | { readonly kind: 'stored'; readonly response: ItemResult | ItemResult[] };
+
+/** What is to be stored under a key: one result, or a batch's list of them. */
+export interface KeyedResponse {
+  readonly claim: IdempotencyClaim;
+  readonly response: ItemResult | readonly ItemResult[];
+}
+
+/** A submission whose emails have been screened: each is ready to be written, or refused. */
+export interface ScreenedSubmission {
+  readonly items: readonly { readonly outcome: AcceptedEmail | RefusedItem; readonly idempotency?: IdempotencyClaim }[];
+  readonly idempotency?: IdempotencyClaim;
+}
+
 export interface SubmissionResult {
   readonly results: readonly ItemResult[];
-  /** True when the answer of an earlier request with the same key is given again. */
+  /** True when the result of an earlier request with the same key is returned again. */
   readonly replayed: boolean;
 }
 
-export function refusal(error: AppError): Extract<ItemResult, { kind: 'refused' }> {
+/** The result of a submission, or the refusal of the request as a whole. */
+export type SubmissionOutcome = SubmissionResult | AppError;
+
+export function refusal(error: AppError): RefusedItem {
   const { code, message, details, suggestion, retryAfterSeconds } = error;
   return {
     ...{ kind: 'refused', code, message },
@@ -59,12 +106,6 @@ export function refusal(error: AppError): Extract<ItemResult, { kind: 'refused' 
   };
 }
 
-export function toAppError(result: Extract<ItemResult, { kind: 'refused' }>): AppError {
-  const { code, message, details, suggestion, retryAfterSeconds } = result;
+export function toAppError({ code, message, details, suggestion, retryAfterSeconds }: RefusedItem): AppError {
   return new AppError(code, message, { details, suggestion, retryAfterSeconds });
-}
-
-/** Only what cannot change by trying again is remembered: acceptances and the final business refusals. */
-export function isFinal(result: ItemResult): boolean {
-  return result.kind === 'accepted' || result.code === 'recipient_suppressed' || result.code === 'domain_not_verified';
 }

@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { EMAIL_STATUSES, type EmailStatus } from '../outcomes/recipient-state';
+import { EMAIL_STATUSES, type EmailStatus } from '../outcomes/email-state';
 import { EVENT_TYPES } from '../../../common/event-types';
 
 const SOURCES = ['api', 'worker', 'smtp', 'dsn', 'feedback_loop', 'tracking', 'simulator', 'system'];

@@ -1,7 +1,7 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional, IsString, IsUUID, Length } from 'class-validator';
 import { QueryInteger, Timestamp } from '../../../common/http/dto-decorators';
-import { EMAIL_STATUSES, type EmailStatus } from '../outcomes/recipient-state';
+import { EMAIL_STATUSES, type EmailStatus } from '../outcomes/email-state';
 
 export class ListEmailsQuery {
   @ApiPropertyOptional({ type: 'integer', minimum: 1, default: 1 }) @QueryInteger(1, 1_000_000) page: number = 1;

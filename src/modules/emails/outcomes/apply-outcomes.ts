@@ -1,10 +1,19 @@
 import { isAutomated, type RecordedOutcome } from '../../../delivery/ports/outcome';
 import type { Counter, StatDelta } from '../../stats/stats.service';
 import type { NewSuppression, SoftBounce } from '../../suppressions/suppressions.service';
-import { isErased, withoutPerson } from '../erasure/erased-recipient';
-import type { EmailChanges, EmailState, NewEvent, RecipientState } from './email-state';
+import { isErased, withoutPerson } from './erased-recipient';
+import {
+  type EmailChanges,
+  type EmailState,
+  foldStatus,
+  hasSeen,
+  type LastingOutcome,
+  type NewEvent,
+  type RecipientState,
+  recipientStatus,
+  withSeen,
+} from './email-state';
 import { eventsOf } from './outcome-events';
-import { foldStatus, hasSeen, type LastingOutcome, recipientStatus, withSeen } from './recipient-state';
 import { isSoftBounce } from './soft-bounce';
 
 /**

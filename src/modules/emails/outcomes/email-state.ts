@@ -1,7 +1,7 @@
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { StatDelta } from '../../stats/stats.service';
 import type { NewSuppression, SoftBounce } from '../../suppressions/suppressions.service';
-import type { EmailStatus } from './recipient-state';
+import type { DeliveryOutcome } from '../../../delivery/ports/outcome';
 
 export interface RecipientState {
   readonly position: number;
@@ -42,4 +42,55 @@ export interface EmailChanges extends EmailKey {
   readonly suppressions: readonly NewSuppression[];
   /** Recipients that have newly ended in a soft bounce. */
   readonly softBounces: readonly SoftBounce[];
+}
+
+export const EMAIL_STATUSES = ['queued', 'scheduled', 'sending', 'sent', 'delivered', 'bounced', 'failed'] as const;
+
+export type EmailStatus = (typeof EMAIL_STATUSES)[number];
+
+/** Kinds of outcome that count once per recipient. */
+export type LastingOutcome = Exclude<DeliveryOutcome['kind'], 'deferred' | 'unknown'>;
+
+/**
+ * A recipient's state is the *set* of lasting outcomes seen, kept as bits. A set union does not care about order or
+ * repetition, so outcomes may come late, twice or in any order and lead to the same state and the same counters.
+ */
+const BIT: Record<LastingOutcome, number> = {
+  sending: 1,
+  sent: 2,
+  delivered: 4,
+  bounced: 8,
+  failed: 16,
+  spam_report: 32,
+  opened: 64,
+  clicked: 128,
+  unsubscribed: 256,
+};
+
+export function hasSeen(seen: number, outcome: LastingOutcome): boolean {
+  return (seen & BIT[outcome]) !== 0;
+}
+
+export function withSeen(seen: number, outcome: LastingOutcome): number {
+  return seen | BIT[outcome];
+}
+
+/** The furthest first: a later bounce outweighs the delivery it follows. */
+const FURTHEST: readonly (LastingOutcome & EmailStatus)[] = ['bounced', 'delivered', 'failed', 'sent', 'sending'];
+
+export function recipientStatus(seen: number, before: 'queued' | 'scheduled'): EmailStatus {
+  return FURTHEST.find((status) => hasSeen(seen, status)) ?? before;
+}
+
+const PROGRESS: readonly EmailStatus[] = ['sent', 'sending', 'queued', 'scheduled'];
+
+/**
+ * The email's status from its recipients': any delivered one makes it `delivered`; while one is open, the furthest open
+ * one counts; then `bounced` if any bounced, else `failed`.
+ */
+export function foldStatus(recipients: readonly EmailStatus[]): EmailStatus {
+  const present = new Set(recipients);
+  if (present.has('delivered')) return 'delivered';
+  const open = PROGRESS.find((status) => present.has(status));
+  return open ?? (present.has('bounced') ? 'bounced' : 'failed');
 }

@@ -1,7 +1,6 @@
 import type { DeliveryOutcome, RecordedOutcome, SmtpFacts } from '../../../delivery/ports/outcome';
 import type { EventType } from '../../../common/event-types';
-import type { NewEvent } from './email-state';
-import { hasSeen } from './recipient-state';
+import { hasSeen, type NewEvent } from './email-state';
 
 export type EventBody = Pick<NewEvent, 'source' | 'data'> & { eventType: EventType };
 

@@ -1,15 +1,27 @@
 import { Injectable } from '@nestjs/common';
-import type { EmailKey } from '../../../delivery/ports/delivery';
+import { InjectRepository } from '@nestjs/typeorm';
+import { IsNull, Not, type Repository } from 'typeorm';
+import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
+import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { RecordedOutcome } from '../../../delivery/ports/outcome';
-import { loadRecipients } from '../sql/load-recipients.sql';
-import { lockEmails } from '../sql/lock-emails.sql';
-import { markSending } from '../sql/mark-sending.sql';
-import { writeOutcomes } from '../sql/write-outcomes.sql';
 import type { EmailChanges, EmailState, RecipientState } from './email-state';
+import { claimStatsCheck } from './sql/claim-stats-check.sql';
+import { loadRecipients, lockEmails } from './sql/lock-emails.sql';
+import { markSending } from './sql/mark-sending.sql';
+import { recountAccepted, recountEvents } from './sql/recount.sql';
+import { writeOutcomes } from './sql/write-outcomes.sql';
+import { StatsCheckRun } from './stats-check.entity';
+import type { RecountedRow, RecountPage } from './stats-counts';
 
+/** What became of emails: the state that outcomes change, and the events counted anew to check the statistics. */
 @Injectable()
 export class OutcomesRepository {
+  constructor(
+    private readonly database: Database,
+    @InjectRepository(StatsCheckRun) private readonly checks: Repository<StatsCheckRun>,
+  ) {}
+
   /** The emails with their recipients, locked until the transaction ends; unknown ones are left out. */
   async lock(keys: readonly EmailKey[], tx: Transaction): Promise<EmailState[]> {
     // Sent together and run one after the other: the second one's snapshot is taken once the first holds its locks.
@@ -23,12 +35,39 @@ export class OutcomesRepository {
     return emails.map((email) => ({ ...email, recipients: recipients.get(email.emailId) ?? [] }));
   }
 
-  /** Claims alone need no look at the emails' states beforehand. */
+  /** Claims alone do not depend on the emails' states. */
   writeClaims(claims: readonly RecordedOutcome[], now: Date, tx: Transaction): void {
     tx.write(markSending(claims, now));
   }
 
   write(changes: readonly EmailChanges[], now: Date, tx: Transaction): void {
     tx.write(writeOutcomes(changes, now));
+  }
+
+  recountEvents(page: RecountPage, limit: number): Promise<RecountedRow[]> {
+    return this.database.run(recountEvents(page, limit));
+  }
+
+  recountAccepted(page: RecountPage, endId: string, limit: number): Promise<RecountedRow[]> {
+    return this.database.run(recountAccepted(page, endId, limit));
+  }
+
+  /** False when the day's check is done, or another process is running it. */
+  async claimCheck(day: string, now: Date, abandonedBefore: Date): Promise<boolean> {
+    return (await this.database.run(claimStatsCheck(day, now, abandonedBefore))).length > 0;
+  }
+
+  async finishCheck(day: string, drift: number, now: Date): Promise<void> {
+    await this.checks.update({ day }, { drift, finishedAt: now });
+  }
+
+  /** Counters that differed on the last day that was checked; undefined before the first. */
+  async newestDrift(): Promise<number | undefined> {
+    const [newest] = await this.checks.find({
+      where: { finishedAt: Not(IsNull()) },
+      order: { day: 'DESC' },
+      take: 1,
+    });
+    return newest?.drift ?? undefined;
   }
 }

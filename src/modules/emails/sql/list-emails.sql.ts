@@ -2,15 +2,9 @@
 // Reads: emails (primary key, backwards), email_recipients (email_recipients_address). Locks: none.
 // Rows: at most offset + limit of the ranges given; a search looks at WINDOW rows and no more.
 // Not the ORM: ranges travel as arrays and are walked one after the other; a search is bounded before it filters.
-import type { Mode } from '../../../common/tenant';
+import type { Tenant } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
-import type { IdRange } from '../list/id-range';
-
-export interface ListScope {
-  readonly organizationId: string;
-  readonly mode: Mode;
-  readonly domainId: string | undefined;
-}
+import type { IdRange } from '../id-range';
 
 export interface Page {
   readonly offset: number;
@@ -32,12 +26,12 @@ const IDS = `
   offset $6 limit $7`;
 
 /** @param ranges newest first, not overlapping; `offset` counts from the first one's newest email */
-export function listIds(scope: ListScope, ranges: readonly IdRange[], page: Page): Statement<{ id: string }> {
+export function listIds(tenant: Tenant, ranges: readonly IdRange[], page: Page): Statement<{ id: string }> {
   return {
     name: 'list-email-ids',
     text: IDS,
     values: [
-      ...scopeValues(scope),
+      ...tenantValues(tenant),
       ranges.map((range) => range.from),
       ranges.map((range) => range.to),
       page.offset,
@@ -52,7 +46,7 @@ const COUNT = `
   where organization_id = $1 and mode = $2 and id >= $3 and id < $4`;
 
 /** For parts of an hour: counts rows. */
-export function countIds({ organizationId, mode, domainId }: ListScope, range: IdRange): Statement<{ emails: number }> {
+export function countIds({ organizationId, mode, domainId }: Tenant, range: IdRange): Statement<{ emails: number }> {
   const values = [organizationId, mode, range.from, range.to];
   return domainId === undefined
     ? { name: 'count-email-ids', text: COUNT, values }
@@ -112,13 +106,13 @@ export interface SearchResult {
 }
 
 export function searchEmails(
-  scope: ListScope,
+  tenant: Tenant,
   range: IdRange,
   { status, tag, recipient }: SearchTerms,
   { offset, limit }: Page,
 ): Statement<SearchResult> {
   const values = [
-    ...scopeValues(scope),
+    ...tenantValues(tenant),
     range.from,
     range.to,
     status ?? null,
@@ -132,6 +126,6 @@ export function searchEmails(
     : { name: 'search-emails-to', text: search(NEWEST_TO_RECIPIENT), values: [...values, recipient] };
 }
 
-function scopeValues({ organizationId, mode, domainId }: ListScope): unknown[] {
+function tenantValues({ organizationId, mode, domainId }: Tenant): unknown[] {
   return [organizationId, mode, domainId ?? null];
 }

@@ -1,10 +1,10 @@
 // All that is needed to compose a batch of claimed emails; of attachments only what they weigh.
 // Reads: emails, email_contents, email_attachments (primary keys). Locks: none. Rows: the emails of one claim.
 // Not the ORM: a batch of keys joined across two partitioned tables in one round trip.
-import type { EmailKey } from '../../../delivery/ports/delivery';
-import type { Statement } from '../../../database/statement';
+import type { DeliveryKey, EmailKey } from '../../../delivery/ports/delivery';
 import type { Addressees } from '../email-content.entity';
-import { keyColumns } from './lock-emails.sql';
+import type { Statement } from '../../../database/statement';
+import { keyColumns } from '../outcomes/sql/lock-emails.sql';
 
 export interface LoadedMessage extends EmailKey {
   domainId: string;
@@ -21,7 +21,7 @@ export interface LoadedMessage extends EmailKey {
   attachmentBytes: number;
 }
 
-const TEXT = `
+const MESSAGES = `
   select
     e.organization_id as "organizationId",
     e.mode,
@@ -47,5 +47,40 @@ const TEXT = `
   join email_contents c on c.organization_id = e.organization_id and c.mode = e.mode and c.email_id = e.id`;
 
 export function loadMessages(emails: readonly EmailKey[]): Statement<LoadedMessage> {
-  return { name: 'load-messages', text: TEXT, values: keyColumns(emails) };
+  return { name: 'load-messages', text: MESSAGES, values: keyColumns(emails) };
+}
+
+// Whom deliveries went to, from whom and when.
+// Reads: emails, email_recipients (primary keys). Locks: none. Rows: one batch of hits on links, up to 500.
+// Not the ORM: keys of four columns by the batch, and both tables, in one round trip.
+
+/** Whom a delivery went to, and from whom. */
+export interface MailRecipient extends DeliveryKey {
+  readonly domainId: string;
+  readonly fromEmail: string;
+  readonly address: string;
+  /** When the email was first handed to a next hop, for whichever recipient; null before that. */
+  readonly sentAt: Date | null;
+}
+
+const RECIPIENTS = `
+  select
+    r.organization_id as "organizationId",
+    r.mode,
+    r.email_id as "emailId",
+    r.position,
+    e.domain_id as "domainId",
+    e.from_email as "fromEmail",
+    r.address,
+    e.sent_at as "sentAt"
+  from unnest($1::uuid[], $2::text[], $3::uuid[], $4::smallint[]) as wanted (organization_id, mode, email_id, position)
+  join email_recipients r using (organization_id, mode, email_id, position)
+  join emails e on e.organization_id = r.organization_id and e.mode = r.mode and e.id = r.email_id`;
+
+export function findMailRecipients(keys: readonly DeliveryKey[]): Statement<MailRecipient> {
+  return {
+    name: 'find-mail-recipients',
+    text: RECIPIENTS,
+    values: [...keyColumns(keys), keys.map((key) => key.position)],
+  };
 }

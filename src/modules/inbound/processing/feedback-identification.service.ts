@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { addressKey } from '../../../common/mail-address';
 import { AppConfig } from '../../../config/config';
-import type { ReportedEmail } from '../../emails/outcomes/reported-email.service';
-import { ReportedEmails } from '../../emails/outcomes/reported-email.service';
+import type { ReportedEmail } from '../../emails/email-lookup.service';
+import { EmailLookupService } from '../../emails/email-lookup.service';
 import { readBounceAddress } from '../bounce-address';
 import type { ReportSubject } from '../inbound-report';
 import { InboundService } from '../inbound.service';
@@ -21,7 +21,7 @@ export class FeedbackIdentification {
   constructor(
     private readonly inbound: InboundService,
     private readonly originals: SignedOriginals,
-    private readonly emails: ReportedEmails,
+    private readonly emails: EmailLookupService,
     private readonly config: AppConfig,
   ) {}
 
@@ -44,7 +44,7 @@ export class FeedbackIdentification {
     const signed = raw && hasBody ? await this.originals.identify(raw) : undefined;
     if (!signed) return 'unidentified';
     const { domainId, ...key } = signed;
-    const email = await this.emails.find(key);
+    const email = await this.emails.findReported(key);
     if (!email || email.domainId !== domainId) return 'unknown-email';
     const position = positionOf(email, recipients);
     return position === undefined ? 'recipient-unknown' : { ...key, position };

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { RecordedOutcome } from '../../../delivery/ports/outcome';
-import { type ReportedRecipient, ReportedEmails } from '../../emails/outcomes/reported-email.service';
+import { type ReportedRecipient, EmailLookupService } from '../../emails/email-lookup.service';
 import type { ClaimedReport, ReportSubject } from '../inbound-report';
 import { parseReport } from '../parsing/parse-report';
 import type { Report } from '../parsing/report';
@@ -21,7 +21,7 @@ const MAX_ATTEMPTS = 5;
 @Injectable()
 export class ReportExaminer {
   constructor(
-    private readonly emails: ReportedEmails,
+    private readonly emails: EmailLookupService,
     private readonly feedback: FeedbackIdentification,
   ) {}
 
@@ -43,7 +43,7 @@ export class ReportExaminer {
     { disposition, outcome }: Judgement,
   ): Promise<Finding> {
     if (!outcome) return { disposition, subject };
-    const email = await this.emails.find(subject);
+    const email = await this.emails.findReported(subject);
     const recipient = email?.recipients.find(({ position }) => position === subject.position);
     if (!email || !recipient) return { disposition: 'unknown-email', subject };
     if (isKnown(outcome.event, recipient)) return { disposition: 'duplicate', subject };

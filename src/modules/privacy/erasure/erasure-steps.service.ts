@@ -1,12 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { Transaction } from '../../../database/transaction';
-import { EmailErasure, type ErasedCounts, type ErasedSubject } from '../../emails/erasure/email-erasure.service';
+import {
+  SubjectEmailsService,
+  type ErasedCounts,
+  type ErasedSubject,
+} from '../../emails/privacy/subject-emails.service';
 import { ReportErasure } from '../../inbound/report-erasure.service';
 import { MailboxService } from '../../mailbox/mailbox.service';
 import { SuppressionErasure } from '../../suppressions/suppression-erasure.service';
-import type { RequestKey } from './erasure-progress';
+import type { ErasureProgress, KeyPlace, PageResult, RequestKey } from './erasure-progress';
 import { ErasedRequests } from './erased-requests.service';
-import type { ErasureProgress, KeyPlace, PageResult } from './erasure-progress';
 import { NIL_ID } from '../../../common/ids';
 
 /** Whom an erasure is about. */
@@ -21,7 +24,7 @@ export interface ErasureTarget {
 @Injectable()
 export class ErasureSteps {
   constructor(
-    private readonly emails: EmailErasure,
+    private readonly emails: SubjectEmailsService,
     private readonly reports: ReportErasure,
     private readonly suppressions: SuppressionErasure,
     private readonly mailbox: MailboxService,

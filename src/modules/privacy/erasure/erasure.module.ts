@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { EmailErasureModule } from '../../emails/erasure/email-erasure.module';
+import { EmailsModule } from '../../emails/emails.module';
 import { InboundReportsModule } from '../../inbound/inbound-reports.module';
 import { MailboxModule } from '../../mailbox/mailbox.module';
 import { SuppressionsModule } from '../../suppressions/suppressions.module';
@@ -11,7 +11,7 @@ import { ErasureSteps } from './erasure-steps.service';
 
 /** What a worker needs to erase a subject. */
 @Module({
-  imports: [EmailErasureModule, InboundReportsModule, MailboxModule, PrivacyRequestsModule, SuppressionsModule],
+  imports: [EmailsModule, InboundReportsModule, MailboxModule, PrivacyRequestsModule, SuppressionsModule],
   providers: [ErasedRequests, ErasedRequestsRepository, ErasureHandler, ErasureSteps],
   exports: [ErasureHandler],
 })

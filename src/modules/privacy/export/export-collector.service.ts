@@ -1,6 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { addressKey } from '../../../common/mail-address';
-import { SubjectEmails, type SubjectRange, type SubjectScope } from '../../emails/privacy/subject-emails.service';
+import {
+  SubjectEmailsService,
+  type SubjectRange,
+  type SubjectScope,
+} from '../../emails/privacy/subject-emails.service';
 import { SuppressionListService } from '../../suppressions/suppression-list.service';
 import type { ExportedSuppression, ExportItems } from './export-items';
 import { toExportedEmail, toExportedEvents } from './to-export-items';
@@ -12,7 +16,7 @@ const MAX_SUPPRESSIONS = 100;
 @Injectable()
 export class ExportCollector {
   constructor(
-    private readonly emails: SubjectEmails,
+    private readonly emails: SubjectEmailsService,
     private readonly suppressions: SuppressionListService,
   ) {}
 

@@ -3,8 +3,8 @@ import { SECOND } from '../../../common/clock';
 import { Database } from '../../../database/database.service';
 import type { DeliveryOutcome, RecordedOutcome } from '../../../delivery/ports/outcome';
 import { OutcomeRecorder } from '../../emails/outcomes/outcome-recorder.service';
-import { RecipientLinks } from '../../emails/recipient-links.service';
-import { type MailRecipient, RecipientLookup } from '../../emails/recipient-lookup.service';
+import { RecipientLinksService } from '../../emails/recipient-links.service';
+import { type MailRecipient, EmailLookupService } from '../../emails/email-lookup.service';
 import type { Automation } from '../automation/recognition';
 import type { Hit, HitKind, HitResult } from './hit';
 import { HitHistory } from './hit-history';
@@ -23,8 +23,8 @@ interface ResolvedHit {
 @Injectable()
 export class HitWriter {
   constructor(
-    private readonly links: RecipientLinks,
-    private readonly recipients: RecipientLookup,
+    private readonly links: RecipientLinksService,
+    private readonly recipients: EmailLookupService,
     private readonly outcomes: OutcomeRecorder,
     private readonly database: Database,
     private readonly history: HitHistory,
@@ -44,7 +44,7 @@ export class HitWriter {
 
   private async resolve(hits: readonly Hit[]): Promise<(ResolvedHit | undefined)[]> {
     const keys = await Promise.all(hits.map(({ target }) => this.links.keyOf(target)));
-    const recipients = await this.recipients.findAll(keys);
+    const recipients = await this.recipients.findRecipients(keys);
     return hits.map((hit, index) => {
       const recipient = recipients[index];
       return recipient && { hit, recipient, automation: this.automationOf(hit, recipient) };

@@ -1,4 +1,4 @@
-import { SendEmailsService } from '../../../../src/modules/emails/send-emails.service';
+import { SendEmailsService } from '../../../../src/modules/emails/accept/send-emails.service';
 import { verifyDkim } from '../../../e2e/kit/verify-dkim';
 import { sendBody } from '../../../factories/send-requests';
 import { readCounters } from '../../../factories/stored-email';

@@ -1,0 +1,125 @@
+import { AppError } from '../../../common/errors/app-error';
+import { CONTROL_CHARACTER, type FieldReader } from './field-reader';
+import type { Attachment } from './send-request';
+
+const MAX_HEADERS = 50;
+const MAX_VALUE = 998;
+/** RFC 5322 section 3.6.8: printable US-ASCII without the colon; the length leaves room for a value on a 78-octet line. */
+const HEADER_NAME = /^[!-9;-~]{1,76}$/;
+
+/** Names that the service writes itself, or that would change how the mail is read or routed. */
+const RESERVED = new Set([
+  ...['from', 'to', 'cc', 'bcc', 'subject', 'date', 'message-id', 'sender', 'reply-to', 'return-path', 'received'],
+  ...['mime-version', 'dkim-signature', 'domainkey-signature', 'feedback-id', 'authentication-results'],
+  ...['arc-seal', 'arc-message-signature', 'arc-authentication-results', 'delivered-to', 'apparently-to'],
+  ...['resent-from', 'resent-to', 'resent-cc', 'resent-bcc', 'resent-date', 'resent-sender', 'resent-message-id'],
+  ...['errors-to', 'return-receipt-to'],
+]);
+
+/** Custom headers. CR and LF never pass, so a value cannot become a second header. */
+export function readHeaders(reader: FieldReader, value: unknown): Record<string, string> {
+  if (value === undefined) return {};
+  const given = reader.object(value, 'headers');
+  if (!given) return {};
+  const names = Object.keys(given);
+  if (names.length > MAX_HEADERS) {
+    reader.add('headers', `must contain at most ${MAX_HEADERS} headers`);
+    return {};
+  }
+  const seen = new Set<string>();
+  const headers: Record<string, string> = {};
+  for (const name of names) {
+    const problem = headerProblem(name, given[name], seen);
+    if (problem) reader.add(`headers.${name.slice(0, 76)}`, problem);
+    else headers[name] = given[name] as string;
+    seen.add(name.toLowerCase());
+  }
+  return headers;
+}
+
+function headerProblem(name: string, value: unknown, seen: ReadonlySet<string>): string | undefined {
+  const key = name.toLowerCase();
+  if (!HEADER_NAME.test(name)) return 'is not a header name (printable ASCII without colon, at most 76 characters)';
+  if (RESERVED.has(key) || key.startsWith('content-')) return 'is set by the service';
+  if (seen.has(key)) return 'is given twice';
+  if (typeof value !== 'string') return 'must be a string';
+  if (value.length > MAX_VALUE) return `must be at most ${MAX_VALUE} characters long`;
+  if (CONTROL_CHARACTER.test(value)) return 'must not contain line breaks or control characters';
+  return undefined;
+}
+
+const MAX_ATTACHMENTS = 10;
+const MAX_TOTAL_BYTES = 25 * 1024 * 1024;
+const ATTACHMENT_FIELDS = new Set(['filename', 'content', 'contentType', 'contentId']);
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+/** RFC 6838 section 4.2 names, optionally with parameters of plain tokens. */
+const CONTENT_TYPE =
+  /^[a-z0-9][a-z0-9!#$&^_.+-]{0,62}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}(; ?[a-z0-9-]{1,40}="?[\w.+-]{1,100}"?){0,4}$/i;
+/** A part of its own structure could hide what it holds. */
+const COMPOSITE = /^(multipart|message)\//i;
+const CONTENT_ID = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.@-]{1,200}$/;
+
+const FILENAME = /^[^\u0000-\u001f\u007f\\/]{1,255}$/;
+/** Types that mail providers refuse because they run when opened. */
+const EXECUTABLE =
+  /\.(ade|adp|app|apk|appx|bat|cab|chm|cmd|com|cpl|dll|dmg|exe|gadget|hta|ins|isp|iso|jar|js|jse|lib|lnk|mde|msc|msi|msix|msp|mst|nsh|pif|ps1|reg|scr|sct|shb|sys|vb|vbe|vbs|vhd|vxd|wsc|wsf|wsh|xll)[.\s]*$/i;
+
+/**
+ * Attachments, decoded.
+ * @throws AppError payload_too_large when they exceed 25 MiB together
+ */
+export function readAttachments(reader: FieldReader, value: unknown): Attachment[] {
+  const attachments: Attachment[] = [];
+  let total = 0;
+  reader.list(value, 'attachments', MAX_ATTACHMENTS).forEach((entry, index) => {
+    const attachment = readAttachment(reader, entry, `attachments[${index}]`);
+    if (!attachment) return;
+    attachments.push(attachment);
+    total += attachment.content.length;
+  });
+  if (total > MAX_TOTAL_BYTES) {
+    throw new AppError('payload_too_large', 'The attachments exceed 25 MiB', {
+      details: { limitBytes: MAX_TOTAL_BYTES },
+    });
+  }
+  return attachments;
+}
+
+function readAttachment(reader: FieldReader, value: unknown, path: string): Attachment | undefined {
+  const given = reader.object(value, path);
+  if (!given) return undefined;
+  reader.unknownFields(given, ATTACHMENT_FIELDS, path);
+  const filename = readFilename(reader, given.filename, path);
+  const contentType = readContentType(reader, given.contentType, path);
+  const contentId = readContentId(reader, given.contentId, path);
+  const content = readContent(reader, given.content, path);
+  return content && { filename, contentType, contentId, content };
+}
+
+function readFilename(reader: FieldReader, value: unknown, path: string): string {
+  if (typeof value !== 'string' || !FILENAME.test(value) || /^\.+$/.test(value)) {
+    reader.add(`${path}.filename`, 'must be a file name of 1 to 255 characters without folders');
+    return '';
+  }
+  if (EXECUTABLE.test(value)) reader.add(`${path}.filename`, 'has an executable type, which mail providers refuse');
+  return value;
+}
+
+function readContentType(reader: FieldReader, value: unknown, path: string): string {
+  if (value === undefined) return 'application/octet-stream';
+  if (typeof value === 'string' && CONTENT_TYPE.test(value) && !COMPOSITE.test(value)) return value;
+  reader.add(`${path}.contentType`, 'must be a media type such as application/pdf');
+  return '';
+}
+
+function readContentId(reader: FieldReader, value: unknown, path: string): string | undefined {
+  if (value === undefined || (typeof value === 'string' && CONTENT_ID.test(value))) return value;
+  reader.add(`${path}.contentId`, 'must be 1 to 200 printable characters without spaces or angle brackets');
+  return undefined;
+}
+
+function readContent(reader: FieldReader, value: unknown, path: string): Buffer | undefined {
+  if (typeof value === 'string' && value.length % 4 === 0 && BASE64.test(value)) return Buffer.from(value, 'base64');
+  reader.add(`${path}.content`, 'must be base64');
+  return undefined;
+}

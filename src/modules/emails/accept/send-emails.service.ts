@@ -1,0 +1,97 @@
+import { Injectable } from '@nestjs/common';
+import { OrganizationsService } from '../../../auth/organizations.service';
+import { Clock } from '../../../common/clock';
+import { AppError, ValidationError } from '../../../common/errors/app-error';
+import type { Tenant } from '../../../common/tenant';
+import { AcceptService } from './accept.service';
+import { fingerprint, type IdempotencyClaim, idempotencyKeyOf } from './idempotency';
+import { type ParsedSendRequest, parseSendRequest } from './parse-send-request';
+import type { SendRequest } from './send-request';
+import { SenderResolver } from './sender-resolver.service';
+import { type AcceptCommand, type ItemResult, refusal, type SubmissionItem, toAppError } from './submission';
+
+const SINGLE_PATH = '/v1/emails';
+const BATCH_PATH = '/v1/emails/batch';
+/** Items of batches have a key space of their own, apart from that of whole batches. */
+const BATCH_ITEM_PATH = '/v1/emails/batch#item';
+
+/** From a request's JSON body to committed emails. */
+@Injectable()
+export class SendEmailsService {
+  constructor(
+    private readonly accepts: AcceptService,
+    private readonly senders: SenderResolver,
+    private readonly organizations: OrganizationsService,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Accepts one email; returns once it is committed.
+   * @param keyHeader the X-Idempotency-Key header as it came
+   * @throws ValidationError, AppError
+   */
+  async sendOne(body: unknown, keyHeader: string | string[] | undefined, tenant: Tenant) {
+    const parsed = parseSendRequest(body, this.clock.now());
+    if (!parsed.ok) throw new ValidationError(parsed.errors);
+    const key = idempotencyKeyOf(keyHeader, parsed.request.idempotencyKey);
+    const candidate = await this.candidate(parsed.request, tenant);
+    const item = { candidate };
+    // A refusal that nothing remembers needs no transaction.
+    if (candidate.kind === 'refused' && key === undefined) throw toAppError(candidate);
+    const idempotency = key === undefined ? undefined : claim(SINGLE_PATH, key, body, tenant);
+    const { results, replayed } = await this.accepts.submit({ items: [item], idempotency });
+    const result = results[0] as ItemResult;
+    if (result.kind === 'refused') throw toAppError(result);
+    return { accepted: result, replayed };
+  }
+
+  /**
+   * Accepts up to 100 emails, each by itself: one that is refused does not sink the rest.
+   * @throws AppError when the request as a whole is refused
+   */
+  async sendBatch(bodies: readonly unknown[], keyHeader: string | string[] | undefined, tenant: Tenant) {
+    const key = idempotencyKeyOf(keyHeader, undefined);
+    const now = this.clock.now();
+    const items = await Promise.all(bodies.map((body, index) => this.batchItem(body, `${index}.`, now, tenant)));
+    const idempotency = key === undefined ? undefined : claim(BATCH_PATH, key, bodies, tenant);
+    return this.accepts.submit({ items, idempotency });
+  }
+
+  private async batchItem(body: unknown, prefix: string, now: Date, tenant: Tenant): Promise<SubmissionItem> {
+    const parsed = parseItem(body, now, prefix);
+    if (!('request' in parsed)) return { candidate: refusal(parsed) };
+    const candidate = await this.candidate(parsed.request, tenant);
+    const key = parsed.request.idempotencyKey;
+    return { candidate, idempotency: key === undefined ? undefined : claim(BATCH_ITEM_PATH, key, body, tenant) };
+  }
+
+  /** A business refusal is a value here, because it is a result to be stored. */
+  private async candidate(request: SendRequest, tenant: Tenant): Promise<SubmissionItem['candidate']> {
+    const { organizationId, mode } = tenant;
+    try {
+      const domain = await this.senders.resolve(request.from, tenant);
+      const settings = await this.organizations.settingsOf(organizationId);
+      const trackByDefault = { opens: settings.trackOpens, clicks: settings.trackClicks };
+      return { kind: 'command', organizationId, mode, domain, request, trackByDefault } satisfies AcceptCommand;
+    } catch (error) {
+      if (error instanceof AppError && error.code.startsWith('domain_')) return refusal(error);
+      throw error;
+    }
+  }
+}
+
+/** An element that could not even be read has come here as its error. */
+function parseItem(body: unknown, now: Date, prefix: string): { request: SendRequest } | AppError {
+  if (body instanceof AppError) return body;
+  try {
+    const parsed: ParsedSendRequest = parseSendRequest(body, now, prefix);
+    return parsed.ok ? { request: parsed.request } : new ValidationError(parsed.errors);
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+}
+
+function claim(path: string, key: string, body: unknown, { organizationId, mode }: Tenant): IdempotencyClaim {
+  return { organizationId, mode, path, key, fingerprint: fingerprint(body) };
+}

@@ -1,0 +1,90 @@
+import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { SECOND } from '../../../common/clock';
+import { AppError } from '../../../common/errors/app-error';
+import type { Tenant } from '../../../common/tenant';
+import { SingleFlight } from '../../../common/async/promises';
+import { DomainsService } from '../../domains/domains.service';
+import { WarmUpService } from '../../domains/restrictions/warm-up/warm-up.service';
+import type { Sender } from './send-request';
+
+interface SenderDomain {
+  readonly id: string;
+  readonly name: string;
+  readonly verified: boolean;
+  /** False for nearly all: what they may send is not limited. */
+  readonly isLimited: boolean;
+}
+
+type FoundDomain = NonNullable<Awaited<ReturnType<DomainsService['find']>>>;
+
+/** How long a verified domain is taken for granted; everything else is looked up each time. */
+const CACHE_MS = 2 * SECOND;
+
+/** Finds the domain that a `from` belongs to, if its owner may send from it. */
+@Injectable()
+export class SenderResolver {
+  private readonly verified = new LRUCache<string, SenderDomain>({ max: 20_000, ttl: CACHE_MS });
+  /** A burst or a batch makes one query. */
+  private readonly lookUps = new SingleFlight<SenderDomain | undefined>();
+
+  constructor(
+    private readonly domains: DomainsService,
+    private readonly warmUp: WarmUpService,
+  ) {}
+
+  /**
+   * The sender's domain.
+   * @throws AppError domain_not_verified, domain_not_allowed
+   */
+  async resolve(sender: Sender, tenant: Tenant): Promise<Omit<SenderDomain, 'verified'>> {
+    const { domainId } = tenant;
+    const domain = await this.findFor(sender, tenant);
+    if (domainId !== undefined && domain?.id !== domainId) {
+      throw new AppError('domain_not_allowed', 'This API key is bound to another domain');
+    }
+    // Test mail never leaves the service, so its domain need not be verified in DNS.
+    if (!domain || (!domain.verified && tenant.mode === 'live')) throw notVerified(sender.domain ?? domain?.name);
+    return domain;
+  }
+
+  /** A bound key's short sender forms mean its own domain. */
+  private async findFor(sender: Sender, { organizationId, domainId }: Tenant): Promise<SenderDomain | undefined> {
+    if (sender.domain !== undefined || domainId === undefined) return this.find(organizationId, sender.domain);
+    const bound = await this.domains.find(organizationId, domainId);
+    return bound ? this.describe(bound) : undefined;
+  }
+
+  private async find(organizationId: string, name: string | undefined): Promise<SenderDomain | undefined> {
+    const key = `${organizationId} ${name ?? ''}`;
+    return this.verified.get(key) ?? this.lookUps.run(key, () => this.lookUp(organizationId, name, key));
+  }
+
+  private async lookUp(
+    organizationId: string,
+    name: string | undefined,
+    key: string,
+  ): Promise<SenderDomain | undefined> {
+    const found = await this.domains.findForSending(organizationId, name);
+    if (!found) return undefined;
+    const domain = this.describe(found);
+    if (domain.verified) this.verified.set(key, domain);
+    return domain;
+  }
+
+  private describe(domain: FoundDomain): SenderDomain {
+    const { id, domain: name, verificationStatus } = domain;
+    return { id, name, verified: verificationStatus === 'verified', isLimited: this.warmUp.isLimited(domain) };
+  }
+}
+
+function notVerified(name: string | undefined): AppError {
+  if (name === undefined) {
+    return new AppError('domain_not_verified', 'The organization has no default domain to send from', {
+      suggestion: 'Add and verify a domain, or name one in "from"',
+    });
+  }
+  return new AppError('domain_not_verified', `The domain ${name} is not a verified domain of this organization`, {
+    suggestion: 'Add the domain, publish its DNS records and verify it',
+  });
+}

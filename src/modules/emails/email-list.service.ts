@@ -1,0 +1,156 @@
+import { Injectable } from '@nestjs/common';
+import { HOUR } from '../../common/clock';
+import type { Tenant } from '../../common/tenant';
+import { type CountedHour, EmailCountsService } from '../stats/email-counts.service';
+import type { Email } from './email.entity';
+import { EmailsRepository, type Page } from './emails.repository';
+import type { EmailStatus } from './outcomes/email-state';
+import { type IdRange, idRange, splitAtHours, type TimeRange } from './id-range';
+
+export interface EmailFilter {
+  readonly status?: EmailStatus;
+  readonly tag?: string;
+  /** Normal form. */
+  readonly recipient?: string;
+  readonly domainId?: string;
+  readonly from?: Date;
+  readonly to?: Date;
+}
+
+export interface ListedEmails {
+  readonly emails: readonly Email[];
+  readonly total: number;
+  /** The id to continue after; undefined at the end. */
+  readonly next: string | undefined;
+  /** True when a search looked at the newest emails of the range only: `total` counts among those. */
+  readonly partial: boolean;
+}
+
+export interface ListPage {
+  readonly page: number;
+  readonly limit: number;
+  /** Only emails older than this id; pages are then counted from there. */
+  readonly after?: string;
+}
+
+const NOTHING: ListedEmails = { emails: [], total: 0, next: undefined, partial: false };
+
+/**
+ * Pages of emails, newest first. By time and domain, every page costs the same and `total` is exact, as both come from
+ * the counts per hour: they give the hours in which a page lies. By status, tag or recipient there is no such count, and
+ * the newest emails of the range are examined, so many and no more (docs/adr/0018).
+ */
+@Injectable()
+export class EmailListService {
+  constructor(
+    private readonly emails: EmailsRepository,
+    private readonly counts: EmailCountsService,
+  ) {}
+
+  /** The filter's `recipient` is a normal form. @throws UnavailableError */
+  async page(tenant: Tenant, filter: EmailFilter, { page, limit, after }: ListPage): Promise<ListedEmails> {
+    const { organizationId, mode, domainId: bound } = tenant;
+    if (bound !== undefined && filter.domainId !== undefined && filter.domainId !== bound) return NOTHING;
+    const scope = { organizationId, mode, domainId: bound ?? filter.domainId };
+    const wanted = { offset: (page - 1) * limit, limit };
+    const { status, tag, recipient } = filter;
+    return status === undefined && tag === undefined && recipient === undefined
+      ? this.listed(scope, filter, wanted, after)
+      : this.searched(scope, filter, wanted, after);
+  }
+
+  private async listed(scope: Tenant, range: TimeRange, page: Page, after?: string): Promise<ListedEmails> {
+    const whole = new CountedSpan(scope, range, { emails: this.emails, counts: this.counts });
+    const total = await whole.count();
+    const { ranges, offset } = await (after === undefined ? whole.locate(page) : this.after(after, scope, range, page));
+    const ids = await this.emails.listIds(scope, ranges, { limit: page.limit, offset });
+    return {
+      emails: await this.emails.findAll(scope, ids),
+      total,
+      next: ids.length === page.limit ? ids.at(-1) : undefined,
+      partial: false,
+    };
+  }
+
+  /** The next emails follow at once; those of one domain may be hours away from each other. */
+  private async after(after: string, scope: Tenant, range: TimeRange, page: Page): Promise<Place> {
+    if (scope.domainId === undefined) return { ranges: [idRange(range, after)], offset: page.offset };
+    const rest = new CountedSpan(scope, range, { emails: this.emails, counts: this.counts }, after);
+    await rest.count();
+    return rest.locate(page);
+  }
+
+  private async searched(scope: Tenant, filter: EmailFilter, page: Page, after?: string): Promise<ListedEmails> {
+    const { status, tag, recipient } = filter;
+    const terms = { status, tag, recipient };
+    const nothing = { offset: 0, limit: 0 };
+    const [found, whole] = await Promise.all([
+      this.emails.search(scope, idRange(filter, after), terms, page),
+      after === undefined ? undefined : this.emails.search(scope, idRange(filter), terms, nothing),
+    ]);
+    const { total, stoppedAt } = whole ?? found;
+    const emails = await this.emails.findAll(scope, found.ids);
+    const next = found.ids.length === page.limit ? found.ids.at(-1) : found.stoppedAt;
+    return { emails, total, next, partial: stoppedAt !== undefined };
+  }
+}
+
+/** Where a page lies: ranges of ids, newest first, and how many emails of the first one come before it. */
+interface Place {
+  readonly ranges: readonly IdRange[];
+  readonly offset: number;
+}
+
+/** The emails of a span of time, whose whole hours are counted already. `count` comes before `locate`. */
+class CountedSpan {
+  private readonly parts;
+  private newest = 0;
+  private hours = 0;
+
+  /** @param before an id that ends the span earlier */
+  constructor(
+    private readonly scope: Tenant,
+    range: TimeRange,
+    private readonly sources: { readonly emails: EmailsRepository; readonly counts: EmailCountsService },
+    before?: string,
+  ) {
+    this.parts = splitAtHours(range, before);
+  }
+
+  async count(): Promise<number> {
+    const { newest, hours, oldest } = this.parts;
+    const { emails, counts } = this.sources;
+    const [first, middle, last] = await Promise.all([
+      newest ? emails.count(this.scope, newest) : 0,
+      hours ? counts.count({ ...this.scope, domainId: this.scope.domainId, ...hours }) : 0,
+      oldest ? emails.count(this.scope, oldest) : 0,
+    ]);
+    this.newest = first;
+    this.hours = middle;
+    return first + middle + last;
+  }
+
+  async locate({ offset, limit }: Page): Promise<Place> {
+    const { newest, oldest } = this.parts;
+    const isInNewest = newest !== undefined && offset < this.newest;
+    const inHours = Math.max(0, offset - this.newest);
+    const hours = await this.hoursAt({ offset: inHours, limit });
+    const ranges = [
+      ...(isInNewest ? [newest] : []),
+      ...hours.map(({ hour }) => rangeOf(hour)),
+      ...(oldest ? [oldest] : []),
+    ];
+    if (isInNewest) return { ranges, offset };
+    const [first] = hours;
+    return { ranges, offset: first ? inHours - first.newer : inHours - this.hours };
+  }
+
+  private async hoursAt(page: Page): Promise<CountedHour[]> {
+    const { hours } = this.parts;
+    return hours ? this.sources.counts.locate({ ...this.scope, domainId: this.scope.domainId, ...hours }, page) : [];
+  }
+}
+
+function rangeOf(hour: Date): IdRange {
+  return idRange({ from: hour, to: new Date(hour.getTime() + HOUR) });
+}

@@ -1,0 +1,60 @@
+import { Injectable } from '@nestjs/common';
+import type { DeliveryKey, EmailKey } from '../../delivery/ports/delivery';
+import { EmailsRepository, type MailRecipient } from './emails.repository';
+import { hasSeen, type LastingOutcome } from './outcomes/email-state';
+import { isErased } from './outcomes/erased-recipient';
+
+/** A recipient as we know it: what a report says of it comes from outside. */
+export interface ReportedRecipient {
+  readonly position: number;
+  readonly address: string;
+  /** Whether an outcome of this kind has been recorded before. */
+  readonly has: (kind: LastingOutcome) => boolean;
+}
+
+export interface ReportedEmail {
+  readonly domainId: string;
+  readonly recipients: readonly ReportedRecipient[];
+}
+
+/** What other features look up about emails: the recipients that signed links name, the email that a report is about. */
+@Injectable()
+export class EmailLookupService {
+  constructor(private readonly emails: EmailsRepository) {}
+
+  /** Undefined when the email is no longer there, or the recipient has been erased. @throws UnavailableError */
+  async findRecipient(key: DeliveryKey): Promise<MailRecipient | undefined> {
+    return (await this.findRecipients([key]))[0];
+  }
+
+  /** For each key its recipient, in order; undefined as for `findRecipient`, and for no key. @throws UnavailableError */
+  async findRecipients(keys: readonly (DeliveryKey | undefined)[]): Promise<(MailRecipient | undefined)[]> {
+    const wanted = new Map(keys.flatMap((key) => (key ? [[nameOf(key), key] as const] : [])));
+    const found = wanted.size > 0 ? await this.emails.findMailRecipients([...wanted.values()]) : [];
+    const present = found.filter(({ address }) => !isErased(address));
+    const byName = new Map(present.map((recipient) => [nameOf(recipient), recipient]));
+    return keys.map((key) => key && byName.get(nameOf(key)));
+  }
+
+  /** Undefined once the email is gone. @throws UnavailableError */
+  async findReported(key: EmailKey): Promise<ReportedEmail | undefined> {
+    const { organizationId, mode, emailId } = key;
+    const email = await this.emails.find({ organizationId, mode }, emailId);
+    if (!email) return undefined;
+    const recipients = await this.emails.findRecipients(key);
+    return {
+      domainId: email.domainId,
+      recipients: recipients.map(({ position, address, seen }) => ({
+        position,
+        address,
+        has: (kind) => hasSeen(seen, kind),
+      })),
+    };
+  }
+}
+
+function nameOf({ organizationId, mode, emailId, position }: DeliveryKey): string {
+  return `${organizationId} ${mode} ${emailId} ${position}`;
+}
+
+export type { MailRecipient };

@@ -1,0 +1,54 @@
+import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { Clock, DAY, HOUR } from '../../../common/clock';
+import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
+import { Metrics } from '../../../common/metrics/metrics';
+import { OutcomesRepository } from './outcomes.repository';
+import { StatsCheckService } from './stats-check.service';
+
+/** A check that has not ended by then died with its process. */
+const ABANDONED_MS = 6 * HOUR;
+const MAX_LOGGED = 20;
+
+/** Once a day, in one of the processes, compares the counters of the last complete day with the events. */
+@Injectable()
+export class StatsCheckJob implements OnApplicationBootstrap {
+  private readonly logger = new Logger(StatsCheckJob.name);
+
+  constructor(
+    private readonly checks: StatsCheckService,
+    private readonly outcomes: OutcomesRepository,
+    private readonly jobs: PeriodicJobs,
+    private readonly metrics: Metrics,
+    private readonly clock: Clock,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    if (this.jobs.enabled) this.registerMetric();
+    this.jobs.start({ name: 'check-stats', everyMs: HOUR, exclusive: true, run: () => this.run() });
+  }
+
+  registerMetric(): void {
+    const options = { name: 'stats_drift', help: 'Counters that differed from the events on the last day checked' };
+    this.metrics.gauge(options, async (gauge) => gauge.set(await this.newestDrift()));
+  }
+
+  /** Does nothing when the day is done. */
+  async run(): Promise<void> {
+    const now = this.clock.now();
+    const to = new Date(Math.floor(now.getTime() / DAY) * DAY);
+    const from = new Date(to.getTime() - DAY);
+    const day = from.toISOString().slice(0, 10);
+    if (!(await this.outcomes.claimCheck(day, now, new Date(now.getTime() - ABANDONED_MS)))) return;
+    const { compared, unsettled, drifts } = await this.checks.check({ from, to });
+    await this.outcomes.finishCheck(day, drifts.length, this.clock.now());
+    this.logger.log(
+      `Statistics of ${day}: ${compared} counters compared, ${drifts.length} differ, ${unsettled} in motion`,
+    );
+    for (const drift of drifts.slice(0, MAX_LOGGED)) this.logger.error(`Statistics differ: ${JSON.stringify(drift)}`);
+  }
+
+  /** A scrape is worth more without this value than not at all while the database is away. */
+  private async newestDrift(): Promise<number> {
+    return (await this.outcomes.newestDrift().catch(() => NaN)) ?? 0;
+  }
+}

@@ -1,0 +1,70 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../../database/database.service';
+import type { Transaction } from '../../../database/transaction';
+import type { Month, MonthlyTable } from './months';
+import { type ContentPage, deleteContents, type DeletedContents } from './sql/delete-contents.sql';
+import {
+  type Added,
+  addPartition,
+  deleteDefaultRows,
+  dropPartition,
+  type Dropped,
+  listDefaultRows,
+  listPartitions,
+  lockPartitions,
+} from './sql/partitions.sql';
+
+export interface TableMonth {
+  readonly table: MonthlyTable;
+  readonly month: Month;
+}
+
+/** Rows of a month that lie in a default partition. */
+export interface DefaultRows extends TableMonth {
+  readonly rows: number;
+}
+
+/**
+ * What the retention of emails removes: monthly partitions, and contents before their emails. Changes of partitions throw
+ * UnavailableError when a lock is not to be had soon.
+ */
+@Injectable()
+export class RetentionRepository {
+  constructor(private readonly database: Database) {}
+
+  listPartitions(): Promise<TableMonth[]> {
+    return this.database.run(listPartitions());
+  }
+
+  listDefaultRows(): Promise<DefaultRows[]> {
+    return this.database.run(listDefaultRows());
+  }
+
+  /** Rows of the month in the default partition move, unless there are more bytes of them than may be moved. */
+  async addPartition({ table, month }: TableMonth, maxMovedBytes: number): Promise<Added> {
+    const [row] = await this.database.run(addPartition(table, month, maxMovedBytes));
+    return row?.result ?? 'busy';
+  }
+
+  /** False when another process is changing partitions. */
+  async lockPartitions(tx: Transaction): Promise<boolean> {
+    const [row] = await tx.run(lockPartitions());
+    return row?.isOurs ?? false;
+  }
+
+  async dropPartition({ table, month }: TableMonth, tx?: Transaction): Promise<Dropped> {
+    const [row] = await (tx ?? this.database).run(dropPartition(table, month));
+    return row?.result ?? 'busy';
+  }
+
+  /** Returns the number of deleted rows. */
+  async deleteDefaultRows({ table, month }: TableMonth, limit: number): Promise<number> {
+    return (await this.database.run(deleteDefaultRows(table, month, limit))).length;
+  }
+
+  /** Examines the next `limit` emails of the page, and deletes the contents of those at their end. */
+  async deleteContents(page: ContentPage, limit: number): Promise<DeletedContents> {
+    const [row] = await this.database.run(deleteContents(page, limit));
+    return row ?? { lookedAt: 0, lastId: null, deleted: 0 };
+  }
+}
