@@ -13,6 +13,7 @@ import { DeliveryQueueModule } from '../../src/delivery/queue/delivery-queue.mod
 import { DomainsModule } from '../../src/modules/domains/domains.module';
 import { SuspicionModule } from '../../src/modules/domains/restrictions/suspicion.module';
 import { EmailsModule } from '../../src/modules/emails/emails.module';
+import { EventsModule } from '../../src/modules/events/events.module';
 import { StatsModule } from '../../src/modules/stats/stats.module';
 import { SuppressionsModule } from '../../src/modules/suppressions/suppressions.module';
 
@@ -20,6 +21,7 @@ const CORE = [
   AuthModule,
   DomainsModule,
   EmailsModule,
+  EventsModule,
   StatsModule,
   SuppressionsModule,
   SuspicionModule,
