@@ -1,44 +1,11 @@
 // Prints the size of the source tree, room by room: `node scripts/size-table.mjs [revision]`. Without a revision it
 // measures the working tree; with one, that commit, so that two states can be put side by side.
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
+import { importsOf, mutualFolders, readSources } from './source-tree.mjs';
 
-const revision = process.argv[2];
-const git = (...args) => execFileSync('git', args, { encoding: 'utf8', maxBuffer: 1 << 28 });
-const listed = revision
-  ? git('ls-tree', '-r', '--name-only', revision, 'src')
-  : git('ls-files', '-co', '--exclude-standard', 'src');
-const read = (file) => {
-  try {
-    return revision ? git('show', `${revision}:${file}`) : readFileSync(file, 'utf8');
-  } catch {
-    return undefined;
-  }
-};
-
-const sources = new Map();
-for (const file of listed.split('\n')) {
-  if (!file.endsWith('.ts') || file.endsWith('.spec.ts')) continue;
-  const text = read(file);
-  if (text !== undefined) sources.set(file, text);
-}
-
+const sources = readSources(process.argv[2]);
 const importers = new Map([...sources.keys()].map((file) => [file, new Set()]));
-const folders = new Map();
-for (const [file, text] of sources) {
-  for (const [, specifier] of text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)) {
-    const target = `${path.posix.normalize(path.posix.join(path.posix.dirname(file), specifier))}.ts`;
-    importers.get(target)?.add(file);
-    const [from, to] = [path.posix.dirname(file), path.posix.dirname(target)];
-    if (sources.has(target) && from !== to) folders.set(`${from} ${to}`, true);
-  }
-}
-const isOwnData = (one, other) =>
-  ['dto', 'sql'].some((name) => one === `${other}/${name}` || other === `${one}/${name}`);
-const mutual = [...folders.keys()]
-  .map((pair) => pair.split(' '))
-  .filter(([from, to]) => from < to && folders.has(`${to} ${from}`) && !isOwnData(from, to));
+for (const { from, to } of importsOf(sources)) importers.get(to).add(from);
+const mutual = mutualFolders(sources);
 
 /** `src/modules/emails/accept/x.ts` belongs to the room `modules/emails`. */
 function roomOf(file) {
@@ -83,4 +50,4 @@ const print = (cells) =>
 print(columns);
 for (const row of rows) print(columns.map((column) => row[column]));
 console.log(`\nfolders that import each other: ${mutual.length}`);
-for (const [from, to] of mutual) console.log(`  ${from} and ${to}`);
+for (const { one, other } of mutual) console.log(`  ${one} and ${other}`);

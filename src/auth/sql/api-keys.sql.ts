@@ -1,3 +1,4 @@
+// The hot statements on api_keys: the look-up of every request's key, and the record of its use.
 import type { Mode } from '../../common/tenant';
 import type { Statement } from '../../database/statement';
 
