@@ -2,7 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { Reflector } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import { AppError } from '../common/errors/app-error';
-import { AuthenticationFailures } from '../common/http/authentication-failures';
+import { AuthenticationFailures } from '../common/http/request-limits';
 import type { Principal } from '../common/http/principal';
 import { ApiKeyVerifier } from './api-key-verifier.service';
 import { bearerToken } from './bearer-token';

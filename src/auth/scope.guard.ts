@@ -17,7 +17,7 @@ export class ScopeGuard implements CanActivate {
     private readonly refused: RefusedAccessService,
   ) {}
 
-  canActivate(context: ExecutionContext): boolean {
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const targets = [context.getHandler(), context.getClass()];
     if (this.reflector.getAllAndOverride<boolean | undefined>(PUBLIC_METADATA, targets)) return true;
     const required = this.reflector.getAllAndOverride<Scope | undefined>(SCOPE_METADATA, targets);
@@ -25,8 +25,12 @@ export class ScopeGuard implements CanActivate {
     const { principal, method } = request;
     if (required !== undefined && principal?.scopes.has(required)) return true;
     if (principal) this.refused.scopeDenied(principal, `${method} ${patternOf(request)}`, required);
-    // A refused request counts too, and its response carries the limits like every authenticated one.
-    this.limits.count(context);
+    return this.refuse(context, required);
+  }
+
+  /** A refused request counts too, and its response carries the limits like every authenticated one. */
+  private async refuse(context: ExecutionContext, required: Scope | undefined): Promise<never> {
+    await this.limits.count(context);
     throw missingScope(required);
   }
 }

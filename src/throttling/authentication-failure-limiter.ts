@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import { Clock, MINUTE, SECOND } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
-import { AuthenticationFailures } from '../common/http/authentication-failures';
+import { AuthenticationFailures } from '../common/http/request-limits';
 import { ThrottlingConfig } from './limits';
 
 const MAX_FAILURES = 100;

@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import type { ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
+import { SkipThrottle, Throttle } from '@nestjs/throttler';
 import { FakeClock } from '../../test/doubles/fake-clock';
 import { AppError } from '../common/errors/app-error';
 import type { Principal } from '../common/http/principal';
@@ -23,6 +24,27 @@ class Stats {
   list(): void {}
 }
 
+const byTenant = ({ principal }: { principal?: Principal }) => principal?.organizationId ?? '';
+
+class Throttled {
+  @Throttle({ default: { limit: 2, ttl: 60_000 } })
+  twice(): void {}
+
+  @Throttle({ default: { limit: 2, ttl: 60_000, getTracker: byTenant } })
+  twicePerTenant(): void {}
+
+  @SkipThrottle()
+  free(): void {}
+}
+
+@SkipThrottle()
+class Free {
+  list(): void {}
+
+  @SkipThrottle({ default: false })
+  counted(): void {}
+}
+
 const LIVE: Principal = { organizationId: 'o', apiKeyId: 'k', mode: 'live', scopes: new Set(), domainId: undefined };
 
 function create(overrides: Record<string, number>, enabled = true) {
@@ -33,7 +55,7 @@ function create(overrides: Record<string, number>, enabled = true) {
   };
   const storage = new SharedThrottleStorage(repository as ThrottleHitsRepository, clock, new Metrics());
   const config = { enabled, limits: limitsWith(overrides) };
-  const guard = new RateLimitGuard({ throttlers: [] }, storage, new Reflector(), config, clock);
+  const guard = new RateLimitGuard({ throttlers: [{ limit: 0, ttl: 0 }] }, storage, new Reflector(), config, clock);
   return { clock, guard, storage };
 }
 
@@ -42,18 +64,35 @@ interface Call {
   class?: unknown;
   method?: string;
   principal?: Principal | undefined;
+  ip?: string;
 }
 
-/** Passes one request and answers the headers it leaves and the error it ends in. */
-function pass(guard: RateLimitGuard, call: Call) {
+/** The same for a route with the throttler's decorators, which are looked up asynchronously. */
+async function passThrottled(guard: RateLimitGuard, call: Call) {
+  const { context, headers } = contextOf(call);
+  const error = await guard.canActivate(context).then(
+    () => undefined,
+    (thrown: AppError) => thrown,
+  );
+  return { headers, error };
+}
+
+function contextOf(call: Call) {
   const headers: Record<string, unknown> = {};
-  const request = { method: call.method ?? 'GET', principal: 'principal' in call ? call.principal : LIVE };
+  const principal = 'principal' in call ? call.principal : LIVE;
+  const request = { method: call.method ?? 'GET', principal, ip: call.ip };
   const response = { setHeader: (name: string, value: unknown) => (headers[name] = value) };
   const context = {
     getHandler: () => call.handler ?? Routes.prototype.list,
     getClass: () => call.class ?? Routes,
     switchToHttp: () => ({ getRequest: () => request, getResponse: () => response }),
   } as unknown as ExecutionContext;
+  return { context, headers };
+}
+
+/** Passes one request and returns the headers it leaves and the error it ends in. */
+function pass(guard: RateLimitGuard, call: Call) {
+  const { context, headers } = contextOf(call);
   try {
     void guard.canActivate(context);
     return { headers, error: undefined };
@@ -138,5 +177,80 @@ describe('RateLimitGuard', () => {
     const { guard } = create({ reads: 1 }, false);
     pass(guard, {});
     expect(pass(guard, {})).toEqual({ headers: {}, error: undefined });
+  });
+});
+
+describe("the throttler's decorators", () => {
+  async function guardWith(overrides: Record<string, number>): Promise<RateLimitGuard> {
+    const { guard } = create(overrides);
+    await guard.onModuleInit();
+    return guard;
+  }
+
+  const twice: Call = { class: Throttled, handler: Throttled.prototype.twice };
+  const other: Principal = { ...LIVE, apiKeyId: 'other' };
+
+  it('@Throttle replaces the limit of the endpoint class, per key', async () => {
+    const guard = await guardWith({ reads: 1 });
+    expect((await passThrottled(guard, twice)).headers).toEqual({
+      'x-ratelimit-limit': 2,
+      'x-ratelimit-remaining': 1,
+      'x-ratelimit-reset': RESET,
+    });
+    await passThrottled(guard, twice);
+    expect((await passThrottled(guard, twice)).error).toMatchObject({
+      code: 'rate_limit_exceeded',
+      message: 'Rate limit exceeded. Retry after 30 seconds',
+      retryAfterSeconds: 30,
+      details: { limit: 2, scope: 'default' },
+    });
+    expect((await passThrottled(guard, { ...twice, principal: other })).error).toBeUndefined();
+    expect(pass(guard, {}).error).toBeUndefined();
+  });
+
+  it('@Throttle leaves the limit of the organization in force', async () => {
+    const guard = await guardWith({ organization: 1 });
+    await passThrottled(guard, twice);
+    expect((await passThrottled(guard, { ...twice, principal: other })).error?.details).toEqual({
+      limit: 1,
+      scope: 'organization',
+    });
+  });
+
+  it('@Throttle on a public route counts per client address', async () => {
+    const guard = await guardWith({});
+    const from = (ip: string): Call => ({ ...twice, principal: undefined, ip });
+    await passThrottled(guard, from('192.0.2.1'));
+    await passThrottled(guard, from('192.0.2.1'));
+    expect((await passThrottled(guard, from('192.0.2.1'))).error?.code).toBe('rate_limit_exceeded');
+    expect((await passThrottled(guard, from('192.0.2.2'))).error).toBeUndefined();
+  });
+
+  it('@Throttle may count by a tracker of its own', async () => {
+    const guard = await guardWith({});
+    const call: Call = { class: Throttled, handler: Throttled.prototype.twicePerTenant };
+    await passThrottled(guard, call);
+    await passThrottled(guard, { ...call, principal: other });
+    expect((await passThrottled(guard, call)).error?.details).toEqual({ limit: 2, scope: 'default' });
+  });
+
+  it('@SkipThrottle counts nothing, on a route or on a controller', async () => {
+    const guard = await guardWith({ reads: 1, organization: 1 });
+    for (const call of [
+      { class: Throttled, handler: Throttled.prototype.free },
+      { class: Free, handler: Free.prototype.list },
+    ]) {
+      expect(await passThrottled(guard, call)).toEqual({ headers: {}, error: undefined });
+      expect(await passThrottled(guard, call)).toEqual({ headers: {}, error: undefined });
+    }
+    const counted = { class: Free, handler: Free.prototype.counted };
+    expect((await passThrottled(guard, counted)).headers['x-ratelimit-limit']).toBe(1);
+    expect((await passThrottled(guard, counted)).error?.details).toEqual({ limit: 1, scope: 'reads' });
+  });
+
+  it('do nothing when limits are off', async () => {
+    const { guard } = create({}, false);
+    await guard.onModuleInit();
+    for (let count = 0; count < 5; count += 1) expect((await passThrottled(guard, twice)).error).toBeUndefined();
   });
 });

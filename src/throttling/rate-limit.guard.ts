@@ -1,6 +1,11 @@
 import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { InjectThrottlerOptions, ThrottlerGuard, type ThrottlerModuleOptions } from '@nestjs/throttler';
+import {
+  InjectThrottlerOptions,
+  ThrottlerGuard,
+  type ThrottlerModuleOptions,
+  type ThrottlerRequest,
+} from '@nestjs/throttler';
 import type { Request, Response } from 'express';
 import { Clock, SECOND } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
@@ -13,22 +18,40 @@ import { hitsOf, type WindowCounter } from './window-counters';
 
 /** One limit that a request counts against. */
 interface Applied {
-  readonly name: LimitName;
+  readonly name: string;
   readonly limit: number;
   readonly counter: WindowCounter;
+}
+
+/** What a route's decorators say about its limit. */
+interface Plan {
+  readonly endpoint: EndpointClass;
+  /** It has a decorator of the throttler: `@Throttle` or `@SkipThrottle`. */
+  readonly usesThrottler: boolean;
+  /** `@Throttle({ default: … })` replaces the limit of the endpoint class. */
+  readonly hasOwnLimit: boolean;
 }
 
 /** Shared by all admitted requests: the library's type asks for a promise, nothing here waits. */
 const ADMITTED = Promise.resolve(true);
 
+/** The throttler's metadata keys, which it does not export. */
+const THROTTLER_PREFIX = 'THROTTLER:';
+const OWN_LIMIT = 'THROTTLER:LIMITdefault';
+
 /**
  * Counts every authenticated request against its key's limit for the endpoint class and against its organization's, test
  * keys against one more. It runs after the auth guard; requests without a principal are public and pass. A request that
  * one limit refuses counts against none, so that a key over its limit does not use up what its organization has left.
+ *
+ * The throttler's decorators work as its documentation says. `@Throttle({ default: { limit, ttl } })` replaces the limit
+ * of the endpoint class on its route; it counts per API key, on public routes per client address, unless it has a
+ * `getTracker` or `generateKey` of its own. `@SkipThrottle()` counts nothing. Storage, headers and refusals are the same
+ * for all limits.
  */
 @Injectable()
 export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
-  private readonly classes = new Map<unknown, EndpointClass>();
+  private readonly plans = new Map<unknown, Plan>();
 
   constructor(
     @InjectThrottlerOptions() options: ThrottlerModuleOptions,
@@ -41,30 +64,64 @@ export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
   }
 
   override canActivate(context: ExecutionContext): Promise<boolean> {
-    this.count(context);
-    return ADMITTED;
+    const counting = this.count(context);
+    return counting ? counting.then(() => true) : ADMITTED;
   }
 
   /** What the guard does; also called for what auth refuses after it knows the caller. */
-  count(context: ExecutionContext): void {
-    const http = context.switchToHttp();
-    const { principal } = http.getRequest<Request>();
-    if (!principal || !this.config.enabled) return;
+  count(context: ExecutionContext): Promise<unknown> | undefined {
+    if (!this.config.enabled) return undefined;
+    const plan = this.planOf(context);
+    if (plan.usesThrottler) return super.canActivate(context);
+    const { principal } = context.switchToHttp().getRequest<Request>();
+    if (!principal) return undefined;
     const nowMs = this.clock.now().getTime();
-    const applied = this.limitsOf(principal, this.classOf(context), nowMs);
-    const exceeded = longest(applied.filter(({ counter, limit }) => hitsOf(counter) >= limit));
-    if (exceeded) throw refusal(http.getResponse<Response>(), exceeded, nowMs);
-    for (const { counter } of applied) this.storage.hit(counter);
-    tell(http.getResponse<Response>(), closest(applied));
+    this.admit(context, [this.endpointLimit(principal, plan, nowMs), ...this.overallLimits(principal, nowMs)], nowMs);
+    return undefined;
   }
 
-  private limitsOf({ apiKeyId, organizationId, mode }: Principal, endpoint: EndpointClass, nowMs: number): Applied[] {
-    const applied = [
-      this.apply(endpoint, `key:${apiKeyId}:${endpoint}`, nowMs),
-      this.apply('organization', `organization:${organizationId}`, nowMs),
-    ];
-    if (mode === 'test') applied.push(this.apply('test-key', `test-key:${apiKeyId}`, nowMs));
-    return applied;
+  /** Called by the throttler for a route with its decorators, unless they skip it. */
+  protected override async handleRequest(request: ThrottlerRequest): Promise<boolean> {
+    const { context, limit, ttl, throttler } = request;
+    const { principal } = context.switchToHttp().getRequest<Request>();
+    const plan = this.planOf(context);
+    const nowMs = this.clock.now().getTime();
+    const applied = principal ? this.overallLimits(principal, nowMs) : [];
+    if (plan.hasOwnLimit) {
+      const key = `throttle:${await this.keyOf(request)}`;
+      applied.unshift({ name: throttler.name ?? 'default', limit, counter: this.storage.counter(key, ttl, nowMs) });
+    } else if (principal) {
+      applied.unshift(this.endpointLimit(principal, plan, nowMs));
+    }
+    if (applied.length > 0) this.admit(context, applied, nowMs);
+    return true;
+  }
+
+  /** Who is counted: the API key, on public routes the client address. */
+  protected override getTracker(request: Request): Promise<string> {
+    return request.principal ? Promise.resolve(request.principal.apiKeyId) : super.getTracker(request);
+  }
+
+  private async keyOf({ context, throttler, getTracker, generateKey }: ThrottlerRequest): Promise<string> {
+    const tracker = await getTracker(context.switchToHttp().getRequest<Request>(), context);
+    return generateKey(context, tracker, throttler.name ?? 'default');
+  }
+
+  private admit(context: ExecutionContext, applied: readonly Applied[], nowMs: number): void {
+    const response = context.switchToHttp().getResponse<Response>();
+    const exceeded = longest(applied.filter(({ counter, limit }) => hitsOf(counter) >= limit));
+    if (exceeded) throw refusal(response, exceeded, nowMs);
+    for (const { counter } of applied) this.storage.hit(counter);
+    setHeaders(response, closest(applied));
+  }
+
+  private endpointLimit({ apiKeyId }: Principal, { endpoint }: Plan, nowMs: number): Applied {
+    return this.apply(endpoint, `key:${apiKeyId}:${endpoint}`, nowMs);
+  }
+
+  private overallLimits({ apiKeyId, organizationId, mode }: Principal, nowMs: number): Applied[] {
+    const organization = this.apply('organization', `organization:${organizationId}`, nowMs);
+    return mode === 'test' ? [organization, this.apply('test-key', `test-key:${apiKeyId}`, nowMs)] : [organization];
   }
 
   private apply(name: LimitName, key: string, nowMs: number): Applied {
@@ -72,18 +129,21 @@ export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
     return { name, limit, counter: this.storage.counter(key, windowSeconds * SECOND, nowMs) };
   }
 
-  private classOf(context: ExecutionContext): EndpointClass {
+  private planOf(context: ExecutionContext): Plan {
     const handler = context.getHandler();
-    const known = this.classes.get(handler);
+    const known = this.plans.get(handler);
     if (known) return known;
-    const declared = this.reflector.getAllAndOverride<EndpointClass | undefined>(RATE_LIMIT_CLASS_METADATA, [
-      handler,
-      context.getClass(),
-    ]);
+    const targets = [handler, context.getClass()];
+    const keys = targets.flatMap((target) => Reflect.getMetadataKeys(target) as unknown[]).map(String);
+    const declared = this.reflector.getAllAndOverride<EndpointClass | undefined>(RATE_LIMIT_CLASS_METADATA, targets);
     const { method } = context.switchToHttp().getRequest<Request>();
-    const resolved = declared ?? (method === 'GET' || method === 'HEAD' ? 'reads' : 'writes');
-    this.classes.set(handler, resolved);
-    return resolved;
+    const plan = {
+      endpoint: declared ?? (method === 'GET' || method === 'HEAD' ? 'reads' : 'writes'),
+      usesThrottler: keys.some((key) => key.startsWith(THROTTLER_PREFIX)),
+      hasOwnLimit: keys.includes(OWN_LIMIT),
+    };
+    this.plans.set(handler, plan);
+    return plan;
   }
 }
 
@@ -103,14 +163,14 @@ function longest(exceeded: readonly Applied[]): Applied | undefined {
   return others.reduce((last, next) => (next.counter.windowEndMs > last.counter.windowEndMs ? next : last), first);
 }
 
-function tell(response: Response, applied: Applied): void {
+function setHeaders(response: Response, applied: Applied): void {
   response.setHeader('x-ratelimit-limit', applied.limit);
   response.setHeader('x-ratelimit-remaining', remaining(applied));
   response.setHeader('x-ratelimit-reset', applied.counter.windowEndMs / SECOND);
 }
 
 function refusal(response: Response, exceeded: Applied, nowMs: number): AppError {
-  tell(response, exceeded);
+  setHeaders(response, exceeded);
   const seconds = Math.max(1, Math.ceil((exceeded.counter.windowEndMs - nowMs) / SECOND));
   return new AppError('rate_limit_exceeded', `Rate limit exceeded. Retry after ${seconds} seconds`, {
     retryAfterSeconds: seconds,

@@ -1,16 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database.service';
-import { deleteExpiredHits } from './sql/delete-expired-hits.sql';
-import { type Hits, recordHits, type SharedHits } from './sql/record-hits.sql';
+import { deleteExpiredHits, type Hits, recordHits, type SharedHits } from './sql/throttle-hits.sql';
 
-export type { Hits, SharedHits } from './sql/record-hits.sql';
+export type { Hits, SharedHits } from './sql/throttle-hits.sql';
 
 /** The counters that all processes share. */
 @Injectable()
 export class ThrottleHitsRepository {
   constructor(private readonly database: Database) {}
 
-  /** Adds hits and answers the shared totals, in no particular order. */
+  /** Adds hits and returns the shared totals, in no particular order. */
   record(batch: readonly Hits[]): Promise<SharedHits[]> {
     return this.database.run(recordHits(batch));
   }

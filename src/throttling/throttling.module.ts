@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { getOptionsToken, getStorageToken } from '@nestjs/throttler';
-import { AuthenticationFailures } from '../common/http/authentication-failures';
-import { RequestLimits } from '../common/http/request-limits';
+import { AuthenticationFailures, RequestLimits } from '../common/http/request-limits';
 import { AppConfig } from '../config/config';
 import { AuthenticationFailureLimiter } from './authentication-failure-limiter';
 import { limitsWith, ThrottlingConfig } from './limits';
@@ -20,8 +19,8 @@ import { ThrottleHitsRepository } from './throttle-hits.repository';
         limits: limitsWith({ 'test-key': limits.testRequestsPerHour, ...limits.requestLimits }),
       }),
     },
-    // The guard decides the limits per request; the library only wants to see one.
-    { provide: getOptionsToken(), useValue: { throttlers: [{ limit: 0, ttl: 0 }] } },
+    // The limits of the endpoint classes stand in `limits.ts`; this one is what `@Throttle` and `@SkipThrottle` name.
+    { provide: getOptionsToken(), useValue: { throttlers: [{ name: 'default', limit: 0, ttl: 0 }] } },
     { provide: getStorageToken(), useExisting: SharedThrottleStorage },
     { provide: AuthenticationFailures, useClass: AuthenticationFailureLimiter },
     ThrottleHitsRepository,

@@ -12,12 +12,13 @@ import {
   Post,
 } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE, NestFactory } from '@nestjs/core';
+import { SkipThrottle, Throttle } from '@nestjs/throttler';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { IsString } from 'class-validator';
 import type { Request } from 'express';
 import type { DataSource } from 'typeorm';
 import { AppError } from '../../../src/common/errors/app-error';
-import { AuthenticationFailures } from '../../../src/common/http/authentication-failures';
+import { AuthenticationFailures } from '../../../src/common/http/request-limits';
 import { BodyGuard } from '../../../src/common/http/body.guard';
 import { ErrorFilter } from '../../../src/common/http/error-filter';
 import { createHttpAdapter } from '../../../src/common/http/http-server';
@@ -50,6 +51,18 @@ class Things {
   @RateLimitClass('send')
   create(@Body() body: Thing) {
     return { data: body };
+  }
+
+  @Get('once')
+  @Throttle({ default: { limit: 1, ttl: 60_000 } })
+  once() {
+    return { data: [] };
+  }
+
+  @Get('free')
+  @SkipThrottle()
+  free() {
+    return { data: [] };
   }
 
   @Get('public')
@@ -151,6 +164,14 @@ describe('rate limit headers', () => {
     });
     expect(refused.headers.get('retry-after')).toBe('20');
     expect((await send('b')).status).toBe(200);
+  });
+
+  it("follow the throttler's decorators", async () => {
+    const [first, second, free] = [await send('t', '/once'), await send('t', '/once'), await send('t', '/free')];
+    expect([first, second, free].map(({ status }) => status)).toEqual([200, 429, 200]);
+    expect(limitsOf(first).slice(0, 2)).toEqual([1, 0]);
+    expect(await second.json()).toMatchObject({ error: { code: 'rate_limit_exceeded', details: { limit: 1 } } });
+    expect(free.headers.has('x-ratelimit-limit')).toBe(false);
   });
 
   it('are not on public answers', async () => {
