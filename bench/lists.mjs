@@ -59,7 +59,7 @@ async function fill({ database, tenant: { organizationId, domain } }, emails) {
   await database.query('vacuum analyze');
 }
 
-/** Asks for a page and answers its milliseconds and body. */
+/** Requests a page and returns its milliseconds and body. */
 function listOf(port, key) {
   return async (query) => {
     const begin = performance.now();

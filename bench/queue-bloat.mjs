@@ -1,4 +1,4 @@
-// Runs the queue at an even rate and tells how its table grows: dead rows must not outrun autovacuum. See docs/benchmarks.md.
+// Runs the queue at a constant rate and prints how its table grows: autovacuum must keep up. See docs/benchmarks.md.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -8,13 +8,13 @@ import { say } from './harness/say.mjs';
 
 const USAGE = `npm run bench:bloat -- [--minutes N] [--rate N] [--depth N]
 
-  --minutes  how long, by default 6: autovacuum looks once a minute
+  --minutes  how long, by default 6: autovacuum checks once a minute
   --rate     deliveries a second, by default 1,000
   --depth    open deliveries at any time, by default 5,000
 `;
 const BATCH = 250;
 const SAMPLE_MS = 15_000;
-/** One attempt in so many is deferred, and made again at once. */
+/** One in this many attempts is deferred, and due again at once. */
 const DEFERRED_EVERY = 10;
 const LEASE_SECONDS = 3_600;
 const SESSION = randomUUID();
@@ -45,7 +45,7 @@ async function run() {
   }
 }
 
-/** The product's own statements, by the names of what they do. */
+/** The product's own statements. */
 async function openQueue(database) {
   const { enqueueDeliveries } = load('./delivery/queue/sql/enqueue-deliveries.sql.js');
   const { claimDeliveries } = load('./delivery/queue/sql/claim-deliveries.sql.js');
@@ -63,7 +63,7 @@ async function openQueue(database) {
         new Date(),
       ),
     );
-  /** Claims, and ends most of what it got; answers how many are over. */
+  /** Claims deliveries and ends most of them; returns how many have ended. */
   async function cycle() {
     const claims = await execute(claimDeliveries(claimInput()));
     const now = new Date();
@@ -89,7 +89,7 @@ function claimInput() {
   return { sessionId: SESSION, limit: BATCH, ...start, now: new Date() };
 }
 
-/** Works at the rate and measures now and then. */
+/** Works at the rate and takes a sample every 15 s. */
 async function sampled(queue, forMs, rate) {
   const begin = performance.now();
   const samples = [{ second: 0, over: 0, ...(await queue.measure()) }];
@@ -107,7 +107,7 @@ async function sampled(queue, forMs, rate) {
   return samples;
 }
 
-/** Bounded is a second half that grows no further than the first one did. */
+/** The table's size is bounded when its peak in the second half is not above that of the first. */
 function report(samples) {
   const megabytes = (bytes) => (bytes / 2 ** 20).toFixed(1);
   for (const { second, over, bytes, dead } of samples) {

@@ -1,4 +1,4 @@
-// Measures the product beside its floors, on this machine, in interleaved rounds. See docs/benchmarks.md.
+// Measures the product and its floors, on this machine, in interleaved rounds. See docs/benchmarks.md.
 import { Bench } from './harness/bench.mjs';
 import { printReport } from './harness/report.mjs';
 import { runRounds } from './harness/rounds.mjs';

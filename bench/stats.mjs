@@ -1,4 +1,4 @@
-// Times the answers of the statistics at a given size beside counting the same from the events. See docs/benchmarks.md.
+// Times the statistics at a given size, compared with counting the same from the events. See docs/benchmarks.md.
 import { parseArgs } from 'node:util';
 import { Bench } from './harness/bench.mjs';
 import { load } from './harness/product.mjs';
@@ -11,11 +11,11 @@ const USAGE = `npm run bench:stats -- [--domains N] [--events N] [--runs N] [--p
 
   --domains  sender domains, each with ${DAYS} days of hourly counters, by default 50
   --events   delivered events to count instead, by default 300,000
-  --runs     runs of each answer, by default 9
+  --runs     runs of each query, by default 9
   --plans    show the plans too
 `;
 
-/** A moment of the period, from a number that runs through all of it. */
+/** A time within the period, proportional to n. */
 const AT = "$1::timestamptz - (n::float8 / $2 * interval '30 days')";
 const ID_AT = `(left(uuid_v7_floor(${AT})::text, 14) || '7' || substr(gen_random_uuid()::text, 16))::uuid`;
 
@@ -38,7 +38,7 @@ const EVENTS = `
   select organization_id, mode, id, 1, event_id(created_at, 0), 'delivered', 'smtp', created_at, '{"recipient": "r@x.example"}'
   from emails where organization_id = $1`;
 
-/** What an answer would cost without counters. */
+/** The same query without counters. */
 const count = (key, condition = 'true') => ({
   name: '',
   text: `
@@ -68,7 +68,7 @@ async function run() {
     process.stdout.write(
       `${(await bench.facts()).join('\n')}\n${domains} domains, ${events} events in ${DAYS} days\n\n`,
     );
-    for (const answer of answersOf(facts)) process.stdout.write(`${await timed(bench.database, answer, runs)}\n`);
+    for (const query of queriesOf(facts)) process.stdout.write(`${await timed(bench.database, query, runs)}\n`);
   } finally {
     await bench.close();
   }
@@ -86,8 +86,8 @@ async function fill({ database, tenant: { organizationId, domain } }, domains, e
   return { organizationId, domainId: domain.id, now };
 }
 
-/** Each answer's statement, and the one that reads events instead. */
-function answersOf({ organizationId, domainId, now }) {
+/** Each statement, with the one that reads events instead. */
+function queriesOf({ organizationId, domainId, now }) {
   const { sumPeriod, sumByDomain, sumByHour } = load('./modules/stats/sql/sum-period.sql.js');
   const to = new Date(Math.ceil(now.getTime() / HOUR) * HOUR);
   const last = (days) => ({ from: new Date(to.getTime() - days * 24 * HOUR), to });

@@ -1,5 +1,5 @@
-// Prints the size of the source tree, room by room: `node scripts/size-table.mjs [revision]`. Without a revision it
-// measures the working tree; with one, that commit, so that two states can be put side by side.
+// Prints the size of the source tree by folder: `node scripts/size-table.mjs [revision]`. Without a revision it
+// measures the working tree; with one, that commit, so that two states can be compared.
 import { importsOf, mutualFolders, readSources } from './source-tree.mjs';
 
 const sources = readSources(process.argv[2]);
@@ -7,8 +7,8 @@ const importers = new Map([...sources.keys()].map((file) => [file, new Set()]));
 for (const { from, to } of importsOf(sources)) importers.get(to).add(from);
 const mutual = mutualFolders(sources);
 
-/** `src/modules/emails/accept/x.ts` belongs to the room `modules/emails`. */
-function roomOf(file) {
+/** `src/modules/emails/accept/x.ts` belongs to the folder `modules/emails`. */
+function folderOf(file) {
   const parts = file.split('/').slice(1, -1);
   return parts.slice(0, parts[0] === 'modules' ? 2 : 1).join('/') || '(entry)';
 }
@@ -17,7 +17,7 @@ function rowOf(name, files) {
   const lines = files.map((file) => sources.get(file).split('\n').length - 1).sort((one, other) => one - other);
   const ending = (suffix) => files.filter((file) => file.endsWith(suffix)).length;
   return {
-    room: name,
+    folder: name,
     files: files.length,
     lines: lines.reduce((sum, count) => sum + count, 0),
     modules: ending('.module.ts'),
@@ -30,13 +30,13 @@ function rowOf(name, files) {
   };
 }
 
-const rooms = Map.groupBy ? Map.groupBy(sources.keys(), roomOf) : groupBy([...sources.keys()], roomOf);
+const byFolder = Map.groupBy ? Map.groupBy(sources.keys(), folderOf) : groupBy([...sources.keys()], folderOf);
 function groupBy(items, keyOf) {
   const groups = new Map();
   for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
   return groups;
 }
-const rows = [...rooms].sort().map(([name, files]) => rowOf(name, files));
+const rows = [...byFolder].sort().map(([name, files]) => rowOf(name, files));
 rows.push(rowOf('total', [...sources.keys()]));
 
 const columns = Object.keys(rows[0]);

@@ -1,5 +1,5 @@
-// The operator's command line (`npm run waybill -- …`): builds if needed, then becomes dist/cli/main.js. In this very
-// process, so that arguments, output, exit code and signals are the command's own.
+// The operator's command line (`npm run waybill -- …`): builds if needed, then runs dist/cli/main.js in the
+// same process, so that arguments, output, exit code and signals are the command's own.
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ensureBuild } from './build/ensure-build.mjs';

@@ -10,12 +10,12 @@ import { RECYCLING, recycleLog } from './recycled-log.mjs';
 import { say } from './say.mjs';
 import { STATEMENT_SETTINGS, StatementTimes } from './statements.mjs';
 
-/** Far above what can be reached, so that requests are counted against limits but never refused. */
+/** Far above the reachable rate, so that requests are counted against limits but never refused. */
 const NO_LIMITS = JSON.stringify({ send: 1e9, batch: 1e9, organization: 1e9 });
 
 /**
- * What every figure needs: a database of its own with production settings, an organization with a verified domain and a
- * key, and a way to start processes. `close` ends and removes all of it, whatever has been started so far.
+ * The environment of every figure: a database of its own with production settings, an organization with a verified domain
+ * and a key, and methods that start processes. `close` ends and removes everything that has been started so far.
  */
 export class Bench {
   #folder;
@@ -53,13 +53,13 @@ export class Bench {
     return this.#keep(startHelper({ file, logFile: this.#logFile(name), options: all }));
   }
 
-  /** What an earlier figure has left to do is not part of the next one: its queue, its vacuuming. */
+  /** Clears the queue and vacuums, so that the work an earlier figure left does not count in the next one. */
   async settle() {
     await this.database.query('truncate deliveries');
     await this.database.query('vacuum analyze');
   }
 
-  /** What a reader must know to compare figures. */
+  /** Facts about the machine and the settings that a reader needs to compare figures. */
   async facts() {
     const names = ['fsync', 'full_page_writes', 'synchronous_commit', 'shared_buffers', 'max_wal_size'];
     const values = names.map((name) => `current_setting('${name}') as ${name}`);
@@ -77,7 +77,7 @@ export class Bench {
 
   async #open() {
     this.#folder = await mkdtemp(path.join(os.tmpdir(), 'waybill-bench-'));
-    // Under root the server is another user, who has to pass through.
+    // When run as root, the server runs as another user, which needs access to this folder.
     await chmod(this.#folder, 0o711);
     say('starting a Postgres of its own');
     const { startEmbeddedPostgres } = load('./database/embedded/embedded-postgres.js');

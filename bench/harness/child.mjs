@@ -15,7 +15,7 @@ export async function startProduct({ main, logFile, env, profile }) {
   return { pid: child.pid, port: ready.port, stop: () => stop(child, 'SIGTERM') };
 }
 
-/** A process of the harness: sends `{call, ...}` and waits for the answer of the same call. */
+/** A process of the harness: sends `{call, ...}` and waits for the result of the same call. */
 export async function startHelper({ file, logFile, options }) {
   const child = fork(file, [], { env: inherited(), stdio: ['ignore', openSync(logFile, 'w'), 'inherit', 'ipc'] });
   const call = (name, details = {}) => ask(child, { call: name, ...details });
@@ -23,7 +23,7 @@ export async function startHelper({ file, logFile, options }) {
   return { pid: child.pid, started, call, stop: () => stop(child, 'SIGTERM') };
 }
 
-/** Numbered, because answers may come in another order than the calls. */
+/** Numbered, because results may arrive in another order than the calls. */
 let calls = 0;
 
 function ask(child, message) {
@@ -36,8 +36,8 @@ function ask(child, message) {
       else resolve(result);
     };
     const onExit = () => settle(new Error(`${child.spawnargs[1]} ended during ${message.call}`));
-    const onMessage = (answer) => {
-      if (answer.id === id) settle(answer.error && new Error(answer.error), answer.result);
+    const onMessage = (reply) => {
+      if (reply.id === id) settle(reply.error && new Error(reply.error), reply.result);
     };
     child.on('message', onMessage).once('exit', onExit);
     child.send({ ...message, id });
@@ -72,7 +72,7 @@ function profilerArguments(folder, roles) {
   return ['--cpu-prof', '--cpu-prof-interval=500', `--cpu-prof-dir=${path.resolve(folder)}`, `--cpu-prof-name=${name}`];
 }
 
-/** What the product is configured with comes from the bench alone. */
+/** The product's configuration comes from the bench only, not from the caller's environment. */
 function inherited() {
   const { PATH, HOME, TMPDIR, LANG } = process.env;
   return Object.fromEntries(Object.entries({ PATH, HOME, TMPDIR, LANG }).filter(([, value]) => value !== undefined));

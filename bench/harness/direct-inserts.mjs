@@ -2,13 +2,13 @@ import pg from 'pg';
 import { load } from './product.mjs';
 
 /**
- * Accepted emails straight into the database, with the product's own statements. Bodies are parsed once; what is made
- * anew for each email is its ids.
+ * Writes accepted emails directly into the database, with the product's own statements. Bodies are parsed once; only ids
+ * are created for each email.
  */
 export class DirectInserts {
   constructor({ url, connections, tenant }) {
     this.pool = new pg.Pool({ connectionString: url, max: connections });
-    // When a run fails, the server goes before its clients do.
+    // When a run fails, the server may end before its clients.
     this.pool.on('error', () => undefined);
     this.connections = connections;
     this.tenant = tenant;
@@ -20,7 +20,7 @@ export class DirectInserts {
     };
   }
 
-  /** Transactions of all `bodies` on every connection, for a time. */
+  /** Runs transactions of all `bodies` on every connection for the given time. */
   async runFor(bodies, seconds) {
     const commands = this.parse(bodies);
     const begin = performance.now();
@@ -36,7 +36,7 @@ export class DirectInserts {
     return { count, seconds: (performance.now() - begin) / 1_000 };
   }
 
-  /** What `POST /v1/emails` makes of the bodies before it writes. */
+  /** Converts the bodies as `POST /v1/emails` does before it writes. */
   parse(bodies) {
     const { parseSendRequest } = load('./modules/emails/accept/parse-send-request.js');
     const { organizationId, domain } = this.tenant;
@@ -63,7 +63,7 @@ export class DirectInserts {
     }));
   }
 
-  /** One transaction. @param enqueue false: the emails are there, but nobody sends them yet */
+  /** One transaction. @param enqueue false: the emails are stored but not yet queued */
   async insert(emails, { enqueue }) {
     const { insertEmails, enqueueDeliveries, appendDeltas, sumDeltas } = this.statements;
     const now = new Date();
@@ -82,7 +82,7 @@ export class DirectInserts {
     await this.transaction(statements);
   }
 
-  /** Hands emails that have been inserted to the workers, all at once. */
+  /** Enqueues emails that have been inserted, all at once. */
   async enqueue(emails) {
     const now = new Date();
     const rows = emails.flatMap((email) => this.deliveriesOf(email, now));

@@ -1,6 +1,6 @@
 import { load } from './product.mjs';
 
-/** The tenant that all figures use, made by the product's own services; and an up-to-date schema. */
+/** Migrates the schema and creates the tenant that all figures use, with the product's own services. */
 export async function provision(environment, databaseUrl) {
   const { loadConfig } = load('./config/load-config.js');
   const { openDatabase } = load('./database/open-database.js');

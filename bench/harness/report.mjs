@@ -1,4 +1,4 @@
-/** Prints what was measured as text tables: the figures beside their floors, CPU seconds per 1,000, memory. */
+/** Prints the measurements as text tables: figures with their floors, CPU seconds per 1,000, memory. */
 export function printReport({ facts, settings, figures }) {
   const lines = [
     ...facts,

@@ -4,9 +4,9 @@ import { cpuSecondsOf, cpuSecondsOfTree } from './usage.mjs';
 const WARM_UP_SHARE = 0.5;
 
 /**
- * Runs the contenders of one figure in turn, round by round, so that whatever else the machine does meets them alike.
+ * Runs the contenders of one figure in turn, round by round, so that other load on the machine affects them equally.
  *
- * A scenario has `contenders`, the product last: `{name, run(seconds), processes}`; `run` answers `{count, seconds}`, and
+ * A scenario has `contenders`, the product last: `{name, run(seconds), processes}`; `run` returns `{count, seconds}`, and
  * `processes` maps a name to a process id or, for Postgres, `{tree}`.
  */
 export async function runRounds(scenario, settings, statements) {

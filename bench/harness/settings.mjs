@@ -11,7 +11,7 @@ export const USAGE = `npm run bench -- [--rounds N] [--seconds S] [--messages N]
   --profile   a folder for CPU profiles of the product; statements are timed too, so do not keep those figures
 `;
 
-/** The command line. @throws Error for what it does not know */
+/** Parses the command line. @throws Error for an unknown option or value */
 export function parseSettings(args) {
   const { values } = parseArgs({
     args,

@@ -1,13 +1,13 @@
 import pg from 'pg';
 
-/** Makes the server time every statement: for `--profile` only, because it costs some of what it measures. */
+/** Makes the server time every statement: for `--profile` only, because it slows down what it measures. */
 export const STATEMENT_SETTINGS = {
   shared_preload_libraries: 'pg_stat_statements',
   'pg_stat_statements.track': 'all',
   'pg_stat_statements.track_utility': 'on',
 };
 
-/** Reads what the server knows of its statements. */
+/** Reads the server's statistics of its statements. */
 export class StatementTimes {
   constructor(url) {
     const administrator = new URL(url);
@@ -22,7 +22,7 @@ export class StatementTimes {
     await this.pool.query('select pg_stat_statements_reset()');
   }
 
-  /** Lines for people: the statements that took the most time since the reset, with µs per unit of work. */
+  /** Readable lines: the statements that took the most time since the reset, with µs per unit of work. */
   async describe(units, limit = 14) {
     const { rows } = await this.pool.query(
       `select left(regexp_replace(query, '\\s+', ' ', 'g'), 70) as query, calls::int, rows::int, total_exec_time as ms

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** USER_HZ, which Linux fixes at 100 for all that user space sees. */
+/** USER_HZ, which Linux fixes at 100 for all values that user space reads. */
 const TICKS_PER_SECOND = 100;
 
 /** CPU seconds a process has used so far, its threads included; NaN where there is no /proc. */
@@ -9,7 +9,7 @@ export function cpuSecondsOf(pid) {
   return usage ? usage.own / TICKS_PER_SECOND : NaN;
 }
 
-/** The same for a process and its children, those that have ended included: a Postgres with its backends. */
+/** The same for a process and its children, ended ones included: a Postgres with its backends. */
 export function cpuSecondsOfTree(pid) {
   const root = readStat(pid);
   if (!root) return NaN;
@@ -20,7 +20,7 @@ export function cpuSecondsOfTree(pid) {
   return ticks / TICKS_PER_SECOND;
 }
 
-/** The most memory a process has had resident, in MB; NaN where there is no /proc. */
+/** A process's peak resident memory in MB; NaN where there is no /proc. */
 export function peakMemoryOf(pid) {
   try {
     return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;

@@ -1,4 +1,4 @@
-// The statements with which the product accepts emails, run from a bare script: what the database and its driver allow.
+// The statements with which the product accepts emails, run from a plain script: the limit set by the database and its driver.
 import { serve } from '../harness/helper.mjs';
 import { DirectInserts } from '../harness/direct-inserts.mjs';
 

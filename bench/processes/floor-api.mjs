@@ -1,5 +1,5 @@
 // The product's own API with one more route, which does all that accepting does up to the database: key, scope, limits,
-// body, validation. What the route itself answers is a constant.
+// body, validation. The route itself returns a constant.
 import 'reflect-metadata';
 import { serve } from '../harness/helper.mjs';
 import { load } from '../harness/product.mjs';
@@ -23,7 +23,7 @@ async function start({ environment }) {
   return { port };
 }
 
-/** Decorators without a compiler: this file is run as it is. */
+/** Applies decorators without a compiler: this file is run as it is. */
 function benchModule() {
   const { Body, Controller, HttpCode, Module, Post } = load('@nestjs/common');
   const { RequireScope } = load('./common/http/require-scope.decorator.js');

@@ -1,5 +1,5 @@
-// Load over HTTP/1.1: keep-alive connections that each have one request under way. Requests are made once, and of an
-// answer only status and length are read: a general load generator took more CPU than the service it was to load.
+// Load over HTTP/1.1: keep-alive connections with one open request each. Requests are built once, and only status and length
+// of a response are read: a general load generator took more CPU than the service under load.
 import { connect } from 'node:net';
 import { serve } from '../harness/helper.mjs';
 
@@ -7,7 +7,7 @@ serve({ start: () => undefined, run });
 
 /**
  * @param target `{port, path, key, bodies}`: JSON texts that are sent in turn
- * @returns how many were answered with 202 within the time, and the latencies' percentiles in ms
+ * @returns how many returned 202 within the time, and the latencies' percentiles in ms
  */
 async function run({ port, path, key, bodies, connections, seconds }) {
   const requests = bodies.map((body) => toRequest(path, key, body));
@@ -30,7 +30,7 @@ function toRequest(path, key, body) {
   return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
-/** One client: it comes back when the service ends a connection after its thousandth request. */
+/** One client: it reconnects when the service ends a connection after its thousandth request. */
 async function runConnection(state) {
   while (performance.now() < state.until) await useConnection(state);
 }
@@ -49,18 +49,18 @@ function useConnection(state) {
     socket.on('connect', send).on('error', reject).on('close', resolve);
     socket.on('data', (chunk) => {
       pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
-      const answer = readAnswer(pending);
-      if (!answer) return;
+      const response = readResponse(pending);
+      if (!response) return;
       pending = Buffer.alloc(0);
-      if (answer.status !== '202') return void socket.destroy(new Error(`Answered ${answer.text}`));
+      if (response.status !== '202') return void socket.destroy(new Error(`Response: ${response.text}`));
       state.latencies.push(performance.now() - sentAt);
-      if (!answer.closes) send();
+      if (!response.closes) send();
     });
   });
 }
 
-/** Undefined until the answer is complete. */
-function readAnswer(bytes) {
+/** Undefined until the response is complete. */
+function readResponse(bytes) {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd === -1) return undefined;
   const head = bytes.latin1Slice(0, headEnd);

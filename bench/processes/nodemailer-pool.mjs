@@ -3,7 +3,7 @@ import { createTransport } from 'nodemailer';
 import { serve } from '../harness/helper.mjs';
 
 const CONNECTIONS = 10;
-/** So that each connection always finds its next mail. */
+/** Enough that each connection always has a next mail. */
 const UNDER_WAY = 2 * CONNECTIONS;
 
 let transport;

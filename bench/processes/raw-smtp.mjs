@@ -1,12 +1,12 @@
-// The least code that can send signed mail: messages composed beforehand, each signed by the product's signer in the
-// thread pool, and written over ten kept connections with pipelining.
+// The minimum that can send signed mail: messages composed beforehand, each signed by the product's signer in the
+// thread pool, and written over ten persistent connections with pipelining.
 import { createPrivateKey } from 'node:crypto';
 import { connect } from 'node:net';
 import { serve } from '../harness/helper.mjs';
 import { load } from '../harness/product.mjs';
 
 const CONNECTIONS = 10;
-/** Signatures under way: the thread pool must never be idle. */
+/** Signatures in progress: the thread pool must never be idle. */
 const AHEAD = 32;
 
 let sender;
@@ -66,7 +66,7 @@ async function run({ sign, connections, bodies }, seconds) {
   return { count, seconds: taken };
 }
 
-/** A connection on which nothing but counting of reply lines is needed. */
+/** A connection that only counts reply lines. */
 async function open(port) {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   let owed = 0;

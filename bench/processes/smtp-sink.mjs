@@ -1,4 +1,4 @@
-// A receiving server that takes everything and keeps nothing but a count.
+// A receiving server that accepts all mail and keeps only a count.
 import { createServer } from 'node:net';
 import { serve } from '../harness/helper.mjs';
 
@@ -15,20 +15,20 @@ serve({
       const server = createServer({ noDelay: true }, (socket) => new Session(socket));
       server.listen(0, '127.0.0.1', () => resolve({ port: server.address().port }));
     }),
-  /** Begins to count anew. */
+  /** Sets the count to 0. */
   reset: () => {
     taken = 0;
   },
   count: () => taken,
-  /** Answers when so many have been taken. */
+  /** Resolves when that many have been accepted. */
   waitFor: ({ count }) =>
     new Promise((resolve) => {
       waiting = { count, resolve };
-      tell();
+      notify();
     }),
 });
 
-function tell() {
+function notify() {
   if (waiting === undefined || taken < waiting.count) return;
   waiting.resolve(taken);
   waiting = undefined;
@@ -47,25 +47,25 @@ class Session {
 
   take(chunk) {
     let rest = this.pending.length === 0 ? chunk : Buffer.concat([this.pending, chunk]);
-    let answers = '';
+    let replies = '';
     for (;;) {
       const end = this.inData ? endOfData(rest) : endOfLine(rest);
       if (end === -1) break;
-      answers += this.inData ? this.endMessage() : this.obey(rest.latin1Slice(0, 4));
+      replies += this.inData ? this.endMessage() : this.replyTo(rest.latin1Slice(0, 4));
       rest = rest.subarray(end);
     }
     this.pending = rest;
-    if (answers !== '') this.socket.write(answers, 'latin1');
+    if (replies !== '') this.socket.write(replies, 'latin1');
   }
 
   endMessage() {
     this.inData = false;
     taken += 1;
-    if (waiting) tell();
+    if (waiting) notify();
     return '250 2.0.0 Ok\r\n';
   }
 
-  obey(verb) {
+  replyTo(verb) {
     if (verb === 'DATA') {
       this.inData = true;
       return '354 Go ahead\r\n';

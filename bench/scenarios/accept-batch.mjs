@@ -5,7 +5,7 @@ const CONNECTIONS = 4;
 const EMAILS = 100;
 const REQUESTS = 10;
 
-/** A hundred emails per request, beside the same statements from a bare script on as many connections. */
+/** A hundred emails per request, compared with the same statements from a plain script on as many connections. */
 export async function prepare(bench, settings) {
   const api = await bench.startProduct('api');
   const load = await bench.startHelper('http-load');

@@ -4,7 +4,7 @@ import { peakMemoryOf } from '../harness/usage.mjs';
 const CONNECTIONS = 50;
 const BODIES = 1_000;
 
-/** One email per request, each answered after its commit, beside a route that stops before the database. */
+/** One email per request, each returned after its commit, compared with a route that stops before the database. */
 export async function prepare(bench) {
   const api = await bench.startProduct('api');
   const floor = await bench.startHelper('floor-api');

@@ -8,9 +8,9 @@ const BODIES = 500;
 const PRELOAD = 100;
 
 /**
- * Signed mail to one next hop: the worker with all its bookkeeping, beside Nodemailer's pool and beside a client that
- * only signs and writes. The mails are in the database before; the time runs from the commit that makes all of them due
- * to the moment when the queue is empty, that is, the last result is committed.
+ * Signed mail to one next hop: the worker with all its records, compared with Nodemailer's pool and with a client that
+ * only signs and writes. The mails are stored beforehand; the time runs from the commit that makes all of them due until
+ * the queue is empty, that is, until the last result is committed.
  */
 export async function prepare(bench, settings) {
   const bodies = Array.from({ length: BODIES }, (_, index) => emailBody(index));
@@ -57,7 +57,7 @@ export async function prepare(bench, settings) {
   };
 }
 
-/** Accepted emails that no worker knows of yet. */
+/** Stores accepted emails that are not in the queue yet. */
 async function preload(inserts, commands, count) {
   const emails = inserts.toEmails(Array.from({ length: count }, (_, index) => commands[index % commands.length]));
   for (let at = 0; at < count; at += PRELOAD) await inserts.insert(emails.slice(at, at + PRELOAD), { enqueue: false });
@@ -86,7 +86,7 @@ async function emptyQueue(database) {
   }
 }
 
-/** A figure for mail that was lost, doubled or not recorded would be worth nothing. */
+/** A figure is only valid when no mail was lost, sent twice or left unrecorded. */
 async function assertSent({ database }, emails, taken) {
   const {
     rows: [{ sent }],

@@ -5,9 +5,9 @@ import { isLocked, withLock } from './lock.mjs';
 import { modifiedMs, newestInput } from './staleness.mjs';
 
 /**
- * Makes sure that `dist` is the build of `src`. Fast when it is; several processes may ask at once.
+ * Builds `src` into `dist` if needed. Fast when `dist` is up to date; several processes may call it at once.
  *
- * Everything it says goes to stderr: stdout belongs to the command that follows.
+ * All output goes to stderr: stdout belongs to the command that follows.
  *
  * @param root the project's folder.
  * @returns 0, or the exit code of the build.
@@ -18,7 +18,7 @@ export async function ensureBuild(root) {
   if (!existsSync(path.join(root, 'src')))
     return existsSync(main) ? 0 : fail('There is neither src/ nor dist/main.js.');
   const lock = path.join(root, 'node_modules', '.cache', 'waybill-build.lock');
-  // The lock first: in the middle of a build some files are new and others missing.
+  // Takes the lock first: in the middle of a build some files are new and others missing.
   if (!isLocked(lock) && isFresh(root, main)) return 0;
   if (!existsSync(compiler(root))) return withoutCompiler(main);
   const buildIfStill = () => (isFresh(root, main) ? 0 : build(root, main));
@@ -34,7 +34,7 @@ function compiler(root) {
   return path.join(root, 'node_modules', '@nestjs', 'cli', 'bin', 'nest.js');
 }
 
-/** Installed without development packages: an older build is better than none. */
+/** Without development packages installed, an older build is better than none. */
 function withoutCompiler(main) {
   if (!existsSync(main)) return fail('dist/main.js is missing, and so is the compiler: run `npm install`.');
   say('dist/ is older than src/, but the compiler is not installed: using it as it is.');
@@ -47,7 +47,7 @@ async function build(root, main) {
   say(`building, because ${existsSync(main) ? `${path.relative(root, newest.file)} is newer` : 'dist/ is missing'}`);
   const exitCode = await run(root, [compiler(root), 'build']);
   if (exitCode === 0 && !existsSync(main)) return fail('the build made no dist/main.js');
-  // The compiler also writes files when it reports errors; such a result must not pass for a build.
+  // The compiler also writes files when it reports errors; such a result must not count as a build.
   if (exitCode !== 0) rmSync(main, { force: true });
   // So that an edit made while the compiler ran is newer than the result.
   else utimesSync(main, beginMs / 1_000, beginMs / 1_000);

@@ -4,12 +4,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { modifiedMs } from './staleness.mjs';
 
 const POLL_MS = 100;
-/** Between making the folder and writing the owner into it lie microseconds. */
+/** Creating the folder and writing the owner into it are microseconds apart. */
 const OWNERLESS_LIMIT_MS = 5_000;
-/** No build takes this long: the number of a dead owner went to another process. */
+/** No build takes this long: a dead owner's process id was reused by another process. */
 const AGE_LIMIT_MS = 600_000;
 
-/** Runs `work` while no other process does; waits for one that does (told once), and takes over from one that died. */
+/** Runs `work` while no other process does; waits for one that does (reported once), and takes over from one that died. */
 export async function withLock(folder, work, onWait) {
   for (let waited = false; !tryLock(folder);) {
     if (isAbandoned(folder)) {
@@ -27,7 +27,7 @@ export async function withLock(folder, work, onWait) {
   }
 }
 
-/** True while someone holds the lock. */
+/** True while another process holds the lock. */
 export function isLocked(folder) {
   return modifiedMs(folder) > 0 && !isAbandoned(folder);
 }
@@ -69,14 +69,14 @@ function isAlive(pid) {
   }
 }
 
-/** Renames first, so that of several that wait one removes it; one that came late puts back the next owner's lock. */
+/** Renames first, so that only one of several waiting processes removes it; a late one puts back the next owner's lock. */
 function remove(folder) {
   const aside = `${folder}.${process.pid}`;
   try {
     renameSync(folder, aside);
     if (!isAbandoned(aside)) renameSync(aside, folder);
   } catch (error) {
-    // Gone already, or taken again already.
+    // Already removed, or already taken again.
     if (!['ENOENT', 'EEXIST', 'ENOTEMPTY'].includes(error.code)) throw error;
   } finally {
     rmSync(aside, { recursive: true, force: true });

@@ -1,16 +1,16 @@
 import { readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 
-/** What the output depends on, beside everything in `src`. */
+/** Inputs of the build besides `src`. */
 const CONFIGURATION = ['tsconfig.json', 'nest-cli.json', 'package.json'];
 
-/** Modification time in milliseconds; 0 for what does not exist. */
+/** Modification time in milliseconds; 0 for a missing file. */
 export function modifiedMs(file) {
   return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
 /**
- * The files whose change calls for a build. Folders count as well: they change when a file goes. Unit specs stand beside
+ * The files whose change requires a build. Folders count as well: they change when a file is removed. Unit specs are next to
  * the sources but are not compiled.
  */
 function* inputs(root) {
@@ -22,7 +22,7 @@ function* inputs(root) {
   }
 }
 
-/** The newest input: `{ file, modifiedMs }`. A file from the future (a clock that was wrong) would be newer for ever. */
+/** The newest input: `{ file, modifiedMs }`. A time in the future (after a wrong clock) would stay newer for ever. */
 export function newestInput(root) {
   const nowMs = Date.now();
   let newest = { file: '', modifiedMs: 0 };

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import * as dnsPacket from 'dns-packet';
 import type { Answer, Packet, Question } from 'dns-packet';
 
-/** What goes wrong: for a whole name, or for one type of it. */
+/** A fault of a whole name, or of one type of it. */
 export type DnsFault = 'servfail' | 'refused' | 'silent' | 'garbage';
 
 /** Records of one name by type. A type that is missing is NODATA; a `CNAME` is followed within the table. */
@@ -13,13 +13,13 @@ export interface DnsRecords {
   AAAA?: readonly string[] | DnsFault;
   /** `[preference, exchange]`; `'.'` is the null MX. */
   MX?: readonly (readonly [number, string])[] | DnsFault;
-  /** A string each, or its parts; a string that is too long for one part is cut into several. */
+  /** A string each, or its parts; a string that is too long for one part is split into several. */
   TXT?: readonly (string | readonly string[])[] | DnsFault;
   CNAME?: string;
   NS?: readonly string[] | DnsFault;
   PTR?: readonly string[] | DnsFault;
   ttlSeconds?: number;
-  /** Over UDP an empty, truncated answer; the records over TCP. */
+  /** Over UDP an empty, truncated reply; the records over TCP. */
   truncated?: boolean;
 }
 
@@ -36,9 +36,9 @@ const MAXIMUM_MESSAGE = 65_535;
 const HOST = '127.0.0.1';
 
 /**
- * A recursive resolver on loopback, UDP and TCP on one port, that answers from a table.
+ * A recursive resolver on loopback, UDP and TCP on one port, that serves records from a table.
  * `const dns = await DnsServer.start({ 'example.test': { MX: [[10, 'mx.example.test']] } })`, then
- * `new NodeDnsResolver({ servers: [dns.endpoint] })`, and `await dns.stop()` in the end.
+ * `new NodeDnsResolver({ servers: [dns.endpoint] })`, and `await dns.stop()` at the end.
  */
 export class DnsServer {
   /** All queries so far, as `MX example.test`. */
@@ -75,7 +75,7 @@ export class DnsServer {
     return this.udp.address().port;
   }
 
-  /** `host:port`, as `DNS_SERVERS` and `setServers` take it. */
+  /** `host:port`, in the form of `DNS_SERVERS` and `setServers`. */
   get endpoint(): string {
     return `${HOST}:${this.port}`;
   }
@@ -114,7 +114,7 @@ export class DnsServer {
     });
   }
 
-  /** The bytes to send, or nothing when the name is silent. */
+  /** The bytes to send; undefined when the name gets no reply. */
   private reply(message: Buffer, maximumLength: number): Buffer | undefined {
     const query = dnsPacket.decode(message);
     const question = query.questions?.[0];

@@ -1,6 +1,6 @@
 import { Clock } from '../../src/common/clock';
 
-/** A clock that stands still until a test moves it. Both of its times move together. */
+/** A clock that stands still until a test moves it. Wall-clock and monotonic time move together. */
 export class FakeClock extends Clock {
   private currentMs: number;
   private elapsedMs = 0;
@@ -24,7 +24,7 @@ export class FakeClock extends Clock {
     this.elapsedMs += ms;
   }
 
-  /** Sets the wall clock. Turned back, it leaves the monotonic time where it is, as a real one does. */
+  /** Sets the wall clock. Setting it back does not change the monotonic time, as with a real clock. */
   set(date: Date | string): void {
     const targetMs = new Date(date).getTime();
     this.elapsedMs += Math.max(0, targetMs - this.currentMs);

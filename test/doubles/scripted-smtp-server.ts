@@ -6,13 +6,13 @@ import { TLSSocket } from 'node:tls';
 import { reset } from './reset-socket';
 import { TEST_CERTIFICATE } from './tls-certificate';
 
-/** What the server does on one connection; `connection` counts from 1. */
+/** The script of one connection; `connection` counts from 1. */
 export type SmtpScript = (peer: ScriptedPeer, connection: number) => Promise<void>;
 
 class PeerGone extends Error {}
 
 /**
- * A server whose every byte is written by the test, for malice, splits and lies.
+ * A server that sends exactly the bytes of the test's script, for hostile, split and false replies.
  *
  *     const server = await ScriptedSmtpServer.start(async (peer) => {
  *       await peer.greet(['PIPELINING']);
@@ -22,7 +22,7 @@ class PeerGone extends Error {}
  *     … server.port … await server.stop();
  *
  * A script that ends leaves its connection open until `stop`, which fails with the first error of a script; a client
- * that goes away ends the script quietly.
+ * that disconnects ends the script without an error.
  */
 export class ScriptedSmtpServer {
   connectionCount = 0;
@@ -101,7 +101,7 @@ export class ScriptedPeer {
     }
   }
 
-  /** Writes until the client has gone, at the client's pace. */
+  /** Writes until the client disconnects, at the client's pace. */
   async sendForever(data: string): Promise<void> {
     while (!this.isGone) {
       this.send(data);
@@ -114,7 +114,7 @@ export class ScriptedPeer {
     return (await this.until('\r\n')).slice(0, -2);
   }
 
-  /** All up to and including the marker. */
+  /** Everything up to and including the marker. */
   async until(marker: string): Promise<string> {
     for (;;) {
       const end = this.input.indexOf(marker);
@@ -128,27 +128,27 @@ export class ScriptedPeer {
     }
   }
 
-  /** Reads a line that must begin like that. */
+  /** Reads a line, which must begin with the text. */
   async expect(prefix: string): Promise<string> {
     const line = await this.line();
     if (!line.startsWith(prefix)) throw new Error(`The client said ${JSON.stringify(line)} instead of ${prefix}`);
     return line;
   }
 
-  /** Banner and EHLO with these offers. */
+  /** Sends the banner and replies to EHLO with these extensions. */
   async greet(offers: readonly string[] = []): Promise<void> {
     this.send('220 scripted\r\n');
     await this.hello(offers);
   }
 
-  /** EHLO alone, as after STARTTLS. */
+  /** Replies to EHLO alone, as after STARTTLS. */
   async hello(offers: readonly string[] = []): Promise<void> {
     await this.expect('EHLO');
     const lines = ['scripted', ...offers];
     this.send(lines.map((line, index) => `250${index === lines.length - 1 ? ' ' : '-'}${line}\r\n`).join(''));
   }
 
-  /** MAIL, RCPT and DATA granted, with the replies in one write; for clients that pipeline. */
+  /** Accepts MAIL, RCPT and DATA, with the replies in one write; for clients that pipeline. */
   async grantEnvelope(): Promise<void> {
     await this.expect('MAIL');
     await this.expect('RCPT');
@@ -172,7 +172,7 @@ export class ScriptedPeer {
     reset(this.socket);
   }
 
-  /** What has come and was not read yet. */
+  /** Bytes received and not read yet. */
   takeBuffered(): string {
     const text = this.input;
     this.input = '';
@@ -184,7 +184,7 @@ export class ScriptedPeer {
     while (this.input === '' && !this.isGone) await new Promise<void>((resolve) => (this.wake = resolve));
   }
 
-  /** Lets the client's bytes pile up in the network. */
+  /** Stops reading, so that the client's bytes stay in the network buffers. */
   stopReading(): void {
     this.socket.pause();
   }

@@ -1,13 +1,13 @@
-/** Where in a transaction a behaviour shows: instead of the reply to the command, or of the one to the final dot. */
+/** The phase of a transaction that a behaviour changes: the reply to a command, or to the final dot. */
 export type SinkPhase = 'mail' | 'rcpt' | 'data' | 'body' | 'dot';
 
-/** What the sink does at one phase of one message instead of saying yes. */
+/** What the sink does at one phase of one message instead of accepting. */
 export type SinkBehaviour =
   | { readonly phase: SinkPhase; readonly act: 'reply'; readonly line: string }
   | { readonly phase: SinkPhase; readonly act: 'close' | 'hang' | 'reset' }
   | { readonly phase: 'dot'; readonly act: 'accept-then-reset' | 'accept-then-close' }
   | { readonly phase: 'rcpt'; readonly act: 'greylist' }
-  /** The replies of these phases come so much later. */
+  /** Replies in these phases are delayed by this time. */
   | { readonly act: 'delay'; readonly phases: readonly SinkPhase[]; readonly delayMs: number };
 
 const REPLY = /^(mail|rcpt|data|dot)-([2-5]\d\d)(?:-(\d\.\d+\.\d+))?$/;
@@ -24,14 +24,14 @@ const NAMED: Readonly<Record<string, SinkBehaviour>> = {
 };
 
 /**
- * The behaviour that a local part asks for, up to a `+`; none for ordinary names.
+ * The behaviour that a local part names, up to a `+`; none for ordinary names.
  *
  * - `<mail|rcpt|data|dot>-<code>[-<enhanced code>]`: that reply, e.g. `rcpt-550-5.1.1`, `dot-451`; 421 closes as well
  * - `<close|hang|reset>-<at|after>-<mail|rcpt|data|dot>`: instead of the reply, e.g. `close-after-dot`, `hang-at-rcpt`
  * - `<close|hang|reset>-in-data`: at the first bytes of the message
  * - `250-then-rst`, `250-then-close`: accepts, then ends the connection
  * - `rcpt-450-greylist`: refuses each recipient once
- * - `slow-<ms>`: every reply from RCPT on that much later; `250-late-<ms>`: only the last one
+ * - `slow-<ms>`: delays every reply from RCPT on; `250-late-<ms>`: only the last one
  */
 export function behaviourOf(localPart: string): SinkBehaviour | undefined {
   if (!localPart.includes('-')) return undefined;

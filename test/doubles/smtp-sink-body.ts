@@ -1,19 +1,19 @@
 const END_OF_DATA = Buffer.from('\r\n.\r\n');
 const LONE_DOT = END_OF_DATA.subarray(2);
 
-/** Collects one message up to its final dot, however the bytes are cut. */
+/** Collects one message up to its final dot, however the bytes are split into chunks. */
 export class SmtpSinkBody {
-  /** Set once the final dot has come: the message, still dot-stuffed. */
+  /** Set once the final dot has arrived: the message, still dot-stuffed. */
   stuffed: Buffer | undefined;
   private readonly parts: Buffer[] = [];
   private isAtStart = true;
 
-  /** True while none of the message has been taken. */
+  /** True until the first byte of the message has been taken. */
   get isEmpty(): boolean {
     return this.isAtStart;
   }
 
-  /** Takes what belongs to the message and answers the rest; the last bytes wait, as the end may be cut in two. */
+  /** Takes the bytes of the message and returns the rest; keeps the last bytes back, as the end may be split. */
   read(input: Buffer): Buffer {
     if (this.isAtStart) {
       if (input.length < LONE_DOT.length) return input;

@@ -25,7 +25,7 @@ export class SmtpSinkSession {
   private transaction: Transaction | undefined;
   /** Set while a message is being read. */
   private body: SmtpSinkBody | undefined;
-  /** Set while a delayed reply is due, or for good when the session hangs or has ended. */
+  /** Set while a delayed reply is pending, and permanently when the session hangs or has ended. */
   private isPaused = false;
   private messageCount = 0;
 
@@ -175,7 +175,7 @@ export class SmtpSinkSession {
     if (this.transaction !== undefined) return this.reply('503 5.5.1 nested MAIL');
     if (options.users !== undefined && this.user === undefined) return this.reply('530 5.7.0 log in first');
     const [from = '', ...parameters] = line.slice(10).split(' ');
-    // The recipient is seen here only when it was pipelined; without PIPELINING the sender's local part may ask.
+    // The recipient is known here only when it was pipelined; without PIPELINING the sender's local part may name a behaviour.
     const ahead = /^RCPT TO:<([^>]*)>/i.exec(this.input.toString('latin1', 0, 400))?.[1];
     const asked = (ahead !== undefined && this.sink.behaviourFor(ahead)) || this.sink.behaviourFor(pathOf(from));
     if (this.misbehave('mail', asked ? [asked] : [])) return;
@@ -235,7 +235,7 @@ export class SmtpSinkSession {
     return (this.transaction?.recipients ?? []).flatMap((recipient) => this.sink.behaviourFor(recipient) ?? []);
   }
 
-  /** True when one of the behaviours took the place of the ordinary reply. */
+  /** True when a behaviour replaced the ordinary reply. */
   private misbehave(phase: SinkPhase, asked: SinkBehaviour[], take?: (isAnswered: boolean) => void): boolean {
     this.delay(phase, asked);
     const behaviour = asked.find((each) => each.act !== 'delay' && each.phase === phase);
@@ -269,7 +269,7 @@ export class SmtpSinkSession {
     this.output = '';
   }
 
-  /** Writes what is due, then holds the next reply back. */
+  /** Writes the replies that are due, then delays the next one. */
   private pause(delayMs: number): void {
     this.flush();
     this.isPaused = true;

@@ -14,11 +14,11 @@ export interface SmtpSinkOptions {
   pipelining?: boolean;
   eightBitMime?: boolean;
   smtpUtf8?: boolean;
-  /** Offered, not obeyed. */
+  /** Offered; no notifications are sent. */
   dsn?: boolean;
   /** Advertised, not enforced. */
   sizeLimit?: number;
-  /** What happens to STARTTLS; not offered by default. */
+  /** Behaviour of STARTTLS; not offered by default. */
   startTls?: 'offer' | 'refuse' | 'close';
   implicitTls?: boolean;
   /** PEM; the test certificate by default. */
@@ -26,15 +26,15 @@ export interface SmtpSinkOptions {
   /** Passwords by user; login is required when set. */
   users?: Readonly<Record<string, string>>;
   authMechanisms?: readonly string[];
-  /** 421 at the next MAIL after so many. */
+  /** After this many, the next MAIL gets 421. */
   maxMessagesPerConnection?: number;
-  /** Answers 354 although every recipient was refused, as some servers do (RFC 2920 section 3.1). */
+  /** Replies 354 although every recipient was refused, as some servers do (RFC 2920 section 3.1). */
   dataWithoutRecipients?: boolean;
-  /** For measurements: keeps a count and nothing else. */
+  /** For measurements: keeps only a count. */
   countOnly?: boolean;
 }
 
-/** One message as the sink took it. */
+/** One message as the sink received it. */
 export interface SinkMessage {
   from: string;
   /** Of the MAIL command: `SIZE=…`, `BODY=8BITMIME`, `SMTPUTF8`. */
@@ -57,27 +57,27 @@ interface Waiter {
 const WAIT_MS = 15_000;
 
 /**
- * A receiving server for tests on 127.0.0.1 that takes everything, unless a recipient's local part asks for trouble (see
- * `behaviourOf`) or `behaviours` does for an address.
+ * A receiving server for tests on 127.0.0.1 that accepts all mail, unless a recipient's local part (see `behaviourOf`) or
+ * an entry of `behaviours` names a fault.
  *
  *     const sink = await SmtpSink.start({ startTls: 'offer' });
  *     … sink.port … await sink.waitForMessages(2); sink.messages …
  *     await sink.stop();
  */
 export class SmtpSink {
-  /** Answered with 250, in order. */
+  /** Accepted with 250, in order. */
   readonly messages: SinkMessage[] = [];
-  /** Taken as a whole and never answered: `close-after-dot`, `hang-after-dot`, `reset-after-dot`. */
+  /** Received completely and never replied to: `close-after-dot`, `hang-after-dot`, `reset-after-dot`. */
   readonly unanswered: SinkMessage[] = [];
   /** Every command line, of all connections, as received. */
   readonly commands: string[] = [];
-  /** Behaviour names by whole address; they come before that of the local part, and may change at any time. */
+  /** Behaviour names by whole address; they take precedence over the local part, and may change at any time. */
   readonly behaviours = new Map<string, string>();
-  /** Messages taken, also when `countOnly` keeps none of them. */
+  /** Number of messages received, also when `countOnly` keeps none of them. */
   messageCount = 0;
   /** Connections so far. */
   connectionCount = 0;
-  /** The most connections that were open at a time. */
+  /** Peak number of open connections. */
   peakConnections = 0;
   private readonly sockets = new Set<Socket>();
   private readonly visits = new Set<string>();
@@ -103,13 +103,13 @@ export class SmtpSink {
     return this.sockets.size;
   }
 
-  /** The messages, once there are at least that many; fails after 15 seconds. */
+  /** Waits for at least that many messages and returns them; fails after 15 seconds. */
   async waitForMessages(count: number): Promise<readonly SinkMessage[]> {
     await this.waitFor(() => this.messageCount >= count, `${count} messages`);
     return this.messages;
   }
 
-  /** Waits until a condition on the sink holds; looked at whenever a message is taken or a connection comes or goes. */
+  /** Waits until a condition on the sink holds; checked whenever a message arrives or a connection opens or closes. */
   async waitFor(isMet: () => boolean, what = 'a condition'): Promise<void> {
     if (isMet()) return;
     await new Promise<void>((resolve, reject) => {
@@ -122,7 +122,7 @@ export class SmtpSink {
     });
   }
 
-  /** Forgets messages, commands and greylisted recipients. */
+  /** Clears messages, commands and greylisted recipients. */
   clear(): void {
     this.messages.length = 0;
     this.unanswered.length = 0;
@@ -131,7 +131,7 @@ export class SmtpSink {
     this.visits.clear();
   }
 
-  /** Ends every connection as a server does that restarts; new ones are welcome. */
+  /** Ends every connection like a restarting server; accepts new ones. */
   dropConnections(): void {
     for (const socket of this.sockets) socket.destroy();
   }
@@ -160,13 +160,13 @@ export class SmtpSink {
   record(message: SinkMessage, isAnswered: boolean): void {
     (isAnswered ? this.messages : this.unanswered).push(message);
     if (isAnswered) this.messageCount += 1;
-    this.tell();
+    this.notify();
   }
 
   /** For the sessions, instead of `record`. */
   count(): void {
     this.messageCount += 1;
-    if (this.waiters.size > 0) this.tell();
+    if (this.waiters.size > 0) this.notify();
   }
 
   private welcome(socket: Socket): void {
@@ -176,13 +176,13 @@ export class SmtpSink {
     socket.on('error', () => undefined);
     socket.on('close', () => {
       this.sockets.delete(socket);
-      this.tell();
+      this.notify();
     });
     new SmtpSinkSession(this, socket, this.connectionCount);
-    this.tell();
+    this.notify();
   }
 
-  private tell(): void {
+  private notify(): void {
     for (const waiter of this.waiters) {
       if (!waiter.isMet()) continue;
       this.waiters.delete(waiter);

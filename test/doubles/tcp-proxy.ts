@@ -3,7 +3,7 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 
 /**
- * Stands between a client and a server, and can be cut like a cable with a reset at both ends.
+ * Relays between a client and a server; `cut` resets the connections at both ends.
  *
  *     const proxy = await TcpProxy.start(5432);
  *     … proxy.port … proxy.cut(); … proxy.restore(); … await proxy.stop();
@@ -26,7 +26,7 @@ export class TcpProxy {
     return new TcpProxy(server, targetPort);
   }
 
-  /** In front of the server that a URL names; `url` leads there through the proxy. */
+  /** A proxy for the server in a URL; `url` is the same URL through the proxy. */
   static async before(target: string): Promise<{ proxy: TcpProxy; url: string }> {
     const proxy = await TcpProxy.start(Number(new URL(target).port));
     const through = new URL(target);

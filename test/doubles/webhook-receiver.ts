@@ -16,7 +16,7 @@ export interface ReceivedWebhook {
   readonly body: string;
 }
 
-/** A status with headers, or: no answer, a byte at a time (the body or the head as well), a body without end, no HTTP. */
+/** A status with headers, or: no response, a byte at a time (the body or the head as well), an endless body, no HTTP. */
 export type ReceiverAnswer =
   | { readonly status: number; readonly headers?: Record<string, string> }
   | 'hang'
@@ -29,10 +29,10 @@ export type ReceiverAnswer =
 const DRIP_MS = 20;
 const FLOOD = Buffer.alloc(65_536);
 
-/** A webhook receiver on loopback that keeps what it gets and answers as it is told. */
+/** A webhook receiver on loopback that stores the requests and replies with `answer`. */
 export class WebhookReceiver {
   readonly received: ReceivedWebhook[] = [];
-  /** Most requests that were open at one time. */
+  /** Peak number of open requests. */
   mostOpen = 0;
   private open = 0;
   private readonly timers = new Set<NodeJS.Timeout>();
@@ -66,7 +66,7 @@ export class WebhookReceiver {
     return `${this.isSecure ? 'https' : 'http'}://${host}:${this.port}${path}`;
   }
 
-  /** The `data` of what came. */
+  /** The `data` of the received webhooks. */
   events(): Record<string, any>[] {
     return this.received.map(({ body }) => JSON.parse(body).data);
   }

@@ -3,7 +3,7 @@ import type { AcceptCommand, AcceptedEmail } from '../../src/modules/emails/acce
 import { parseSendRequest } from '../../src/modules/emails/accept/parse-send-request';
 import { sendBody } from './send-requests';
 
-/** What the accept path would write for a request, of an organization that nobody else knows. */
+/** The email that the accept path would write for a request, of a new organization. */
 export function acceptedEmail(fields: Record<string, unknown> = {}): AcceptedEmail {
   const attachments = [{ filename: 'a.txt', content: '' }];
   const parsed = parseSendRequest(sendBody({ from: 'a@x.example', attachments, ...fields }), new Date());

@@ -28,7 +28,7 @@ export function message(parts: Partial<CompleteMessage> = {}): CompleteMessage {
   };
 }
 
-/** What every message has to be on the wire, whatever is in it. */
+/** Checks that hold for every message on the wire, whatever its content. */
 export function expectSound(bytes: Buffer): void {
   const text = bytes.toString('latin1');
   expect(text.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
@@ -44,7 +44,7 @@ export async function compose(parts: Partial<CompleteMessage>): Promise<Email> {
   return PostalMime.parse(bytes);
 }
 
-/** Line ends as one kind and none at the end, where a body on its own, and the parser, may add one. */
+/** Normalises line ends and removes the one at the end, which a body part or the parser may add. */
 export function lines(text: string | undefined): string {
   return (text ?? '').replace(/\r\n|\r|\n/g, '\n').replace(/\n+$/, '');
 }
@@ -59,6 +59,6 @@ export const anyText = fc.oneof(
     )
     .map((parts) => parts.join('')),
 );
-/** Without what headers cannot carry; those characters have a test of their own. */
+/** Without the characters that headers cannot carry; those have their own test. */
 export const headerText = anyText.map((text) => text.replace(/[\x00-\x1f\x7f-\x9f]/g, ''));
 export const bodyText = anyText.filter((text) => text !== '');

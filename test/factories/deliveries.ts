@@ -6,7 +6,7 @@ import type { OpenTestDatabase } from '../setup/open-test-database';
 
 export const NIL_ID = '00000000-0000-0000-0000-000000000000';
 
-/** One recipient's delivery, due at once unless said otherwise. */
+/** One recipient's delivery, by default due at once. */
 export function newDelivery(fields: Partial<NewDelivery> = {}): NewDelivery {
   const destination = fields.destination ?? 'example.com';
   return {
@@ -37,7 +37,7 @@ export function claimInput(sessionId: string, fields: Partial<ClaimInput> = {}):
   };
 }
 
-/** A bulk of deliveries, one for each email, made by the server: thousands in some milliseconds. */
+/** Many deliveries, one for each email, created by the database: thousands in a few milliseconds. */
 export async function fillQueue(
   { query }: OpenTestDatabase,
   rows: number,
@@ -57,7 +57,7 @@ export async function fillQueue(
 export const keyOf = ({ organizationId, mode, emailId, position }: NewDelivery | ClaimedDelivery): string =>
   `${organizationId} ${mode} ${emailId} ${position}`;
 
-/** How many of the claims belong to each value of a field. */
+/** Number of claims by value of a field. */
 export function countBy(claims: readonly ClaimedDelivery[], field: 'organizationId' | 'destination') {
   const counts = new Map<string, number>();
   for (const claim of claims) counts.set(claim[field], (counts.get(claim[field]) ?? 0) + 1);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** What return paths and links in mail name: one recipient of one email. */
+/** One recipient of one email, as named by return paths and links in mail. */
 export const DELIVERY_TARGET = {
   organizationOrdinal: 7,
   mode: 'live' as const,

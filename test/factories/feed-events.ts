@@ -11,7 +11,7 @@ export interface FeedEventFields {
   readonly recordedAt?: Date;
 }
 
-/** An email of an organization with events of these types, recorded one after another; answers their ids. */
+/** An email of an organization with events of these types, recorded one after another; returns their ids. */
 export async function insertEvents(
   db: Queryable,
   owner: { organizationId: string; domainId: string },

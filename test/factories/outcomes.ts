@@ -19,7 +19,7 @@ export const DEFERRED: DeliveryOutcome = {
   reason: 'greylisted',
 };
 
-/** Everything that can become of a recipient. */
+/** Every kind of outcome. */
 export const anyOutcome: fc.Arbitrary<DeliveryOutcome> = fc.constantFrom<DeliveryOutcome>(
   { kind: 'sending' },
   { kind: 'sent', smtp: { code: 250, response: '250 2.0.0 taken' } },
@@ -36,7 +36,7 @@ export const anyOutcome: fc.Arbitrary<DeliveryOutcome> = fc.constantFrom<Deliver
   { kind: 'unsubscribed' },
 );
 
-/** An outcome of the recipient at `position` of an email, told by the SMTP conversation. */
+/** An outcome of the recipient at `position` of an email, from the SMTP conversation. */
 export function recordedOutcome(
   { organizationId, domainId }: Tenant,
   emailId: string,

@@ -17,7 +17,7 @@ export interface StatusFields {
   readonly text?: string;
 }
 
-/** A delivery status notification (RFC 3464); a hard bounce unless told otherwise. */
+/** A delivery status notification (RFC 3464); by default a hard bounce. */
 export function statusNotification(fields: StatusFields = {}): string {
   const { action = 'failed', status = '5.1.1', diagnostic = '550 5.1.1 No such user' } = fields;
   const { finalRecipient = 'somebody@else.example', text = 'About your mail.' } = fields;

@@ -5,7 +5,7 @@ export function sendBody(fields: Record<string, unknown> = {}): Record<string, u
   return { to: ['ada@example.com'], subject: 'Hi', text: 'Hello', ...fields };
 }
 
-/** Text as people write it and as tests of quoting like it: no NUL and no lone surrogate, which the API refuses. */
+/** Ordinary text and text that is hard to quote, without NUL and lone surrogates, which the API refuses. */
 export const anyText = (constraints: { minLength?: number; maxLength?: number } = {}): fc.Arbitrary<string> =>
   fc
     .string({ unit: fc.oneof(fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }), SPECIAL), ...constraints })
@@ -50,7 +50,7 @@ const json: fc.Arbitrary<unknown> = fc
   .jsonValue({ maxDepth: 2, stringUnit: 'grapheme' })
   .map((value): unknown => JSON.parse(JSON.stringify(value).replaceAll('\\u0000', '0')));
 
-/** A request with every field there is, each filled with what breaks quoting. */
+/** A request with every field, each with text that is hard to quote. */
 export const fullRequest = fc.record({
   from: fc.record({ email: fc.constantFrom('billing', 'a.b+c'), name: lineOf({ minLength: 1, maxLength: 60 }) }),
   to: fc.array(mailbox, { minLength: 1, maxLength: 5 }),

@@ -1,6 +1,6 @@
 import type { Queryable } from './tenants';
 
-/** An id of a moment, version 7. All are of this month's first day, so that they fall into one partition. */
+/** An id with a given time, version 7. All are of this month's first day, so that they fall into one partition. */
 const ID_AT = (moment: string) => `
   (left(uuid_v7_floor(${moment})::text, 14) || '7' || substr(gen_random_uuid()::text, 16))::uuid`;
 

@@ -10,7 +10,7 @@ export interface StoredEmail {
   attachments: Record<string, any>[];
 }
 
-/** All of them as they were at one moment: every commit that changes any of them writes the email's own row. */
+/** All of them as of one moment: every commit that changes any of them writes the email's own row. */
 export async function readStoredEmail(db: Queryable, id: string): Promise<StoredEmail> {
   for (;;) {
     const before = await versionOf(db, id);

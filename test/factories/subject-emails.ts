@@ -13,11 +13,11 @@ export interface StoredFields {
   readonly html?: string | null;
   readonly text?: string | null;
   readonly status?: string;
-  /** After the first one, which is `queued`. */
+  /** Events after the first one, which is `queued`. */
   readonly events?: readonly { readonly type: string; readonly data: object }[];
 }
 
-/** Stores an email as it is once all has happened to it, and answers its id. */
+/** Stores an email with all its events, and returns its id. */
 export async function storeEmail(db: Queryable, fields: StoredFields): Promise<string> {
   const id = newId();
   const { organizationId, mode = 'live', to, cc = [], bcc = [], events = [] } = fields;

@@ -11,7 +11,7 @@ export interface Tenant {
   readonly domainId: string;
   /** The name of its default domain. */
   readonly domain: string;
-  /** Who may send: as the API's guards would say it. */
+  /** The sender, as the API's guards provide it. */
   as(mode: Mode, boundTo?: string): { organizationId: string; mode: Mode; domainId: string | undefined };
 }
 

@@ -1,7 +1,7 @@
 import type { TestCluster } from './test-cluster';
 
 interface ClusterState {
-  /** Set-ups that have no teardown yet. */
+  /** Set-ups without their teardown so far. */
   users: number;
   ready?: Promise<void>;
   cluster?: TestCluster | undefined;
@@ -9,7 +9,7 @@ interface ClusterState {
 
 const KEY = Symbol.for('waybill.test-cluster');
 
-/** Shared by set-up and teardown, which Jest loads apart from each other. */
+/** Shared by set-up and teardown, which Jest loads separately. */
 export function state(): ClusterState {
   const holder = globalThis as { [KEY]?: ClusterState };
   return (holder[KEY] ??= { users: 0 });

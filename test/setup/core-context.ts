@@ -28,7 +28,7 @@ const CORE = [
   DeliveryQueueModule,
 ];
 
-/** What the process's root module makes known to all. */
+/** The global modules of a process's root module. */
 @Global()
 @Module({ providers: [Metrics], exports: [Metrics] })
 export class FloorModule {}
@@ -38,30 +38,30 @@ const QUIET_JOBS = JobsModule.register({ run: false });
 
 export interface CoreOptions {
   readonly clock?: Clock;
-  /** Environment variables beside the defaults of a test. */
+  /** Environment variables in addition to a test's defaults. */
   readonly env?: Record<string, string>;
 }
 
 export interface Core {
-  /** Begins the background work, when the context was not made running. */
+  /** Starts the background work of a context that was created without `isRunning`. */
   start(): Promise<unknown>;
   get<T>(type: Type<T> | (abstract new (...args: never[]) => T)): T;
   close(): Promise<void>;
 }
 
-/** The configuration of a test: a fixed master key, nothing on the disk. */
+/** The configuration of a test: a fixed master key, no files. */
 export function testConfig(env: Record<string, string> = {}): AppConfig {
   const MASTER_KEY = Buffer.alloc(32, 7).toString('base64');
   return loadConfig({ MASTER_KEY, WAYBILL_DATA_DIR: tmpdir(), LOG_LEVEL: 'silent', ...env });
 }
 
-/** The services behind the API on a database, without HTTP and without a worker: one process, as it were. */
+/** The services behind the API on a database, without HTTP and without a worker; stands for one process. */
 export async function startCore(url: string, { clock = new SystemClock(), env }: CoreOptions = {}): Promise<Core> {
   const floors = [ConfigModule.register(testConfig(env), clock), DatabaseModule.register(url), FloorModule, QUIET_JOBS];
   return contextOf(await Test.createTestingModule({ imports: [...floors, ...CORE] }).compile());
 }
 
-/** A quiet context; without `isRunning` its background work is not begun. */
+/** A context that does not log; without `isRunning` its background work is not started. */
 export async function contextOf(module: TestingModule, isRunning = true): Promise<Core> {
   module.useLogger(false);
   if (isRunning) await module.init();

@@ -1,6 +1,6 @@
 import type { Queryable } from '../factories/tenants';
 
-/** What a migrated database says of one column, in the comment that its migration gives it. */
+/** One column of a migrated database, with the comment from its migration. */
 export interface MappedColumn {
   readonly table: string;
   readonly column: string;
@@ -22,12 +22,12 @@ export function readDataMap(db: Queryable): Promise<MappedColumn[]> {
   );
 }
 
-/** Columns of which nothing is said, or not in the form that the map is made of. */
+/** Columns without a comment, or with one that is not in the map's form. */
 export function unmapped(columns: readonly MappedColumn[]): string[] {
   return columns.filter(({ comment }) => !FORM.test(comment ?? '')).map(({ table, column }) => `${table}.${column}`);
 }
 
-/** The page with its map replaced by what the columns say. @throws when it has no place for one */
+/** The page with its map generated again from the columns. @throws when the page has no marks for a map */
 export function withDataMap(page: string, columns: readonly MappedColumn[]): string {
   const [before, after] = [page.split(BEGIN)[0], page.split(END)[1]];
   if (before === undefined || after === undefined) throw new Error('The page has no marks for the data map');

@@ -11,7 +11,7 @@ import { type OpenTestDatabase, openTestDatabase } from './open-test-database';
 import { waitFor } from './wait-for';
 import { startWorker, type WorkerOptions } from './worker-context';
 
-/** An accepting process, a database and a tenant that can sign; workers come and go. */
+/** An accepting process, a database and a tenant that can sign; workers are started and stopped by the test. */
 export class DeliveryScene {
   private readonly workers = new Set<Core>();
 
@@ -56,7 +56,7 @@ export class DeliveryScene {
     return readStoredEmail(this.db, id);
   }
 
-  /** The rows of an email once they are as wanted. */
+  /** The rows of an email once the condition holds. */
   async readWhen(id: string, isAsWanted: (rows: StoredEmail) => boolean, what: string): Promise<StoredEmail> {
     return waitFor(
       async () => {

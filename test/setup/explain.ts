@@ -2,7 +2,7 @@ import { escapeLiteral, type PoolClient } from 'pg';
 import type { Statement } from '../../src/database/statement';
 import { TextArray } from '../../src/database/pg-array';
 
-/** One node of a plan, as `explain (format json)` names things. */
+/** One node of a plan, with the names of `explain (format json)`. */
 export interface PlanNode {
   'Node Type': string;
   'Relation Name'?: string;
@@ -16,8 +16,8 @@ export interface PlanNode {
 }
 
 /**
- * The plan of a prepared statement, with what its execution really touched; the execution is undone. The statement is
- * prepared first if the connection does not know it yet.
+ * The plan of a prepared statement, with the actual figures of one execution, which is rolled back. The statement is
+ * prepared first if it is not yet prepared on the connection.
  */
 export async function explainPrepared(client: PoolClient, statement: Statement<unknown>): Promise<PlanNode[]> {
   const known = await client.query('select from pg_prepared_statements where name = $1', [statement.name]);

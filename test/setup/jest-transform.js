@@ -2,7 +2,7 @@
 /**
  * TypeScript always goes through swc. JavaScript goes through swc only where Node itself would read it as an ES module
  * (`.mjs`, or the nearest package.json says "type": "module"): Jest on Node 20 cannot require() an ES module, and NestJS
- * and several libraries are published as ES modules only. All else passes untouched.
+ * and several libraries are published as ES modules only. All other files are left unchanged.
  */
 const crypto = require('node:crypto');
 const fs = require('node:fs');

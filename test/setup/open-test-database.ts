@@ -9,7 +9,7 @@ export interface OpenTestDatabase {
   readonly dataSource: DataSource;
   /** The statement runner of the product, on a pool with the product's connection settings. */
   readonly database: Database;
-  /** Rows of any query, for set-up and for looking; values as `$1`, `$2`, … */
+  /** Rows of any query, for set-up and assertions; values as `$1`, `$2`, … */
   query<Row = Record<string, any>>(text: string, values?: unknown[]): Promise<Row[]>;
   /** Closes the pool and removes the database. */
   drop(): Promise<void>;
@@ -31,7 +31,7 @@ export async function openTestDatabase(settings: DataSourceSettings = {}): Promi
   };
 }
 
-/** A statement of a test's own, not prepared under a name. */
+/** A test's own statement, not prepared under a name. */
 export function statement<Row>(text: string, values: unknown[] = []): Statement<Row> {
   return { name: '', text, values };
 }

@@ -1,4 +1,4 @@
-/** Rows of a CSV file (RFC 4180) with a head line, by column. @throws Error where the grammar is not kept */
+/** Rows of a CSV file (RFC 4180) with a head line, by column. @throws Error for text that is not valid CSV */
 export function parseCsv(text: string): Record<string, string>[] {
   const [head = [], ...rows] = rowsOf(text);
   return rows.map((row) => {

@@ -4,7 +4,7 @@ const END_OF_DIRECTORY = 0x06054b50;
 const ENTRY = 0x02014b50;
 const STORED = 0;
 
-/** The files of a ZIP archive by its central directory (APPNOTE 4.3.12), as texts; those of ZIP64 are not understood. */
+/** The files of a ZIP archive by its central directory (APPNOTE 4.3.12), as texts; ZIP64 is not supported. */
 export function readZip(zip: Buffer): Record<string, string> {
   const end = zip.lastIndexOf(signature(END_OF_DIRECTORY));
   if (end < 0) throw new Error('No ZIP archive');

@@ -41,7 +41,7 @@ interface Wanted {
   readonly key?: SigningKey;
 }
 
-/** What the organization with the number 7 sends to a recipient. */
+/** The bytes of one recipient's message, from the organization with the number 7. */
 export async function bytesOf(wanted: Wanted): Promise<Buffer> {
   const { claim = claimOf(0), copies = newCopies(), shared = new Map(), fields, key = signingKey } = wanted;
   const { withMessage } = copies.prepare({ claim, message: message(fields), key, ordinal: 7 }, shared);

@@ -8,8 +8,8 @@ const SIGNALS: [NodeJS.Signals, number][] = [
 ];
 
 /**
- * Jest's globalSetup for every project that needs a database: one throw-away server with a migrated template, whose
- * address goes into WAYBILL_TEST_CLUSTER_URL. With WAYBILL_TEST_SERVER_URL (a role that may create databases, a database
+ * Jest's globalSetup for every project that needs a database: one temporary server with a migrated template, whose
+ * address is in WAYBILL_TEST_CLUSTER_URL. With WAYBILL_TEST_SERVER_URL (a role that may create databases, a database
  * with `test` in its name) that server is used instead.
  */
 export default async function startCluster(): Promise<void> {
@@ -29,7 +29,7 @@ async function startThrowAwayCluster(): Promise<string> {
   const cluster = await TestCluster.start();
   state().cluster = cluster;
   process.once('exit', () => state().cluster?.destroyNow());
-  // Ctrl-C would end Jest without a teardown, and without a word to the server, which is a daemon.
+  // Ctrl-C ends Jest without a teardown, and would leave the server, a daemon, running.
   for (const [signal, exitCode] of SIGNALS) process.once(signal, () => process.exit(exitCode));
   return cluster.createAdministrationDatabase();
 }

@@ -1,6 +1,6 @@
 import { state } from './cluster-state';
 
-/** Jest's globalTeardown: the last of the projects that share the server stops it. */
+/** Jest's globalTeardown: the last project that shares the server stops it. */
 export default async function stopCluster(): Promise<void> {
   const shared = state();
   shared.users -= 1;

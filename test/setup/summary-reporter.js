@@ -1,6 +1,6 @@
 'use strict';
 
-/** Ends a run with one plain line that any tool can read. */
+/** Prints one plain line at the end of a run, for tools to parse. */
 module.exports = class SummaryReporter {
   onRunComplete(_contexts, results) {
     const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;

@@ -16,7 +16,7 @@ const PREFIX = 'waybill-test-';
 const MEMORY_FOLDER = '/dev/shm';
 const MEMORY_NEEDED_BYTES = 4 * 1024 ** 3;
 
-/** Nothing in it outlives the run, so nothing has to reach the disk. */
+/** Its data is needed only during the run, so nothing has to reach the disk. */
 const THROW_AWAY = {
   initdbArguments: ['--no-sync'],
   settings: {
@@ -39,7 +39,7 @@ export class TestCluster {
   static async start(): Promise<TestCluster> {
     await removeAbandonedClusters();
     const dataDir = await mkdtemp(path.join(await chooseParent(), `${PREFIX}${process.pid}-`));
-    // Under root the server is another user, who has to pass through.
+    // When run as root, the server runs as another user, which needs access to this folder.
     await chmod(dataDir, 0o711);
     const server = await startEmbeddedPostgres({ dataDir, ...THROW_AWAY }).catch(async (error: unknown) => {
       await removeFolders(dataDir);
@@ -60,7 +60,7 @@ export class TestCluster {
     await removeFolders(this.dataDir, this.server.folder);
   }
 
-  /** For the last moment of the process, when nothing can be waited for. */
+  /** Synchronous, for the exit of the process. */
   destroyNow(): void {
     if (this.pid !== undefined && isAlive(this.pid)) process.kill(this.pid, 'SIGQUIT');
     for (const folder of [this.dataDir, this.server.folder]) {
@@ -69,7 +69,7 @@ export class TestCluster {
   }
 }
 
-/** Makes the template with every migration applied; one that exists is replaced. */
+/** Creates the template with all migrations applied; replaces an existing one. */
 export async function createTemplate(administrationUrl: string): Promise<void> {
   assertDisposable(administrationUrl);
   await execute(administrationUrl, `DROP DATABASE IF EXISTS ${TEMPLATE} WITH (FORCE)`);
@@ -104,7 +104,7 @@ async function chooseParent(): Promise<string> {
   return isEnough && isOpen ? MEMORY_FOLDER : os.tmpdir();
 }
 
-/** What a run left that was killed and could not tidy up: its process id is in the folder's name. */
+/** Removes the folders of killed runs; the process id is in the folder's name. */
 async function removeAbandonedClusters(): Promise<void> {
   for (const parent of [MEMORY_FOLDER, os.tmpdir()]) {
     for (const name of await readdir(parent).catch(() => [])) {

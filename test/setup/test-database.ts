@@ -2,17 +2,17 @@ import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { waitFor } from './wait-for';
 
-/** Every migration is applied to it; a test database is its copy. */
+/** The database with all migrations; a test database is a copy of it. */
 export const TEMPLATE = 'waybill_template';
-/** Nothing but a place to connect to while others are created and dropped: the template must have no connections. */
+/** The database to connect to while others are created and dropped: the template must have no connections. */
 export const ADMINISTRATION = 'waybill_test';
 
-/** object_in_use: someone is connected to the template, or another copy is being made. */
+/** object_in_use: a client is connected to the template, or another copy is in progress. */
 const TEMPLATE_BUSY = '55006';
 
 export interface TestDatabase {
   url: string;
-  /** Removes it, connections or not. */
+  /** Drops it, also while clients are connected. */
   drop(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export function withDatabase(url: string, name: string): string {
   return changed.toString();
 }
 
-/** @throws for a server that could hold something of value: databases are created and dropped on it by force. */
+/** @throws for a server that could hold real data: databases are created and dropped on it by force. */
 export function assertDisposable(url: string): void {
   const name = new URL(url).pathname.slice(1);
   if (/test|template/.test(name)) return;
@@ -60,7 +60,7 @@ async function copyTemplate(client: Client, name: string): Promise<boolean> {
   }
 }
 
-/** Copying files is faster than writing every page into the log as well, the default since Postgres 15. */
+/** Copying files is faster than the default since Postgres 15, which also writes every page into the log. */
 async function copyStrategy(client: Client): Promise<string> {
   const { rows } = await client.query<{ version: number }>(
     `SELECT current_setting('server_version_num')::int AS version`,

@@ -11,15 +11,15 @@ type Truthy<T> = Exclude<T, false | 0 | '' | null | undefined | void>;
 const POLL_MS = 15;
 
 /**
- * Polls until the condition answers something truthy, and resolves with that. A condition that throws ends the wait at
- * once: it is a mistake, not a "not yet".
+ * Polls until the condition returns a truthy value, and resolves with it. A condition that throws ends the wait at once:
+ * that is an error, not a "not yet".
  */
 export async function waitFor<T>(condition: () => T | Promise<T>, options: WaitForOptions): Promise<Truthy<T>> {
   const { what, timeoutMs = 30_000 } = options;
   const deadline = performance.now() + timeoutMs;
   for (;;) {
-    const answer = await condition();
-    if (answer) return answer as Truthy<T>;
+    const result = await condition();
+    if (result) return result as Truthy<T>;
     if (performance.now() > deadline) throw new Error(`timed out after ${timeoutMs} ms waiting for ${what}`);
     await delay(POLL_MS);
   }

@@ -14,11 +14,11 @@ import { contextOf, type Core, FloorModule, testConfig } from './core-context';
 export interface WorkerOptions {
   readonly clock?: Clock;
   readonly env?: Record<string, string>;
-  /** Where all mail goes, on 127.0.0.1. */
+  /** Port of the next hop for all mail, on 127.0.0.1. */
   readonly hopPort: number;
   /** True: the next hop stands for the recipients' own servers, so that a 250 means `delivered`. */
   readonly isFinalHop?: boolean;
-  /** False: the parts only; nothing runs by itself. */
+  /** False: only the services; no background work runs. */
   readonly isRunning?: boolean;
 }
 
@@ -30,9 +30,9 @@ export async function startWorker(url: string, options: WorkerOptions): Promise<
     DELIVERY_MODE: 'relay',
     RELAY_URL: `smtp://127.0.0.1:${port}`,
     WAYBILL_DATA_DIR: dataDir,
-    // Nothing answers there: the re-check of domains must not ask the resolvers of the machine.
+    // No server replies there: the re-check of domains must not query the resolvers of the machine.
     DNS_SERVERS: '127.0.0.1:9',
-    // A test that has failed shall end.
+    // So that a failed test ends.
     DRAIN_SECONDS: '5',
     ...options.env,
   });
