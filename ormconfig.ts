@@ -1,8 +1,13 @@
 import 'reflect-metadata';
 import { join } from 'node:path';
-import { createDataSource } from './src/database/data-source';
+import { DataSource } from 'typeorm';
+import { dataSourceOptions } from './src/database/data-source';
 
-/** For the TypeORM command line: `DATABASE_URL=… npm run typeorm -- migration:show`. */
-export default createDataSource(process.env.DATABASE_URL ?? 'postgres://localhost:5432/waybill', {
-  entities: [join(__dirname, 'src/**/*.entity.ts')],
+const url = process.env.DATABASE_URL ?? 'postgres://localhost:5432/waybill';
+
+/** For TypeORM's command line: `DATABASE_URL=… npm run typeorm -- migration:show`. */
+export default new DataSource({
+  ...dataSourceOptions(url, { entities: [join(__dirname, 'src/**/*.entity.ts')] }),
+  // The command line shows its results through the logger; the service's own writes nothing.
+  logger: 'advanced-console',
 });
