@@ -27,7 +27,7 @@ import { WarmUpModule } from './modules/domains/restrictions/warm-up/warm-up.mod
 import { EmailsModule } from './modules/emails/emails.module';
 import { OutcomeRecorder } from './modules/emails/outcomes/outcome-recorder.service';
 import { OutgoingMessagesService } from './modules/emails/outgoing-messages.service';
-import { InboundProcessingModule } from './modules/inbound/inbound-processing.module';
+import { InboundProcessingModule } from './modules/inbound/processing/inbound-processing.module';
 import { MailboxModule } from './modules/mailbox/mailbox.module';
 import { MailboxSmtpServer } from './modules/mailbox/mailbox-smtp.server';
 import { PrivacyProcessingModule } from './modules/privacy/privacy-processing.module';

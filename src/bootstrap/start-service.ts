@@ -10,6 +10,7 @@ import { startMetricsServer } from '../common/metrics/metrics-server';
 import { opensPort } from '../common/network';
 import type { AppConfig } from '../config/config';
 import { translateDatabaseError } from '../database/database-errors';
+import { InboundSmtpServer } from '../modules/inbound/inbound-smtp.server';
 import { buildOpenApiDocument } from '../openapi/openapi-document';
 import { setUpDocs } from '../openapi/docs.module';
 
@@ -60,6 +61,7 @@ export async function startService(
     : await NestFactory.createApplicationContext(module, nestOptions);
   try {
     if (http) await listen(app as NestExpressApplication, config);
+    if (config.roles.has('inbound')) await app.get(InboundSmtpServer).listen();
     return await serving(app, config, draining, metrics);
   } catch (error) {
     // Open connections would keep the embedded database from stopping.

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { PUBLIC_MAILBOXES, type PublicMailbox, PublicMailService } from '../modules/inbound/public-mail.service';
+import { InboundService, PUBLIC_MAILBOXES, type PublicMailbox } from '../modules/inbound/inbound.service';
 import { type CliSession, parseId, type Services } from './session/cli-session';
 import { type Report, table } from './session/output';
 
@@ -15,7 +15,7 @@ export function addInboundCommands(program: Command, session: CliSession): void 
     .option('--limit <number>', `1 to ${MAX_LISTED}`, parseLimit, 50)
     .action(({ mailbox, limit }: { mailbox: PublicMailbox; limit: number }) =>
       session.run(async (services) => {
-        const rows = await services.get(PublicMailService).list(mailbox, limit);
+        const rows = await services.get(InboundService).listPublicMail(mailbox, limit);
         return { json: rows, text: table(rows.map((row) => ({ ...row }))) };
       }),
     );
@@ -27,7 +27,7 @@ export function addInboundCommands(program: Command, session: CliSession): void 
 }
 
 async function show(services: Services, id: string): Promise<Report> {
-  const { raw, ...mail } = await services.get(PublicMailService).read(id);
+  const { raw, ...mail } = await services.get(InboundService).readPublicMail(id);
   const text = raw.toString('utf8').replaceAll('\r\n', '\n');
   return { json: { ...mail, raw: raw.toString('base64') }, text: withoutControls(text) };
 }

@@ -10,7 +10,7 @@ import { DomainsModule } from '../../modules/domains/domains.module';
 import { SealedKeysModule } from '../../modules/domains/dkim/sealed-keys.module';
 import { SuspicionModule } from '../../modules/domains/restrictions/suspicion.module';
 import { WarmUpModule } from '../../modules/domains/restrictions/warm-up/warm-up.module';
-import { InboundReportsModule } from '../../modules/inbound/inbound-reports.module';
+import { InboundModule } from '../../modules/inbound/inbound.module';
 import { SuppressionsModule } from '../../modules/suppressions/suppressions.module';
 import { SealedPrivacyModule } from '../../modules/privacy/sealed/sealed-privacy.module';
 import { WebhooksModule } from '../../modules/webhooks/webhooks.module';
@@ -30,7 +30,7 @@ export class CliModule {
         JobsModule.register({ run: false }),
         AuthModule,
         DomainsModule,
-        InboundReportsModule,
+        InboundModule,
         SealedKeysModule,
         EmailsModule,
         SealedPrivacyModule,

@@ -1,16 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { MINUTE, SECOND } from '../../common/clock';
 
-/** What one stranger, and all of them together, may take of the listener. */
+/** What one client, and all of them together, may take of the listener. */
 @Injectable()
 export class InboundLimits {
   /** At a time; more are answered 421. */
   readonly maxConnections: number = 100;
   readonly maxRecipients: number = 10;
-  /** Refused recipients in one connection, before it is cut: whoever is refused so often is guessing. */
+  /** Refused recipients in one connection, before it is cut: a client that is refused so often is guessing. */
   readonly maxRefusals: number = 20;
   readonly maxMessageBytes: number = 2 * 1024 * 1024;
-  /** To a public mailbox: nobody's token stands for it. A feedback report holds one mail of ours at most. */
+  /** To a public mailbox: no token vouches for it. A feedback report holds one mail of ours at most. */
   readonly maxFeedbackBytes: number = 512 * 1024;
   /** Messages to each public mailbox, of all listeners together; more are put off with 452. */
   readonly maxFeedbackPerHour: number = 600;

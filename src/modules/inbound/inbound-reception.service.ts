@@ -3,7 +3,7 @@ import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 
 import { AppConfig } from '../../config/config';
 import { readBounceAddress } from './bounce-address';
 import { InboundLimits } from './inbound-limits';
-import { InboundMetrics } from './inbound-metrics';
+import { InboundMetrics } from './inbound.metrics';
 import { type PublicMailbox, PUBLIC_MAILBOXES, type ReportSubject } from './inbound-report';
 import { InboundService } from './inbound.service';
 import {
@@ -88,7 +88,7 @@ export class InboundReception {
     return subject;
   }
 
-  /** Reads on beyond the limit, since a client hears its 552 at the end of its data only, but not for ever. */
+  /** Reads on beyond the limit, since a client reads its 552 at the end of its data only, but not for ever. */
   private async collect(stream: SMTPServerDataStream): Promise<Buffer> {
     const chunks: Buffer[] = [];
     for await (const chunk of stream as AsyncIterable<Buffer>) {

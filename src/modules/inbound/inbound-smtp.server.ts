@@ -1,10 +1,10 @@
 import type { AddressInfo, Socket } from 'node:net';
-import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { opensPort } from '../../common/network';
 import { AppConfig } from '../../config/config';
 import { InboundLimits } from './inbound-limits';
-import { InboundMetrics } from './inbound-metrics';
+import { InboundMetrics } from './inbound.metrics';
 import { InboundReception } from './inbound-reception.service';
 import { type SmtpRefusal, tooManyConnections } from './smtp-refusal';
 
@@ -12,11 +12,11 @@ import { type SmtpRefusal, tooManyConnections } from './smtp-refusal';
 const MAX_COMMAND_BYTES = 2_048;
 
 /**
- * The bounce listener: SMTP from strangers, for our own return paths, three public mailboxes and nothing else. It offers no AUTH, no STARTTLS and
- * no relaying, tells nothing of who exists (VRFY is answered 252, EXPN 500), and ends a message at CRLF.CRLF only.
+ * The bounce listener: SMTP from unknown clients, for our own return paths, three public mailboxes and nothing else. It
+ * offers no AUTH, no STARTTLS and no relaying, does not disclose who exists (VRFY is answered 252, EXPN 500), and ends a message at CRLF.CRLF only.
  */
 @Injectable()
-export class InboundSmtpServer implements OnApplicationBootstrap, OnApplicationShutdown {
+export class InboundSmtpServer implements OnApplicationShutdown {
   private readonly logger = new Logger(InboundSmtpServer.name);
   private readonly server: SMTPServer;
   private listening: Promise<number> | undefined;
@@ -32,11 +32,7 @@ export class InboundSmtpServer implements OnApplicationBootstrap, OnApplicationS
     this.server.server.on('connection', (socket) => this.watch(socket));
   }
 
-  async onApplicationBootstrap(): Promise<void> {
-    await this.listen();
-  }
-
-  /** Starts the listener the first time it is called; answers its port. */
+  /** Opens the port the first time it is called; returns the port. */
   listen(): Promise<number> {
     this.listening ??= this.start();
     return this.listening;
@@ -88,7 +84,7 @@ export class InboundSmtpServer implements OnApplicationBootstrap, OnApplicationS
     return refusal;
   }
 
-  /** The idle limit alone would let a client that sends a byte now and then stay for ever. */
+  /** The idle limit alone would let a client that sends a byte now and then stay connected for ever. */
   private watch(socket: Socket): void {
     this.metrics.countConnection();
     const timer = setTimeout(() => socket.destroy(), this.limits.connectionMs);

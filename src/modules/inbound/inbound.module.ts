@@ -1,14 +1,27 @@
 import { Module } from '@nestjs/common';
-import { InboundMetrics } from './inbound-metrics';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { AuthModule } from '../../auth/auth.module';
+import { DeleteOldReportsJob } from './delete-old-reports.job';
+import { FeedbackReport } from './feedback-report.entity';
+import { InboundLimits } from './inbound-limits';
 import { InboundReception } from './inbound-reception.service';
-import { InboundReportsModule } from './inbound-reports.module';
+import { InboundReport } from './inbound-report.entity';
 import { InboundSmtpServer } from './inbound-smtp.server';
-import { InboundUpkeep } from './inbound-upkeep.service';
+import { InboundMetrics } from './inbound.metrics';
+import { InboundRepository } from './inbound.repository';
+import { InboundService } from './inbound.service';
 
-/** Role `inbound`: importing it starts the bounce listener with the application. */
+/**
+ * The stored reports and the listener that takes them; the listener opens its port only when the role `inbound` calls
+ * `listen()`. Processing is a module of its own: it needs emails and public keys, which a process with the role `inbound`
+ * alone does not load.
+ */
 @Module({
-  imports: [InboundReportsModule],
-  providers: [InboundMetrics, InboundReception, InboundSmtpServer, InboundUpkeep],
-  exports: [InboundSmtpServer],
+  imports: [TypeOrmModule.forFeature([InboundReport, FeedbackReport]), AuthModule],
+  providers: [
+    ...[InboundLimits, InboundRepository, InboundService, DeleteOldReportsJob],
+    ...[InboundMetrics, InboundReception, InboundSmtpServer],
+  ],
+  exports: [InboundRepository, InboundService, InboundSmtpServer],
 })
 export class InboundModule {}

@@ -1,23 +1,65 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
 import { firstIdAt } from '../../common/ids';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import type { DeliveryKey } from '../../delivery/ports/delivery';
-import type { NewFeedbackReport, NewInboundReport } from './inbound-report';
-import { deleteOldFeedback } from './sql/delete-old-feedback.sql';
-import { deleteOldReports } from './sql/delete-old-reports.sql';
-import { deleteReportsOf } from './sql/delete-reports-of.sql';
-import { insertFeedbackReport, type FeedbackLimits } from './sql/insert-feedback-report.sql';
-import { insertReports } from './sql/insert-reports.sql';
+import { FeedbackReport } from './feedback-report.entity';
+import type {
+  ClaimedReport,
+  NewFeedbackReport,
+  NewInboundReport,
+  PublicMail,
+  PublicMailbox,
+  ReportSubject,
+  ReportTable,
+} from './inbound-report';
+import { type FeedbackLimits, insertFeedbackReport, insertReports } from './sql/append-reports.sql';
+import { deleteOldFeedback, deleteOldReports, deleteReportsOf } from './sql/delete-reports.sql';
+import {
+  type ClaimedRow,
+  claimReports,
+  measureReports,
+  type ReportEnd,
+  type ReportsMeasure,
+  settleReport,
+} from './sql/process-reports.sql';
 
 /** `full`: there are too many of its kind, and it was not stored. */
 export type Appended = 'new' | 'duplicate' | 'full';
 
+const MAIL = { id: true, mailbox: true, receivedAt: true, size: true, disposition: true } as const;
+
+/** Reports as they come, wait, are processed and go; and the mail that the operator reads. */
 @Injectable()
 export class InboundRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    @InjectRepository(FeedbackReport) private readonly feedback: Repository<FeedbackReport>,
+  ) {}
 
-  /** All of them or none; answers how many were new. */
+  /** Oldest first. */
+  async claim(table: ReportTable, now: Date, until: Date, limit: number): Promise<ClaimedReport[]> {
+    const rows = await this.database.run(claimReports(table, now, until, limit));
+    rows.sort((one, other) => (one.id < other.id ? -1 : 1));
+    return rows.map((row) => {
+      const { id, attempts, receivedAt, raw } = row;
+      return { table, id, attempts, receivedAt, raw, subject: subjectOf(row) };
+    });
+  }
+
+  /** False when the claim has been lost: then nothing of it may be recorded. */
+  async settle(report: ClaimedReport, end: ReportEnd, tx: Transaction): Promise<boolean> {
+    return (await tx.run(settleReport(report, end))).length > 0;
+  }
+
+  async measure(now: Date): Promise<ReportsMeasure> {
+    const [measure] = await this.database.run(measureReports(now));
+    return measure ?? { open: 0, oldestSeconds: 0 };
+  }
+
+  /** All of them or none; returns how many were new. */
   async append(
     reports: readonly NewInboundReport[],
     message: { readonly digest: Buffer; readonly raw: Buffer; readonly receivedAt: Date },
@@ -30,23 +72,44 @@ export class InboundRepository {
     { since, ...limits }: Omit<FeedbackLimits, 'sinceId'> & { readonly since: Date },
   ): Promise<Appended> {
     const [row] = await this.database.run(insertFeedbackReport(report, { ...limits, sinceId: firstIdAt(since) }));
-    if (!row?.isLeft) return 'full';
+    if (!row?.hasCapacity) return 'full';
     return row.isNew ? 'new' : 'duplicate';
   }
 
-  /** Answers how many were deleted. */
+  /** Returns how many were deleted. */
   async deleteOf(keys: readonly DeliveryKey[], tx: Transaction): Promise<number> {
     const [row] = await tx.run(deleteReportsOf(keys));
     return row?.deleted ?? 0;
   }
 
-  /** Answers how many were deleted. */
+  /** Returns how many were deleted. */
   async deleteBefore(time: Date, limit: number): Promise<number> {
     return (await this.database.run(deleteOldReports(firstIdAt(time), limit))).length;
   }
 
-  /** Answers how many were deleted. @param useless the later bound for what turned out to be no complaint */
+  /** Returns how many were deleted. @param useless the later bound for what turned out to be no complaint */
   async deleteFeedbackBefore(time: Date, useless: Date, limit: number): Promise<number> {
     return (await this.database.run(deleteOldFeedback(firstIdAt(time), firstIdAt(useless), limit))).length;
   }
+
+  /** Newest first. */
+  async listPublicMail(mailbox: PublicMailbox, limit: number): Promise<PublicMail[]> {
+    const rows = await this.feedback.find({ select: MAIL, where: { mailbox }, order: { id: 'DESC' }, take: limit });
+    return rows.map(toPublicMail);
+  }
+
+  /** With its bytes. */
+  async readPublicMail(id: string): Promise<(PublicMail & { raw: Buffer }) | undefined> {
+    const row = await this.feedback.findOne({ select: { ...MAIL, raw: true }, where: { id } });
+    return row ? { ...toPublicMail(row), raw: row.raw } : undefined;
+  }
+}
+
+function toPublicMail({ id, mailbox, receivedAt, size, disposition }: FeedbackReport): PublicMail {
+  return { id, mailbox, receivedAt, size, disposition };
+}
+
+function subjectOf({ organizationId, mode, emailId, position }: ClaimedRow): ReportSubject | undefined {
+  if (organizationId === null || mode === null || emailId === null || position === null) return undefined;
+  return { organizationId, mode, emailId, position };
 }

@@ -3,18 +3,21 @@ import { Injectable } from '@nestjs/common';
 import { OrganizationsService } from '../../auth/organizations.service';
 import { Clock, HOUR } from '../../common/clock';
 import { deriveKey } from '../../common/encryption/encryption';
+import { NotFoundError } from '../../common/errors/app-error';
 import { newId } from '../../common/ids';
 import { AppConfig } from '../../config/config';
+import type { Transaction } from '../../database/transaction';
+import type { DeliveryKey } from '../../delivery/ports/delivery';
 import { ReturnPath } from '../../delivery/tokens/return-path';
 import { InboundLimits } from './inbound-limits';
-import type { PublicMailbox, ReportSubject } from './inbound-report';
+import { type PublicMail, PUBLIC_MAILBOXES, type PublicMailbox, type ReportSubject } from './inbound-report';
 import { type Appended, InboundRepository } from './inbound.repository';
 
 /**
- * Takes reports on our own mail (bounces, complaints) and stores them; a worker reads them afterwards.
+ * The stored reports on our own mail (bounces, complaints): the listener appends them, a worker processes them afterwards.
  *
- * What a report is about is known from the address alone, whose token only this service can issue; its text is a
- * stranger's and proves nothing. Mail to a public mailbox is about something only if it brings such a token, or one of our
+ * What a report is about is known from the address alone, whose token only this service can issue; its text comes from
+ * anyone and proves nothing. Mail to a public mailbox is about something only if it brings such a token, or one of our
  * signatures.
  */
 @Injectable()
@@ -48,7 +51,7 @@ export class InboundService {
   }
 
   /**
-   * Commits one message as a report on each of the deliveries; answers how many of them are new. The same message twice
+   * Commits one message as a report on each of the deliveries; returns how many of them are new. The same message twice
    * is stored once.
    *
    * @param sender the envelope's, empty for the null sender. It goes on top of the stored bytes as `Return-Path:`
@@ -61,7 +64,7 @@ export class InboundService {
     return this.reports.append(reports, { digest, raw, receivedAt: this.clock.now() });
   }
 
-  /** Commits a message to a public mailbox, while there is room. @throws UnavailableError */
+  /** Commits a message to a public mailbox, while its limits allow. @throws UnavailableError */
   appendFeedback(mailbox: PublicMailbox, sender: string, message: Buffer): Promise<Appended> {
     const receivedAt = this.clock.now();
     const { maxFeedbackPerHour: perHour, maxFeedbackInAll: inAll } = this.limits;
@@ -69,9 +72,31 @@ export class InboundService {
     const report = { ...stored(sender, message), id: newId(), mailbox, receivedAt };
     return this.reports.appendFeedback(report, { since, perHour, inAll });
   }
+
+  /** Mail to a public mailbox, newest first. @throws UnavailableError */
+  listPublicMail(mailbox: PublicMailbox, limit: number): Promise<PublicMail[]> {
+    return this.reports.listPublicMail(mailbox, limit);
+  }
+
+  /** With its bytes, which anyone may have written. @throws NotFoundError, UnavailableError */
+  async readPublicMail(id: string): Promise<PublicMail & { raw: Buffer }> {
+    const mail = await this.reports.readPublicMail(id);
+    if (!mail) throw new NotFoundError('Message');
+    return mail;
+  }
+
+  /**
+   * Deletes what receiving servers have reported on deliveries whose recipients are erased, unprocessed reports included.
+   * @returns how many reports there were
+   */
+  async erase(deliveries: readonly DeliveryKey[], tx: Transaction): Promise<number> {
+    return deliveries.length === 0 ? 0 : this.reports.deleteOf(deliveries, tx);
+  }
 }
 
 function stored(sender: string, message: Buffer): { raw: Buffer; digest: Buffer } {
   const raw = Buffer.concat([Buffer.from(`Return-Path: <${sender}>\r\n`), message]);
   return { raw, digest: createHash('sha256').update(raw).digest() };
 }
+
+export { PUBLIC_MAILBOXES, type PublicMailbox };

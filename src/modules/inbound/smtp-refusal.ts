@@ -17,7 +17,7 @@ export class SmtpRefusal extends Error {
   }
 }
 
-/** One text for malformed, forged, expired and unknown addresses: a stranger learns nothing of what exists. */
+/** One text for malformed, forged, expired and unknown addresses: a client learns nothing of what exists. */
 export const unknownAddress = () => new SmtpRefusal('unknown-address', 550, '5.1.1 No such address here');
 
 export const relayDenied = () =>

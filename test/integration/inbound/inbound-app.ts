@@ -20,7 +20,7 @@ import { DomainsModule } from '../../../src/modules/domains/domains.module';
 import { InboundLimits } from '../../../src/modules/inbound/inbound-limits';
 import { InboundModule } from '../../../src/modules/inbound/inbound.module';
 import { InboundSmtpServer } from '../../../src/modules/inbound/inbound-smtp.server';
-import { InboundUpkeep } from '../../../src/modules/inbound/inbound-upkeep.service';
+import { DeleteOldReportsJob } from '../../../src/modules/inbound/delete-old-reports.job';
 import { FakeClock } from '../../doubles/fake-clock';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
 import { RawSmtpClient } from './raw-smtp-client';
@@ -96,7 +96,7 @@ export class InboundApp {
   }
 
   deleteOld(): Promise<number> {
-    return this.module.get(InboundUpkeep).deleteOld();
+    return this.module.get(DeleteOldReportsJob).deleteOld();
   }
 
   dropDatabase(): Promise<void> {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { MINUTE } from '../../../src/common/clock';
 import { Metrics } from '../../../src/common/metrics/metrics';
-import { ProcessingMetrics } from '../../../src/modules/inbound/processing/processing-metrics.service';
-import { ReportQueueRepository } from '../../../src/modules/inbound/report-queue.repository';
+import { ProcessingMetrics } from '../../../src/modules/inbound/processing/processing.metrics';
+import { InboundRepository } from '../../../src/modules/inbound/inbound.repository';
 import { waitFor } from '../../setup/wait-for';
 import { HARD_BOUNCE_REPORT, SOFT_BOUNCE_REPORT } from '../../factories/report-messages';
 import { readCounters } from '../../factories/stored-email';
@@ -112,7 +112,7 @@ describe('working off reports', () => {
 
   it('is measured', async () => {
     const metrics = new Metrics();
-    new ProcessingMetrics(scene.worker.get(ReportQueueRepository), metrics, scene.clock).onModuleInit();
+    new ProcessingMetrics(scene.worker.get(InboundRepository), metrics, scene.clock).onModuleInit();
     const waiting = async () => {
       scene.clock.advance(MINUTE);
       const text = await metrics.registry.metrics();

@@ -14,7 +14,7 @@ import { DomainsModule } from '../../../src/modules/domains/domains.module';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
 import { InboundModule } from '../../../src/modules/inbound/inbound.module';
 import { InboundSmtpServer } from '../../../src/modules/inbound/inbound-smtp.server';
-import { ReportProcessing } from '../../../src/modules/inbound/processing/report-processing.service';
+import { ProcessReportsJob } from '../../../src/modules/inbound/processing/process-reports.job';
 import { FakeClock } from '../../doubles/fake-clock';
 import { recordedOutcome } from '../../factories/outcomes';
 import { contextOf, type Core, FloorModule, testConfig } from '../../setup/core-context';
@@ -88,7 +88,7 @@ export class ReportScene {
   }
 
   async workOff(worker = this.worker): Promise<void> {
-    await worker.get(ReportProcessing).workOff();
+    await worker.get(ProcessReportsJob).processOpen();
   }
 
   /** Posts a report that must be taken and works it off; answers what it turned out to be. */

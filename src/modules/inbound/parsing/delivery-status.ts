@@ -1,9 +1,8 @@
-import { judgeFailure, MAXIMUM_RESPONSE_LENGTH, type FailureGrounds } from './judge-failure';
-import { readHeader, type HeaderFields } from './mime/header-fields';
-import { decodeField } from './mime/part-text';
+import { evaluateFailure, MAXIMUM_RESPONSE_LENGTH, type FailureGrounds } from './evaluate-failure';
+import { readHeader, type HeaderFields } from './mime-message';
+import { decodeField } from './part-text';
 import { PARSING_LIMITS } from './parsing-limits';
-import { printable } from './printable';
-import type { Report } from './report';
+import { printable, type Report } from './report';
 
 /** Actions of RFC 3464 section 2.3.3, the worst first. */
 const ACTIONS = ['failed', 'delayed', 'relayed', 'expanded', 'delivered'] as const;
@@ -29,10 +28,10 @@ const BARE_STATUS = /^(?:reporting-mta|original-recipient|final-recipient)[ \t]{
 
 /**
  * Reads a delivery status (RFC 3464, and RFC 6533 for addresses in UTF-8); undefined when it names no recipient. The
- * address that the report came to concerns one delivery; of several blocks the worst is its answer.
+ * address that the report came to concerns one delivery; of several blocks the worst counts.
  *
  * @param text one character a byte
- * @param words the grounds in the words around the status, asked for when the only block gives none itself
+ * @param words the grounds in the words around the status, read when the only block gives none itself
  */
 export function readDeliveryStatus(text: string, words: () => FailureGrounds = () => ({})): Report | undefined {
   const blocks = blocksOf(text);
@@ -81,7 +80,7 @@ function actionOf(field: string | undefined, status: string | undefined): Action
 }
 
 function failureReport({ remoteHost, recipient }: RecipientStatus, grounds: FailureGrounds): Report {
-  return { ...judgeFailure(grounds), remoteHost, finalRecipient: recipient };
+  return { ...evaluateFailure(grounds), remoteHost, finalRecipient: recipient };
 }
 
 function otherReport(action: Exclude<Action, 'failed'>, { text, remoteHost, status }: RecipientStatus): Report {

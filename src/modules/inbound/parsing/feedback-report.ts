@@ -1,11 +1,16 @@
-import { decodedBody } from './mime/part-text';
-import { HeaderFields, readHeader } from './mime/header-fields';
-import { leavesOf, type MessagePart } from './mime/split-message';
+import { matchesPattern, type MessageView, type MessagePattern } from './message-view';
+import { HeaderFields, leavesOf, type MessagePart, readHeader } from './mime-message';
 import { PARSING_LIMITS } from './parsing-limits';
-import { printable } from './printable';
-import type { OriginalMessage, Report } from './report';
-import { COMPLAINT_SIGNS } from './signs/complaint-signs';
-import { matchesSign, type MessageView } from './signs/message-view';
+import { decodedBody } from './part-text';
+import { type OriginalMessage, printable, type Report } from './report';
+
+/** Complaints from before ARF: a plain mail with ours attached. */
+export const COMPLAINT_PATTERNS: readonly (MessagePattern & { readonly feedbackType: string })[] = [
+  { id: 'hotmail', subject: /complaint about message from/i, feedbackType: 'abuse' },
+  { id: 'aol', subject: /email feedback report for ip|client tos notification/i, feedbackType: 'abuse' },
+  { id: 'yahoo', from: /feedback@arf\./i, feedbackType: 'abuse' },
+  { id: 'opt-out', subject: /opt-out request|optout request|unsubscribe complaint/i, feedbackType: 'opt-out' },
+];
 
 /** RFC 5965 section 7.3 and the types that providers add; any other counts as `other`, as section 3.1 asks. */
 const COMPLAINT_TYPES = ['abuse', 'fraud', 'virus', 'other', 'opt-out', 'opt-out-list', 'miscategorized'];
@@ -38,12 +43,12 @@ export function readComplaint(view: MessageView): Report | undefined {
 
 function readOldForm(view: MessageView, attached: Attached): Report | undefined {
   const { fields } = view.message;
-  const sign = COMPLAINT_SIGNS.find((candidate) => matchesSign(candidate, view));
-  if (!sign && !attached.fields.has(HOTMAIL_RECIPIENT) && !fields.has(HOTMAIL_RECIPIENT)) return undefined;
+  const pattern = COMPLAINT_PATTERNS.find((candidate) => matchesPattern(candidate, view));
+  if (!pattern && !attached.fields.has(HOTMAIL_RECIPIENT) && !fields.has(HOTMAIL_RECIPIENT)) return undefined;
   return {
     kind: 'complaint',
-    feedbackType: sign?.feedbackType ?? 'abuse',
-    reportingSystem: sign?.id ?? 'hotmail',
+    feedbackType: pattern?.feedbackType ?? 'abuse',
+    reportingSystem: pattern?.id ?? 'hotmail',
     original: originalOf(attached, fields),
   };
 }

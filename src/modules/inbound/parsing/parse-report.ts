@@ -1,11 +1,11 @@
 import { readBareDeliveryStatus, readDeliveryStatus } from './delivery-status';
 import { isDispositionNotification, isLoop, whyDropped } from './dropped-mail';
 import { readComplaint } from './feedback-report';
-import { leavesOf, splitMessage, type MessagePart } from './mime/split-message';
-import { decodedBody } from './mime/part-text';
+import { leavesOf, splitMessage, type MessagePart } from './mime-message';
+import { decodedBody } from './part-text';
 import { groundsIn, readGenericBounce, readKnownBounce } from './plain-bounce';
 import type { IgnoreReason, Report } from './report';
-import { viewMessage } from './signs/message-view';
+import { viewMessage } from './message-view';
 
 const STATUS_TYPES = ['message/delivery-status', 'message/global-delivery-status'];
 

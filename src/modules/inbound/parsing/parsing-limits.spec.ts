@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
-import { leavesOf, splitMessage } from './mime/split-message';
+import { leavesOf, splitMessage } from './mime-message';
 import { parseReport } from './parse-report';
 import { PARSING_LIMITS } from './parsing-limits';
-import { viewMessage } from './signs/message-view';
+import { viewMessage } from './message-view';
 
 const TOO_COMPLEX = { kind: 'ignored', reason: 'too-complex' };
 const sources = readdirSync(__dirname, { recursive: true, encoding: 'utf8' }).filter(

@@ -1,5 +1,5 @@
 /**
- * What one message may make the parser do. All work is linear in these numbers: whatever a stranger writes, a report
+ * What one message may make the parser do. All work is linear in these numbers: whatever a message holds, a report
  * costs a few passes over at most `messageLength` bytes.
  */
 export const PARSING_LIMITS = {

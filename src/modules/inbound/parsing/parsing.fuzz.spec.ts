@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { mutate, mutations } from '../../../../test/corpus/mutate-message';
 import { corpusNames, readCorpus } from '../../../../test/corpus/reports-corpus';
-import { MAXIMUM_RESPONSE_LENGTH } from './judge-failure';
+import { MAXIMUM_RESPONSE_LENGTH } from './evaluate-failure';
 import { parseReport } from './parse-report';
 import type { Report } from './report';
 
@@ -37,7 +37,7 @@ function expectSoundBounce(report: Extract<Report, { kind: 'bounce' }>): void {
 }
 
 // A failure prints the seed and the smallest message; both can be given to fc.assert to see it again.
-describe('parseReport on strangers’ bytes', () => {
+describe('parseReport on hostile bytes', () => {
   it('answers 10,000 altered messages of the corpus', () => {
     const property = fc.property(arbitraryMessage, arbitraryMessage, mutations, (message, other, changes) => {
       expectSound(parseReport(mutate(message, other, changes)));

@@ -1,30 +1,27 @@
 import { classifyReply } from '../../../delivery/policy/classify-reply';
-import { findReply } from './find-reply';
-import { judgeFailure, type FailureGrounds } from './judge-failure';
-import { printable } from './printable';
-import type { Report } from './report';
-import { BOUNCE_SIGNS, DELAY_SIGNS, GENERIC_BOUNCE_SIGNS } from './signs/bounce-signs';
-import { FAILURE_PHRASES } from './signs/failure-phrases';
-import { matchesSign, type MessageView, type Sign } from './signs/message-view';
+import { evaluateFailure, type FailureGrounds, findReply } from './evaluate-failure';
+import { printable, type Report } from './report';
+import { BOUNCE_PATTERNS, DELAY_PATTERNS, FAILURE_PHRASES, GENERIC_BOUNCE_PATTERNS } from './bounce-patterns';
+import { matchesPattern, type MessageView, type MessagePattern } from './message-view';
 
 /** Lines that are read with the one that shows a reply. */
 const REPLY_LINES = 4;
 
-/** Reads a failure in the words of the known mail systems; undefined when the message shows none of their signs. */
+/** Reads a failure in the words of the known mail systems; undefined when the message fits none of their patterns. */
 export function readKnownBounce(view: MessageView): Report | undefined {
-  return readBounce(view, BOUNCE_SIGNS);
+  return readBounce(view, BOUNCE_PATTERNS);
 }
 
 /** The same for a message that only looks like a failure. */
 export function readGenericBounce(view: MessageView): Report | undefined {
-  return readBounce(view, GENERIC_BOUNCE_SIGNS);
+  return readBounce(view, GENERIC_BOUNCE_PATTERNS);
 }
 
-function readBounce(view: MessageView, signs: readonly Sign[]): Report | undefined {
-  if (DELAY_SIGNS.some((sign) => matchesSign(sign, view))) return { kind: 'ignored', reason: 'delay-only' };
-  if (!signs.some((sign) => matchesSign(sign, view))) return undefined;
+function readBounce(view: MessageView, patterns: readonly MessagePattern[]): Report | undefined {
+  if (DELAY_PATTERNS.some((pattern) => matchesPattern(pattern, view))) return { kind: 'ignored', reason: 'delay-only' };
+  if (!patterns.some((pattern) => matchesPattern(pattern, view))) return undefined;
   const finalRecipient = printable(view.message.fields.first('x-failed-recipients')?.split(',', 1)[0], 320);
-  return { ...judgeFailure(groundsIn(view)), finalRecipient };
+  return { ...evaluateFailure(groundsIn(view)), finalRecipient };
 }
 
 /** What the words of a failure give as its grounds: a reply first, else a known sentence. Empty when neither is there. */

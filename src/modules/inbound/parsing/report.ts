@@ -1,6 +1,6 @@
 /**
- * What a stranger's message says of a mail of ours. Nothing in it proves who it is about: the caller knows that from the
- * signed address it came to. `parseReport` (parse-report.ts) answers synchronously and never throws.
+ * What a received message says of a mail of ours. Nothing in it proves which delivery it is about: the caller knows that
+ * from the signed address it came to. `parseReport` (parse-report.ts) is synchronous and never throws.
  */
 export type Report =
   | {
@@ -45,4 +45,19 @@ export interface OriginalMessage {
   readonly returnPath?: string;
   readonly messageId?: string;
   readonly recipients: readonly string[];
+}
+
+/** Controls, lone surrogates, private and unassigned characters, every kind of space, and what reorders text. */
+const UNFIT = /[\p{C}\p{Z}]{1,100}/gu;
+
+/** Text of a message as one line of at most `maxLength` characters; undefined when nothing is left. */
+export function printable(text: string | undefined, maxLength: number): string | undefined {
+  const line = text
+    ?.slice(0, maxLength * 4)
+    .replace(UNFIT, ' ')
+    .trim()
+    .slice(0, maxLength)
+    // Cutting may halve a surrogate pair.
+    .replace(/[\p{Cs}\s]{1,2}$/u, '');
+  return line === '' ? undefined : line;
 }

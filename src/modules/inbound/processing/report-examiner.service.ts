@@ -5,7 +5,7 @@ import type { ClaimedReport, ReportSubject } from '../inbound-report';
 import { parseReport } from '../parsing/parse-report';
 import type { Report } from '../parsing/report';
 import { FeedbackIdentification, type Identified } from './feedback-identification.service';
-import { type Judgement, judgeReport, type ReportedOutcome } from './judge-report';
+import { decideOutcome, type ReportDecision, type ReportedOutcome } from './decide-outcome';
 
 /** What a report turned out to be, and what is to be recorded because of it. */
 export interface Finding {
@@ -29,18 +29,18 @@ export class ReportExaminer {
   async examine(claimed: ClaimedReport): Promise<Finding> {
     if (claimed.attempts > MAX_ATTEMPTS) return { disposition: 'abandoned' };
     const report = read(claimed.raw);
-    const judgement = judgeReport(report);
-    if (claimed.subject) return this.weigh(claimed, claimed.subject, judgement);
+    const decision = decideOutcome(report);
+    if (claimed.subject) return this.findingOn(claimed, claimed.subject, decision);
     if (report.kind !== 'complaint') return { disposition: publicDisposition(report) };
     const found: Identified = await this.feedback.identify(report.original);
-    return typeof found === 'string' ? { disposition: found } : this.weigh(claimed, found, judgement);
+    return typeof found === 'string' ? { disposition: found } : this.findingOn(claimed, found, decision);
   }
 
   /** The recipient is our own row's, whatever addresses the report holds. */
-  private async weigh(
+  private async findingOn(
     claimed: ClaimedReport,
     subject: ReportSubject,
-    { disposition, outcome }: Judgement,
+    { disposition, outcome }: ReportDecision,
   ): Promise<Finding> {
     if (!outcome) return { disposition, subject };
     const email = await this.emails.findReported(subject);
@@ -68,7 +68,7 @@ function read(raw: Buffer): Report {
   }
 }
 
-/** A bounce without a token is nobody's: anyone can write one. */
+/** A bounce without a token concerns no delivery: anyone can write one. */
 function publicDisposition(report: Report): string {
   return report.kind === 'ignored' ? `ignored:${report.reason}` : 'unidentified';
 }

@@ -3,15 +3,15 @@ import { Clock } from '../../../common/clock';
 import { Database } from '../../../database/database.service';
 import { OutcomeRecorder } from '../../emails/outcomes/outcome-recorder.service';
 import type { ClaimedReport } from '../inbound-report';
-import { ReportQueueRepository } from '../report-queue.repository';
-import { ProcessingMetrics } from './processing-metrics.service';
+import { InboundRepository } from '../inbound.repository';
+import { ProcessingMetrics } from './processing.metrics';
 import type { Finding } from './report-examiner.service';
 
 /** Ends the work on a report and records what it came to, in one transaction. */
 @Injectable()
 export class ReportSettlement {
   constructor(
-    private readonly reports: ReportQueueRepository,
+    private readonly reports: InboundRepository,
     private readonly recorder: OutcomeRecorder,
     private readonly database: Database,
     private readonly metrics: ProcessingMetrics,

@@ -5,7 +5,7 @@ import {
   type ErasedCounts,
   type ErasedSubject,
 } from '../../emails/privacy/subject-emails.service';
-import { ReportErasure } from '../../inbound/report-erasure.service';
+import { InboundService } from '../../inbound/inbound.service';
 import { MailboxService } from '../../mailbox/mailbox.service';
 import { SuppressionErasure } from '../../suppressions/suppression-erasure.service';
 import type { ErasureProgress, KeyPlace, PageResult, RequestKey } from './erasure-progress';
@@ -25,7 +25,7 @@ export interface ErasureTarget {
 export class ErasureSteps {
   constructor(
     private readonly emails: SubjectEmailsService,
-    private readonly reports: ReportErasure,
+    private readonly reports: InboundService,
     private readonly suppressions: SuppressionErasure,
     private readonly mailbox: MailboxService,
     private readonly requests: ErasedRequests,

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { EmailsModule } from '../../emails/emails.module';
-import { InboundReportsModule } from '../../inbound/inbound-reports.module';
+import { InboundModule } from '../../inbound/inbound.module';
 import { MailboxModule } from '../../mailbox/mailbox.module';
 import { SuppressionsModule } from '../../suppressions/suppressions.module';
 import { PrivacyRequestsModule } from '../privacy-requests.module';
@@ -11,7 +11,7 @@ import { ErasureSteps } from './erasure-steps.service';
 
 /** What a worker needs to erase a subject. */
 @Module({
-  imports: [EmailsModule, InboundReportsModule, MailboxModule, PrivacyRequestsModule, SuppressionsModule],
+  imports: [EmailsModule, InboundModule, MailboxModule, PrivacyRequestsModule, SuppressionsModule],
   providers: [ErasedRequests, ErasedRequestsRepository, ErasureHandler, ErasureSteps],
   exports: [ErasureHandler],
 })

@@ -3,7 +3,7 @@ import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common'
 import { Clock, MINUTE, SECOND } from '../../../common/clock';
 import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
 import type { ClaimedReport, ReportTable } from '../inbound-report';
-import { ReportQueueRepository } from '../report-queue.repository';
+import { InboundRepository } from '../inbound.repository';
 import { ReportExaminer } from './report-examiner.service';
 import { ReportSettlement } from './report-settlement.service';
 
@@ -16,16 +16,16 @@ const MAX_BATCHES = 50;
 const CLAIM_MS = 2 * MINUTE;
 
 /**
- * Worker role: works off stored reports. A report is open → claimed → processed; a claim that ends without a result makes
+ * Processes stored reports. A report is open → claimed → processed; a claim that ends without a result makes
  * it open again, and the sixth one ends it as `abandoned`. What it comes to is recorded in the transaction that ends it, so
  * it counts once, however many workers there are and wherever they die.
  */
 @Injectable()
-export class ReportProcessing implements OnApplicationBootstrap {
-  private readonly logger = new Logger(ReportProcessing.name);
+export class ProcessReportsJob implements OnApplicationBootstrap {
+  private readonly logger = new Logger(ProcessReportsJob.name);
 
   constructor(
-    private readonly reports: ReportQueueRepository,
+    private readonly reports: InboundRepository,
     private readonly examiner: ReportExaminer,
     private readonly settlement: ReportSettlement,
     private readonly jobs: PeriodicJobs,
@@ -33,23 +33,23 @@ export class ReportProcessing implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.jobs.start({ name: 'process-inbound-reports', everyMs: SECOND, run: () => this.workOff() });
+    this.jobs.start({ name: 'process-inbound-reports', everyMs: SECOND, run: () => this.processOpen() });
   }
 
   /** Everything that is open now, up to a bound. @throws UnavailableError */
-  async workOff(): Promise<void> {
+  async processOpen(): Promise<void> {
     for (const table of TABLES) {
       for (let batch = 0; batch < MAX_BATCHES; batch += 1) {
-        if ((await this.workOffBatch(table)) < BATCH) break;
+        if ((await this.processBatch(table)) < BATCH) break;
       }
     }
   }
 
-  private async workOffBatch(table: ReportTable): Promise<number> {
+  private async processBatch(table: ReportTable): Promise<number> {
     const now = this.clock.now();
     const claimed = await this.reports.claim(table, now, new Date(now.getTime() + CLAIM_MS), BATCH);
     for (const report of claimed) {
-      await this.workOffOne(report);
+      await this.processOne(report);
       // Parsing is plain computation.
       await nextTurn();
     }
@@ -57,7 +57,7 @@ export class ReportProcessing implements OnApplicationBootstrap {
   }
 
   /** One that fails waits for the end of its claim; the others go on. */
-  private async workOffOne(report: ClaimedReport): Promise<void> {
+  private async processOne(report: ClaimedReport): Promise<void> {
     try {
       await this.settlement.settle(report, await this.examiner.examine(report));
     } catch (error) {

@@ -5,13 +5,13 @@ import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { AppConfig } from '../../config/config';
 import { InboundRepository } from './inbound.repository';
 
-/** What came to the feedback address and was no complaint on our mail: nobody reads it. */
+/** What came to the feedback address and was no complaint on our mail: no one reads it. */
 const USELESS_RETENTION_MS = DAY;
 const BATCH = 500;
 
 /** Deletes old reports, and old mail to the public mailboxes. */
 @Injectable()
-export class InboundUpkeep implements OnApplicationBootstrap {
+export class DeleteOldReportsJob implements OnApplicationBootstrap {
   constructor(
     private readonly reports: InboundRepository,
     private readonly jobs: PeriodicJobs,
@@ -23,7 +23,7 @@ export class InboundUpkeep implements OnApplicationBootstrap {
     this.jobs.startRemoval({ name: 'delete-old-inbound-reports', everyMs: HOUR, run: () => this.deleteOld() });
   }
 
-  /** Answers how many went. */
+  /** Returns how many went. */
   async deleteOld(): Promise<number> {
     const now = this.clock.now().getTime();
     const before = new Date(now - this.config.retention.inboundDays * DAY);

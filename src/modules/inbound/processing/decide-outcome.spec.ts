@@ -1,5 +1,5 @@
 import type { Report } from '../parsing/report';
-import { judgeReport } from './judge-report';
+import { decideOutcome } from './decide-outcome';
 
 const BOUNCE: Report = {
   kind: 'bounce',
@@ -14,9 +14,9 @@ const BOUNCE: Report = {
   finalRecipient: 'somebody@else.example',
 };
 
-describe('judgeReport', () => {
+describe('decideOutcome', () => {
   it('takes over what a bounce says, but not whom it names', () => {
-    expect(judgeReport(BOUNCE)).toEqual({
+    expect(decideOutcome(BOUNCE)).toEqual({
       disposition: 'hard_bounce',
       outcome: {
         source: 'dsn',
@@ -29,18 +29,18 @@ describe('judgeReport', () => {
         },
       },
     });
-    expect(judgeReport({ ...BOUNCE, bounceType: 'soft' }).disposition).toBe('soft_bounce');
+    expect(decideOutcome({ ...BOUNCE, bounceType: 'soft' }).disposition).toBe('soft_bounce');
   });
 
   it('takes a success for a delivery', () => {
-    expect(judgeReport({ kind: 'delivered', remoteHost: 'mx.example.org' })).toEqual({
+    expect(decideOutcome({ kind: 'delivered', remoteHost: 'mx.example.org' })).toEqual({
       disposition: 'delivered',
       outcome: { source: 'dsn', event: { kind: 'delivered', smtp: { mxHost: 'mx.example.org' } } },
     });
   });
 
   it('takes a complaint for one, with its kind and who reports', () => {
-    expect(judgeReport({ kind: 'complaint', feedbackType: 'fraud', reportingSystem: 'Loop/1.0' })).toEqual({
+    expect(decideOutcome({ kind: 'complaint', feedbackType: 'fraud', reportingSystem: 'Loop/1.0' })).toEqual({
       disposition: 'spam_report',
       outcome: {
         source: 'feedback_loop',
@@ -56,6 +56,6 @@ describe('judgeReport', () => {
     [{ kind: 'ignored', reason: 'auto-reply' }, 'ignored:auto-reply'],
     [{ kind: 'ignored', reason: 'loop' }, 'ignored:loop'],
   ])('makes no outcome of %j', (report, disposition) => {
-    expect(judgeReport(report)).toEqual({ disposition });
+    expect(decideOutcome(report)).toEqual({ disposition });
   });
 });

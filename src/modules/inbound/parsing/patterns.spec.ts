@@ -1,13 +1,19 @@
-import { corpusNames, readCorpus } from '../../../../../test/corpus/reports-corpus';
-import { judgeFailure } from '../judge-failure';
-import { splitMessage } from '../mime/split-message';
-import { BOUNCE_SIGNS, DELAY_SIGNS, GENERIC_BOUNCE_SIGNS } from './bounce-signs';
-import { COMPLAINT_SIGNS } from './complaint-signs';
-import { AUTO_REPLY_SIGNS, CHALLENGE_SIGNS } from './dropped-signs';
-import { FAILURE_PHRASES } from './failure-phrases';
-import { matchesSign, viewMessage, type MessageView, type Sign } from './message-view';
+import { corpusNames, readCorpus } from '../../../../test/corpus/reports-corpus';
+import { evaluateFailure } from './evaluate-failure';
+import { splitMessage } from './mime-message';
+import { BOUNCE_PATTERNS, DELAY_PATTERNS, FAILURE_PHRASES, GENERIC_BOUNCE_PATTERNS } from './bounce-patterns';
+import { COMPLAINT_PATTERNS } from './feedback-report';
+import { AUTO_REPLY_PATTERNS, CHALLENGE_PATTERNS } from './dropped-mail';
+import { matchesPattern, viewMessage, type MessageView, type MessagePattern } from './message-view';
 
-const TABLES = { BOUNCE_SIGNS, GENERIC_BOUNCE_SIGNS, DELAY_SIGNS, COMPLAINT_SIGNS, AUTO_REPLY_SIGNS, CHALLENGE_SIGNS };
+const TABLES = {
+  BOUNCE_PATTERNS,
+  GENERIC_BOUNCE_PATTERNS,
+  DELAY_PATTERNS,
+  COMPLAINT_PATTERNS,
+  AUTO_REPLY_PATTERNS,
+  CHALLENGE_PATTERNS,
+};
 
 /** Sentences as systems write them, under the status that each must mean. */
 const PHRASE_EXAMPLES: Readonly<Record<string, readonly string[]>> = {
@@ -39,16 +45,20 @@ const views = corpusNames()
   .map((name) => splitMessage(readCorpus(name)))
   .filter((message) => message !== undefined)
   .map(viewMessage);
-const rows = Object.entries(TABLES).flatMap(([table, signs]) => signs.map((sign: Sign) => ({ table, sign })));
+const rows = Object.entries(TABLES).flatMap(([table, patterns]) =>
+  patterns.map((pattern: MessagePattern) => ({ table, pattern })),
+);
 
-describe('the tables of signs', () => {
-  it.each(rows)('$table: a message of the corpus shows $sign.id', ({ sign }) => {
-    expect(views.some((view: MessageView) => matchesSign(sign, view))).toBe(true);
+describe('the tables of patterns', () => {
+  it.each(rows)('$table: a message of the corpus shows $pattern.id', ({ pattern }) => {
+    expect(views.some((view: MessageView) => matchesPattern(pattern, view))).toBe(true);
   });
 
   it('have no row without a condition, which would match everything', () => {
-    for (const { sign } of rows) expect(Object.keys(sign)).toEqual(expect.arrayContaining(['id']));
-    for (const { sign } of rows) expect(sign.header ?? sign.from ?? sign.subject ?? sign.text).toBeDefined();
+    for (const { pattern } of rows) expect(Object.keys(pattern)).toEqual(expect.arrayContaining(['id']));
+    for (const { pattern } of rows) {
+      expect(pattern.header ?? pattern.from ?? pattern.subject ?? pattern.text).toBeDefined();
+    }
   });
 });
 
@@ -65,7 +75,7 @@ describe('the table of failure phrases', () => {
   );
 
   it('suppresses only for what is wrong with the address', () => {
-    const suppressing = FAILURE_PHRASES.filter(({ status }) => judgeFailure({ status }).suppress);
+    const suppressing = FAILURE_PHRASES.filter(({ status }) => evaluateFailure({ status }).suppress);
     expect(suppressing.map(({ status }) => status)).toEqual(['5.2.1', '5.1.1']);
   });
 });

@@ -3,8 +3,8 @@ import type { Counter } from 'prom-client';
 import { BriefCache, within } from '../../../common/async/promises';
 import { Clock, SECOND } from '../../../common/clock';
 import { Metrics } from '../../../common/metrics/metrics';
-import { ReportQueueRepository } from '../report-queue.repository';
-import type { ReportsMeasure } from '../sql/measure-reports.sql';
+import { InboundRepository } from '../inbound.repository';
+import type { ReportsMeasure } from '../sql/process-reports.sql';
 
 /** The gauges of one scrape share one statement. */
 const CACHE_MS = 2 * SECOND;
@@ -17,7 +17,7 @@ export class ProcessingMetrics implements OnModuleInit {
   private readonly dispositions: Counter;
 
   constructor(
-    reports: ReportQueueRepository,
+    reports: InboundRepository,
     private readonly metrics: Metrics,
     clock: Clock,
   ) {

@@ -1,5 +1,5 @@
-import { PARSING_LIMITS } from '../parsing-limits';
-import type { MessagePart } from './split-message';
+import { PARSING_LIMITS } from './parsing-limits';
+import type { MessagePart } from './mime-message';
 
 const ENTITIES: Readonly<Record<string, string>> = {
   '&nbsp;': ' ',

@@ -1,7 +1,5 @@
-import { readContentType } from './content-type';
-import { readHeader } from './header-fields';
+import { leavesOf, readContentType, readHeader, splitMessage } from './mime-message';
 import { decodeCharset, decodedBody, decodeField, textOf } from './part-text';
-import { leavesOf, splitMessage } from './split-message';
 
 const partOf = (message: string) => leavesOf(splitMessage(Buffer.from(message, 'latin1'))!)[0]!;
 

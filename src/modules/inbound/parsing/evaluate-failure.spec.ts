@@ -1,5 +1,4 @@
-import { findReply } from './find-reply';
-import { judgeFailure } from './judge-failure';
+import { evaluateFailure, findReply } from './evaluate-failure';
 
 describe('findReply', () => {
   it.each([
@@ -29,7 +28,7 @@ describe('findReply', () => {
   });
 });
 
-describe('judgeFailure', () => {
+describe('evaluateFailure', () => {
   it.each([
     [{ text: '550 5.1.1 User unknown' }, 'hard', true, 'bad-mailbox'],
     [{ text: '550 5.1.1 User unknown', shared: true }, 'hard', false, 'bad-mailbox'],
@@ -47,10 +46,10 @@ describe('judgeFailure', () => {
     [{ text: 'whatever' }, 'soft', false, 'unclassified'],
     [{}, 'soft', false, 'unclassified'],
   ])('reads %j', (grounds, bounceType, suppress, reason) => {
-    expect(judgeFailure(grounds)).toMatchObject({ kind: 'bounce', action: 'failed', bounceType, suppress, reason });
+    expect(evaluateFailure(grounds)).toMatchObject({ kind: 'bounce', action: 'failed', bounceType, suppress, reason });
   });
 
   it('cuts the response to printable text', () => {
-    expect(judgeFailure({ text: `550 \0\r\n${'x'.repeat(600)}` }).response).toBe(`550 ${'x'.repeat(496)}`);
+    expect(evaluateFailure({ text: `550 \0\r\n${'x'.repeat(600)}` }).response).toBe(`550 ${'x'.repeat(496)}`);
   });
 });

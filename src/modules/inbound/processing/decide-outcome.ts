@@ -1,8 +1,8 @@
 import type { DeliveryOutcome, OutcomeSource, SmtpFacts } from '../../../delivery/ports/outcome';
 import type { Report } from '../parsing/report';
 
-/** What a report comes to, whoever it is about. */
-export interface Judgement {
+/** What a report comes to, apart from the delivery that it is about. */
+export interface ReportDecision {
   /** `hard_bounce`, `soft_bounce`, `delivered`, `spam_report`, or why there is no outcome. */
   readonly disposition: string;
   readonly outcome?: { readonly event: ReportedOutcome; readonly source: OutcomeSource };
@@ -10,8 +10,8 @@ export interface Judgement {
 
 export type ReportedOutcome = DeliveryOutcome & { readonly kind: 'bounced' | 'delivered' | 'spam_report' };
 
-/** Notices on the way (delayed, relayed, expanded) change nothing: what comes of the mail is told later, or never. */
-export function judgeReport(report: Report): Judgement {
+/** Notices on the way (delayed, relayed, expanded) change nothing: what comes of the mail is reported later, or never. */
+export function decideOutcome(report: Report): ReportDecision {
   switch (report.kind) {
     case 'bounce': {
       const { bounceType, suppress, reason } = report;

@@ -1,6 +1,6 @@
-import { decodeField, textOf } from '../mime/part-text';
-import { leavesOf, type MessagePart } from '../mime/split-message';
-import { PARSING_LIMITS } from '../parsing-limits';
+import { decodeField, textOf } from './part-text';
+import { leavesOf, type MessagePart } from './mime-message';
+import { PARSING_LIMITS } from './parsing-limits';
 
 /** A message as a person would see it. */
 export interface MessageView {
@@ -13,8 +13,8 @@ export interface MessageView {
   readonly text: string;
 }
 
-/** A row of a table of signs: it fits a message when every condition that it states holds. */
-export interface Sign {
+/** A row of a table of patterns: it fits a message when every condition that it states holds. */
+export interface MessagePattern {
   /** The system that writes so. */
   readonly id: string;
   readonly header?: string;
@@ -44,12 +44,12 @@ export function viewMessage(message: MessagePart): MessageView {
   };
 }
 
-export function matchesSign(sign: Sign, view: MessageView): boolean {
+export function matchesPattern(pattern: MessagePattern, view: MessageView): boolean {
   return (
-    (sign.header === undefined || view.message.fields.has(sign.header)) &&
-    (sign.from === undefined || sign.from.test(view.from)) &&
-    (sign.subject === undefined || sign.subject.test(view.subject)) &&
-    (sign.text === undefined || sign.text.test(view.text))
+    (pattern.header === undefined || view.message.fields.has(pattern.header)) &&
+    (pattern.from === undefined || pattern.from.test(view.from)) &&
+    (pattern.subject === undefined || pattern.subject.test(view.subject)) &&
+    (pattern.text === undefined || pattern.text.test(view.text))
   );
 }
 

@@ -1,0 +1,23 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { Mode } from '../../common/tenant';
+
+/** A report that came to a return path, on the delivery that the path names. Rows are written by statements (sql/). */
+@Entity('inbound_reports')
+export class InboundReport {
+  @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
+  @PrimaryColumn('text') mode!: Mode;
+  @PrimaryColumn('uuid', { name: 'email_id' }) emailId!: string;
+  @PrimaryColumn('smallint') position!: number;
+  /** SHA-256 of the stored bytes: the same message twice is one report. */
+  @PrimaryColumn('bytea') digest!: Buffer;
+  /** Sorts by arrival. */
+  @Column('uuid') id!: string;
+  @Column('timestamptz', { name: 'received_at' }) receivedAt!: Date;
+  /** Empty once the report has been processed. */
+  @Column('bytea', { select: false }) raw!: Buffer;
+  @Column('smallint') attempts!: number;
+  @Column('timestamptz', { name: 'claimed_until', nullable: true }) claimedUntil!: Date | null;
+  @Column('timestamptz', { name: 'processed_at', nullable: true }) processedAt!: Date | null;
+  /** What it turned out to be; null until it has been processed. */
+  @Column('text', { nullable: true }) disposition!: string | null;
+}

@@ -1,0 +1,179 @@
+import { PARSING_LIMITS } from './parsing-limits';
+
+interface Field {
+  /** In lower case. */
+  readonly name: string;
+  /** Unfolded and trimmed, one character a byte. */
+  value: string;
+}
+
+/** The fields of one header in their order. Names are given in lower case. */
+export class HeaderFields {
+  constructor(private readonly fields: readonly Field[]) {}
+
+  get size(): number {
+    return this.fields.length;
+  }
+
+  first(name: string): string | undefined {
+    return this.fields.find((field) => field.name === name)?.value;
+  }
+
+  all(name: string): string[] {
+    return this.fields.filter((field) => field.name === name).map((field) => field.value);
+  }
+
+  has(...names: readonly string[]): boolean {
+    return this.fields.some((field) => names.includes(field.name));
+  }
+}
+
+export interface HeaderBlock {
+  readonly fields: HeaderFields;
+  /** What follows the empty line. */
+  readonly rest: string;
+  /** True when the header went on beyond the limit of lines. */
+  readonly cut: boolean;
+}
+
+const NAME = /^([!-9;-~]{1,100})[ \t]{0,20}:/;
+
+/**
+ * Reads a header (RFC 5322 section 2.2) up to its empty line, with CRLF or LF. Lines that are no field are passed over,
+ * as mail software writes many of them.
+ *
+ * @param text one character a byte
+ */
+export function readHeader(text: string): HeaderBlock {
+  const fields: Field[] = [];
+  let at = 0;
+  for (let count = 0; count < PARSING_LIMITS.headerLines && at < text.length; count++) {
+    const next = text.indexOf('\n', at);
+    const end = next === -1 ? text.length : next;
+    const line = text.slice(at, Math.min(end, at + PARSING_LIMITS.fieldLength));
+    at = end + 1;
+    if (line.trim() === '') return { fields: new HeaderFields(fields), rest: text.slice(at), cut: false };
+    addLine(fields, line);
+  }
+  return { fields: new HeaderFields(fields), rest: text.slice(at), cut: at < text.length };
+}
+
+function addLine(fields: Field[], line: string): void {
+  const last = fields.at(-1);
+  if (line.startsWith(' ') || line.startsWith('\t')) {
+    if (last) last.value = `${last.value} ${line.trim()}`.slice(0, PARSING_LIMITS.fieldLength);
+    return;
+  }
+  const name = NAME.exec(line);
+  if (name?.[1]) fields.push({ name: name[1].toLowerCase(), value: line.slice(name[0].length).trim() });
+}
+
+/** A media type with its parameters (RFC 2045 section 5.1), names and type in lower case. */
+export interface ContentType {
+  readonly type: string;
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+const TYPE = /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}/;
+const PARAMETER = /;\s{0,50}([\w-]{1,50})\s{0,10}=\s{0,10}(?:"((?:[^"\\]|\\.){0,300})"|([^\s;"]{1,300}))/g;
+const PLAIN: ContentType = { type: 'text/plain', parameters: new Map() };
+
+/** Reads a Content-Type field; a missing or unreadable one means plain text (RFC 2045 section 5.2). */
+export function readContentType(field = ''): ContentType {
+  const type = TYPE.exec(field)?.[0];
+  return type === undefined ? PLAIN : { type: type.toLowerCase(), parameters: parametersOf(field) };
+}
+
+/** The first value of each name counts. */
+function parametersOf(field: string): ReadonlyMap<string, string> {
+  const found = [...field.matchAll(PARAMETER)].map(([, name = '', quoted, bare = '']): [string, string] => [
+    name.toLowerCase(),
+    quoted?.replace(/\\(.)/g, '$1') ?? bare,
+  ]);
+  return new Map(found.reverse());
+}
+
+/** One part of a message, or the message itself. Texts have one character a byte, so that bytes can be had back. */
+export interface MessagePart {
+  readonly fields: HeaderFields;
+  readonly contentType: ContentType;
+  /** As it came, still encoded. */
+  readonly body: string;
+  /** Of a multipart; attached messages are not opened. */
+  readonly children: readonly MessagePart[];
+}
+
+/** Splits a message into its parts (RFC 2046 section 5.1); undefined when it nests too deep or has too many of them. */
+export function splitMessage(raw: Buffer): MessagePart | undefined {
+  const splitter = new MessageSplitter();
+  const message = splitter.split(raw.subarray(0, PARSING_LIMITS.messageLength).toString('latin1'), 0);
+  return splitter.tooComplex ? undefined : message;
+}
+
+/** The parts that are no multiparts, in their order. */
+export function leavesOf(part: MessagePart): MessagePart[] {
+  return part.children.length === 0 ? [part] : part.children.flatMap(leavesOf);
+}
+
+class MessageSplitter {
+  tooComplex = false;
+  private parts = 0;
+
+  split(text: string, depth: number): MessagePart {
+    this.parts++;
+    const { fields, rest, cut } = readHeader(text);
+    const contentType = readContentType(fields.first('content-type'));
+    const boundary = contentType.parameters.get('boundary');
+    const part = { fields, contentType, body: rest };
+    this.tooComplex ||= cut || depth > PARSING_LIMITS.depth || this.parts > PARSING_LIMITS.parts;
+    if (this.tooComplex || !boundary || !contentType.type.startsWith('multipart/')) return { ...part, children: [] };
+    return { ...part, children: this.splitBody(rest, boundary, depth) };
+  }
+
+  private splitBody(body: string, boundary: string, depth: number): MessagePart[] {
+    const children: MessagePart[] = [];
+    let delimiter = findDelimiter(body, `--${boundary}`, 0);
+    while (delimiter && !delimiter.closes && !this.tooComplex) {
+      const next = findDelimiter(body, `--${boundary}`, delimiter.end);
+      const content = body.slice(delimiter.end, next?.start);
+      children.push(this.split(next ? withoutLineEnd(content) : content, depth + 1));
+      delimiter = next;
+    }
+    return children;
+  }
+}
+
+interface Delimiter {
+  readonly start: number;
+  /** Behind its line. */
+  readonly end: number;
+  readonly closes: boolean;
+}
+
+const TAIL = /^(--)?[ \t\r]{0,100}(?:\n|$)/;
+
+/**
+ * The next line that is the delimiter, perhaps with white space behind it. Only the beginnings of lines are compared: a
+ * search for the boundary anywhere takes a time of body × boundary on a body that resembles it.
+ */
+function findDelimiter(body: string, dashBoundary: string, from: number): Delimiter | undefined {
+  for (let at = from; at !== -1; at = nextDashes(body, at)) {
+    if (!body.startsWith(dashBoundary, at) || (at > 0 && body[at - 1] !== '\n')) continue;
+    const behind = at + dashBoundary.length;
+    const tail = TAIL.exec(body.slice(behind, behind + 110));
+    if (tail) return { start: at, end: behind + tail[0].length, closes: tail[1] !== undefined };
+  }
+  return undefined;
+}
+
+/** The next line that begins with two dashes; -1 when there is none. */
+function nextDashes(body: string, from: number): number {
+  const lineEnd = body.indexOf('\n--', from);
+  return lineEnd === -1 ? -1 : lineEnd + 1;
+}
+
+/** The line end before a delimiter belongs to the delimiter (RFC 2046 section 5.1.1). */
+function withoutLineEnd(content: string): string {
+  if (content.endsWith('\r\n')) return content.slice(0, -2);
+  return content.endsWith('\n') ? content.slice(0, -1) : content;
+}

@@ -1,0 +1,16 @@
+import { Module } from '@nestjs/common';
+import { KnownKeysModule } from '../../domains/dkim/known-keys.module';
+import { EmailsModule } from '../../emails/emails.module';
+import { InboundModule } from '../inbound.module';
+import { FeedbackIdentification } from './feedback-identification.service';
+import { ProcessReportsJob } from './process-reports.job';
+import { ProcessingMetrics } from './processing.metrics';
+import { ReportExaminer } from './report-examiner.service';
+import { ReportSettlement } from './report-settlement.service';
+
+/** Role `worker`: processes stored reports. Apart from the listener, which must not load emails and domains. */
+@Module({
+  imports: [EmailsModule, InboundModule, KnownKeysModule],
+  providers: [FeedbackIdentification, ProcessingMetrics, ProcessReportsJob, ReportExaminer, ReportSettlement],
+})
+export class InboundProcessingModule {}
