@@ -34,7 +34,6 @@ import { PrivacyProcessingModule } from './modules/privacy/privacy-processing.mo
 import { StatsModule } from './modules/stats/stats.module';
 import { StatsFolding } from './modules/stats/stats-folding.service';
 import { SuppressionsModule } from './modules/suppressions/suppressions.module';
-import { ClearSuppressionsJob } from './modules/suppressions/clear-suppressions.job';
 import { WebhookDispatchModule } from './modules/webhooks/dispatch/webhook-dispatch.module';
 import { WebhooksModule } from './modules/webhooks/webhooks.module';
 
@@ -80,7 +79,6 @@ export class WorkerModule {
         StatsFolding,
         SuspicionJob,
         SuspicionMetrics,
-        ClearSuppressionsJob,
         WarmUpJob,
       ],
     };

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../../audit/audit.module';
 import { AddressHashing } from './address-hashing.service';
+import { ClearSuppressionsJob } from './clear-suppressions.job';
 import { HashKeysRepository } from './hash-keys.repository';
 import { SealedHashKeys } from './sealed-hash-keys.service';
 import { SoftBounces } from './soft-bounces.entity';
@@ -17,7 +18,7 @@ import { SuppressionsService } from './suppressions.service';
   imports: [TypeOrmModule.forFeature([Suppression, SoftBounces, SuppressionHashKey]), AuditModule],
   controllers: [SuppressionsController],
   providers: [
-    ...[AddressHashing, HashKeysRepository, SealedHashKeys, SuppressionErasure],
+    ...[AddressHashing, ClearSuppressionsJob, HashKeysRepository, SealedHashKeys, SuppressionErasure],
     ...[SuppressionListService, SuppressionsRepository, SuppressionsService],
   ],
   exports: [SealedHashKeys, SuppressionErasure, SuppressionListService, SuppressionsRepository, SuppressionsService],
