@@ -9,7 +9,7 @@ import { createHttpAdapter } from '../../src/common/http/http-server';
 import { ConfigModule } from '../../src/config/config.module';
 import { DatabaseModule } from '../../src/database/database.module';
 import { translateDatabaseError } from '../../src/database/database-errors';
-import { type Core, type CoreOptions, FloorModule, testConfig } from './core-context';
+import { type Core, type CoreOptions, FloorModule, QUIET_JOBS, testConfig } from './core-context';
 
 const DRAINING = { provide: Draining, useValue: new Draining() };
 
@@ -28,7 +28,7 @@ export interface Api extends Pick<Core, 'get' | 'close'> {
 /** The API role of one process, with its HTTP server. */
 export async function startApi(databaseUrl: string, { clock, env }: CoreOptions = {}): Promise<Api> {
   const config = testConfig(env);
-  const floors = [ConfigModule.register(config, clock), DatabaseModule.register(databaseUrl), FloorModule];
+  const floors = [ConfigModule.register(config, clock), DatabaseModule.register(databaseUrl), FloorModule, QUIET_JOBS];
   const module = { module: ApiTestModule, imports: [...floors, DrainingModule, ApiModule] };
   const { trustProxy } = config.http;
   const adapter = createHttpAdapter({ trustProxy, translateError: translateDatabaseError });

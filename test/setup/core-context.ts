@@ -34,7 +34,7 @@ const CORE = [
 export class FloorModule {}
 
 /** Background jobs are registered and do not run. */
-const QUIET_JOBS = JobsModule.register({ run: false });
+export const QUIET_JOBS = JobsModule.register({ run: false });
 
 export interface CoreOptions {
   readonly clock?: Clock;

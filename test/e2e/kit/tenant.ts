@@ -10,7 +10,7 @@ import { loadConfig } from '../../../src/config/load-config';
 import { DatabaseModule } from '../../../src/database/database.module';
 import { DomainsModule } from '../../../src/modules/domains/domains.module';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
-import { FloorModule } from '../../setup/core-context';
+import { FloorModule, QUIET_JOBS } from '../../setup/core-context';
 import { MASTER_KEY } from './service-process';
 
 @Module({})
@@ -38,6 +38,7 @@ export class TenantFactory {
         ConfigModule.register(config),
         DatabaseModule.register(databaseUrl, 'waybill-test'),
         FloorModule,
+        QUIET_JOBS,
         AuthModule,
         DomainsModule,
       ],
