@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { EventType } from '../../common/event-types';
 import type { Mode } from '../../common/tenant';
 import type { OutcomeSource } from '../../delivery/ports/outcome';
-import type { EventType } from '../../common/event-types';
 
 /** Something that happened to an email; append-only. */
 @Entity('email_events')

@@ -4,8 +4,8 @@ import type { Tenant } from '../../common/tenant';
 import { type CountedHour, EmailCountsService } from '../stats/email-counts.service';
 import type { Email } from './email.entity';
 import { EmailsRepository, type Page } from './emails.repository';
-import type { EmailStatus } from './outcomes/email-state';
 import { type IdRange, idRange, splitAtHours, type TimeRange } from './id-range';
+import type { EmailStatus } from './outcomes/email-state';
 
 export interface EmailFilter {
   readonly status?: EmailStatus;
@@ -22,7 +22,7 @@ export interface ListedEmails {
   readonly total: number;
   /** The id to continue after; undefined at the end. */
   readonly next: string | undefined;
-  /** True when a search looked at the newest emails of the range only: `total` counts among those. */
+  /** True when a search examined the newest emails of the range only: `total` counts among those. */
   readonly partial: boolean;
 }
 

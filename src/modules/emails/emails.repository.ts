@@ -111,8 +111,8 @@ export class EmailsRepository {
   async search(tenant: Tenant, range: IdRange, terms: SearchTerms, page: Page): Promise<FoundEmails> {
     const [found] = await this.database.run(searchEmails(tenant, range, terms, page));
     if (!found) return { ids: [], total: 0, stoppedAt: undefined };
-    const { ids, total, lookedAt, oldest } = found;
-    return { ids, total, stoppedAt: lookedAt === SEARCH_WINDOW && oldest !== null ? oldest : undefined };
+    const { ids, total, examined, oldest } = found;
+    return { ids, total, stoppedAt: examined === SEARCH_WINDOW && oldest !== null ? oldest : undefined };
   }
 
   /** Newest first; those that are gone are left out. */

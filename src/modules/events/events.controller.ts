@@ -1,10 +1,10 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import { RequireScope } from '../../common/http/require-scope.decorator';
 import { CurrentPrincipal } from '../../common/http/current-principal.decorator';
+import { CursorPaginationDto } from '../../common/http/cursor-pagination.dto';
 import { ApiErrors, ApiList } from '../../common/http/openapi.decorators';
 import type { Principal } from '../../common/http/principal';
-import { CursorPaginationDto } from '../../common/http/cursor-pagination.dto';
+import { RequireScope } from '../../common/http/require-scope.decorator';
 import { EventDto, PullEventsQuery, toEventsDto, toStart } from './dto/event.dto';
 import { EventsService } from './events.service';
 

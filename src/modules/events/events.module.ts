@@ -1,8 +1,8 @@
 import { Module } from '@nestjs/common';
 import { AuthModule } from '../../auth/auth.module';
+import { EventsController } from './events.controller';
 import { EventsRepository } from './events.repository';
 import { EventsService } from './events.service';
-import { EventsController } from './events.controller';
 
 /** The event log as clients read it: the pull feed, and what webhooks are made from. */
 @Module({

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../database/database.service';
-import { findFeedEvents, readEventFeed, readEventHorizon } from './sql/event-feed.sql';
 import type { EventKey, FeedEvent, FeedStream } from './feed-event';
+import { findFeedEvents, readEventFeed, readEventHorizon } from './sql/event-feed.sql';
 
 @Injectable()
 export class EventsRepository {

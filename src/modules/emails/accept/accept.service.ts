@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
+import { MicroBatcher } from '../../../common/async/micro-batcher';
 import { AppError, UnavailableError } from '../../../common/errors/app-error';
 import { Metrics } from '../../../common/metrics/metrics';
-import { MicroBatcher } from '../../../common/async/micro-batcher';
 import { WorkerWaker } from '../../../delivery/queue/worker-waker.service';
 import { AcceptCommit } from './accept-commit.service';
 import { keyName } from './idempotency';
@@ -71,7 +71,7 @@ export class AcceptService {
       return await this.write(submissions);
     } catch (error) {
       if (error instanceof AppError || submissions.length === 1) throw error;
-      // One poisoned item must not sink its neighbours: each goes by itself.
+      // One poisoned item must not sink its neighbours: each is committed by itself.
       this.logger.warn(
         `A batch of ${submissions.length} submissions is retried one by one: ${(error as Error).message}`,
       );

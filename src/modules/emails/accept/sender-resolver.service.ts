@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
+import { SingleFlight } from '../../../common/async/promises';
 import { SECOND } from '../../../common/clock';
 import { AppError } from '../../../common/errors/app-error';
 import type { Tenant } from '../../../common/tenant';
-import { SingleFlight } from '../../../common/async/promises';
 import { DomainsService } from '../../domains/domains.service';
 import { WarmUpService } from '../../domains/restrictions/warm-up/warm-up.service';
 import type { Sender } from './send-request';
@@ -18,7 +18,7 @@ interface SenderDomain {
 
 type FoundDomain = NonNullable<Awaited<ReturnType<DomainsService['find']>>>;
 
-/** How long a verified domain is taken for granted; everything else is looked up each time. */
+/** How long a verified domain is cached; everything else is looked up each time. */
 const CACHE_MS = 2 * SECOND;
 
 /** Finds the domain that a `from` belongs to, if its owner may send from it. */

@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { EMAIL_STATUSES, type EmailStatus } from '../outcomes/email-state';
 import { EVENT_TYPES } from '../../../common/event-types';
+import { EMAIL_STATUSES, type EmailStatus } from '../outcomes/email-state';
 
 const SOURCES = ['api', 'worker', 'smtp', 'dsn', 'feedback_loop', 'tracking', 'simulator', 'system'];
 

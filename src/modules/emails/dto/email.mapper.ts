@@ -1,8 +1,8 @@
 import { ValidationError } from '../../../common/errors/app-error';
 import { isUuid } from '../../../common/ids';
-import type { Email } from '../email.entity';
 import type { EmailContent } from '../email-content.entity';
 import type { EmailEvent } from '../email-event.entity';
+import type { Email } from '../email.entity';
 import type { EmailContentView, EmailDetail, EmailPage } from '../emails.service';
 import type { EmailContentDto, EmailDetailDto, EmailEventDto, EmailListItemDto } from './email.dto';
 import type { ListEmailsQuery } from './list-emails.query';

@@ -1,7 +1,6 @@
 import { isAutomated, type RecordedOutcome } from '../../../delivery/ports/outcome';
 import type { Counter, StatDelta } from '../../stats/stats.service';
 import type { NewSuppression, SoftBounce } from '../../suppressions/suppressions.service';
-import { isErased, withoutPerson } from './erased-recipient';
 import {
   type EmailChanges,
   type EmailState,
@@ -13,8 +12,9 @@ import {
   recipientStatus,
   withSeen,
 } from './email-state';
+import { isErased, withoutPerson } from './erased-recipient';
 import { eventsOf } from './outcome-events';
-import { isSoftBounce } from './soft-bounce';
+import { isSoftBounce, suppressionReason } from './suppression-reason';
 
 /**
  * Applies outcomes of one email to its state. Pure: the same outcomes in any order, once or twice, lead to the same
@@ -42,7 +42,7 @@ const COUNTER_OF: Partial<Record<LastingOutcome, Counter>> = {
 };
 
 /**
- * Anybody may open a mail or follow its links without end: once an email has so many events, only what counts is added,
+ * A mail may be opened and its links followed without end: once an email has so many events, only what counts is added,
  * which is one open and one click of each recipient.
  */
 const MAX_EVENTS = 1_000;
@@ -64,10 +64,10 @@ class EmailFold {
     this.announcedAsQueued = email.status !== 'scheduled';
   }
 
-  apply(told: RecordedOutcome): void {
-    const recipient = this.recipients.get(told.position);
-    if (!recipient || this.isOneTooMany(told, recipient)) return;
-    const outcome = isErased(recipient.address) ? withoutPerson(told, recipient.address) : told;
+  apply(recorded: RecordedOutcome): void {
+    const recipient = this.recipients.get(recorded.position);
+    if (!recipient || this.isOneTooMany(recorded, recipient)) return;
+    const outcome = isErased(recipient.address) ? withoutPerson(recorded, recipient.address) : recorded;
     this.announceDue(outcome);
     for (const event of eventsOf(outcome, recipient.seen)) this.append(event, outcome);
     const seen = this.see(outcome, recipient.seen);
@@ -129,7 +129,7 @@ class EmailFold {
   private seeLasting(kind: LastingOutcome, outcome: RecordedOutcome, seen: number): number {
     // A delivery was a hand-over too.
     const kinds: LastingOutcome[] = kind === 'delivered' ? ['sent', 'delivered'] : [kind];
-    // A repetition counts no more, but it may tell of an earlier time, or that the address is to be suppressed after all.
+    // A repetition counts no more, but it may bring an earlier time, or show that the address is to be suppressed after all.
     for (const lasting of kinds) this.noteTime(lasting, outcome.occurredAt);
     if (!isErased(outcome.recipient)) this.list(outcome, seen);
     return kinds
@@ -195,11 +195,4 @@ function lastResponse({ outcome }: RecordedOutcome): string | undefined {
     case 'unsubscribed':
       return undefined;
   }
-}
-
-function suppressionReason({ outcome }: RecordedOutcome): NewSuppression['reason'] | undefined {
-  if (outcome.kind === 'bounced' && outcome.suppress) return 'hard_bounce';
-  if (outcome.kind === 'spam_report') return 'spam_complaint';
-  if (outcome.kind === 'unsubscribed') return 'unsubscribe';
-  return undefined;
 }

@@ -1,7 +1,7 @@
 import type { EmailKey } from '../../../delivery/ports/delivery';
+import type { DeliveryOutcome } from '../../../delivery/ports/outcome';
 import type { StatDelta } from '../../stats/stats.service';
 import type { NewSuppression, SoftBounce } from '../../suppressions/suppressions.service';
-import type { DeliveryOutcome } from '../../../delivery/ports/outcome';
 
 export interface RecipientState {
   readonly position: number;

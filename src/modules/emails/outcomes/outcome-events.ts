@@ -1,5 +1,5 @@
-import type { DeliveryOutcome, RecordedOutcome, SmtpFacts } from '../../../delivery/ports/outcome';
 import type { EventType } from '../../../common/event-types';
+import type { DeliveryOutcome, RecordedOutcome, SmtpFacts } from '../../../delivery/ports/outcome';
 import { hasSeen, type NewEvent } from './email-state';
 
 export type EventBody = Pick<NewEvent, 'source' | 'data'> & { eventType: EventType };

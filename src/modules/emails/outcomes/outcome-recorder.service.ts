@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../../common/clock';
+import type { Transaction } from '../../../database/transaction';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import { OutcomeSink, type RecordedOutcome } from '../../../delivery/ports/outcome';
-import type { Transaction } from '../../../database/transaction';
 import { StatsService } from '../../stats/stats.service';
 import { SuppressionsService } from '../../suppressions/suppressions.service';
 import { applyOutcomes } from './apply-outcomes';

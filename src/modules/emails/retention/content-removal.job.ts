@@ -2,8 +2,8 @@ import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { OrganizationsService } from '../../../auth/organizations.service';
 import { Clock, DAY, HOUR } from '../../../common/clock';
 import { firstIdAt, NIL_ID } from '../../../common/ids';
-import { type Mode, MODES } from '../../../common/tenant';
 import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
+import { type Mode, MODES } from '../../../common/tenant';
 import { AppConfig } from '../../../config/config';
 import { RetentionRepository } from './retention.repository';
 
@@ -42,12 +42,12 @@ export class ContentRemovalJob implements OnApplicationBootstrap {
     const beforeId = firstIdAt(endedBefore);
     let [afterId, total] = [NIL_ID, 0];
     for (;;) {
-      const { lookedAt, lastId, deleted } = await this.contents.deleteContents(
+      const { examined, lastId, deleted } = await this.contents.deleteContents(
         { ...owner, afterId, beforeId, endedBefore },
         BATCH,
       );
       total += deleted;
-      if (lookedAt < BATCH || lastId === null) return total;
+      if (examined < BATCH || lastId === null) return total;
       afterId = lastId;
     }
   }

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../../../common/clock';
 import { AppConfig } from '../../../config/config';
 import { DeliveryQueueRepository } from '../../../delivery/queue/delivery-queue.repository';
-import { PartitionRemovalService, type Removed } from './partition-removal.service';
 import { distinctMonths, idsOf, type Month, monthOf } from './months';
+import { PartitionRemovalService, type Removed } from './partition-removal.service';
 import { RetentionRepository } from './retention.repository';
 
 export interface RetentionReport extends Removed {

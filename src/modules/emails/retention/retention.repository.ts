@@ -65,6 +65,6 @@ export class RetentionRepository {
   /** Examines the next `limit` emails of the page, and deletes the contents of those at their end. */
   async deleteContents(page: ContentPage, limit: number): Promise<DeletedContents> {
     const [row] = await this.database.run(deleteContents(page, limit));
-    return row ?? { lookedAt: 0, lastId: null, deleted: 0 };
+    return row ?? { examined: 0, lastId: null, deleted: 0 };
   }
 }

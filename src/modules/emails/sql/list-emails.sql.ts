@@ -1,6 +1,6 @@
 // The ids of a page of emails, and what a search finds.
 // Reads: emails (primary key, backwards), email_recipients (email_recipients_address). Locks: none.
-// Rows: at most offset + limit of the ranges given; a search looks at WINDOW rows and no more.
+// Rows: at most offset + limit of the ranges given; a search examines WINDOW rows and no more.
 // Not the ORM: ranges travel as arrays and are walked one after the other; a search is bounded before it filters.
 import type { Tenant } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
@@ -53,7 +53,7 @@ export function countIds({ organizationId, mode, domainId }: Tenant, range: IdRa
     : { name: 'count-email-ids-of-domain', text: `${COUNT} and domain_id = $5`, values: [...values, domainId] };
 }
 
-/** So many of the newest emails of the range are looked at: 50,000 rows are about 50 ms. */
+/** So many of the newest emails of the range are examined: 50,000 rows are about 50 ms. */
 export const SEARCH_WINDOW = 50_000;
 
 export interface SearchTerms {
@@ -86,22 +86,22 @@ const NEWEST_TO_RECIPIENT = `
     order by id desc`;
 
 const search = (seen: string) => `
-  with looked_at as materialized (${seen}
+  with examined as materialized (${seen}
   ), found as materialized (
-    select id from looked_at
+    select id from examined
     where ($3::uuid is null or domain_id = $3) and ($6::text is null or status = $6) and ($7::text is null or $7 = any(tags))
   )
   select
     array(select id::text from found order by id desc offset $9 limit $10) as ids,
     (select count(*) from found)::int as total,
-    (select count(*) from looked_at)::int as "lookedAt",
-    (select id from looked_at order by id limit 1) as oldest`;
+    (select count(*) from examined)::int as "examined",
+    (select id from examined order by id limit 1) as oldest`;
 
 export interface SearchResult {
   readonly ids: string[];
-  /** Matches among the emails looked at. */
+  /** Matches among the emails examined. */
   readonly total: number;
-  readonly lookedAt: number;
+  readonly examined: number;
   readonly oldest: string | null;
 }
 

@@ -1,9 +1,9 @@
 // All that is needed to compose a batch of claimed emails; of attachments only what they weigh.
 // Reads: emails, email_contents, email_attachments (primary keys). Locks: none. Rows: the emails of one claim.
 // Not the ORM: a batch of keys joined across two partitioned tables in one round trip.
+import type { Statement } from '../../../database/statement';
 import type { DeliveryKey, EmailKey } from '../../../delivery/ports/delivery';
 import type { Addressees } from '../email-content.entity';
-import type { Statement } from '../../../database/statement';
 import { keyColumns } from '../outcomes/sql/lock-emails.sql';
 
 export interface LoadedMessage extends EmailKey {
@@ -50,11 +50,11 @@ export function loadMessages(emails: readonly EmailKey[]): Statement<LoadedMessa
   return { name: 'load-messages', text: MESSAGES, values: keyColumns(emails) };
 }
 
-// Whom deliveries went to, from whom and when.
+// The recipients of deliveries, with the sender and the time.
 // Reads: emails, email_recipients (primary keys). Locks: none. Rows: one batch of hits on links, up to 500.
 // Not the ORM: keys of four columns by the batch, and both tables, in one round trip.
 
-/** Whom a delivery went to, and from whom. */
+/** The recipient of a delivery, and the sender. */
 export interface MailRecipient extends DeliveryKey {
   readonly domainId: string;
   readonly fromEmail: string;

@@ -37,7 +37,7 @@ const FEED = `
   ) e
   order by wanted.stream, e.id`;
 
-/** `stream` is the index into the streams asked for. */
+/** `stream` is the index into `streams`. */
 export function readEventFeed(
   streams: readonly FeedStream[],
   horizon: string,

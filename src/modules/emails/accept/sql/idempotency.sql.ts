@@ -1,4 +1,4 @@
-// Idempotency keys of a batch: lock, read, remember. The locks are tried, not waited for: a key that another process is
+// Idempotency keys of a batch: lock, read, store. The locks are tried, not waited for: a key that another process is
 // working on must not hold up the rest of the batch. They end with the transaction.
 // Reads and writes: idempotency_keys (primary key). Locks: advisory, per key. Rows: the keyed requests of one batch.
 // Not the ORM: try-locks and batches.

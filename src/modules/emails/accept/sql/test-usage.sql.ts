@@ -60,7 +60,7 @@ export function addTestUsage(domains: readonly UsedRecipients[], day: string): S
 const DELETE = `
   delete from test_usage where day < $1::date and day <> date 'epoch' returning 1 as deleted`;
 
-/** Days gone by; what has been used in all stays. The table is read as a whole: it holds few days. @param before a UTC date */
+/** Of past days; what has been used in all stays. The table is read as a whole: it holds few days. @param before a UTC date */
 export function deleteOldTestUsage(before: string): Statement<{ deleted: 1 }> {
   return { name: 'delete-old-test-usage', text: DELETE, values: [before] };
 }

@@ -1,9 +1,9 @@
 // Locks the emails that outcomes are about; the row's lock orders all writers of one email.
 // Reads: emails (primary key). Locks: rows in primary-key order, for no-key update. Rows: the emails of one batch.
 // Not the ORM: a batch of keys in one round trip.
-import type { EmailState, RecipientState } from '../email-state';
-import type { EmailKey } from '../../../../delivery/ports/delivery';
 import type { Statement } from '../../../../database/statement';
+import type { EmailKey } from '../../../../delivery/ports/delivery';
+import type { EmailState, RecipientState } from '../email-state';
 
 export type LockedEmail = Omit<EmailState, 'recipients'>;
 

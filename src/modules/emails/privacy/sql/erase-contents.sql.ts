@@ -1,5 +1,5 @@
 // Contents of erased emails: deleted with their attachments where there was no other recipient, else without the address.
-// An attachment that holds the address is emptied: what else it says cannot be told apart.
+// An attachment that holds the address is emptied: what else it says cannot be separated.
 // Writes: email_contents, email_attachments (primary keys). Locks: the rows; the emails are locked. Rows: one batch of an
 // erasure, an attachment row for up to ten of each.
 // Not the ORM: up to 5 MiB of text for each, rewritten where it is.

@@ -1,10 +1,10 @@
 // Removes a subject from emails whose recipients have been erased. An email whose recipients are all erased loses what it
-// said as well; of another only the address goes, so that it can still leave for the others.
+// said as well; another one loses only the address, so that it can still be sent to the others.
 // Writes: emails (primary key); reads email_recipients (primary key). Locks: none beyond those of lock-emails.
 // Rows: one batch of an erasure.
 // Not the ORM: arrays and JSON are rewritten where they are.
-import { type ErasedSubject, placeholder, REPLACEMENT, withoutAddress } from './erased.sql';
 import type { Statement } from '../../../../database/statement';
+import { type ErasedSubject, placeholder, REPLACEMENT, withoutAddress } from './erased.sql';
 
 /** An email to be erased; `position` is the subject's among the recipients, null when it is none of them. */
 export interface NamedEmail {

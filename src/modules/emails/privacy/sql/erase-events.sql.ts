@@ -1,12 +1,12 @@
 // Removes a subject from the events of some emails. Events about it keep what happened and lose whom and how in words;
-// from the others the address goes.
+// the others lose the address.
 // What the statistics are recounted by stays: the type, the time, whether it was a duplicate or automated, and a recipient
 // that tells those of one email apart.
 // Writes: email_events (primary key). Locks: the rows; the emails are locked. Rows: the events of one batch of an erasure.
 // Not the ORM: JSON is rewritten where it is.
-import { type ErasedSubject, placeholder, withoutAddress } from './erased.sql';
-import type { NamedEmail } from './erase-emails.sql';
 import type { Statement } from '../../../../database/statement';
+import type { NamedEmail } from './erase-emails.sql';
+import { type ErasedSubject, placeholder, withoutAddress } from './erased.sql';
 
 const KEPT = [
   'attempt',

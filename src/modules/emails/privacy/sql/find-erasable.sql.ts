@@ -33,7 +33,7 @@ export function findReceived(
   return { name: 'find-received', text: RECEIVED, values: [organizationId, mode, keys, after, lastId, limit] };
 }
 
-// Which emails of a page were sent by a subject, or ask for answers to it.
+// Which emails of a page were sent by a subject, or ask for replies to it.
 // Reads: emails (range of the primary key). Locks: none. Rows: examines up to $6.
 // Not the ORM: one page of all emails, of which hardly any is returned.
 

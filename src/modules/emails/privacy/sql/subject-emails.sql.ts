@@ -3,8 +3,8 @@
 // Locks: none. Rows: up to $6. Not the ORM: the running sum that bounds what the page will hold in memory.
 import type { EventType } from '../../../../common/event-types';
 import type { Mode } from '../../../../common/tenant';
-import type { EmailKey } from '../../../../delivery/ports/delivery';
 import type { Statement } from '../../../../database/statement';
+import type { EmailKey } from '../../../../delivery/ports/delivery';
 import type { EmailStatus } from '../../outcomes/email-state';
 import { keyColumns } from '../../outcomes/sql/lock-emails.sql';
 

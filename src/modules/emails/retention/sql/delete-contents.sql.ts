@@ -1,13 +1,13 @@
 // Deletes the contents of emails that are at their end, and have been for long enough, among the next $5 of a tenant.
 // Writes: email_contents, email_attachments (primary keys). Reads: email_recipients, email_events (primary keys).
-// Locks: the contents, skip locked. Rows: $5 emails; what has been deleted is not come by again, because it is the contents
-// that are walked, not the emails.
+// Locks: the contents, skip locked. Rows: $5 emails; what has been deleted is not read again, because the contents are walked,
+// not the emails.
 // Not the ORM: five tables in one round trip.
 import type { Mode } from '../../../../common/tenant';
 import type { Statement } from '../../../../database/statement';
 
 const TEXT = `
-  with looked_at as materialized (
+  with examined as materialized (
     select email_id
     from email_contents
     where organization_id = $1 and mode = $2 and email_id > $3 and email_id < $4
@@ -15,7 +15,7 @@ const TEXT = `
     limit $5
   ), over as materialized (
     select c.email_id
-    from looked_at l
+    from examined l
     join email_contents c on c.organization_id = $1 and c.mode = $2 and c.email_id = l.email_id
     where not exists (
       select from email_recipients r
@@ -36,8 +36,8 @@ const TEXT = `
     returning 1
   )
   select
-    (select count(*) from looked_at)::int as "lookedAt",
-    (select email_id from looked_at order by email_id desc limit 1) as "lastId",
+    (select count(*) from examined)::int as "examined",
+    (select email_id from examined order by email_id desc limit 1) as "lastId",
     (select count(*) from deleted)::int as deleted`;
 
 /** Of recipients: not at their end. */
@@ -56,7 +56,7 @@ export interface ContentPage {
 }
 
 export interface DeletedContents {
-  readonly lookedAt: number;
+  readonly examined: number;
   readonly lastId: string | null;
   readonly deleted: number;
 }

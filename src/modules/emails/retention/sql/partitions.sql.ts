@@ -1,8 +1,8 @@
 // Which months the tables have partitions for, and of which months rows lie in the default partitions.
 // Reads: the catalogue, and the default partitions (whole: as a rule they are empty). Locks: none. Rows: some dozens.
 // Not the ORM: the catalogue; the same of several tables.
-import { idsOf, type Month, MONTHLY_TABLES, type MonthlyTable } from '../months';
 import type { Statement } from '../../../../database/statement';
+import { idsOf, type Month, MONTHLY_TABLES, type MonthlyTable } from '../months';
 
 const PARTITIONS = `
   select t.name as table, to_date(right(c.relname, 7), 'YYYY_MM')::timestamp at time zone 'UTC' as month

@@ -1,5 +1,5 @@
 import type { DeliveryOutcome, RecordedOutcome } from '../../../delivery/ports/outcome';
-import { isSoftBounce } from './soft-bounce';
+import { isSoftBounce } from './suppression-reason';
 
 const recorded = (outcome: DeliveryOutcome) => ({ outcome }) as RecordedOutcome;
 const bounced = (reason: string, bounceType: 'soft' | 'hard' = 'soft') =>

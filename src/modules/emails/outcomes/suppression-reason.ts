@@ -1,5 +1,14 @@
 import type { ReplyClassification } from '../../../delivery/policy/classify-reply';
 import type { RecordedOutcome } from '../../../delivery/ports/outcome';
+import type { NewSuppression } from '../../suppressions/suppressions.service';
+
+/** Why an outcome puts its recipient on the suppression list at once; undefined when it does not. */
+export function suppressionReason({ outcome }: RecordedOutcome): NewSuppression['reason'] | undefined {
+  if (outcome.kind === 'bounced' && outcome.suppress) return 'hard_bounce';
+  if (outcome.kind === 'spam_report') return 'spam_complaint';
+  if (outcome.kind === 'unsubscribed') return 'unsubscribe';
+  return undefined;
+}
 
 /** Refusals of the sender or of the message: they say nothing of the address, and another mail may well get through. */
 const NOT_OF_THE_RECIPIENT: ReadonlySet<string> = new Set<ReplyClassification['class']>([

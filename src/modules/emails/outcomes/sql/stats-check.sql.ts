@@ -1,7 +1,7 @@
 // Counts one page of the event log as the statistics count it: what is counted once per recipient has one event, except
 // that a second delivery is marked as a duplicate, and that of opens and clicks the first one that was not automated counts.
 // Reads: email_events (index email_events_feed; primary key for what came earlier), emails (primary key). Locks: none.
-// Rows: one page of events. Not the ORM: an aggregate with a look-back.
+// Rows: one page of events. Not the ORM: an aggregate over earlier rows.
 import type { Statement } from '../../../../database/statement';
 import type { RecountedRow, RecountPage } from '../stats-counts';
 
@@ -91,4 +91,19 @@ export function recountAccepted(
   limit: number,
 ): Statement<RecountedRow> {
   return { name: 'recount-accepted', text: ACCEPTED, values: [organizationId, mode, after, limit, from, to, endId] };
+}
+
+// Takes the check of one day, unless it is done or another process is running it.
+// Writes: stats_checks (primary key). Locks: its row. Rows: one.
+// Not the ORM: an upsert with a condition.
+
+const CLAIM = `
+  insert into stats_checks as c (day, claimed_at) values ($1, $2)
+  on conflict (day) do update set claimed_at = excluded.claimed_at
+  where c.finished_at is null and c.claimed_at < $3
+  returning 1`;
+
+/** @param abandonedBefore a claim older than that has been given up */
+export function claimStatsCheck(day: string, now: Date, abandonedBefore: Date): Statement<object> {
+  return { name: 'claim-stats-check', text: CLAIM, values: [day, now, abandonedBefore] };
 }
