@@ -30,7 +30,7 @@ import { OutgoingMessagesService } from './modules/emails/outgoing-messages.serv
 import { InboundProcessingModule } from './modules/inbound/processing/inbound-processing.module';
 import { MailboxModule } from './modules/mailbox/mailbox.module';
 import { MailboxSmtpServer } from './modules/mailbox/mailbox-smtp.server';
-import { PrivacyProcessingModule } from './modules/privacy/privacy-processing.module';
+import { PrivacyModule } from './modules/privacy/privacy.module';
 import { StatsModule } from './modules/stats/stats.module';
 import { StatsFolding } from './modules/stats/stats-folding.service';
 import { SuppressionsModule } from './modules/suppressions/suppressions.module';
@@ -61,7 +61,7 @@ export class WorkerModule {
         DeliveryModule.register([PortsModule]),
         EmailsModule,
         InboundProcessingModule,
-        PrivacyProcessingModule,
+        PrivacyModule,
         ReputationModule,
         StatsModule,
         SuppressionsModule,

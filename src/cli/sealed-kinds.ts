@@ -1,5 +1,6 @@
+import { type EncryptedRecords, examine, reEncrypt } from '../common/encryption/re-encrypt';
 import { SealedKeysService } from '../modules/domains/dkim/sealed-keys.service';
-import { SealedPrivacyService } from '../modules/privacy/sealed/sealed-privacy.service';
+import { EncryptedPrivacyService } from '../modules/privacy/requests/encrypted-privacy.service';
 import { SealedHashKeys } from '../modules/suppressions/sealed-hash-keys.service';
 import { EncryptedSecretsService } from '../modules/webhooks/encrypted-secrets.service';
 import type { Services } from './session/cli-session';
@@ -38,29 +39,17 @@ function dkimKeys(services: Services, masterKey: Buffer): SealedKind {
 }
 
 function webhookSecrets(services: Services, masterKey: Buffer): SealedKind {
-  const stored = services.get(EncryptedSecretsService);
-  const secrets = stored.secretsUnder(masterKey);
   return {
     ...{ what: 'webhook secrets', counted: 'webhooks', resealed: 'webhooksResealed', named: 'ids' },
-    examine: async () => {
-      const { webhooks: total, closed } = await stored.examine(secrets);
-      return { total, closed };
-    },
-    reseal: () => stored.reseal(secrets),
+    ...actionsOn(services.get(EncryptedSecretsService).recordsUnder(masterKey)),
   };
 }
 
 /** Their subjects, and the parts of their results. */
 function privacyRequests(services: Services, masterKey: Buffer): SealedKind {
-  const stored = services.get(SealedPrivacyService);
-  const vault = stored.vaultUnder(masterKey);
   return {
     ...{ what: 'privacy records', counted: 'privacyRecords', resealed: 'privacyRecordsResealed', named: 'ids' },
-    examine: async () => {
-      const { sealed: total, closed } = await stored.examine(vault);
-      return { total, closed };
-    },
-    reseal: () => stored.reseal(vault),
+    ...actionsOn(services.get(EncryptedPrivacyService).recordsUnder(masterKey)),
   };
 }
 
@@ -75,5 +64,15 @@ function hashKeys(services: Services, masterKey: Buffer): SealedKind {
       return { total, closed };
     },
     reseal: () => stored.reseal(ring),
+  };
+}
+
+function actionsOn<Row>(records: EncryptedRecords<Row>): Pick<SealedKind, 'examine' | 'reseal'> {
+  return {
+    examine: async () => {
+      const { total, unreadable } = await examine(records);
+      return { total, closed: unreadable };
+    },
+    reseal: () => reEncrypt(records),
   };
 }

@@ -12,7 +12,7 @@ import { SuspicionModule } from '../../modules/domains/restrictions/suspicion.mo
 import { WarmUpModule } from '../../modules/domains/restrictions/warm-up/warm-up.module';
 import { InboundModule } from '../../modules/inbound/inbound.module';
 import { SuppressionsModule } from '../../modules/suppressions/suppressions.module';
-import { SealedPrivacyModule } from '../../modules/privacy/sealed/sealed-privacy.module';
+import { PrivacyRequestsModule } from '../../modules/privacy/requests/privacy-requests.module';
 import { WebhooksModule } from '../../modules/webhooks/webhooks.module';
 import { EmailsModule } from '../../modules/emails/emails.module';
 
@@ -33,7 +33,7 @@ export class CliModule {
         InboundModule,
         SealedKeysModule,
         EmailsModule,
-        SealedPrivacyModule,
+        PrivacyRequestsModule,
         WebhooksModule,
         SuspicionModule,
         WarmUpModule,

@@ -9,8 +9,8 @@ import { Unbound } from '../../common/http/unbound.guard';
 import { PathId } from '../../common/http/path-id.decorator';
 import { PrivacyErasureDto, RequestErasureDto } from './dto/privacy.dto';
 import { toErasureDto, toSubjectAddress } from './dto/privacy.mapper';
-import { ErasureExceptions } from './erasure/erasure-exceptions.service';
-import { ERASURE, PrivacyRequestsService } from './privacy-requests.service';
+import { RetentionExceptionsService } from './erasure/retention-exceptions.service';
+import { ERASURE, PrivacyRequestsService } from './requests/privacy-requests.service';
 
 @ApiTags('Privacy')
 @Controller('v1/gdpr/delete-request')
@@ -18,7 +18,7 @@ import { ERASURE, PrivacyRequestsService } from './privacy-requests.service';
 export class ErasuresController {
   constructor(
     private readonly requests: PrivacyRequestsService,
-    private readonly exceptions: ErasureExceptions,
+    private readonly exceptions: RetentionExceptionsService,
   ) {}
 
   @Unbound()

@@ -15,10 +15,9 @@ import {
   RequestExportDto,
 } from './dto/privacy.dto';
 import { toExportDto, toHistoryDto, toSubjectAddress } from './dto/privacy.mapper';
-import { isShown, toFile } from './dto/export.file';
-import { ExportReading } from './export/export-reading.service';
-import { resultForm } from './export/result-form';
-import { PrivacyRequestsService } from './privacy-requests.service';
+import { isShown, resultForm, toFile } from './dto/export.file';
+import { ExportsService } from './export/exports.service';
+import { PrivacyRequestsService } from './requests/privacy-requests.service';
 
 /** A subject's data are the whole organization's, so a key that is bound to a domain is turned away. */
 @ApiTags('Privacy')
@@ -27,7 +26,7 @@ import { PrivacyRequestsService } from './privacy-requests.service';
 export class ExportsController {
   constructor(
     private readonly requests: PrivacyRequestsService,
-    private readonly exports: ExportReading,
+    private readonly exports: ExportsService,
   ) {}
 
   @Unbound()

@@ -1,16 +1,32 @@
 import { Module } from '@nestjs/common';
-import { AuthModule } from '../../auth/auth.module';
+import { AuditModule } from '../../audit/audit.module';
+import { EmailsModule } from '../emails/emails.module';
+import { InboundModule } from '../inbound/inbound.module';
+import { MailboxModule } from '../mailbox/mailbox.module';
 import { SuppressionsModule } from '../suppressions/suppressions.module';
-import { ErasureExceptions } from './erasure/erasure-exceptions.service';
+import { ErasureHandler } from './erasure/erasure-handler.service';
+import { ErasureSteps } from './erasure/erasure-steps.service';
+import { RetentionExceptionsService } from './erasure/retention-exceptions.service';
 import { ErasuresController } from './erasures.controller';
-import { ExportReading } from './export/export-reading.service';
+import { CleanUpExportsJob } from './export/clean-up-exports.job';
+import { ExportCollector } from './export/export-collector.service';
+import { ExportHandler } from './export/export-handler.service';
+import { ExportParts } from './export/export-parts.service';
+import { ExportsService } from './export/exports.service';
 import { ExportsController } from './exports.controller';
-import { PrivacyRequestsModule } from './privacy-requests.module';
+import { PrivacyRequestsJob } from './privacy-requests.job';
+import { PrivacyMetrics } from './privacy.metrics';
+import { PrivacyRequestsModule } from './requests/privacy-requests.module';
 
-/** What customers see of privacy requests; meeting them is the worker's. */
+const EXPORTING = [CleanUpExportsJob, ExportCollector, ExportHandler, ExportParts, ExportsService];
+const ERASING = [ErasureHandler, ErasureSteps, RetentionExceptionsService];
+/** Those who own data of subjects. */
+const OWNERS = [EmailsModule, InboundModule, MailboxModule, SuppressionsModule];
+
+/** Exports and erasures of data subjects: the API accepts and shows them, workers work them off. */
 @Module({
-  imports: [AuthModule, PrivacyRequestsModule, SuppressionsModule],
+  imports: [AuditModule, PrivacyRequestsModule, ...OWNERS],
   controllers: [ExportsController, ErasuresController],
-  providers: [ErasureExceptions, ExportReading],
+  providers: [...EXPORTING, ...ERASING, PrivacyMetrics, PrivacyRequestsJob],
 })
 export class PrivacyModule {}

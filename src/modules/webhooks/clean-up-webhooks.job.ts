@@ -20,7 +20,12 @@ export class CleanUpWebhooksJob implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.jobs.startRemoval({ name: 'clean-up-webhooks', everyMs: 5 * MINUTE, run: () => this.cleanUp() });
+    this.jobs.startRemoval({
+      name: 'clean-up-webhooks',
+      everyMs: 5 * MINUTE,
+      exclusive: true,
+      run: () => this.cleanUp(),
+    });
   }
 
   /** Returns how many messages were too old, counted from when they were created or renewed. */

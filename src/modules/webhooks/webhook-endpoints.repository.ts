@@ -1,15 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { LessThan, type Repository } from 'typeorm';
+import { IsNull, LessThan, type Repository } from 'typeorm';
 import type { Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
-import {
-  type EncryptedSecrets,
-  listEncryptedSecrets,
-  type ReEncryptedSecrets,
-  replaceEncryptedSecrets,
-} from './sql/encrypted-secrets.sql';
+import { type EncryptedSecrets, listEncryptedSecrets } from './sql/encrypted-secrets.sql';
 import { type EndpointChange, endFailure, type HealthInput, recordHealth } from './sql/endpoint-health.sql';
 import { clearRemoved, lockEndpointList, noteRemoval } from './sql/endpoint-removal.sql';
 import { advanceFollowers, listFollowers } from './sql/feed-positions.sql';
@@ -92,9 +87,13 @@ export class WebhookEndpointsRepository {
     return this.database.run(listEncryptedSecrets(limit, after));
   }
 
-  /** Returns how many endpoints were still as they had been read. */
-  async replaceSecrets(rows: readonly ReEncryptedSecrets[]): Promise<number> {
-    return rows.length === 0 ? 0 : (await this.database.run(replaceEncryptedSecrets(rows))).length;
+  /** False when they are no longer as they were read. */
+  async replaceSecrets(
+    { organizationId, mode, id, secret, previousSecret }: EncryptedSecrets,
+    replacement: Pick<EncryptedSecrets, 'secret' | 'previousSecret'>,
+  ): Promise<boolean> {
+    const asRead = { organizationId, mode, id, secret, previousSecret: previousSecret ?? IsNull() };
+    return (await this.endpoints.update(asRead, replacement)).affected === 1;
   }
 }
 

@@ -21,23 +21,23 @@ describe('WebhookSecrets', () => {
   });
 
   it('opens what it has sealed for the same endpoint, and for no other', () => {
-    const sealed = secrets.seal(Buffer.from('secret'), OWNER);
-    expect(secrets.open(sealed, OWNER).toString()).toBe('secret');
+    const sealed = secrets.encrypt(Buffer.from('secret'), OWNER);
+    expect(secrets.decrypt(sealed, OWNER).toString()).toBe('secret');
     for (const other of [{ organizationId: 'other' }, { mode: 'test' }, { id: 'two' }]) {
-      expect(() => secrets.open(sealed, { ...OWNER, ...other })).toThrow('encrypted for another context');
+      expect(() => secrets.decrypt(sealed, { ...OWNER, ...other })).toThrow('encrypted for another context');
     }
   });
 
   it('opens what the previous master key has sealed', () => {
-    const sealed = secrets.seal(Buffer.from('secret'), OWNER);
+    const sealed = secrets.encrypt(Buffer.from('secret'), OWNER);
     const after = secretsOf(randomBytes(32), masterKey);
-    expect(after.open(sealed, OWNER).toString()).toBe('secret');
+    expect(after.decrypt(sealed, OWNER).toString()).toBe('secret');
     expect([after.isCurrent(sealed), secrets.isCurrent(sealed)]).toEqual([false, true]);
-    expect(() => secretsOf(randomBytes(32)).open(sealed, OWNER)).toThrow('Encrypted with another key');
+    expect(() => secretsOf(randomBytes(32)).decrypt(sealed, OWNER)).toThrow('Encrypted with another key');
   });
 
   it('signs with the current secret, and with the one before as long as it is valid', () => {
-    const [secret, previousSecret] = ['new', 'old'].map((text) => secrets.seal(Buffer.from(text), OWNER)) as [
+    const [secret, previousSecret] = ['new', 'old'].map((text) => secrets.encrypt(Buffer.from(text), OWNER)) as [
       Buffer,
       Buffer,
     ];

@@ -4,14 +4,14 @@ import { Clock } from '../../common/clock';
 import { Keyring } from '../../common/encryption/keyring';
 import { AppConfig } from '../../config/config';
 
-/** Whose secret it is: part of the seal, so that a ciphertext copied to another endpoint does not open. */
+/** Whose secret it is: authenticated with it, so that a ciphertext copied to another endpoint does not decrypt. */
 export interface SecretOwner {
   readonly organizationId: string;
   readonly mode: string;
   readonly id: string;
 }
 
-export interface SealedSecrets extends SecretOwner {
+export interface EndpointSecrets extends SecretOwner {
   readonly secret: Buffer;
   readonly previousSecret: Buffer | null;
   readonly previousSecretUntil: Date | null;
@@ -21,8 +21,8 @@ export interface SealedSecrets extends SecretOwner {
 const SECRET_BYTES = 32;
 
 /**
- * The secrets that sign webhooks (Standard Webhooks, symmetric), sealed at rest under the master key; those sealed under
- * the previous one open as well.
+ * The secrets that sign webhooks (Standard Webhooks, symmetric), encrypted at rest under the master key; those under the
+ * previous one still decrypt.
  */
 @Injectable()
 export class WebhookSecrets {
@@ -40,25 +40,25 @@ export class WebhookSecrets {
     return randomBytes(SECRET_BYTES);
   }
 
-  seal(secret: Buffer, owner: SecretOwner): Buffer {
+  encrypt(secret: Buffer, owner: SecretOwner): Buffer {
     return this.ring.encrypt(secret, contextOf(owner));
   }
 
   /** @throws DecryptionError */
-  open(sealed: Buffer, owner: SecretOwner): Buffer {
-    return this.ring.decrypt(sealed, contextOf(owner));
+  decrypt(encrypted: Buffer, owner: SecretOwner): Buffer {
+    return this.ring.decrypt(encrypted, contextOf(owner));
   }
 
-  /** Whether it is sealed under the present master key. */
-  isCurrent(sealed: Buffer): boolean {
-    return this.ring.isCurrent(sealed);
+  /** Whether it is encrypted under the present master key. */
+  isCurrent(encrypted: Buffer): boolean {
+    return this.ring.isCurrent(encrypted);
   }
 
   /** Those to sign with, the current one first; the one before as long as it is valid. @throws DecryptionError */
-  secretsInForce(endpoint: SealedSecrets): Buffer[] {
+  secretsInForce(endpoint: EndpointSecrets): Buffer[] {
     const { secret, previousSecret, previousSecretUntil } = endpoint;
     const previous = previousSecretUntil && previousSecretUntil > this.clock.now() ? previousSecret : null;
-    return [secret, ...(previous ? [previous] : [])].map((sealed) => this.open(sealed, endpoint));
+    return [secret, ...(previous ? [previous] : [])].map((encrypted) => this.decrypt(encrypted, endpoint));
   }
 }
 

@@ -84,7 +84,7 @@ export class WebhooksService {
     return this.changes.change(principal, id, { action: 'webhook.secret_rotated' }, async (endpoint, tx) => {
       const now = this.clock.now();
       const change = {
-        secret: this.secrets.seal(secret, endpoint),
+        secret: this.secrets.encrypt(secret, endpoint),
         previousSecret: endpoint.secret,
         previousSecretUntil: new Date(now.getTime() + SECRET_OVERLAP_MS),
         updatedAt: now,
@@ -115,7 +115,7 @@ export class WebhooksService {
       disabledReason: null,
       disabledAt: null,
       ...(requested.enabled === false && disabledAt(now)),
-      secret: this.secrets.seal(secret, key),
+      secret: this.secrets.encrypt(secret, key),
       previousSecret: null,
       previousSecretUntil: null,
       position,

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { newId } from '../../../src/common/ids';
 import type { AppConfig } from '../../../src/config/config';
-import { PrivacyVault } from '../../../src/modules/privacy/privacy-vault.service';
+import { PrivacyKeyring } from '../../../src/modules/privacy/requests/privacy-keyring.service';
 import { query } from '../embedded/support';
 import { CliKit, runWith } from './cli-kit';
 
 const ADA = { email: 'ada@example.com', reason: 'asked by letter' };
-const vaultUnder = (masterKey: string) =>
-  new PrivacyVault({ masterKey: Buffer.from(masterKey, 'base64') } as Partial<AppConfig> as AppConfig);
+const keyringUnder = (masterKey: string) =>
+  new PrivacyKeyring({ masterKey: Buffer.from(masterKey, 'base64') } as Partial<AppConfig> as AppConfig);
 const hex = (bytes: Buffer) => `'\\x${bytes.toString('hex')}'::bytea`;
 
 describe('waybill keys rewrap, of privacy requests', () => {
@@ -21,15 +21,15 @@ describe('waybill keys rewrap, of privacy requests', () => {
 
   /** A request and a part of its result; answers its key. */
   async function insert(masterKey = present) {
-    const [vault, key] = [vaultUnder(masterKey), { organizationId: newId(), mode: 'live' as const, id: newId() }];
+    const [keyring, key] = [keyringUnder(masterKey), { organizationId: newId(), mode: 'live' as const, id: newId() }];
     const part = { ...key, section: 'emails' as const, part: 0 };
     await query(
       cli.url,
       `insert into privacy_requests (organization_id, mode, id, type, subject, masked_email, subject_hash, status, requested_at)
-       values ('${key.organizationId}', 'live', '${key.id}', 'article_15_access', ${hex(vault.sealSubject(ADA, key))},
-         'a***@example.com', ${hex(vault.hashOf(ADA.email))}, 'completed', now());
+       values ('${key.organizationId}', 'live', '${key.id}', 'article_15_access', ${hex(keyring.encryptSubject(ADA, key))},
+         'a***@example.com', ${hex(keyring.hashOf(ADA.email))}, 'completed', now());
        insert into privacy_export_parts (organization_id, mode, request_id, section, part, content)
-       values ('${key.organizationId}', 'live', '${key.id}', 'emails', 0, ${hex(vault.sealPart(Buffer.from('text'), part))})`,
+       values ('${key.organizationId}', 'live', '${key.id}', 'emails', 0, ${hex(keyring.encryptPart(Buffer.from('text'), part))})`,
     );
     return part;
   }
@@ -50,12 +50,12 @@ describe('waybill keys rewrap, of privacy requests', () => {
     const replacement = randomBytes(32).toString('base64');
     const both = { MASTER_KEY: replacement, MASTER_KEY_PREVIOUS: present };
     expect(await rewrap(both)).toMatchObject({ privacyRecords: 6, privacyRecordsResealed: 6 });
-    const vault = vaultUnder(replacement);
+    const keyring = keyringUnder(replacement);
     for (const [index, { subject, hash, content }] of (await rows()).entries()) {
       const key = keys[index] as (typeof keys)[number];
-      expect(vault.openSubject(subject, key)).toEqual(ADA);
-      expect(vault.openPart(content, key).toString()).toBe('text');
-      expect(hash).toEqual(vault.hashOf(ADA.email));
+      expect(keyring.decryptSubject(subject, key)).toEqual(ADA);
+      expect(keyring.decryptPart(content, key).toString()).toBe('text');
+      expect(hash).toEqual(keyring.hashOf(ADA.email));
     }
     expect(await rewrap(both)).toMatchObject({ privacyRecords: 6, privacyRecordsResealed: 0 });
     expect(await rewrap({ MASTER_KEY: replacement })).toMatchObject({ privacyRecords: 6, privacyRecordsResealed: 0 });

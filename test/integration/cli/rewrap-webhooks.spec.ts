@@ -39,20 +39,20 @@ describe('waybill keys rewrap, of webhook secrets', () => {
   const plain = async (masterKey: string) => {
     const secrets = secretsUnder(masterKey);
     return (await rows()).map((row) =>
-      [row.secret, row.previousSecret].map((sealed) => sealed && secrets.open(sealed, row).toString()),
+      [row.secret, row.previousSecret].map((sealed) => sealed && secrets.decrypt(sealed, row).toString()),
     );
   };
   async function insert(previous: string | null, masterKey = present): Promise<string> {
     const secrets = secretsUnder(masterKey);
     const owner = { organizationId: newId(), mode: 'live', id: newId() };
-    const sealed = previous === null ? 'null' : hex(secrets.seal(Buffer.from(previous), owner));
+    const sealed = previous === null ? 'null' : hex(secrets.encrypt(Buffer.from(previous), owner));
     await query(
       cli.url,
       `insert into webhook_endpoints (
          organization_id, mode, id, url, events, enabled, secret, previous_secret, position, created_at, updated_at
        )
        values ('${owner.organizationId}', 'live', '${owner.id}', 'https://x.example/', '{*}', true,
-         ${hex(secrets.seal(Buffer.from('secret'), owner))}, ${sealed}, '${owner.id}', now(), now())`,
+         ${hex(secrets.encrypt(Buffer.from('secret'), owner))}, ${sealed}, '${owner.id}', now(), now())`,
     );
     return owner.id;
   }

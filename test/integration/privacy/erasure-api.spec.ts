@@ -1,6 +1,6 @@
 import { newId } from '../../../src/common/ids';
 import { ErasureHandler } from '../../../src/modules/privacy/erasure/erasure-handler.service';
-import { PrivacyJob } from '../../../src/modules/privacy/processing/privacy-job.service';
+import { PrivacyRequestsJob } from '../../../src/modules/privacy/privacy-requests.job';
 import { storeEmail } from '../../factories/subject-emails';
 import { addSuppression } from '../../factories/tenants';
 import { dataOf, PrivacyScene, type Requester } from './privacy-scene';
@@ -19,7 +19,7 @@ describe('a delete request', () => {
   afterAll(() => scene.close());
 
   const post = (body: unknown, api = acme.api) => api.post('/v1/gdpr/delete-request', body);
-  const work = () => scene.worker.get(PrivacyJob).workOff(scene.worker.get(ErasureHandler));
+  const work = () => scene.worker.get(PrivacyRequestsJob).workOff(scene.worker.get(ErasureHandler));
   const exception = { category: 'suppression', reason: 'spam_complaint', basis: expect.any(String) };
 
   it('is accepted, worked off in the background, and read', async () => {

@@ -1,8 +1,8 @@
 import { newId } from '../../../src/common/ids';
 import { MailboxRepository } from '../../../src/modules/mailbox/mailbox.repository';
 import { ExportHandler } from '../../../src/modules/privacy/export/export-handler.service';
-import { ACCESS, PrivacyRequestsService } from '../../../src/modules/privacy/privacy-requests.service';
-import { PrivacyWork } from '../../../src/modules/privacy/processing/privacy-work.service';
+import { ACCESS, PrivacyRequestsService } from '../../../src/modules/privacy/requests/privacy-requests.service';
+import { PrivacyWork } from '../../../src/modules/privacy/requests/privacy-work.service';
 import { SuppressionListService } from '../../../src/modules/suppressions/suppression-list.service';
 import { DEFERRED, HARD_BOUNCE, SOFT_BOUNCE } from '../../factories/outcomes';
 import { readCounters } from '../../factories/stored-email';

@@ -9,8 +9,8 @@ import {
   ERASURE,
   PrivacyRequestsService,
   type ShownRequest,
-} from '../../../src/modules/privacy/privacy-requests.service';
-import { PrivacyWork } from '../../../src/modules/privacy/processing/privacy-work.service';
+} from '../../../src/modules/privacy/requests/privacy-requests.service';
+import { PrivacyWork } from '../../../src/modules/privacy/requests/privacy-work.service';
 import { FakeClock } from '../../doubles/fake-clock';
 import { recordedOutcome } from '../../factories/outcomes';
 import { sendBody } from '../../factories/send-requests';

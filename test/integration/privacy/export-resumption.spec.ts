@@ -3,12 +3,12 @@ import { HOUR, MINUTE } from '../../../src/common/clock';
 import { ExportCollector } from '../../../src/modules/privacy/export/export-collector.service';
 import { ExportHandler, MAX_PART_BYTES } from '../../../src/modules/privacy/export/export-handler.service';
 import { ExportParts } from '../../../src/modules/privacy/export/export-parts.service';
-import { PrivacyVault } from '../../../src/modules/privacy/privacy-vault.service';
+import { PrivacyKeyring } from '../../../src/modules/privacy/requests/privacy-keyring.service';
 import {
   type LeasedRequest,
   LeaseLostError,
   PrivacyWork,
-} from '../../../src/modules/privacy/processing/privacy-work.service';
+} from '../../../src/modules/privacy/requests/privacy-work.service';
 import { storeManyEmails } from '../../factories/subject-emails';
 import type { Core } from '../../setup/core-context';
 import { PrivacyScene, type Requester } from './privacy-scene';
@@ -121,7 +121,7 @@ describe('the work on an export', () => {
     const write = jest.spyOn(scene.worker.get(ExportParts), 'write');
     await scene.work();
     const parts = await scene.parts(id);
-    const vault = scene.worker.get(PrivacyVault);
+    const keyring = scene.worker.get(PrivacyKeyring);
     const texts = parts.map(({ section, part, content }) => {
       const key = {
         organizationId: acme.organizationId,
@@ -130,7 +130,7 @@ describe('the work on an export', () => {
         section: section as 'emails',
         part,
       };
-      return inflateRawSync(vault.openPart(content, key));
+      return inflateRawSync(keyring.decryptPart(content, key));
     });
     expect(Math.max(...texts.map((text) => text.length))).toBeLessThanOrEqual(MAX_PART_BYTES);
     expect(Math.max(...write.mock.calls.map(([written]) => written.length))).toBeLessThanOrEqual(6);

@@ -1,10 +1,10 @@
 import { DAY } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
-import { PrivacyUpkeep } from '../../../src/modules/privacy/processing/privacy-upkeep.service';
+import { CleanUpExportsJob } from '../../../src/modules/privacy/export/clean-up-exports.job';
 import { storeEmail } from '../../factories/subject-emails';
 import { waitFor } from '../../setup/wait-for';
 import { startWorker } from '../../setup/worker-context';
-import { dataOf, PrivacyScene, type Requester } from './privacy-scene';
+import { dataOf, PrivacyScene, type Requester, startPrivacyWorker } from './privacy-scene';
 
 const ADA = 'ada@example.com';
 
@@ -155,11 +155,11 @@ describe('an export', () => {
 
   it('is deleted after seven days, and remembered', async () => {
     await store();
-    const upkeep = scene.worker.get(PrivacyUpkeep);
+    const job = scene.worker.get(CleanUpExportsJob);
     const id = await scene.request(acme.api, ADA);
     await scene.work();
     scene.clock.advance(7 * DAY - 1);
-    await upkeep.cleanUp();
+    await job.cleanUp();
     expect((await scene.read(acme.api, id)).exportedData.emails).toHaveLength(1);
     scene.clock.advance(1);
     const expired = await scene.read(acme.api, id);
@@ -168,8 +168,19 @@ describe('an export', () => {
     const refused = await acme.api.call('GET', `/v1/gdpr/export/${id}`, undefined, { accept: 'application/zip' });
     expect([refused.status, refused.body.error.code]).toEqual([409, 'export_not_available']);
     expect(await scene.parts(id)).not.toEqual([]);
-    await upkeep.cleanUp();
+    await job.cleanUp();
     expect(await scene.parts(id)).toEqual([]);
+  });
+
+  it('is kept for as many days as are configured', async () => {
+    const worker = await startPrivacyWorker(scene.db.url, scene.clock, { RETENTION_EXPORTS_DAYS: '2' });
+    const id = await scene.request(acme.api, ADA);
+    await scene.work(worker);
+    await worker.close();
+    scene.clock.advance(2 * DAY - 1);
+    expect(await scene.read(acme.api, id)).toHaveProperty('exportedData');
+    scene.clock.advance(1);
+    expect(await scene.read(acme.api, id)).not.toHaveProperty('exportedData');
   });
 
   it('that is not known is not found', async () => {

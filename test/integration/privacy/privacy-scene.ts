@@ -7,8 +7,8 @@ import { JobsModule } from '../../../src/common/jobs/jobs.module';
 import { ConfigModule } from '../../../src/config/config.module';
 import { DatabaseModule } from '../../../src/database/database.module';
 import { ExportHandler } from '../../../src/modules/privacy/export/export-handler.service';
-import { PrivacyProcessingModule } from '../../../src/modules/privacy/privacy-processing.module';
-import { PrivacyJob } from '../../../src/modules/privacy/processing/privacy-job.service';
+import { PrivacyModule } from '../../../src/modules/privacy/privacy.module';
+import { PrivacyRequestsJob } from '../../../src/modules/privacy/privacy-requests.job';
 import type { ApiClient, Answer } from '../../e2e/kit/api-client';
 import { contextOf, type Core, FloorModule, testConfig } from '../../setup/core-context';
 import { DomainsApp } from '../domains/domains-app';
@@ -59,7 +59,7 @@ export class PrivacyScene {
   /** Works off all open exports, as the job does. */
   work(worker: Core | undefined = this.workers[0]): Promise<void> {
     if (!worker) throw new Error('There is no worker');
-    return worker.get(PrivacyJob).workOff(worker.get(ExportHandler));
+    return worker.get(PrivacyRequestsJob).workOff(worker.get(ExportHandler));
   }
 
   get worker(): Core {
@@ -114,7 +114,7 @@ export async function startPrivacyWorker(url: string, clock: Clock, env: Record<
     FloorModule,
     JobsModule.register({ run: true }),
   ];
-  const module = Test.createTestingModule({ imports: [...floors, PrivacyProcessingModule] });
+  const module = Test.createTestingModule({ imports: [...floors, PrivacyModule] });
   return contextOf(await module.compile(), false);
 }
 

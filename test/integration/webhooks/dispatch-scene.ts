@@ -70,7 +70,7 @@ export class DispatchScene {
     const { mode = 'live', domainId = null, previousUntil = null } = fields;
     const secrets = this.core.get(WebhookSecrets);
     const [id, secret, previousSecret] = [newId(), secrets.create(), secrets.create()];
-    const seal = (plain: Buffer) => secrets.seal(plain, { organizationId, mode, id });
+    const seal = (plain: Buffer) => secrets.encrypt(plain, { organizationId, mode, id });
     const position = await this.core.get(EventsService).head();
     await this.db.query(
       `insert into webhook_endpoints (

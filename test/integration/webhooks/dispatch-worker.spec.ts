@@ -18,7 +18,7 @@ describe('a worker', () => {
     const worker = await scene.startWorker({ hopPort: sink.port, isFinalHop: true, env });
     const { organizationId } = scene.tenant;
     const id = newId();
-    const secret = worker.get(WebhookSecrets).seal(Buffer.alloc(32), { organizationId, mode: 'live', id });
+    const secret = worker.get(WebhookSecrets).encrypt(Buffer.alloc(32), { organizationId, mode: 'live', id });
     await scene.db.query(
       `insert into webhook_endpoints (
          organization_id, mode, id, url, events, enabled, secret, position, created_at, updated_at

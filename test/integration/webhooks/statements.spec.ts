@@ -3,7 +3,7 @@ import { DAY } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
 import { poolOf } from '../../../src/database/data-source';
 import type { Statement } from '../../../src/database/statement';
-import { listEncryptedSecrets, replaceEncryptedSecrets } from '../../../src/modules/webhooks/sql/encrypted-secrets.sql';
+import { listEncryptedSecrets } from '../../../src/modules/webhooks/sql/encrypted-secrets.sql';
 import { clearRemoved } from '../../../src/modules/webhooks/sql/endpoint-removal.sql';
 import { deleteOldMessages } from '../../../src/modules/webhooks/sql/message-sweeps.sql';
 import { nextReplay, renewMessages } from '../../../src/modules/webhooks/sql/replays.sql';
@@ -55,7 +55,7 @@ describe('the statements on webhooks', () => {
   const cases: [string, () => Statement<unknown>, number][] = [
     ['next-replay', () => nextReplay(LIMIT), 20 * LIMIT],
     ['list-encrypted-secrets', () => listEncryptedSecrets(LIMIT, rows[7]), LIMIT],
-    ['replace-encrypted-secrets', () => replaceEncryptedSecrets(rows.slice(0, LIMIT).map(encrypted)), LIMIT],
+    ['replace-secrets', () => replaceSecrets(rows[7]!), 1],
     ['renew-messages', () => renewMessages(rows[0]!, Array.from({ length: LIMIT }, newMessage), new Date()), LIMIT],
     ['clear-removed', () => clearRemoved(LIMIT), LIMIT],
     ['delete-old-messages', () => deleteOldMessages(new Date(Date.now() - 30 * DAY), LIMIT), LIMIT],
@@ -80,8 +80,11 @@ describe('the statements on webhooks', () => {
     expect(plan.map((node) => node['Node Type'])).not.toContain('Sort');
   });
 
-  function encrypted(row: (typeof rows)[number]) {
-    return { ...row, encrypted: { secret: Buffer.from('again'), previousSecret: null } };
+  /** As the repository writes it. */
+  function replaceSecrets({ organizationId, mode, id, secret }: (typeof rows)[number]): Statement<never> {
+    const text = `update webhook_endpoints set secret = $1
+      where organization_id = $2 and mode = $3 and id = $4 and secret = $5 and previous_secret is null`;
+    return { name: 'replace-secrets', text, values: [Buffer.from('again'), organizationId, mode, id, secret] };
   }
   function newMessage() {
     return { id: newId(), emailId: newId(), sequence: 1, eventType: 'sent' };

@@ -1,10 +1,19 @@
 import { Readable } from 'node:stream';
 import { StreamableFile } from '@nestjs/common';
-import type { ExportResult, FoundExport } from '../export/export-reading.service';
-import { renderAnswer, renderSection } from '../export/render-export';
-import type { ResultForm } from '../export/result-form';
-import { zipExport } from '../export/zip-export';
+import Negotiator from 'negotiator';
+import type { ExportResult } from '../export/export-items';
+import type { FoundExport } from '../export/exports.service';
+import { renderAnswer, renderSection, zipExport } from '../export/render-export';
 import type { PrivacyExportDto, ReadExportQuery } from './privacy.dto';
+
+/** In which form a result is wanted: within the JSON answer, as one CSV file, or as a ZIP file. */
+export type ResultForm = 'json' | 'csv' | 'zip';
+
+const FORMS: ReadonlyMap<string, ResultForm> = new Map([
+  ['application/json', 'json'],
+  ['text/csv', 'csv'],
+  ['application/zip', 'zip'],
+]);
 
 /** A client that reads JSON has to hold all of it. */
 const MAX_SHOWN_BYTES = 64 * 1024 * 1024;
@@ -19,7 +28,13 @@ export function isShown({ size }: FoundExport): boolean {
   return size !== undefined && size.bytes <= MAX_SHOWN_BYTES;
 }
 
-/** The result in the form that was asked for, made while it is sent. */
+/** By the `Accept` header (RFC 9110 section 12.5.1): the known type that is wanted most, the first of equals; else JSON. */
+export function resultForm(accept: string | undefined): ResultForm {
+  const types = new Negotiator({ headers: { accept } }).mediaTypes();
+  return types.flatMap((type) => FORMS.get(type.toLowerCase()) ?? [])[0] ?? 'json';
+}
+
+/** The result in the requested form, made while it is sent. */
 export function toFile(result: ExportResult, { form, section, fields }: Wanted): StreamableFile {
   const { requestId, format } = fields;
   const named = (name: string) => `attachment; filename="${requestId}${name}"`;

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Equals, IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
 import { QueryInteger } from '../../../common/http/dto-decorators';
-import type { ExportFormat, PrivacyRequestType } from '../privacy-requests.service';
+import type { ExportFormat, PrivacyRequestType } from '../requests/privacy-requests.service';
 
 const FORMATS = ['json', 'csv'] as const satisfies ExportFormat[];
 const SECTIONS = ['emails', 'events', 'suppressions'] as const;

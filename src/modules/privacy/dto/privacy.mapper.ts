@@ -1,7 +1,7 @@
 import { ValidationError } from '../../../common/errors/app-error';
 import { parseAddress } from '../../../common/mail-address';
-import type { FoundExport } from '../export/export-reading.service';
-import type { ShownRequest } from '../privacy-requests.service';
+import type { FoundExport } from '../export/exports.service';
+import type { ShownRequest } from '../requests/privacy-requests.service';
 import { DATA_CATEGORIES, type PrivacyErasureDto, type PrivacyExportDto, type PrivacyHistoryDto } from './privacy.dto';
 
 const ESTIMATED_DAYS = 1;

@@ -2,32 +2,29 @@ import { Injectable } from '@nestjs/common';
 import { Clock, DAY, MINUTE, SECOND } from '../../../common/clock';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
-import { PrivacyRequestHandler } from '../processing/privacy-request-handler';
-import { type LeasedRequest, PrivacyWork } from '../processing/privacy-work.service';
+import { type LeasedRequest, type PrivacyRequestHandler, PrivacyWork } from '../requests/privacy-work.service';
 import { advance, type ErasureProgress, progressOf } from './erasure-progress';
 import { ErasureSteps, type ErasureTarget } from './erasure-steps.service';
-import { toRetentionExceptions } from './retention-exceptions';
+import { toRetentionExceptions } from './retention-exceptions.service';
 
 /** Deliveries that workers have end within minutes, or with their workers' leases. */
 const MAX_WAIT_MS = DAY;
 const MAX_PAUSE_MS = MINUTE;
 
 /**
- * Erases a subject, page by page: each page is one transaction with the progress, so that it counts once, whoever does it.
+ * Erases a subject, page by page: each page is one transaction with the progress, so that it counts once, whichever worker does it.
  * Emails that a worker is delivering to the subject are left for a later round, which another worker may do.
  */
 @Injectable()
-export class ErasureHandler extends PrivacyRequestHandler {
-  override readonly type = 'article_17_erasure';
+export class ErasureHandler implements PrivacyRequestHandler {
+  readonly type = 'article_17_erasure';
 
   constructor(
     private readonly steps: ErasureSteps,
     private readonly work: PrivacyWork,
     private readonly database: Database,
     private readonly clock: Clock,
-  ) {
-    super();
-  }
+  ) {}
 
   async run(leased: LeasedRequest, signal: AbortSignal): Promise<void> {
     const target = this.steps.targetOf(leased, this.work.subjectOf(leased).email);
@@ -42,23 +39,17 @@ export class ErasureHandler extends PrivacyRequestHandler {
   private runPage(leased: LeasedRequest, target: ErasureTarget, before: ErasureProgress): Promise<ErasureProgress> {
     return this.database.transaction(async (tx) => {
       const progress = advance(before, await this.steps.run(target, before, tx));
-      if (progress.step === 'done') await this.complete(leased, target, progress, tx);
+      if (progress.step === 'done') await this.complete(leased, progress, tx);
       else await this.work.saveProgress(leased, { ...progress }, tx);
       return progress;
     });
   }
 
-  /** Nothing of the way there stays with the result. */
-  private async complete(
-    leased: LeasedRequest,
-    target: ErasureTarget,
-    { counts, kept }: ErasureProgress,
-    tx: Transaction,
-  ): Promise<void> {
+  /** The progress and the subject do not stay with the result. */
+  private async complete(leased: LeasedRequest, { counts, kept }: ErasureProgress, tx: Transaction): Promise<void> {
     const receipt = { ...counts, retentionExceptions: toRetentionExceptions(kept) };
     await this.work.saveProgress(leased, {}, tx);
-    await this.work.complete(leased, { receipt }, tx);
-    this.steps.forgetSubject(target, tx);
+    await this.work.complete(leased, { receipt, subject: null }, tx);
   }
 
   private async waitForDeliveries(leased: LeasedRequest, rounds: number): Promise<void> {

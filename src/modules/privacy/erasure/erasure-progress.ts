@@ -1,11 +1,7 @@
 import { newId } from '../../../common/ids';
 import type { SuppressionReason } from '../../suppressions/suppression-erasure.service';
-import type { PrivacyRequest } from '../privacy-request.entity';
 
-/** Names a request. */
-export type RequestKey = Pick<PrivacyRequest, 'organizationId' | 'mode' | 'id'>;
-
-/** In their order. The second look at emails finds those whose acceptance was under way at the first. */
+/** In their order. The second pass over emails finds those whose acceptance was under way at the first. */
 export const ERASURE_STEPS = [
   'received',
   'sent',
@@ -82,16 +78,16 @@ export function progressOf({ progress }: { readonly progress: Record<string, unk
 /** The progress after a page. A step with busy emails has another round. */
 export function advance(progress: ErasureProgress, page: PageResult): ErasureProgress {
   const busy = progress.busy + (page.busy ?? 0);
-  const told = {
+  const counted = {
     ...progress,
     after: undefined,
     counts: add(progress.counts, page.counts ?? {}),
     kept: page.kept ?? progress.kept,
   };
-  if (page.next !== undefined) return { ...told, busy, after: page.next };
-  if (busy > 0) return { ...told, busy: 0, rounds: progress.rounds + 1 };
+  if (page.next !== undefined) return { ...counted, busy, after: page.next };
+  if (busy > 0) return { ...counted, busy: 0, rounds: progress.rounds + 1 };
   const step = ERASURE_STEPS[ERASURE_STEPS.indexOf(progress.step) + 1] ?? 'done';
-  return { ...told, step, busy: 0, rounds: 0 };
+  return { ...counted, step, busy: 0, rounds: 0 };
 }
 
 function add(counts: ErasureCounts, more: Partial<ErasureCounts>): ErasureCounts {

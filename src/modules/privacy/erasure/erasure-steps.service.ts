@@ -8,8 +8,9 @@ import {
 import { InboundService } from '../../inbound/inbound.service';
 import { MailboxService } from '../../mailbox/mailbox.service';
 import { SuppressionErasure } from '../../suppressions/suppression-erasure.service';
-import type { ErasureProgress, KeyPlace, PageResult, RequestKey } from './erasure-progress';
-import { ErasedRequests } from './erased-requests.service';
+import type { RequestKey } from '../requests/privacy-request.entity';
+import { PrivacyRequestsService } from '../requests/privacy-requests.service';
+import type { ErasureProgress, KeyPlace, PageResult } from './erasure-progress';
 import { NIL_ID } from '../../../common/ids';
 
 /** Whom an erasure is about. */
@@ -28,7 +29,7 @@ export class ErasureSteps {
     private readonly reports: InboundService,
     private readonly suppressions: SuppressionErasure,
     private readonly mailbox: MailboxService,
-    private readonly requests: ErasedRequests,
+    private readonly requests: PrivacyRequestsService,
   ) {}
 
   targetOf({ organizationId, mode, id }: RequestKey, email: string): ErasureTarget {
@@ -54,11 +55,6 @@ export class ErasureSteps {
       case 'done':
         return Promise.resolve({});
     }
-  }
-
-  /** At the very end. */
-  forgetSubject({ request }: ErasureTarget, tx: Transaction): void {
-    this.requests.forgetSubject(request, tx);
   }
 
   private async eraseReceived({ subject }: ErasureTarget, progress: ErasureProgress, tx: Transaction) {
@@ -95,7 +91,7 @@ export class ErasureSteps {
   }
 
   private async closeRequests({ request, email }: ErasureTarget, tx: Transaction) {
-    return { counts: { exportsDeleted: await this.requests.close(request, email, tx) } };
+    return { counts: { exportsDeleted: await this.requests.closeOthers(request, email, tx) } };
   }
 }
 

@@ -1,13 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { addressKey } from '../../../common/mail-address';
 import {
+  type SubjectEmail,
   SubjectEmailsService,
   type SubjectRange,
   type SubjectScope,
 } from '../../emails/privacy/subject-emails.service';
 import { SuppressionListService } from '../../suppressions/suppression-list.service';
-import type { ExportedSuppression, ExportItems } from './export-items';
-import { toExportedEmail, toExportedEvents } from './to-export-items';
+import type { ExportedEmail, ExportedEvent, ExportedSuppression, ExportItems } from './export-items';
+import { redactAddress, redactOthers } from './redact-others';
 
 /** One for each reason at most. */
 const MAX_SUPPRESSIONS = 100;
@@ -43,4 +44,40 @@ export class ExportCollector {
       return { id, email, reason, suppressedAt: suppressedAt.toISOString() };
     });
   }
+}
+
+/** @param subject the data subject's address, in normal form */
+export function toExportedEmail(email: SubjectEmail, subject: string): ExportedEmail {
+  const { html, text } = email;
+  const shown = (addresses: readonly string[] | null) =>
+    (addresses ?? []).map((address) => redactAddress(address, subject));
+  return {
+    id: email.id,
+    fromEmail: email.fromEmail,
+    toEmails: shown(email.toEmails),
+    ccEmails: shown(email.ccEmails),
+    bccEmails: (email.bccEmails ?? []).filter((address) => isSame(address, subject)),
+    subject: email.subject,
+    createdAt: email.createdAt.toISOString(),
+    status: email.status,
+    ...(html !== null && { htmlBody: html }),
+    ...(text !== null && { textBody: text }),
+  };
+}
+
+/** Those about the subject, and those about the whole email. */
+export function toExportedEvents({ events }: SubjectEmail, subject: string): ExportedEvent[] {
+  return events
+    .filter(({ data: { recipient } }) => typeof recipient !== 'string' || isSame(recipient, subject))
+    .map((event) => ({
+      id: event.id,
+      emailId: event.emailId,
+      eventType: event.eventType,
+      timestamp: event.occurredAt.toISOString(),
+      eventData: redactOthers(event.data, subject),
+    }));
+}
+
+function isSame(address: string, subject: string): boolean {
+  return addressKey(address) === addressKey(subject);
 }

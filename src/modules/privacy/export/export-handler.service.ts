@@ -1,18 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, DAY } from '../../../common/clock';
+import { AppConfig } from '../../../config/config';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
-import type { ExportSection } from '../privacy-export-part.entity';
-import { PrivacyRequestHandler } from '../processing/privacy-request-handler';
-import { type LeasedRequest, PrivacyWork } from '../processing/privacy-work.service';
+import type { ExportSection } from '../requests/privacy-export-part.entity';
+import { type LeasedRequest, type PrivacyRequestHandler, PrivacyWork } from '../requests/privacy-work.service';
 import { ExportCollector } from './export-collector.service';
 import { type ExportItems, SECTIONS } from './export-items';
-import { ExportParts, type SealedPart } from './export-parts.service';
+import { ExportParts, type EncryptedPart } from './export-parts.service';
 import { type ExportProgress, progressOf, toPartTexts } from './export-progress';
 
 /** Before compression; a single email may have more. */
 export const MAX_PART_BYTES = 1024 * 1024;
-export const RESULT_RETENTION_MS = 7 * DAY;
 
 /**
  * Exports what is known of a subject (GDPR article 15): page by page, each page's parts in one transaction with the
@@ -20,7 +19,7 @@ export const RESULT_RETENTION_MS = 7 * DAY;
  * are not part of it.
  */
 @Injectable()
-export class ExportHandler extends PrivacyRequestHandler {
+export class ExportHandler implements PrivacyRequestHandler {
   readonly type = 'article_15_access';
 
   constructor(
@@ -28,10 +27,9 @@ export class ExportHandler extends PrivacyRequestHandler {
     private readonly parts: ExportParts,
     private readonly work: PrivacyWork,
     private readonly database: Database,
+    private readonly config: AppConfig,
     private readonly clock: Clock,
-  ) {
-    super();
-  }
+  ) {}
 
   async run(leased: LeasedRequest, signal: AbortSignal): Promise<void> {
     const { organizationId, mode, id: before } = leased;
@@ -49,7 +47,7 @@ export class ExportHandler extends PrivacyRequestHandler {
   }
 
   private async finish(leased: LeasedRequest, progress: ExportProgress, items: ExportItems): Promise<void> {
-    const expiresAt = new Date(this.clock.now().getTime() + RESULT_RETENTION_MS);
+    const expiresAt = new Date(this.clock.now().getTime() + this.config.retention.exportDays * DAY);
     await this.append(leased, progress, items, (tx) => this.work.complete(leased, { expiresAt }, tx));
   }
 
@@ -69,19 +67,19 @@ export class ExportHandler extends PrivacyRequestHandler {
   }
 
   private async addTo(leased: LeasedRequest, progress: ExportProgress, items: ExportItems) {
-    const sealed: SealedPart[] = [];
+    const encrypted: EncryptedPart[] = [];
     const parts: Record<ExportSection, number> = { ...progress.parts };
     const counts: Record<ExportSection, number> = { ...progress.items };
     let { bytes } = progress;
     for (const section of SECTIONS) {
       counts[section] += items[section].length;
       for (const text of toPartTexts(items[section], MAX_PART_BYTES)) {
-        sealed.push(await this.parts.seal(text, keyOf(leased, section, parts[section])));
+        encrypted.push(await this.parts.encrypt(text, keyOf(leased, section, parts[section])));
         parts[section] += 1;
         bytes += Buffer.byteLength(text);
       }
     }
-    return { parts: sealed, progress: { ...progress, parts, items: counts, bytes } };
+    return { parts: encrypted, progress: { ...progress, parts, items: counts, bytes } };
   }
 }
 

@@ -1,4 +1,4 @@
-import type { ExportSection } from '../privacy-export-part.entity';
+import type { ExportSection } from '../requests/privacy-export-part.entity';
 
 /** In the order in which a result shows them. */
 export const SECTIONS = ['emails', 'events', 'suppressions'] as const satisfies readonly ExportSection[];
@@ -38,4 +38,9 @@ export interface ExportItems {
   readonly emails: readonly ExportedEmail[];
   readonly events: readonly ExportedEvent[];
   readonly suppressions: readonly ExportedSuppression[];
+}
+
+/** A result, a section at a time: texts of one JSON document on each line. */
+export interface ExportResult {
+  readonly read: (section: ExportSection) => AsyncIterable<string>;
 }

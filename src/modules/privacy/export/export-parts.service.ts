@@ -2,31 +2,31 @@ import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
 import { Injectable } from '@nestjs/common';
 import type { Transaction } from '../../../database/transaction';
-import type { ExportSection } from '../privacy-export-part.entity';
-import type { PartKey, RequestKey } from '../privacy-keys';
-import { PrivacyVault } from '../privacy-vault.service';
-import { ExportPartsRepository } from './export-parts.repository';
+import type { ExportSection, PartKey } from '../requests/privacy-export-part.entity';
+import { PrivacyKeyring } from '../requests/privacy-keyring.service';
+import { PrivacyExportPartsRepository } from '../requests/privacy-export-parts.repository';
+import type { RequestKey } from '../requests/privacy-request.entity';
 
 const [deflate, inflate] = [promisify(deflateRaw), promisify(inflateRaw)];
 
-/** Compressed first: what is sealed cannot be compressed any more. */
-export interface SealedPart extends PartKey {
+/** Compressed first: ciphertext cannot be compressed. */
+export interface EncryptedPart extends PartKey {
   readonly content: Buffer;
 }
 
-/** The parts of an export's result: text, compressed and sealed. */
+/** The parts of an export's result: text, compressed and encrypted. */
 @Injectable()
 export class ExportParts {
   constructor(
-    private readonly parts: ExportPartsRepository,
-    private readonly vault: PrivacyVault,
+    private readonly parts: PrivacyExportPartsRepository,
+    private readonly keyring: PrivacyKeyring,
   ) {}
 
-  async seal(text: string, key: PartKey): Promise<SealedPart> {
-    return { ...key, content: this.vault.sealPart(await deflate(text), key) };
+  async encrypt(text: string, key: PartKey): Promise<EncryptedPart> {
+    return { ...key, content: this.keyring.encryptPart(await deflate(text), key) };
   }
 
-  async write(parts: readonly SealedPart[], tx: Transaction): Promise<void> {
+  async write(parts: readonly EncryptedPart[], tx: Transaction): Promise<void> {
     for (const part of parts) await this.parts.insert(part, tx);
   }
 
@@ -34,19 +34,9 @@ export class ExportParts {
   async *read({ organizationId, mode, id }: RequestKey, section: ExportSection, count: number): AsyncGenerator<string> {
     for (let part = 0; part < count; part += 1) {
       const key = { organizationId, mode, id, section, part };
-      const sealed = await this.parts.find(key);
-      if (!sealed) throw new Error('The result was deleted while it was read');
-      yield (await inflate(this.vault.openPart(sealed, key))).toString();
+      const encrypted = await this.parts.find(key);
+      if (!encrypted) throw new Error('The result was deleted while it was read');
+      yield (await inflate(this.keyring.decryptPart(encrypted, key))).toString();
     }
-  }
-
-  /** Answers how many there were. */
-  deleteOf(request: RequestKey, tx: Transaction): Promise<number> {
-    return this.parts.deleteOf(request, tx);
-  }
-
-  /** Of all organizations: those whose time is up. Answers how many were deleted, at most `limit`. */
-  deleteOld(now: Date, limit: number): Promise<number> {
-    return this.parts.deleteOld(now, limit);
   }
 }

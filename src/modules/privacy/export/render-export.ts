@@ -1,8 +1,9 @@
-import type { ExportSection } from '../privacy-export-part.entity';
-import type { ExportFormat } from '../privacy-request.entity';
-import { csvLine } from './csv';
-import { type ExportItems, SECTIONS } from './export-items';
-import type { ExportResult } from './export-reading.service';
+import { Readable } from 'node:stream';
+import { stringify } from 'csv-stringify/sync';
+import { ZipFile } from 'yazl';
+import type { ExportSection } from '../requests/privacy-export-part.entity';
+import type { ExportFormat } from '../requests/privacy-request.entity';
+import { type ExportItems, type ExportResult, SECTIONS } from './export-items';
 
 type Columns = { readonly [Section in ExportSection]: readonly (keyof ExportItems[Section][number])[] };
 
@@ -74,4 +75,31 @@ function toText(value: unknown): string {
   if (typeof value === 'string') return value;
   if (value === undefined) return '';
   return Array.isArray(value) ? value.join(', ') : JSON.stringify(value);
+}
+
+/** A spreadsheet takes what begins with these for a formula (OWASP, CSV injection). */
+const FORMULA = /^[=+\-@\t\r\n]/;
+
+/** A line of RFC 4180 with its end. A field that a spreadsheet would run is put behind an apostrophe. */
+export function csvLine(fields: readonly string[]): string {
+  const harmless = fields.map((field) => (FORMULA.test(field) ? `'${field}` : field));
+  return stringify([harmless], { record_delimiter: '\r\n', quoted_match: /[\r\n]/ });
+}
+
+/** A ZIP file with a file for each section, made while it is read. */
+export function zipExport(result: ExportResult, format: ExportFormat): Readable {
+  const zip = new ZipFile();
+  const output = zip.outputStream as Readable;
+  const fail = (error: Error): void => void output.destroy(error);
+  zip.on('error', fail);
+  for (const section of SECTIONS) {
+    zip.addReadStreamLazy(`${section}.${format}`, (give) => {
+      // The library listens to none of its sources' errors, and leaves them open when nobody reads on.
+      const file = Readable.from(renderSection(result, section, format)).on('error', fail);
+      output.once('close', () => file.destroy());
+      give(null, file);
+    });
+  }
+  zip.end();
+  return output;
 }

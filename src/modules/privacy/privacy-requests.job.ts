@@ -1,29 +1,36 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { SECOND } from '../../../common/clock';
-import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
-import { PrivacyMetrics } from './privacy-metrics.service';
-import { type PrivacyRequestHandler, PrivacyRequestHandlers } from './privacy-request-handler';
-import { LeaseLostError, type LeasedRequest, PrivacyWork } from './privacy-work.service';
+import { SECOND } from '../../common/clock';
+import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
+import { ErasureHandler } from './erasure/erasure-handler.service';
+import { ExportHandler } from './export/export-handler.service';
+import { PrivacyMetrics } from './privacy.metrics';
+import {
+  LeaseLostError,
+  type LeasedRequest,
+  type PrivacyRequestHandler,
+  PrivacyWork,
+} from './requests/privacy-work.service';
 
 const EVERY_MS = 2 * SECOND;
 /** Then other processes have their turn. */
 const MAX_REQUESTS = 20;
 
-/** Worker role: works off privacy requests, one of each type at a time. */
+/** Works off privacy requests: in each process one of each type at a time. */
 @Injectable()
-export class PrivacyJob implements OnApplicationBootstrap, OnModuleDestroy {
-  private readonly logger = new Logger(PrivacyJob.name);
+export class PrivacyRequestsJob implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly logger = new Logger(PrivacyRequestsJob.name);
   private readonly ending = new AbortController();
 
   constructor(
-    private readonly handlers: PrivacyRequestHandlers,
+    private readonly exports: ExportHandler,
+    private readonly erasures: ErasureHandler,
     private readonly work: PrivacyWork,
     private readonly metrics: PrivacyMetrics,
     private readonly jobs: PeriodicJobs,
   ) {}
 
   onApplicationBootstrap(): void {
-    for (const handler of this.handlers.all) {
+    for (const handler of [this.exports, this.erasures]) {
       const name = `privacy-requests-${handler.type.replaceAll('_', '-')}`;
       this.jobs.start({ name, everyMs: EVERY_MS, run: () => this.workOff(handler) });
     }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { parseCsv } from '../../../../test/setup/parse-csv';
-import { csvLine } from './csv';
+import { csvLine } from './render-export';
 
 describe('csvLine', () => {
   it.each([

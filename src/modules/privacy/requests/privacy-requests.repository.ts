@@ -1,29 +1,38 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, IsNull, LessThanOrEqual, type Repository } from 'typeorm';
-import type { Mode } from '../../common/tenant';
-import type { Transaction } from '../../database/transaction';
-import { PrivacyRequest, type PrivacyRequestStatus, type PrivacyRequestType } from './privacy-request.entity';
-
-/** Whose requests they are: every organization has its own for each mode. */
-export interface PrivacyOwner {
-  readonly organizationId: string;
-  readonly mode: Mode;
-}
+import type { Tenant } from '../../../common/tenant';
+import { Database } from '../../../database/database.service';
+import type { Transaction } from '../../../database/transaction';
+import {
+  PrivacyRequest,
+  type PrivacyRequestStatus,
+  type PrivacyRequestType,
+  type RequestKey,
+} from './privacy-request.entity';
+import {
+  type ClosedRequest,
+  closeRequests,
+  type EncryptedSubject,
+  listEncryptedSubjects,
+} from './sql/privacy-requests.sql';
 
 const OPEN: readonly PrivacyRequestStatus[] = ['pending', 'processing'];
 
 export type SimilarRequest = Pick<PrivacyRequest, 'organizationId' | 'mode' | 'type' | 'format'>;
-export type Lease = Pick<PrivacyRequest, 'organizationId' | 'mode' | 'id'> & { readonly leaseToken: string };
+export type Lease = RequestKey & { readonly leaseToken: string };
 export type RequestChanges = Partial<
   Pick<PrivacyRequest, 'status' | 'failure' | 'attempts' | 'leaseUntil' | 'progress' | 'completedAt' | 'expiresAt'>
-> & { receipt?: object | null; leaseToken?: string | null };
+> & { receipt?: object | null; subject?: null; leaseToken?: string | null };
 
 @Injectable()
 export class PrivacyRequestsRepository {
-  constructor(@InjectRepository(PrivacyRequest) private readonly requests: Repository<PrivacyRequest>) {}
+  constructor(
+    @InjectRepository(PrivacyRequest) private readonly requests: Repository<PrivacyRequest>,
+    private readonly database: Database,
+  ) {}
 
-  find({ organizationId, mode }: PrivacyOwner, type: PrivacyRequestType, id: string): Promise<PrivacyRequest | null> {
+  find({ organizationId, mode }: Tenant, type: PrivacyRequestType, id: string): Promise<PrivacyRequest | null> {
     return this.requests.findOneBy({ organizationId, mode, type, id });
   }
 
@@ -37,7 +46,7 @@ export class PrivacyRequestsRepository {
   }
 
   /** Newest first, with how many there are. */
-  page({ organizationId, mode }: PrivacyOwner, skip: number, take: number): Promise<[PrivacyRequest[], number]> {
+  page({ organizationId, mode }: Tenant, skip: number, take: number): Promise<[PrivacyRequest[], number]> {
     return this.requests.findAndCount({ where: { organizationId, mode }, order: { id: 'DESC' }, skip, take });
   }
 
@@ -85,5 +94,22 @@ export class PrivacyRequestsRepository {
   ): Promise<boolean> {
     const held = { organizationId, mode, id, leaseToken, status: 'processing' as const };
     return (await tx.manager.update(PrivacyRequest, held, changes as never)).affected === 1;
+  }
+
+  /** Ends the other requests of an erased subject, see the statement; returns those that have been changed. */
+  closeOthers(erasure: RequestKey, hashes: readonly Buffer[], now: Date, tx: Transaction): Promise<ClosedRequest[]> {
+    return tx.run(closeRequests(erasure, hashes, now));
+  }
+
+  /** Of all organizations, in the order of their keys. */
+  encryptedSubjects(limit: number, after?: EncryptedSubject): Promise<EncryptedSubject[]> {
+    return this.database.run(listEncryptedSubjects(limit, after));
+  }
+
+  /** False when it is no longer as it was read. */
+  async replaceSubject(row: EncryptedSubject, subject: Buffer, subjectHash: Buffer): Promise<boolean> {
+    const { organizationId, mode, id, subject: asRead } = row;
+    const changed = { subject, subjectHash };
+    return (await this.requests.update({ organizationId, mode, id, subject: asRead }, changed)).affected === 1;
   }
 }

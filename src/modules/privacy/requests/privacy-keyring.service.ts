@@ -1,10 +1,11 @@
 import { createHmac } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { deriveKey } from '../../common/encryption/encryption';
-import { Keyring } from '../../common/encryption/keyring';
-import { addressKey } from '../../common/mail-address';
-import { AppConfig } from '../../config/config';
-import type { PartKey, RequestKey } from './privacy-keys';
+import { deriveKey } from '../../../common/encryption/encryption';
+import { Keyring } from '../../../common/encryption/keyring';
+import { addressKey } from '../../../common/mail-address';
+import { AppConfig } from '../../../config/config';
+import type { PartKey } from './privacy-export-part.entity';
+import type { RequestKey } from './privacy-request.entity';
 
 /** Whom a request is about, in normal form, and what they gave as their reason. */
 export interface PrivacySubject {
@@ -13,12 +14,11 @@ export interface PrivacySubject {
 }
 
 /**
- * Keeps subjects and results unreadable at rest, under the master key; what is sealed under the previous one opens as
- * well, and subjects are found by the hashes of both. Where something belongs is part of its seal, so that a ciphertext
- * copied to another request does not open.
+ * Encrypts subjects and results at rest under the master key. The previous one still decrypts, and subjects are found by the
+ * hashes of both. The place of a ciphertext is authenticated, so that one copied to another request does not decrypt.
  */
 @Injectable()
-export class PrivacyVault {
+export class PrivacyKeyring {
   private readonly ring: Keyring;
   private readonly hashKeys: readonly [Buffer, ...Buffer[]];
 
@@ -29,7 +29,7 @@ export class PrivacyVault {
     this.hashKeys = [hashKey(masterKey), ...others.map(hashKey)];
   }
 
-  /** HMAC-SHA-256 of the address's normal form: says nothing of the address to whoever has not the key. */
+  /** HMAC-SHA-256 of the address's normal form: reveals nothing of the address without the key. */
   hashOf(email: string): Buffer {
     return hmac(this.hashKeys[0], email);
   }
@@ -39,32 +39,32 @@ export class PrivacyVault {
     return this.hashKeys.map((key) => hmac(key, email));
   }
 
-  sealSubject(subject: PrivacySubject, key: RequestKey): Buffer {
+  encryptSubject(subject: PrivacySubject, key: RequestKey): Buffer {
     return this.ring.encrypt(Buffer.from(JSON.stringify(subject)), contextOf(key));
   }
 
   /** @throws DecryptionError */
-  openSubject(sealed: Buffer, key: RequestKey): PrivacySubject {
-    return JSON.parse(this.ring.decrypt(sealed, contextOf(key)).toString()) as PrivacySubject;
+  decryptSubject(encrypted: Buffer, key: RequestKey): PrivacySubject {
+    return JSON.parse(this.ring.decrypt(encrypted, contextOf(key)).toString()) as PrivacySubject;
   }
 
-  sealPart(content: Buffer, key: PartKey): Buffer {
+  encryptPart(content: Buffer, key: PartKey): Buffer {
     return this.ring.encrypt(content, contextOfPart(key));
   }
 
   /** @throws DecryptionError */
-  openPart(sealed: Buffer, key: PartKey): Buffer {
-    return this.ring.decrypt(sealed, contextOfPart(key));
+  decryptPart(encrypted: Buffer, key: PartKey): Buffer {
+    return this.ring.decrypt(encrypted, contextOfPart(key));
   }
 
-  /** Whether it opens, by the key that it names. */
-  knows(sealed: Buffer): boolean {
-    return this.ring.knows(sealed);
+  /** Whether one of the keys has encrypted it. */
+  knows(encrypted: Buffer): boolean {
+    return this.ring.knows(encrypted);
   }
 
-  /** Whether it is sealed under the present master key. */
-  isCurrent(sealed: Buffer): boolean {
-    return this.ring.isCurrent(sealed);
+  /** Whether it is encrypted under the present master key. */
+  isCurrent(encrypted: Buffer): boolean {
+    return this.ring.isCurrent(encrypted);
   }
 }
 

@@ -1,4 +1,4 @@
-import { resultForm } from './result-form';
+import { resultForm } from './export.file';
 
 it.each([
   [undefined, 'json'],

@@ -1,19 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../../common/clock';
 import { AppError } from '../../../common/errors/app-error';
+import type { Tenant } from '../../../common/tenant';
 import { Database } from '../../../database/database.service';
 import { AuditService } from '../../../audit/audit.service';
-import { requestEvent } from '../privacy-event';
-import type { ExportSection } from '../privacy-export-part.entity';
-import type { PrivacyOwner } from '../privacy-requests.repository';
-import { ACCESS, type PrivacyRequester, PrivacyRequestsService, type ShownRequest } from '../privacy-requests.service';
+import {
+  ACCESS,
+  auditRecordOf,
+  type PrivacyRequester,
+  PrivacyRequestsService,
+  type ShownRequest,
+} from '../requests/privacy-requests.service';
+import type { ExportResult } from './export-items';
 import { ExportParts } from './export-parts.service';
 import { type ExportProgress, progressOf } from './export-progress';
-
-/** A result, a section at a time: texts of one JSON document on each line. */
-export interface ExportResult {
-  readonly read: (section: ExportSection) => AsyncIterable<string>;
-}
 
 export interface FoundExport {
   readonly request: ShownRequest;
@@ -23,7 +23,7 @@ export interface FoundExport {
 
 /** Exports, and their results as long as they are kept. */
 @Injectable()
-export class ExportReading {
+export class ExportsService {
   constructor(
     private readonly requests: PrivacyRequestsService,
     private readonly parts: ExportParts,
@@ -33,8 +33,8 @@ export class ExportReading {
   ) {}
 
   /** @throws NotFoundError */
-  async find(owner: PrivacyOwner, id: string): Promise<FoundExport> {
-    const request = await this.requests.get(owner, ACCESS, id);
+  async find(tenant: Tenant, id: string): Promise<FoundExport> {
+    const request = await this.requests.get(tenant, ACCESS, id);
     const { status, expiresAt, subject } = request;
     const isKept = status === 'completed' && subject !== null && expiresAt !== null && expiresAt > this.clock.now();
     return isKept ? { request, size: progressOf(request) } : { request };
@@ -45,7 +45,7 @@ export class ExportReading {
     if (!size) {
       throw new AppError('export_not_available', 'The export is not completed, or its result has been deleted');
     }
-    await this.database.transaction((tx) => this.audit.record([requestEvent('read', request, apiKeyId)], tx));
+    await this.database.transaction((tx) => this.audit.record([auditRecordOf('read', request, apiKeyId)], tx));
     const { parts } = progressOf(request);
     return { read: (section) => this.parts.read(request, section, parts[section]) };
   }

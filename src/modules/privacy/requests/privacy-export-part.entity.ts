@@ -1,9 +1,16 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { Mode } from '../../common/tenant';
+import type { Mode } from '../../../common/tenant';
+import type { RequestKey } from './privacy-request.entity';
 
 export type ExportSection = 'emails' | 'events' | 'suppressions';
 
-/** A sealed part of an export's result. */
+/** Names a part of a request's result. */
+export interface PartKey extends RequestKey {
+  readonly section: ExportSection;
+  readonly part: number;
+}
+
+/** An encrypted part of an export's result. */
 @Entity('privacy_export_parts')
 export class PrivacyExportPart {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;

@@ -1,19 +1,22 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { Mode } from '../../common/tenant';
+import type { Mode } from '../../../common/tenant';
 
 export type PrivacyRequestType = 'article_15_access' | 'article_17_erasure';
 /** `pending`: for any worker; `processing`: a worker has it until its lease ends; the others are the end. */
 export type PrivacyRequestStatus = 'pending' | 'processing' | 'completed' | 'failed';
 export type ExportFormat = 'json' | 'csv';
 
-/** What a data subject asked an organization for. */
+/** Names a request. */
+export type RequestKey = Pick<PrivacyRequest, 'organizationId' | 'mode' | 'id'>;
+
+/** What a data subject requested from an organization. */
 @Entity('privacy_requests')
 export class PrivacyRequest {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
   @PrimaryColumn('text') mode!: Mode;
   @PrimaryColumn('uuid') id!: string;
   @Column('text') type!: PrivacyRequestType;
-  /** Sealed JSON `{email, reason?}`: gone once the subject has been erased. */
+  /** Encrypted JSON `{email, reason?}`: gone once the subject has been erased. */
   @Column('bytea', { nullable: true }) subject!: Buffer | null;
   @Column('text', { name: 'masked_email' }) maskedEmail!: string;
   /** Keyed hash of the address's normal form. */

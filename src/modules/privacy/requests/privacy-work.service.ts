@@ -1,17 +1,31 @@
 import { Injectable } from '@nestjs/common';
+import { AuditService, SYSTEM } from '../../../audit/audit.service';
 import { Clock, SECOND } from '../../../common/clock';
 import { newId } from '../../../common/ids';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
-import { AuditService, SYSTEM } from '../../../audit/audit.service';
-import { requestEvent } from '../privacy-event';
-import type { PrivacyRequest, PrivacyRequestType } from '../privacy-request.entity';
-import { PrivacyRequestsRepository, type RequestChanges } from '../privacy-requests.repository';
-import { type PrivacySubject, PrivacyVault } from '../privacy-vault.service';
+import { PrivacyKeyring, type PrivacySubject } from './privacy-keyring.service';
+import type { PrivacyRequest, PrivacyRequestType } from './privacy-request.entity';
+import { PrivacyRequestsRepository, type RequestChanges } from './privacy-requests.repository';
+import { auditRecordOf } from './privacy-requests.service';
 
 /** A request that this worker has until its lease ends. */
 export interface LeasedRequest extends PrivacyRequest {
   readonly leaseToken: string;
+}
+
+/** Fulfils requests of one type. */
+export interface PrivacyRequestHandler {
+  readonly type: PrivacyRequestType;
+
+  /**
+   * Takes a request from where its progress stands to its end, by `complete`. It may return without: with `putBack` to go
+   * on later, or when `signal` says that the process is ending. What it throws counts as a failed attempt; a lost lease
+   * ends it in silence.
+   *
+   * It may run again, in another process, from the progress that was last saved.
+   */
+  run(leased: LeasedRequest, signal: AbortSignal): Promise<void>;
 }
 
 /** Another worker has the request now, or it has ended: nothing of this transaction may stay. */
@@ -36,7 +50,7 @@ const NO_LEASE = { leaseUntil: null, leaseToken: null };
 export class PrivacyWork {
   constructor(
     private readonly requests: PrivacyRequestsRepository,
-    private readonly vault: PrivacyVault,
+    private readonly keyring: PrivacyKeyring,
     private readonly audit: AuditService,
     private readonly database: Database,
     private readonly clock: Clock,
@@ -60,18 +74,18 @@ export class PrivacyWork {
   /** @throws DecryptionError; Error when the subject has been erased */
   subjectOf(request: PrivacyRequest): PrivacySubject {
     if (!request.subject) throw new Error('The subject of this request has been erased');
-    return this.vault.openSubject(request.subject, request);
+    return this.keyring.decryptSubject(request.subject, request);
   }
 
-  /** Says how far the work has come, and begins the lease anew. @throws LeaseLostError */
+  /** Records how far the work has come, and begins the lease anew. @throws LeaseLostError */
   saveProgress(leased: LeasedRequest, progress: Record<string, unknown>, tx: Transaction): Promise<void> {
     return this.change(leased, { progress, attempts: 0, leaseUntil: this.leaseEnd() }, tx);
   }
 
-  /** @param result an erasure's receipt; when an export's result is deleted. @throws LeaseLostError */
+  /** @param result an erasure's receipt, and no subject any more; when an export's result is deleted. @throws LeaseLostError */
   complete(
     leased: LeasedRequest,
-    result: { receipt?: Record<string, unknown>; expiresAt?: Date },
+    result: { receipt?: Record<string, unknown>; subject?: null; expiresAt?: Date },
     tx: Transaction,
   ): Promise<void> {
     return this.end(leased, { status: 'completed', ...result }, tx);
@@ -104,7 +118,7 @@ export class PrivacyWork {
     tx: Transaction,
   ): Promise<void> {
     await this.change(leased, { ...changes, ...NO_LEASE, completedAt: this.clock.now() }, tx);
-    await this.audit.record([requestEvent(changes.status, leased, SYSTEM)], tx);
+    await this.audit.record([auditRecordOf(changes.status, leased, SYSTEM)], tx);
   }
 
   private async change(leased: LeasedRequest, changes: RequestChanges, tx: Transaction): Promise<void> {
@@ -115,5 +129,3 @@ export class PrivacyWork {
     return new Date(this.clock.now().getTime() + LEASE_MS);
   }
 }
-
-export type { PrivacyRequest, PrivacyRequestType };

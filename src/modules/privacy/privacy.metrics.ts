@@ -1,10 +1,10 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Counter } from 'prom-client';
-import { Clock, SECOND } from '../../../common/clock';
-import { Metrics } from '../../../common/metrics/metrics';
-import { within } from '../../../common/async/promises';
-import type { PrivacyRequestType } from '../privacy-request.entity';
-import { PrivacyRequestsRepository } from '../privacy-requests.repository';
+import { Clock, SECOND } from '../../common/clock';
+import { Metrics } from '../../common/metrics/metrics';
+import { within } from '../../common/async/promises';
+import type { PrivacyRequestType } from './requests/privacy-request.entity';
+import { PrivacyRequestsRepository } from './requests/privacy-requests.repository';
 
 const TIMEOUT_MS = 2 * SECOND;
 

@@ -3,12 +3,12 @@ import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
-import { PrivacyExportPart } from '../privacy-export-part.entity';
-import type { PartKey, RequestKey } from '../privacy-keys';
-import { deleteOldParts } from './sql/delete-old-parts.sql';
+import { type PartKey, PrivacyExportPart } from './privacy-export-part.entity';
+import type { RequestKey } from './privacy-request.entity';
+import { deleteOldParts, type EncryptedPart, listEncryptedParts } from './sql/export-parts.sql';
 
 @Injectable()
-export class ExportPartsRepository {
+export class PrivacyExportPartsRepository {
   constructor(
     @InjectRepository(PrivacyExportPart) private readonly parts: Repository<PrivacyExportPart>,
     private readonly database: Database,
@@ -23,14 +23,26 @@ export class ExportPartsRepository {
     return (await this.parts.findOneBy({ organizationId, mode, requestId, section, part }))?.content;
   }
 
-  /** Answers how many there were. */
+  /** Returns how many there were. */
   async deleteOf({ organizationId, mode, id: requestId }: RequestKey, tx: Transaction): Promise<number> {
     const { affected } = await tx.manager.delete(PrivacyExportPart, { organizationId, mode, requestId });
     return affected ?? 0;
   }
 
-  /** Of all organizations: those whose time is up at `now`. Answers how many were deleted. */
+  /** Of all organizations: those whose time is up at `now`. Returns how many were deleted. */
   async deleteOld(now: Date, limit: number): Promise<number> {
     return (await this.database.run(deleteOldParts(now, limit))).length;
+  }
+
+  /** Of all organizations, in the order of their keys. */
+  encrypted(limit: number, after?: EncryptedPart): Promise<EncryptedPart[]> {
+    return this.database.run(listEncryptedParts(limit, after));
+  }
+
+  /** False when it is no longer as it was read. */
+  async replace(row: EncryptedPart, content: Buffer): Promise<boolean> {
+    const { organizationId, mode, id: requestId, section, part, content: asRead } = row;
+    const key = { organizationId, mode, requestId, section, part, content: asRead };
+    return (await this.parts.update(key, { content })).affected === 1;
   }
 }

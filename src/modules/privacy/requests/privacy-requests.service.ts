@@ -1,0 +1,161 @@
+import { Injectable } from '@nestjs/common';
+import { type AuditRecord, AuditService } from '../../../audit/audit.service';
+import { Clock } from '../../../common/clock';
+import { NotFoundError } from '../../../common/errors/app-error';
+import type { Principal } from '../../../common/http/principal';
+import { isUuid, newId } from '../../../common/ids';
+import { maskAddress } from '../../../common/mail-address';
+import type { Tenant } from '../../../common/tenant';
+import { violatedConstraint } from '../../../database/database-errors';
+import { Database } from '../../../database/database.service';
+import type { Transaction } from '../../../database/transaction';
+import { PrivacyExportPartsRepository } from './privacy-export-parts.repository';
+import { PrivacyKeyring, type PrivacySubject } from './privacy-keyring.service';
+import type { ExportFormat, PrivacyRequest, PrivacyRequestType, RequestKey } from './privacy-request.entity';
+import { PrivacyRequestsRepository } from './privacy-requests.repository';
+
+/** The API key that makes a request. */
+export type PrivacyRequester = Pick<Principal, 'organizationId' | 'mode' | 'apiKeyId'>;
+
+/** A request as its organization may see it. */
+export interface ShownRequest extends PrivacyRequest {
+  /** The subject's address; masked once the subject has been erased. */
+  readonly email: string;
+}
+
+export const ACCESS = 'article_15_access';
+export const ERASURE = 'article_17_erasure';
+
+const ATTEMPTS = 3;
+
+/**
+ * The requests of data subjects to an organization.
+ *
+ * pending → processing → completed | failed. A pending request is for any worker; a worker that dies leaves it processing
+ * until its lease ends, and the next one goes on from its progress (`PrivacyWork`). The ends are final.
+ */
+@Injectable()
+export class PrivacyRequestsService {
+  constructor(
+    private readonly requests: PrivacyRequestsRepository,
+    private readonly parts: PrivacyExportPartsRepository,
+    private readonly keyring: PrivacyKeyring,
+    private readonly audit: AuditService,
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Repeated while the first is open, with the same format, it returns that one. @param email normal form */
+  createExport(requester: PrivacyRequester, email: string, format: ExportFormat): Promise<ShownRequest> {
+    return this.create(requester, { email }, { type: ACCESS, format });
+  }
+
+  /** Repeated while the first is open, it returns that one. @param subject its email in normal form */
+  createErasure(requester: PrivacyRequester, subject: PrivacySubject): Promise<ShownRequest> {
+    return this.create(requester, subject, { type: ERASURE, format: null });
+  }
+
+  /** @throws NotFoundError for one of another type as well */
+  async get(tenant: Tenant, type: PrivacyRequestType, id: string): Promise<ShownRequest> {
+    const request = isUuid(id) ? await this.requests.find(tenant, type, id) : null;
+    if (!request) throw new NotFoundError('Privacy request');
+    return this.show(request);
+  }
+
+  /** Of both types, newest first, with how many there are. */
+  async list(tenant: Tenant, { offset, limit }: { offset: number; limit: number }) {
+    const [requests, total] = await this.requests.page(tenant, offset, limit);
+    return { requests: requests.map((request) => this.show(request)), total };
+  }
+
+  /**
+   * Ends the other requests of a subject that is erased, as part of the erasure: they stay in the history, without the
+   * address. Returns how many exports had a result.
+   */
+  async closeOthers(erasure: RequestKey, email: string, tx: Transaction): Promise<number> {
+    const { organizationId, mode } = erasure;
+    const closed = await this.requests.closeOthers(erasure, this.keyring.hashesOf(email), this.clock.now(), tx);
+    let exports = 0;
+    for (const { id, type } of closed) {
+      if (type !== ACCESS) continue;
+      // A statement of its own: it sees what an export has written while its row was waited for.
+      if ((await this.parts.deleteOf({ organizationId, mode, id }, tx)) > 0) exports += 1;
+    }
+    return exports;
+  }
+
+  private async create(
+    requester: PrivacyRequester,
+    subject: PrivacySubject,
+    kind: Pick<PrivacyRequest, 'type' | 'format'>,
+  ): Promise<ShownRequest> {
+    const { organizationId, mode } = requester;
+    for (let attempt = 1; ; attempt += 1) {
+      const open = await this.requests.findOpen(
+        { organizationId, mode, ...kind },
+        this.keyring.hashesOf(subject.email),
+      );
+      if (open) return this.show(open);
+      const request = this.newRequest(requester, subject, kind);
+      try {
+        await this.insert(request, requester);
+        return this.show(request);
+      } catch (error) {
+        const isSecond = violatedConstraint(error) === 'privacy_requests_one_open';
+        if (!isSecond || attempt === ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  private async insert(request: PrivacyRequest, { apiKeyId }: PrivacyRequester): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      await this.requests.insert(request, tx);
+      await this.audit.record([auditRecordOf('requested', request, apiKeyId)], tx);
+    });
+  }
+
+  private newRequest(
+    { organizationId, mode, apiKeyId }: PrivacyRequester,
+    subject: PrivacySubject,
+    kind: Pick<PrivacyRequest, 'type' | 'format'>,
+  ): PrivacyRequest {
+    const key = { organizationId, mode, id: newId() };
+    return {
+      ...key,
+      ...kind,
+      subject: this.keyring.encryptSubject(subject, key),
+      maskedEmail: maskAddress(subject.email),
+      subjectHash: this.keyring.hashOf(subject.email),
+      status: 'pending',
+      apiKeyId,
+      requestedAt: this.clock.now(),
+      ...{ failure: null, attempts: 0, leaseUntil: null, leaseToken: null, progress: {} },
+      ...{ receipt: null, completedAt: null, expiresAt: null },
+    };
+  }
+
+  private show(request: PrivacyRequest): ShownRequest {
+    const { subject, maskedEmail } = request;
+    const isReadable = subject !== null && this.keyring.knows(subject);
+    return { ...request, email: isReadable ? this.keyring.decryptSubject(subject, request).email : maskedEmail };
+  }
+}
+
+const NAMES = { article_15_access: 'export', article_17_erasure: 'erasure' } as const;
+
+/** An entry of the audit log such as `privacy.export_requested`; the address is masked. */
+export function auditRecordOf(
+  what: 'requested' | 'completed' | 'failed' | 'read',
+  { organizationId, mode, id, type, maskedEmail, format }: PrivacyRequest,
+  actor: string,
+): AuditRecord {
+  return {
+    organizationId,
+    actor,
+    action: `privacy.${NAMES[type]}_${what}`,
+    ...{ targetType: 'privacy_request', targetId: id },
+    data: { mode, email: maskedEmail, ...(format && { format }) },
+  };
+}
+
+export type { ExportFormat, PrivacyRequest, PrivacyRequestType } from './privacy-request.entity';
