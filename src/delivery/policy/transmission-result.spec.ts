@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { DAY, HOUR, SECOND } from '../../common/clock';
 import type { SmtpFacts } from '../ports/outcome';
-import { releaseSignalOf, resolveOutcome, type TransmissionResult } from './transmission-result';
+import { isWorthAnotherHost, releaseSignalOf, resolveOutcome, type TransmissionResult } from './transmission-result';
 import type { RetryFacts } from './retry-schedule';
 
 const START = new Date('2026-03-01T12:00:00Z');
@@ -187,5 +187,31 @@ describe('releaseSignalOf', () => {
     ['no route', dnsDown, 'neutral'],
   ])('%s', (_name, result, signal) => {
     expect(releaseSignalOf(result)).toBe(signal);
+  });
+});
+
+describe('isWorthAnotherHost', () => {
+  const atConnect = { kind: 'failed', cause: 'refused', afterFinalDot: false, smtp: { phase: 'connect' } } as const;
+  const tooLarge = { phase: 'mail', enhancedCode: '5.3.4', response: 'too large for its SIZE' };
+
+  it.each<[string, TransmissionResult, boolean]>([
+    ['a refused connection', atConnect, true],
+    ['a refusal in the banner', refusedBanner, true],
+    ['a size over the one that the host offers', { ...atConnect, cause: 'too-large', smtp: tooLarge }, true],
+    ['a message refused for its size', rejected('mail', 552, 'Message too big', '5.3.4'), false],
+    ['an unknown user', unknownUser, false],
+    ['greylisting', greylisted, false],
+    ['a timeout in the body', timeout, false],
+    ['no reply to the final dot', { ...timeout, afterFinalDot: true, smtp: { phase: 'final-dot' } }, false],
+    ['an attempt that we gave up', { ...atConnect, cause: 'aborted' }, false],
+    ['an acceptance', { kind: 'accepted', final: true, smtp: taken }, false],
+    ['no route', dnsDown, false],
+  ])('%s', (_name, result, isWorth) => {
+    expect(isWorthAnotherHost(result)).toBe(isWorth);
+  });
+
+  it('a size over the one that the last host offers bounces like its refusal', () => {
+    const result: TransmissionResult = { ...atConnect, cause: 'too-large', smtp: tooLarge };
+    expect(resolveOutcome(result, facts())).toMatchObject({ ...softBounce, reason: 'too-large', smtp: { code: 554 } });
   });
 });
