@@ -50,7 +50,8 @@ export class Bench {
   startHelper(name, options = {}) {
     const file = path.join(ROOT, 'bench/processes', `${name}.mjs`);
     const all = { ...options, environment: this.#environment };
-    return this.#keep(startHelper({ file, logFile: this.#logFile(name), options: all }));
+    const started = { file, logFile: this.#logFile(name), options: all, profile: this.profile };
+    return this.#keep(startHelper(started));
   }
 
   /** Clears the queue and vacuums, so that the work an earlier figure left does not count in the next one. */

@@ -16,8 +16,13 @@ export async function startProduct({ main, logFile, env, profile }) {
 }
 
 /** A process of the harness: sends `{call, ...}` and waits for the result of the same call. */
-export async function startHelper({ file, logFile, options }) {
-  const child = fork(file, [], { env: inherited(), stdio: ['ignore', openSync(logFile, 'w'), 'inherit', 'ipc'] });
+export async function startHelper({ file, logFile, options, profile }) {
+  const execArgv = profilerArguments(profile, path.basename(file, '.mjs'));
+  const child = fork(file, [], {
+    execArgv,
+    env: inherited(),
+    stdio: ['ignore', openSync(logFile, 'w'), 'inherit', 'ipc'],
+  });
   const call = (name, details = {}) => ask(child, { call: name, ...details });
   const started = await call('start', options);
   return { pid: child.pid, started, call, stop: () => stop(child, 'SIGTERM') };
@@ -66,9 +71,9 @@ async function stop(child, signal) {
 }
 
 /** A CPU profile of the process is written when it stops. */
-function profilerArguments(folder, roles) {
+function profilerArguments(folder, process) {
   if (folder === undefined) return [];
-  const name = `${roles}-${Date.now()}.cpuprofile`;
+  const name = `${process}-${Date.now()}.cpuprofile`;
   return ['--cpu-prof', '--cpu-prof-interval=500', `--cpu-prof-dir=${path.resolve(folder)}`, `--cpu-prof-name=${name}`];
 }
 

@@ -12,14 +12,14 @@ async function start({ environment }) {
   const { loadConfig } = load('./config/load-config.js');
   const { createLogger } = load('./common/logging/logger.js');
   const { startService } = load('./bootstrap/start-service.js');
-  const withoutRoute = AppModule.register.bind(AppModule);
   const routes = benchModule();
-  AppModule.register = (parts) => {
-    const module = withoutRoute(parts);
+  const rootModule = (parts) => {
+    const module = AppModule.register(parts);
     return { ...module, imports: [...module.imports, routes] };
   };
   const config = loadConfig({ ...environment, WAYBILL_ROLES: 'api' });
-  const { port } = await startService(config, config.database.url, createLogger({ level: config.logLevel }));
+  const logger = createLogger({ level: config.logLevel });
+  const { port } = await startService(config, config.database.url, rootModule, logger);
   return { port };
 }
 
