@@ -5,8 +5,7 @@ import { AppError } from '../common/errors/app-error';
 import type { Principal } from '../common/http/principal';
 import { RefusedAccessService } from './refused-access.service';
 import { ApiKeysRepository } from './api-keys.repository';
-import { invalidKey } from './bearer-token';
-import { hashKey, modeOfKey } from './key-format';
+import { hashKey, invalidKey, modeOfKey } from './key-format';
 import { effectiveScopes } from '../common/http/scopes';
 import type { KeyByHash, KeyUse } from './sql/api-keys.sql';
 

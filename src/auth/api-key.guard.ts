@@ -5,7 +5,7 @@ import { AppError } from '../common/errors/app-error';
 import { AuthenticationFailures } from '../common/http/request-limits';
 import type { Principal } from '../common/http/principal';
 import { ApiKeyVerifier } from './api-key-verifier.service';
-import { bearerToken } from './bearer-token';
+import { bearerToken } from './key-format';
 import { PUBLIC_METADATA } from '../common/http/require-scope.decorator';
 
 /** First guard: who is calling. Leaves the principal on the request. */

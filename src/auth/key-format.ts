@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { AppError } from '../common/errors/app-error';
 import type { Mode } from '../common/tenant';
 
 /**
@@ -44,4 +45,15 @@ function checksum(text: string): string {
     rest = Math.floor(rest / 62);
   }
   return encoded;
+}
+
+/** The token of `Authorization: Bearer <token>` (RFC 6750); the scheme's case does not matter. */
+export function bearerToken(header: string | undefined): string {
+  return /^bearer +(\S{1,128})$/i.exec(header ?? '')?.[1] ?? '';
+}
+
+export function invalidKey(): AppError {
+  return new AppError('invalid_api_key', 'The API key is missing or not valid', {
+    suggestion: 'Send the header Authorization: Bearer wb_live_… or wb_test_…',
+  });
 }

@@ -110,7 +110,7 @@ function describe(report: DomainReport): string {
 }
 
 /** One record, wanted beside found. */
-export interface RecordReport {
+interface RecordReport {
   readonly purpose: string;
   readonly type: string;
   readonly host: string;
@@ -122,7 +122,7 @@ export interface RecordReport {
   readonly problem?: string;
 }
 
-export async function reportRecord(resolver: DnsResolver, record: InspectedRecord): Promise<RecordReport> {
+async function reportRecord(resolver: DnsResolver, record: InspectedRecord): Promise<RecordReport> {
   const { wanted, check, required } = record;
   const { purpose, type, host, value } = wanted;
   const answer = type === 'TXT' ? await resolver.resolveTxt(host) : await resolver.resolveCname(host);
@@ -136,7 +136,7 @@ export async function reportRecord(resolver: DnsResolver, record: InspectedRecor
 }
 
 /** For people: a block of lines. Texts in the DNS are not trusted, so control characters are shown as question marks. */
-export function describeRecord({ purpose, type, host, status, wanted, found, problem }: RecordReport): string {
+function describeRecord({ purpose, type, host, status, wanted, found, problem }: RecordReport): string {
   const lines = [
     `${purpose.padEnd(12)}  ${status.padEnd(7)}  ${type} ${host}`,
     ...(status === 'ok' ? [] : [`  wanted   ${wanted}`, ...foundLines(found)]),

@@ -2,7 +2,7 @@ import type { DnsAnswer, DnsResolver } from '../../common/dns/dns-resolver';
 import { type CheckStatus, type Finding, ok } from './checks';
 
 /** What the DNS says of one address that mail is sent from. */
-export interface AddressNames {
+interface AddressNames {
   readonly address: string;
   readonly names: DnsAnswer<string>;
   /** Those of the names that lead back to the address. */
@@ -25,7 +25,7 @@ export async function checkReverseDns(resolver: DnsResolver, mailHost: string): 
   return rateReverseDns(addresses, mailHost);
 }
 
-export function rateReverseDns(addresses: readonly AddressNames[], mailHost: string): Finding {
+function rateReverseDns(addresses: readonly AddressNames[], mailHost: string): Finding {
   const ratings = addresses.map((address) => rateAddress(address, mailHost));
   const details = { mailHost, addresses: addresses.map(({ address, confirmed }) => ({ address, confirmed })) };
   const worst =

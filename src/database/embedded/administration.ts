@@ -3,7 +3,7 @@ import type { ClientConfig } from 'pg';
 import { Client } from 'pg';
 
 /** The role and the database of the service. The role owns the database but is no superuser: as with a hosted Postgres. */
-export const SERVICE_NAME = 'waybill';
+const SERVICE_NAME = 'waybill';
 
 const HOST = '127.0.0.1';
 /** Distinguishes these connections from those that use the database. */

@@ -11,7 +11,7 @@ export interface Binaries {
 }
 
 /** Where root keeps a copy that other users can reach. */
-export const CACHE_FOLDER = '/var/cache/waybill';
+const CACHE_FOLDER = '/var/cache/waybill';
 
 /**
  * The programs of the optional package for this platform, in a place where `user` can run them.

@@ -94,7 +94,7 @@ async function limitLog(file: string): Promise<void> {
 }
 
 /** How initdb complains about a user id without an account (`docker run --user 12345`, Kubernetes' runAsUser). */
-export const UNNAMED_USER = /could not look up effective user ID/;
+const UNNAMED_USER = /could not look up effective user ID/;
 
 const LOOK_UP = Buffer.from('\0getpwuid\0');
 const REPLACEMENT = Buffer.from('\0getpwent\0');
