@@ -8,7 +8,7 @@ COPY tsconfig.json nest-cli.json ./
 COPY src ./src
 RUN npx nest build && npm prune --omit=dev
 
-# Production asks for DATABASE_URL and MASTER_KEY; without them the embedded Postgres keeps its data in /data.
+# Production requires DATABASE_URL and MASTER_KEY; without them the embedded Postgres keeps its data in /data.
 FROM node:24-bookworm-slim
 RUN apt-get update \
   && apt-get install -y --no-install-recommends tini \
@@ -24,7 +24,7 @@ COPY scripts ./scripts
 USER node
 VOLUME /data
 EXPOSE 3000 9464 2526
-# tini reaps the embedded server's children and hands signals on.
+# tini reaps the embedded server's children and forwards signals.
 ENTRYPOINT ["tini", "--"]
 CMD ["node", "dist/main.js"]
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
