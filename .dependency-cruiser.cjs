@@ -11,9 +11,9 @@ const FEATURES_BELOW = {
   domains: 'stats',
   emails: 'domains|events|stats|suppressions',
   inbound: 'domains|emails',
-  privacy: 'emails|inbound|mailbox|suppressions|webhooks',
+  privacy: 'emails|inbound|mailbox|suppressions',
   tracking: 'emails',
-  webhooks: 'emails|events',
+  webhooks: 'events',
 };
 
 module.exports = {

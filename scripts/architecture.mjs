@@ -9,10 +9,6 @@ const KNOWN = [
   'src/modules/domains and src/modules/domains/verification',
   'src/modules/domains/restrictions and src/modules/domains/restrictions/warm-up',
   'src/modules/domains/verification and src/modules/domains/verification/spf',
-  'src/modules/privacy and src/modules/privacy/erasure',
-  'src/modules/privacy/export and src/modules/privacy/processing',
-  'src/modules/privacy and src/modules/privacy/export',
-  'src/modules/privacy and src/modules/privacy/processing',
 ];
 
 const pairs = mutualFolders(readSources()).filter(({ one, other }) => !KNOWN.includes(`${one} and ${other}`));

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../../common/clock';
 import { type EncryptedRecords, masterKeysAfter } from '../../common/encryption/re-encrypt';
 import { AppConfig } from '../../config/config';
-import type { EncryptedSecrets } from './sql/encrypted-secrets.sql';
+import type { EncryptedSecrets } from './sql/webhook-endpoints.sql';
 import { WebhookEndpointsRepository } from './webhook-endpoints.repository';
 import { WebhookSecrets } from './webhook-secrets.service';
 

@@ -4,9 +4,14 @@ import { IsNull, LessThan, type Repository } from 'typeorm';
 import type { Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
-import { type EncryptedSecrets, listEncryptedSecrets } from './sql/encrypted-secrets.sql';
 import { type EndpointChange, endFailure, type HealthInput, recordHealth } from './sql/endpoint-health.sql';
-import { clearRemoved, lockEndpointList, noteRemoval } from './sql/endpoint-removal.sql';
+import {
+  clearRemoved,
+  type EncryptedSecrets,
+  listEncryptedSecrets,
+  lockEndpointList,
+  noteRemoval,
+} from './sql/webhook-endpoints.sql';
 import { advanceFollowers, listFollowers } from './sql/feed-positions.sql';
 import { WebhookEndpoint } from './webhook-endpoint.entity';
 import type { Advance, EndpointKey, Follower, NewMessage } from './webhook-queue';

@@ -21,7 +21,7 @@ export class WebhookMessage {
   @Column('timestamptz', { name: 'next_attempt_at' }) nextAttemptAt!: Date;
   @Column('timestamptz', { name: 'claimed_until', nullable: true }) claimedUntil!: Date | null;
   @Column('timestamptz', { name: 'last_attempt_at', nullable: true }) lastAttemptAt!: Date | null;
-  /** HTTP status of the last answer. */
+  /** HTTP status of the last response. */
   @Column('integer', { name: 'last_status', nullable: true }) lastStatus!: number | null;
   /** What went wrong last, or why it was given up. */
   @Column('text', { name: 'last_error', nullable: true }) lastError!: string | null;

@@ -17,7 +17,7 @@ export interface EndpointSecrets extends SecretOwner {
   readonly previousSecretUntil: Date | null;
 }
 
-/** Standard Webhooks asks for 24 to 64 bytes. */
+/** Standard Webhooks requires 24 to 64 bytes. */
 const SECRET_BYTES = 32;
 
 /**

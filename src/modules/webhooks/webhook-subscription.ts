@@ -1,7 +1,7 @@
 import type { FeedEvent } from '../events/events.service';
 import type { WebhookEndpoint } from './webhook-endpoint.entity';
 
-/** What an endpoint wants to hear of. */
+/** Which events an endpoint receives. */
 export type Subscription = Pick<WebhookEndpoint, 'events' | 'domainId'>;
 
 /** Subscribes to all types, those that will be added as well. */

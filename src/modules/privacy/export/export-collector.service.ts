@@ -13,7 +13,7 @@ import { redactAddress, redactOthers } from './redact-others';
 /** One for each reason at most. */
 const MAX_SUPPRESSIONS = 100;
 
-/** Gathers what is known of a data subject, as it is shown to them. */
+/** Gathers the data of a subject, as it is shown to them. */
 @Injectable()
 export class ExportCollector {
   constructor(

@@ -14,7 +14,7 @@ import { type ExportProgress, progressOf, toPartTexts } from './export-progress'
 export const MAX_PART_BYTES = 1024 * 1024;
 
 /**
- * Exports what is known of a subject (GDPR article 15): page by page, each page's parts in one transaction with the
+ * Exports the data of a subject (GDPR article 15): page by page, each page's parts in one transaction with the
  * progress that counts them, so that a part is written once, wherever a worker dies. Emails accepted after the request
  * are not part of it.
  */

@@ -9,7 +9,7 @@ export interface ExportedEmail {
   /** Other people's addresses are redacted. */
   readonly toEmails: readonly string[];
   readonly ccEmails: readonly string[];
-  /** The subject's own only: nobody else knows of blind copies. */
+  /** The subject's own only: blind copies are unknown to everyone else. */
   readonly bccEmails: readonly string[];
   readonly subject: string;
   readonly createdAt: string;

@@ -22,7 +22,7 @@ export function progressOf({ progress }: { readonly progress: Record<string, unk
 
 /**
  * Items as texts of parts: one JSON document on a line each, as many lines as fit into about `maxBytes`, at least one.
- * The format that was asked for is made of it when the result is read.
+ * The requested format is rendered from it when the result is read.
  */
 export function toPartTexts(items: readonly object[], maxBytes: number): string[] {
   const texts: string[] = [];

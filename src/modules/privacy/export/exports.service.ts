@@ -40,7 +40,7 @@ export class ExportsService {
     return isKept ? { request, size: progressOf(request) } : { request };
   }
 
-  /** Opens a result, and notes who reads it. It is read as it is asked for. @throws AppError export_not_available */
+  /** Opens a result and records in the audit log who reads it. Its parts are read as they are consumed. @throws AppError export_not_available */
   async open({ apiKeyId }: PrivacyRequester, { request, size }: FoundExport): Promise<ExportResult> {
     if (!size) {
       throw new AppError('export_not_available', 'The export is not completed, or its result has been deleted');

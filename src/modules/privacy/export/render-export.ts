@@ -94,7 +94,7 @@ export function zipExport(result: ExportResult, format: ExportFormat): Readable 
   zip.on('error', fail);
   for (const section of SECTIONS) {
     zip.addReadStreamLazy(`${section}.${format}`, (give) => {
-      // The library listens to none of its sources' errors, and leaves them open when nobody reads on.
+      // The library listens to none of its sources' errors, and leaves them open when the client stops reading.
       const file = Readable.from(renderSection(result, section, format)).on('error', fail);
       output.once('close', () => file.destroy());
       give(null, file);

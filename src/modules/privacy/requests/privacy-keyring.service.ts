@@ -34,7 +34,7 @@ export class PrivacyKeyring {
     return hmac(this.hashKeys[0], email);
   }
 
-  /** By the present and by the previous master key: what to look for. */
+  /** By the present and by the previous master key: what to search for. */
   hashesOf(email: string): Buffer[] {
     return this.hashKeys.map((key) => hmac(key, email));
   }

@@ -13,7 +13,7 @@ const PAUSE_SHARE = 1 / 8;
 const SHORTEST_PAUSE_MS = SECOND;
 const LONGEST_PAUSE_MS = 30 * SECOND;
 /** `Retry-After` holds back the whole endpoint, yet not for longer than a repair may take to be noticed. */
-const LONGEST_ASKED_MS = 5 * MINUTE;
+const LONGEST_RETRY_AFTER_MS = 5 * MINUTE;
 const IDLE_MS = MINUTE;
 
 interface EndpointState<Message> {
@@ -85,12 +85,12 @@ export class EndpointSlots<Message extends ClaimedMessage = ClaimedMessage> {
   }
 
   /** The endpoint is paused; returns what was waiting for it, to be given back. */
-  failed(message: ClaimedMessage, askedMs: number, nowMs: number): Message[] {
+  failed(message: ClaimedMessage, retryAfterMs: number, nowMs: number): Message[] {
     const state = this.stateOf(message, nowMs);
     const failingMs = nowMs - (message.failingSince?.getTime() ?? nowMs);
     const pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, failingMs * PAUSE_SHARE));
     state.size = 1;
-    state.pausedUntilMs = nowMs + Math.max(pauseMs, Math.min(askedMs, LONGEST_ASKED_MS));
+    state.pausedUntilMs = nowMs + Math.max(pauseMs, Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS));
     return this.takeWaiting(state);
   }
 

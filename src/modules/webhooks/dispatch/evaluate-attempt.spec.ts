@@ -43,9 +43,9 @@ describe('evaluateAttempt', () => {
   });
 
   it('waits as long as Retry-After says', () => {
-    const { settled, askedMs } = evaluateAttempt(message(), answer(503, '3600'), MOMENT);
+    const { settled, retryAfterMs } = evaluateAttempt(message(), answer(503, '3600'), MOMENT);
     expect(settled.nextAttemptAt).toEqual(after(HOUR));
-    expect(askedMs).toBe(HOUR);
+    expect(retryAfterMs).toBe(HOUR);
   });
 
   it('takes what did not come about as a failure', () => {

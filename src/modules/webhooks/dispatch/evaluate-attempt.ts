@@ -21,8 +21,8 @@ export type AttemptResult =
 export interface AttemptDecision {
   readonly settled: SettledMessage;
   readonly result: AttemptResult;
-  /** How long the receiver asks to be left alone, in milliseconds. */
-  readonly askedMs: number;
+  /** How long the receiver wants no further request (`Retry-After`), in milliseconds. */
+  readonly retryAfterMs: number;
 }
 
 export interface Moment {
@@ -34,28 +34,28 @@ export interface Moment {
 const UNCHANGED = { nextAttemptAt: null, status: null, error: null, deliveredAt: null, result: undefined } as const;
 
 /**
- * What an answer means: 2xx is a delivery, 410 the wish to be left alone, anything else a failure: a redirect, too, since
+ * What a response means: 2xx is a delivery, 410 ends the subscription, anything else a failure: a redirect, too, since
  * it would lead to where the customer has not pointed.
  */
 export function evaluateAttempt(message: ClaimedMessage, outcome: EgressResult, moment: Moment): AttemptDecision {
   if (outcome.kind === 'failed') {
     const { kind, reason } = outcome.failure;
-    if (kind === 'stopped') return { settled: release(message), result: 'stopped', askedMs: 0 };
+    if (kind === 'stopped') return { settled: release(message), result: 'stopped', retryAfterMs: 0 };
     const result = kind === 'connect_timeout' ? 'timeout' : kind;
-    return { settled: fail(message, { status: null, error: reason }, moment), result, askedMs: 0 };
+    return { settled: fail(message, { status: null, error: reason }, moment), result, retryAfterMs: 0 };
   }
   const { status } = outcome;
   if (status >= 200 && status < 300) {
-    return { settled: deliver(message, status, moment.now), result: 'delivered', askedMs: 0 };
+    return { settled: deliver(message, status, moment.now), result: 'delivered', retryAfterMs: 0 };
   }
-  if (status === 410) return { settled: endAsGone(message), result: 'gone', askedMs: 0 };
-  const askedMs = readRetryAfter(outcome.retryAfter, moment.now);
+  if (status === 410) return { settled: endAsGone(message), result: 'gone', retryAfterMs: 0 };
+  const retryAfterMs = readRetryAfter(outcome.retryAfter, moment.now);
   const isRedirect = status >= 300 && status < 400;
   const error = isRedirect ? `redirect: HTTP status ${status}, which is not followed` : `HTTP status ${status}`;
   return {
-    settled: fail(message, { status, error }, moment, askedMs),
+    settled: fail(message, { status, error }, moment, retryAfterMs),
     result: isRedirect ? 'redirect' : 'status',
-    askedMs,
+    retryAfterMs,
   };
 }
 
@@ -64,7 +64,7 @@ export function release(message: ClaimedMessage, nextAttemptAt: Date | null = nu
   return { ...UNCHANGED, message, state: 'pending', isCharged: false, nextAttemptAt };
 }
 
-/** The event has been deleted meanwhile: there is nothing to tell any more. */
+/** The event has been deleted meanwhile: there is nothing left to send. */
 export function endAsEventGone(message: ClaimedMessage): SettledMessage {
   return { ...UNCHANGED, message, state: 'failed', isCharged: false, error: EVENT_GONE };
 }
@@ -82,12 +82,12 @@ function fail(
   message: ClaimedMessage,
   { status, error }: { readonly status: number | null; readonly error: string },
   { now, random }: Moment,
-  askedMs = 0,
+  retryAfterMs = 0,
 ): SettledMessage {
   const failed = { ...UNCHANGED, message, isCharged: true, status, result: 'failed' } as const;
   if (isExhausted(message.attempts, now.getTime() - message.createdAt.getTime())) {
     return { ...failed, state: 'failed', error: `${EXHAUSTED}: ${error}` };
   }
-  const nextAttemptAt = new Date(now.getTime() + gapAfter(message.attempts, random, askedMs));
+  const nextAttemptAt = new Date(now.getTime() + gapAfter(message.attempts, random, retryAfterMs));
   return { ...failed, state: 'pending', error, nextAttemptAt };
 }

@@ -17,7 +17,7 @@ function testPayload({ eventType, createdAt, endpointId }: ClaimedMessage): Webh
 }
 
 export interface UnsignedWebhook {
-  /** The same in every attempt, so that the receiver can tell a repetition. */
+  /** The same in every attempt, so that the receiver recognizes a repetition. */
   readonly id: string;
   /** When this attempt begins. */
   readonly sentAt: Date;

@@ -23,12 +23,12 @@ export function isExhausted(attempts: number, ageMs: number): boolean {
 
 /**
  * How long to wait after so many attempts, in milliseconds: ± 15 %, so that what failed together does not come back
- * together, and not less than the receiver asked for, up to a day.
+ * together, and not less than the receiver requested, up to a day.
  * @param random from 0 up to 1
  */
-export function gapAfter(attempts: number, random: number, askedMs = 0): number {
+export function gapAfter(attempts: number, random: number, retryAfterMs = 0): number {
   const gapMs = GAPS_MS[attempts - 1] ?? LONGEST_GAP_MS;
-  return Math.max(gapMs * (1 - JITTER + 2 * JITTER * random), Math.min(askedMs, LONGEST_GAP_MS));
+  return Math.max(gapMs * (1 - JITTER + 2 * JITTER * random), Math.min(retryAfterMs, LONGEST_GAP_MS));
 }
 
 const SECONDS = /^\d{1,9}$/;

@@ -113,10 +113,10 @@ export class WebhookDispatcher {
     await this.settler.settle(decision.settled);
   }
 
-  private note(message: OutgoingWebhook, { settled, askedMs }: AttemptDecision, tookMs: number): void {
+  private note(message: OutgoingWebhook, { settled, retryAfterMs }: AttemptDecision, tookMs: number): void {
     const nowMs = this.clock.now().getTime();
     if (settled.result === 'succeeded') this.slots.succeeded(message, tookMs, nowMs);
-    else this.giveBack(this.slots.failed(message, askedMs, nowMs));
+    else this.giveBack(this.slots.failed(message, retryAfterMs, nowMs));
   }
 
   private giveBack(messages: readonly ClaimedMessage[]): void {

@@ -28,7 +28,7 @@ export class WebhookSender {
     } catch (error) {
       this.logger.error(`Webhook endpoint ${message.endpointId} is not sent to: ${(error as Error).message}`);
       const nextAttemptAt = new Date(this.clock.now().getTime() + UNSENDABLE_PAUSE_MS);
-      return { settled: release(message, nextAttemptAt), result: 'unsendable', askedMs: 0 };
+      return { settled: release(message, nextAttemptAt), result: 'unsendable', retryAfterMs: 0 };
     }
   }
 

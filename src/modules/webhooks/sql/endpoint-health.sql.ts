@@ -3,9 +3,9 @@ import type { Statement } from '../../../database/statement';
 import type { DisabledReason } from '../webhook-endpoint.entity';
 import type { EndpointKey, EndpointResult } from '../webhook-queue';
 
-// Notes how endpoints answer and disables those that are gone or have done nothing but fail for too long. Only what changes
+// Records how endpoints respond and disables those that are gone or have done nothing but fail for too long. Only what changes
 // is written: a success counts once every few seconds, and a failure after a failure is no news. That an endpoint fails
-// stays noted after a success until its messages have been brought forward (see bring-forward).
+// stays recorded after a success until its messages have been brought forward (see bring-forward).
 // Writes: webhook_endpoints (primary key). Locks: the rows in the order of their keys. Rows: the endpoints of one batch.
 // Not the ORM: the new values depend on the old ones, for many rows at once.
 const RECORD = `
@@ -70,7 +70,7 @@ export function recordHealth({ results, now, failingBefore, succeededBefore }: H
   };
 }
 
-// Makes messages that wait because their endpoint was failing due at once, the oldest first; then notes that it no longer
+// Makes messages that wait because their endpoint was failing due at once, the oldest first; then records that it no longer
 // fails. What was not tried during the failure keeps its time, and so does what has been tried many times: something else
 // is the matter with it.
 // Writes: webhook_messages (index webhook_messages_due), webhook_endpoints (primary key). Locks: rows, skip locked. Rows: up

@@ -3,7 +3,7 @@ import type { Statement } from '../../../database/statement';
 import type { WebhookEndpoint } from '../webhook-endpoint.entity';
 import type { WebhookMessage } from '../webhook-message.entity';
 
-// The replay that has waited longest, with what its endpoint wants to hear of. Endpoints that are disabled, or have enough
+// The replay that has waited longest, with what its endpoint subscribes to. Endpoints that are disabled, or have enough
 // to be sent as it is, come later.
 // Reads: webhook_replays, webhook_endpoints (primary keys), webhook_messages (index webhook_messages_due, up to $1 entries
 // each). Locks: none. Rows: 1. Not the ORM: the bounded count.

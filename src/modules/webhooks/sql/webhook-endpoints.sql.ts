@@ -1,5 +1,7 @@
-// Adding and removing endpoints: what a plain insert or delete does not do.
+// Endpoints: what a plain insert, delete or select does not do.
+import { NIL_ID } from '../../../common/ids';
 import type { Statement } from '../../../database/statement';
+import type { WebhookEndpoint } from '../webhook-endpoint.entity';
 
 // Makes additions to the endpoints of an organization and mode follow one another, so that their number can be limited.
 // Takes no table: an advisory lock until the end of the transaction. Rows: 1.
@@ -61,4 +63,24 @@ const CLEAR = `
 
 export function clearRemoved(limit: number): Statement<{ endpointId: string }> {
   return { name: 'clear-removed-webhook', text: CLEAR, values: [limit] };
+}
+
+// The encrypted secrets of all organizations' endpoints in key order, up to $4 endpoints after the key ($1, $2, $3).
+// Reads: webhook_endpoints (primary key). Locks: none. Rows: up to $4.
+// Without organization: the master key is the operator's, and encrypts the secrets of all of them.
+// Not the ORM: pages by a row comparison.
+
+export type EncryptedSecrets = Pick<WebhookEndpoint, 'organizationId' | 'mode' | 'id' | 'secret' | 'previousSecret'>;
+
+const SECRETS = `
+  select organization_id as "organizationId", mode, id, secret, previous_secret as "previousSecret"
+  from webhook_endpoints
+  where (organization_id, mode, id) > ($1, $2, $3)
+  order by organization_id, mode, id
+  limit $4`;
+
+/** @param after the last row of the page before; by default the first page */
+export function listEncryptedSecrets(limit: number, after?: EncryptedSecrets): Statement<EncryptedSecrets> {
+  const { organizationId = NIL_ID, mode = '', id = NIL_ID } = after ?? {};
+  return { name: 'list-encrypted-webhook-secrets', text: SECRETS, values: [organizationId, mode, id, limit] };
 }
