@@ -1,4 +1,4 @@
-// The source tree as data: its files, and who imports whom. For the size table and the check of the folders.
+// The source tree as data: its files and their imports. For the size table and the check of the folders.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -6,7 +6,7 @@ import path from 'node:path';
 const git = (...args) => execFileSync('git', args, { encoding: 'utf8', maxBuffer: 1 << 28 });
 const isSource = (file) => file.endsWith('.ts') && !file.endsWith('.spec.ts');
 
-/** Text by path of every source file below `src`, tests aside: of the working tree, or of a commit. */
+/** Text by path of every source file below `src` except tests: of the working tree, or of a commit. */
 export function readSources(revision) {
   const files = revision
     ? git('ls-tree', '-r', '--name-only', revision, 'src').split('\n')

@@ -1,4 +1,4 @@
-// What a team would write without this product: a stock Nest application on Express, with its body parser, and its
+// The usual way to write such a route: a stock Nest application on Express, with its body parser, and its
 // ValidationPipe over a class of class-validator decorators with the fields of POST /v1/emails. No key, no limits, no log.
 import 'reflect-metadata';
 import { serve } from '../harness/helper.mjs';
@@ -18,7 +18,7 @@ async function start() {
   return { port: app.getHttpServer().address().port };
 }
 
-/** Decorators without a compiler: this file is run as it is. */
+/** Applies decorators without a compiler: this file is run as it is. */
 function stockModule() {
   class EmailsController {
     send() {

@@ -4,7 +4,7 @@ import { peakMemoryOf } from '../harness/usage.mjs';
 const CONNECTIONS = 50;
 const BODIES = 1_000;
 
-/** All that accepting does up to the database, beside a stock Nest application that parses and validates the same body. */
+/** Everything that accepting does before the database, compared with a stock Nest application on the same body. */
 export async function prepare(bench) {
   const stock = await bench.startHelper('stock-express');
   const api = await bench.startHelper('floor-api');
