@@ -99,14 +99,21 @@ module.exports = {
       to: { path: '^src/modules/', pathNot: `^src/modules/(${feature}|${below})/` },
     })),
     {
-      name: 'dkim-zone-sees-published-keys',
+      name: 'dkim-zone-sees-public-keys',
       comment: 'The responder serves the public Internet: it has no way to private keys.',
       severity: 'error',
       from: { path: '^src/modules/dkim-zone/' },
       to: {
         path: '^src/(modules|auth|delivery)/',
-        pathNot: '^src/modules/(dkim-zone/|domains/dkim/published-keys\\.)',
+        pathNot: '^src/modules/(dkim-zone/|domains/dkim/public-keys\\.)',
       },
+    },
+    {
+      name: 'dkim-zone-decrypts-nothing',
+      comment: 'Nor through what it imports.',
+      severity: 'error',
+      from: { path: '^src/modules/dkim-zone/' },
+      to: { path: '^src/(modules/domains/dkim/dkim-keyring|common/encryption/)', reachable: true },
     },
     {
       name: 'features-meet-through-service-or-module',

@@ -13,7 +13,7 @@ import { EmailsModule } from './modules/emails/emails.module';
 import { HealthModule } from './modules/health/health.module';
 import { MailboxModule } from './modules/mailbox/mailbox.module';
 import { PrivacyModule } from './modules/privacy/privacy.module';
-import { StatsApiModule } from './modules/stats/stats-api.module';
+import { StatsModule } from './modules/stats/stats.module';
 import { SuppressionsModule } from './modules/suppressions/suppressions.module';
 import { TrackingModule } from './modules/tracking/tracking.module';
 import { WebhooksModule } from './modules/webhooks/webhooks.module';
@@ -29,7 +29,7 @@ import { ThrottlingModule } from './throttling/throttling.module';
     EmailsModule,
     MailboxModule,
     PrivacyModule,
-    StatsApiModule,
+    StatsModule,
     SuppressionsModule,
     TrackingModule,
     WebhooksModule,

@@ -8,7 +8,6 @@ import type { Role } from './config/config';
 import { ConfigModule } from './config/config.module';
 import { DatabaseModule } from './database/database.module';
 import { DkimZoneModule } from './modules/dkim-zone/dkim-zone.module';
-import { DomainsModule } from './modules/domains/domains.module';
 import { MasterKeyCheckModule } from './modules/domains/dkim/master-key-check.module';
 import { InboundModule } from './modules/inbound/inbound.module';
 import { WorkerModule } from './worker.module';
@@ -19,7 +18,7 @@ type Imports = NonNullable<DynamicModule['imports']>;
 const MODULES: Record<Role, () => Imports> = {
   api: () => [MasterKeyCheckModule, ApiModule],
   worker: () => [MasterKeyCheckModule, WorkerModule.register()],
-  inbound: () => [MasterKeyCheckModule, DomainsModule, InboundModule],
+  inbound: () => [MasterKeyCheckModule, InboundModule],
   dns: () => [DkimZoneModule],
 };
 

@@ -11,19 +11,8 @@ import { OutcomeSink } from './delivery/ports/outcome';
 import { DirectRouter } from './delivery/routing/direct-router';
 import { FixedRouter } from './delivery/routing/fixed-router';
 import { Router } from './delivery/routing/router';
-import { DomainUpkeep } from './modules/domains/domain-upkeep.service';
 import { DomainsModule } from './modules/domains/domains.module';
-import { ReputationModule } from './modules/domains/reputation/reputation.module';
-import { ReputationRefresh } from './modules/domains/reputation/reputation-refresh.service';
 import { SigningKeysService } from './modules/domains/dkim/signing-keys.service';
-import { SuspicionJob } from './modules/domains/restrictions/suspicion-job.service';
-import { SuspicionMetrics } from './modules/domains/restrictions/suspicion-metrics.service';
-import { SuspicionModule } from './modules/domains/restrictions/suspicion.module';
-import { DomainRecheck } from './modules/domains/verification/domain-recheck.service';
-import { DueDomainsRepository } from './modules/domains/verification/due-domains.repository';
-import { RecheckMetrics } from './modules/domains/verification/recheck-metrics.service';
-import { WarmUpJob } from './modules/domains/restrictions/warm-up/warm-up-job.service';
-import { WarmUpModule } from './modules/domains/restrictions/warm-up/warm-up.module';
 import { EmailsModule } from './modules/emails/emails.module';
 import { OutcomeRecorder } from './modules/emails/outcomes/outcome-recorder.service';
 import { OutgoingMessagesService } from './modules/emails/outgoing-messages.service';
@@ -32,7 +21,6 @@ import { MailboxModule } from './modules/mailbox/mailbox.module';
 import { MailboxSmtpServer } from './modules/mailbox/mailbox-smtp.server';
 import { PrivacyModule } from './modules/privacy/privacy.module';
 import { StatsModule } from './modules/stats/stats.module';
-import { StatsFolding } from './modules/stats/stats-folding.service';
 import { SuppressionsModule } from './modules/suppressions/suppressions.module';
 import { WebhookDispatchModule } from './modules/webhooks/dispatch/webhook-dispatch.module';
 import { WebhooksModule } from './modules/webhooks/webhooks.module';
@@ -59,27 +47,14 @@ export class WorkerModule {
       module: WorkerModule,
       imports: [
         DeliveryModule.register([PortsModule]),
+        DomainsModule,
         EmailsModule,
         InboundProcessingModule,
         PrivacyModule,
-        ReputationModule,
         StatsModule,
         SuppressionsModule,
-        SuspicionModule,
-        WarmUpModule,
         WebhookDispatchModule,
         WebhooksModule,
-      ],
-      providers: [
-        DomainRecheck,
-        DomainUpkeep,
-        DueDomainsRepository,
-        RecheckMetrics,
-        ReputationRefresh,
-        StatsFolding,
-        SuspicionJob,
-        SuspicionMetrics,
-        WarmUpJob,
       ],
     };
   }

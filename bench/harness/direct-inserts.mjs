@@ -15,8 +15,8 @@ export class DirectInserts {
     this.statements = {
       ...load('./modules/emails/accept/sql/insert-emails.sql.js'),
       ...load('./delivery/queue/sql/enqueue-deliveries.sql.js'),
-      ...load('./modules/stats/sql/append-deltas.sql.js'),
-      ...load('./modules/stats/sum-deltas.js'),
+      ...load('./modules/stats/sql/write-counters.sql.js'),
+      ...load('./modules/stats/stat-delta.js'),
     };
   }
 

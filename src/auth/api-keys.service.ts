@@ -10,6 +10,7 @@ import type { Transaction } from '../database/transaction';
 import type { ApiKey } from './api-key.entity';
 import { ApiKeyVerifier } from './api-key-verifier.service';
 import { ApiKeysRepository } from './api-keys.repository';
+import { DomainDirectory } from './domain-directory';
 import { mintKey } from './key-format';
 
 export interface NewApiKey {
@@ -26,11 +27,6 @@ export interface KeyHolder extends Tenant {
   readonly scopes: ReadonlySet<string>;
 }
 
-/** What keys need to know of domains; the domains feature provides it, since keys are below it. */
-export abstract class DomainOwnership {
-  abstract owns(organizationId: string, domainId: string): Promise<boolean>;
-}
-
 export type CreatedApiKey = Omit<ApiKey, 'hash' | 'lastUsedAt' | 'revokedAt'> & { readonly key: string };
 
 /** Creates, lists and revokes API keys; every change is recorded in the audit log, in its transaction. */
@@ -39,7 +35,7 @@ export class ApiKeysService {
   constructor(
     private readonly keys: ApiKeysRepository,
     private readonly verifier: ApiKeyVerifier,
-    private readonly domains: DomainOwnership,
+    private readonly domains: DomainDirectory,
     private readonly audit: AuditService,
     private readonly database: Database,
     private readonly clock: Clock,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { OrganizationsService } from '../auth/organizations.service';
-import type { Domain } from '../modules/domains/domain.entity';
+import type { Domain } from '../modules/domains/registry/domain.entity';
 import { DomainDetailsService } from '../modules/domains/domain-details.service';
 import { DomainsService } from '../modules/domains/domains.service';
 import { type CliSession, parseId, type Services } from './session/cli-session';

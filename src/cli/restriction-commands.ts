@@ -1,8 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Domain } from '../modules/domains/domain.entity';
-import { RestrictedDomains } from '../modules/domains/restrictions/restricted-domains.service';
-import { SuspicionChanges } from '../modules/domains/restrictions/suspicion-changes.service';
-import { WarmUpChanges } from '../modules/domains/restrictions/warm-up/warm-up-changes.service';
+import type { Domain } from '../modules/domains/registry/domain.entity';
+import { RestrictionsService } from '../modules/domains/restrictions/restrictions.service';
+import { WarmUpChangesService } from '../modules/domains/restrictions/warm-up-changes.service';
 import { type CliSession, parseId, type Services } from './session/cli-session';
 import { fields, type Report, table } from './session/output';
 
@@ -26,14 +25,14 @@ export function addRestrictionCommands(group: Command, session: CliSession): voi
     .argument('<id>', '', parseId)
     .requiredOption('--reason <text>', 'why, for the audit log', parseNote)
     .action((id: string, { reason }: { reason: string }) =>
-      session.run(async (services) => show(await services.get(SuspicionChanges).pauseByOperator(id, reason))),
+      session.run(async (services) => show(await services.get(RestrictionsService).pauseByOperator(id, reason))),
     );
   group
     .command('resume-sending')
     .description('let a domain that is slowed or paused send as before')
     .argument('<id>', '', parseId)
     .action((id: string) =>
-      session.run(async (services) => show(await services.get(SuspicionChanges).resumeByOperator(id))),
+      session.run(async (services) => show(await services.get(RestrictionsService).resumeByOperator(id))),
     );
   for (const { name, change, description } of WARM_UP_COMMANDS) {
     group
@@ -45,7 +44,7 @@ export function addRestrictionCommands(group: Command, session: CliSession): voi
 }
 
 async function list(services: Services): Promise<Report> {
-  const rows = (await services.get(RestrictedDomains).list(undefined, MAX_LISTED)).map((domain) => ({
+  const rows = (await services.get(RestrictionsService).list(undefined, MAX_LISTED)).map((domain) => ({
     organization_id: domain.organizationId,
     ...describe(domain),
     since: domain.sending.since,
@@ -74,7 +73,7 @@ async function changeWarmUp(
   id: string,
   change: (typeof WARM_UP_COMMANDS)[number]['change'],
 ): Promise<Report> {
-  const domain = await services.get(WarmUpChanges).byOperator(id, change);
+  const domain = await services.get(WarmUpChangesService).byOperator(id, change);
   const shown = { id: domain.id, domain: domain.domain, warming_status: domain.warmingStatus };
   return { json: shown, text: fields(shown) };
 }

@@ -1,5 +1,5 @@
 import { type EncryptedRecords, examine, reEncrypt } from '../common/encryption/re-encrypt';
-import { SealedKeysService } from '../modules/domains/dkim/sealed-keys.service';
+import { EncryptedDkimKeysService } from '../modules/domains/dkim/encrypted-dkim-keys.service';
 import { EncryptedPrivacyService } from '../modules/privacy/requests/encrypted-privacy.service';
 import { SealedHashKeys } from '../modules/suppressions/sealed-hash-keys.service';
 import { EncryptedSecretsService } from '../modules/webhooks/encrypted-secrets.service';
@@ -26,15 +26,9 @@ export function sealedKinds(services: Services, masterKey: Buffer): SealedKind[]
 }
 
 function dkimKeys(services: Services, masterKey: Buffer): SealedKind {
-  const stored = services.get(SealedKeysService);
-  const vault = stored.vaultUnder(masterKey);
   return {
     ...{ what: 'DKIM keys', counted: 'keys', resealed: 'resealed', named: 'domains' },
-    examine: async () => {
-      const { keys: total, closed } = await stored.examine(vault);
-      return { total, closed };
-    },
-    reseal: () => stored.reseal(vault),
+    ...actionsOn(services.get(EncryptedDkimKeysService).recordsUnder(masterKey)),
   };
 }
 

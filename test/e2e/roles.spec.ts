@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { newId } from '../../src/common/ids';
-import { DkimVault } from '../../src/modules/domains/dkim/dkim-vault';
+import { DkimKeyring } from '../../src/modules/domains/dkim/dkim-keyring';
 import { testConfig } from '../setup/core-context';
 import { createTestDatabase, type TestDatabase } from '../setup/test-database';
 import { waitFor } from '../setup/wait-for';
@@ -62,7 +62,7 @@ describe('a process', () => {
       });
     beforeAll(async () => {
       const owner = { organizationId: newId(), domainId: newId(), selector: 'wb1' };
-      const sealed = new DkimVault(testConfig({ MASTER_KEY })).seal(Buffer.from('key'), owner);
+      const sealed = new DkimKeyring(testConfig({ MASTER_KEY })).encrypt(Buffer.from('key'), owner);
       const client = new Client(database.url);
       await client.connect();
       await client.query(

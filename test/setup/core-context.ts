@@ -11,7 +11,6 @@ import { loadConfig } from '../../src/config/load-config';
 import { DatabaseModule } from '../../src/database/database.module';
 import { DeliveryQueueModule } from '../../src/delivery/queue/delivery-queue.module';
 import { DomainsModule } from '../../src/modules/domains/domains.module';
-import { SuspicionModule } from '../../src/modules/domains/restrictions/suspicion.module';
 import { EmailsModule } from '../../src/modules/emails/emails.module';
 import { EventsModule } from '../../src/modules/events/events.module';
 import { StatsModule } from '../../src/modules/stats/stats.module';
@@ -24,7 +23,6 @@ const CORE = [
   EventsModule,
   StatsModule,
   SuppressionsModule,
-  SuspicionModule,
   DeliveryQueueModule,
 ];
 

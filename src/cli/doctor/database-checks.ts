@@ -2,8 +2,8 @@ import { Clock, MINUTE, SECOND } from '../../common/clock';
 import { Database } from '../../database/database.service';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
 import type { QueueMeasure } from '../../delivery/queue/sql/measure-queue.sql';
-import { SealedKeysService } from '../../modules/domains/dkim/sealed-keys.service';
-import { RestrictedDomains } from '../../modules/domains/restrictions/restricted-domains.service';
+import { EncryptedDkimKeysService } from '../../modules/domains/dkim/encrypted-dkim-keys.service';
+import { RestrictionsService } from '../../modules/domains/restrictions/restrictions.service';
 import type { Services } from '../session/cli-session';
 import { type Finding, ok, statusAt } from './checks';
 
@@ -37,7 +37,7 @@ export function rateClock(differenceMs: number): Finding {
 
 /** Readable is not enough: with a key other than the one that encrypted the DKIM keys all mail stays unsigned. */
 export async function checkMasterKey(services: Services): Promise<Finding> {
-  const { tried, known, opened } = await services.get(SealedKeysService).sample();
+  const { tried, known, opened } = await services.get(EncryptedDkimKeysService).sample();
   const details = { opened };
   if (tried === 0) return ok('readable; there is no DKIM key to try it on yet', details);
   if (opened === tried) return ok('opens the DKIM keys', details);
@@ -66,7 +66,7 @@ export function rateQueue(measure: QueueMeasure): Finding {
 
 /** Paused domains accept and deliver nothing: worth knowing, though it is meant. */
 export async function checkSending(services: Services): Promise<Finding> {
-  const counts = await services.get(RestrictedDomains).count();
+  const counts = await services.get(RestrictionsService).count();
   const { slowed, paused } = counts;
   if (slowed + paused === 0) return ok('no domain is slowed or paused', { ...counts });
   return { status: 'warning', message: `${paused} domains are paused, ${slowed} slowed`, details: { ...counts } };

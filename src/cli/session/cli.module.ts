@@ -7,9 +7,6 @@ import { ConfigModule } from '../../config/config.module';
 import { DatabaseModule } from '../../database/database.module';
 import { DeliveryQueueModule } from '../../delivery/queue/delivery-queue.module';
 import { DomainsModule } from '../../modules/domains/domains.module';
-import { SealedKeysModule } from '../../modules/domains/dkim/sealed-keys.module';
-import { SuspicionModule } from '../../modules/domains/restrictions/suspicion.module';
-import { WarmUpModule } from '../../modules/domains/restrictions/warm-up/warm-up.module';
 import { InboundModule } from '../../modules/inbound/inbound.module';
 import { SuppressionsModule } from '../../modules/suppressions/suppressions.module';
 import { PrivacyRequestsModule } from '../../modules/privacy/requests/privacy-requests.module';
@@ -31,12 +28,9 @@ export class CliModule {
         AuthModule,
         DomainsModule,
         InboundModule,
-        SealedKeysModule,
         EmailsModule,
         PrivacyRequestsModule,
         WebhooksModule,
-        SuspicionModule,
-        WarmUpModule,
         SuppressionsModule,
         DeliveryQueueModule,
       ],

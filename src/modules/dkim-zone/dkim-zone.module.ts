@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { PublishedKeysModule } from '../domains/dkim/published-keys.module';
+import { PublicKeysModule } from '../domains/dkim/public-keys.module';
 import { DkimZoneLimits } from './dkim-zone-limits';
 import { DkimZoneMetrics } from './dkim-zone-metrics';
 import { DkimZoneServer } from './dkim-zone.server';
@@ -7,7 +7,7 @@ import { DkimZoneService } from './dkim-zone.service';
 
 /** Role `dns`: importing it starts the responder with the application. */
 @Module({
-  imports: [PublishedKeysModule],
+  imports: [PublicKeysModule],
   providers: [DkimZoneLimits, DkimZoneMetrics, DkimZoneServer, DkimZoneService],
   exports: [DkimZoneServer],
 })

@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { Clock, MINUTE } from '../../common/clock';
 import { isUuid } from '../../common/ids';
 import { AppConfig } from '../../config/config';
-import { PublishedKeysService } from '../domains/dkim/published-keys.service';
+import { PublicKeysService } from '../domains/dkim/public-keys.service';
 import { DkimZoneMetrics } from './dkim-zone-metrics';
 import { CLASS_IN, type Rcode, TYPES } from './dns-codes';
 import { type DnsQuery, type Question, readQuery } from './dns-query';
@@ -23,7 +23,7 @@ export class DkimZoneService {
 
   constructor(
     { dns }: AppConfig,
-    private readonly keys: PublishedKeysService,
+    private readonly keys: PublicKeysService,
     private readonly metrics: DkimZoneMetrics,
     private readonly clock: Clock,
   ) {
@@ -67,7 +67,7 @@ export class DkimZoneService {
     const [selector = '', domainId = ''] = depth === 1 ? ['', labels[0]] : labels;
     // Only what can be a domain's id reaches the database.
     if (depth > 2 || !isUuid(domainId)) return zone.absent('NXDOMAIN', depth);
-    const records = await this.keys.find(domainId);
+    const records = await this.keys.publishedBy(domainId);
     if (depth === 1) return zone.absent(records.size > 0 ? 'NOERROR' : 'NXDOMAIN', depth);
     const text = records.get(selector);
     return text === undefined ? zone.absent('NXDOMAIN', depth) : zone.text(type, text, depth);

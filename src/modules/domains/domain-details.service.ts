@@ -2,22 +2,16 @@ import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../config/config';
 import type { DkimKey } from './dkim/dkim-key.entity';
 import { DkimKeysService } from './dkim/dkim-keys.service';
-import { DomainChecksRepository } from './domain-checks.repository';
-import type { DomainCheck } from './domain-check.entity';
-import type { WantedRecord } from './dns-record';
-import type { Domain } from './domain.entity';
-import { WarmUpService } from './restrictions/warm-up/warm-up.service';
-import { wantedRecords } from './wanted-records';
-
-/** A record to publish, with what the last look into DNS found. */
-export interface RecordState {
-  readonly record: WantedRecord;
-  readonly verified: boolean;
-}
+import type { Domain } from './registry/domain.entity';
+import type { DomainCheck } from './registry/domain-check.entity';
+import { DomainsRepository } from './registry/domains.repository';
+import { type WantedRecord, wantedRecords } from './registry/wanted-records';
+import { WarmUpService } from './restrictions/warm-up.service';
+import type { PublishedRecord } from './verification/verification-report';
 
 export interface DomainDetail {
   readonly domain: Domain;
-  readonly records: readonly RecordState[];
+  readonly records: readonly PublishedRecord[];
   /** Recipients a day while the domain warms up; null without a limit. */
   readonly warmingCurrentLimit: number | null;
 }
@@ -27,14 +21,14 @@ export interface DomainDetail {
 export class DomainDetailsService {
   constructor(
     private readonly keys: DkimKeysService,
-    private readonly checks: DomainChecksRepository,
+    private readonly domains: DomainsRepository,
     private readonly warmUp: WarmUpService,
     private readonly config: AppConfig,
   ) {}
 
   async detailOf(domain: Domain): Promise<DomainDetail> {
     const keys = await this.keys.published(domain.organizationId, domain.id);
-    return this.describe(domain, keys, await this.checks.listOf(domain.organizationId, [domain.id]));
+    return this.describe(domain, keys, await this.domains.checksOf(domain.organizationId, [domain.id]));
   }
 
   /** In the order of the domains: two look-ups, however many they are. */
@@ -42,7 +36,7 @@ export class DomainDetailsService {
     const ids = domains.map(({ id }) => id);
     const [keys, checks] = await Promise.all([
       this.keys.publishedOf(organizationId, ids),
-      this.checks.listOf(organizationId, ids),
+      this.domains.checksOf(organizationId, ids),
     ]);
     return domains.map((domain) => this.describe(domain, keys.get(domain.id) ?? [], checks));
   }

@@ -1,48 +1,51 @@
+import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { AppError } from '../../common/errors/app-error';
+import { AuditService } from '../../audit/audit.service';
+import { ApiKeysService } from '../../auth/api-keys.service';
+import { Clock } from '../../common/clock';
+import { AppError, NotFoundError } from '../../common/errors/app-error';
 import { newId } from '../../common/ids';
 import { violatedConstraint } from '../../database/database-errors';
 import { Database } from '../../database/database.service';
-import { AuditService } from '../../audit/audit.service';
-import { DkimKeyMaker } from './dkim/dkim-key-maker';
-import type { Domain } from './domain.entity';
-import { domainEvent } from './domain-event';
-import { DomainsRepository } from './domains.repository';
-import { newDomain } from './new-domain';
-import { standingOf } from './removed-domain.entity';
-import { SenderNames } from './sender-names';
+import type { DkimKey } from './dkim/dkim-key.entity';
+import { DkimKeysService } from './dkim/dkim-keys.service';
+import { type Domain, SENDING_FREELY, standingOf } from './registry/domain.entity';
+import type { DomainName } from './registry/domain-name';
+import { domainEvent } from './registry/domain-transitions.service';
+import { DomainsRepository } from './registry/domains.repository';
 
-/** Who adds a removed name again at the same time gets the same id as well. */
+const TOKEN_BYTES = 16;
+/** A removed name that is added twice at the same time gets the same id as well. */
 const NAME_TAKEN = ['domains_name', 'domains_pkey'];
 
-/** Takes new domains in. */
+/** Adds and removes domains, with their keys. An organization with domains has exactly one default. */
 @Injectable()
 export class DomainRegistrationService {
   constructor(
     private readonly domains: DomainsRepository,
-    private readonly names: SenderNames,
-    private readonly maker: DkimKeyMaker,
+    private readonly keys: DkimKeysService,
+    private readonly apiKeys: ApiKeysService,
     private readonly audit: AuditService,
     private readonly database: Database,
+    private readonly clock: Clock,
   ) {}
 
   /**
    * Registers a domain with a fresh DKIM key; an organization's first becomes its default. One that was removed and had
    * sent mail gets its id and its place in the warm-up and its sending status back.
-   * @throws ValidationError, AppError domain_already_exists
+   * @throws AppError domain_already_exists
    */
-  async add(organizationId: string, text: string, actor: string): Promise<Domain> {
-    const name = this.names.normalize(text);
+  async add(organizationId: string, name: DomainName, actor: string): Promise<Domain> {
     if (await this.domains.isTaken(organizationId, name.domain)) throw alreadyExists(name.domain);
     const earlier = await this.domains.findRemoved(organizationId, name.domain);
-    const owner = { organizationId, domainId: earlier?.id ?? newId() };
-    const key = this.maker.first(await this.maker.generate(), owner);
+    const key = await this.keys.makeFirst({ organizationId, domainId: earlier?.id ?? newId() });
     const domain = { ...newDomain(key, name), ...(earlier && standingOf(earlier)) };
     try {
       return await this.database.transaction(async (tx) => {
         await this.domains.lockList(organizationId, tx);
         const isDefault = (await this.domains.count(organizationId, tx)) === 0;
-        await this.domains.insert({ ...domain, isDefault }, key, tx);
+        await this.domains.insert({ ...domain, isDefault }, tx);
+        await this.keys.insert(key, tx);
         await this.audit.record([domainEvent('domain.added', domain, actor, { domain: domain.domain })], tx);
         return { ...domain, isDefault };
       });
@@ -51,8 +54,64 @@ export class DomainRegistrationService {
       throw error;
     }
   }
+
+  /**
+   * Removes a domain with its keys and checks. Mail of it that is still queued fails with `domain_removed` when a worker
+   * comes to it, as nothing can sign it any more; API keys that are bound to it are revoked.
+   * @throws NotFoundError, AppError default_domain_in_use
+   */
+  async remove(organizationId: string, domainId: string, actor: string): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      await this.domains.lockList(organizationId, tx);
+      const domain = await this.domains.lock(organizationId, domainId, tx);
+      if (!domain) throw new NotFoundError('Domain');
+      if (domain.isDefault && (await this.domains.count(organizationId, tx)) > 1) throw inUse(domain.domain);
+      await this.keys.deleteOf({ organizationId, domainId }, tx);
+      await this.domains.delete(domain, this.clock.now(), tx);
+      await this.apiKeys.revokeBoundTo(organizationId, domainId, actor, tx);
+      await this.audit.record([domainEvent('domain.deleted', domain, actor, { domain: domain.domain })], tx);
+    });
+  }
+}
+
+/** The owner of a first key, of which nothing else is known yet; its first check is due at once. */
+function newDomain(key: DkimKey, { domain, subdomain }: DomainName): Domain {
+  const { organizationId, domainId: id, createdAt: now } = key;
+  return {
+    organizationId,
+    id,
+    domain,
+    subdomain,
+    verificationStatus: 'pending',
+    verificationToken: randomBytes(TOKEN_BYTES).toString('hex'),
+    verifiedAt: null,
+    dkimSelector: key.selector,
+    dkimStatus: 'pending',
+    warmingStatus: 'not_started',
+    warmingStartedAt: null,
+    warmingPausedAt: null,
+    warmingPauseReason: null,
+    warmingJudgedSince: null,
+    sending: { ...SENDING_FREELY },
+    nextCheckAt: now,
+    lastCheckedAt: null,
+    verificationFailingSince: null,
+    dkimFailingSince: null,
+    returnPathVerified: false,
+    trackingVerified: false,
+    reputationScore: null,
+    isDefault: false,
+    createdAt: now,
+    updatedAt: now,
+  };
 }
 
 export function alreadyExists(domain: string): AppError {
   return new AppError('domain_already_exists', `The domain ${domain} is already registered`);
+}
+
+function inUse(domain: string): AppError {
+  return new AppError('default_domain_in_use', `${domain} is the default domain and other domains exist`, {
+    suggestion: 'Make another domain the default first',
+  });
 }

@@ -2,18 +2,19 @@ import { Body, Controller, Delete, Get, HttpCode, Post, Query } from '@nestjs/co
 import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { RequireScope } from '../../common/http/require-scope.decorator';
 import { CurrentPrincipal } from '../../common/http/current-principal.decorator';
+import { NotFoundError } from '../../common/errors/app-error';
 import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
 import type { Principal } from '../../common/http/principal';
 import { RateLimitClass } from '../../common/http/rate-limit-class.decorator';
 import { Unbound } from '../../common/http/unbound.guard';
 import { PathId } from '../../common/http/path-id.decorator';
-import { DefaultDomainService } from './default-domain.service';
-import { requireOwn } from './domain-access';
+import { DkimKeysService } from './dkim/dkim-keys.service';
 import { DomainDetailsService } from './domain-details.service';
-import { DomainRemovalService } from './domain-removal.service';
+import { DomainRegistrationService } from './domain-registration.service';
 import { DomainsService } from './domains.service';
-import { AddDomainDto, DomainDto, ListDomainsQuery } from './dto/domain.dto';
-import { toDomainDto } from './dto/domain.mapper';
+import { AddDomainDto, DomainDto, DomainVerificationDto, ListDomainsQuery } from './dto/domain.dto';
+import { toDomainDto, toVerificationDto } from './dto/domain.mapper';
+import { DomainVerificationService } from './verification/domain-verification.service';
 
 @ApiTags('Domains')
 @Controller('v1/domains')
@@ -22,8 +23,9 @@ export class DomainsController {
   constructor(
     private readonly domains: DomainsService,
     private readonly details: DomainDetailsService,
-    private readonly defaults: DefaultDomainService,
-    private readonly removal: DomainRemovalService,
+    private readonly registration: DomainRegistrationService,
+    private readonly verification: DomainVerificationService,
+    private readonly keys: DkimKeysService,
   ) {}
 
   @Unbound()
@@ -61,7 +63,7 @@ export class DomainsController {
   @ApiErrors('resource_not_found')
   detail(@CurrentPrincipal() principal: Principal, @PathId('id', 'Domain') id: string) {
     requireOwn(principal, id);
-    return this.answer(principal, id);
+    return this.show(principal, id);
   }
 
   @Unbound()
@@ -74,8 +76,8 @@ export class DomainsController {
   @ApiData(DomainDto)
   @ApiErrors('domain_not_allowed', 'resource_not_found')
   async setDefault(@CurrentPrincipal() principal: Principal, @PathId('id', 'Domain') id: string) {
-    await this.defaults.choose(principal.organizationId, id, principal.apiKeyId);
-    return this.answer(principal, id);
+    await this.domains.setDefault(principal.organizationId, id, principal.apiKeyId);
+    return this.show(principal, id);
   }
 
   @Delete(':id')
@@ -92,11 +94,50 @@ export class DomainsController {
   @ApiErrors('resource_not_found', 'default_domain_in_use')
   async remove(@CurrentPrincipal() principal: Principal, @PathId('id', 'Domain') id: string) {
     requireOwn(principal, id);
-    await this.removal.remove(principal.organizationId, id, principal.apiKeyId);
+    await this.registration.remove(principal.organizationId, id, principal.apiKeyId);
     return { success: true };
   }
 
-  private async answer({ organizationId }: Principal, id: string) {
+  @Post(':id/verify')
+  @HttpCode(200)
+  @RateLimitClass('domain-writes')
+  @ApiOperation({
+    operationId: 'domains.verify',
+    summary: 'Verify a domain',
+    description: 'Looks every record up in DNS now. A record that is missing is told in the answer; it is no error.',
+  })
+  @ApiData(DomainVerificationDto)
+  @ApiErrors('resource_not_found')
+  async verify(@CurrentPrincipal() principal: Principal, @PathId('id', 'Domain') id: string) {
+    requireOwn(principal, id);
+    const { organizationId, apiKeyId } = principal;
+    return { data: toVerificationDto(await this.verification.verifyAndReport(organizationId, id, apiKeyId)) };
+  }
+
+  @Post(':id/rotate-dkim')
+  @HttpCode(200)
+  @RateLimitClass('domain-writes')
+  @ApiOperation({
+    operationId: 'domains.rotateDkim',
+    summary: 'Rotate the DKIM key',
+    description:
+      'Makes a new 2048-bit key, which signs as soon as its record has been seen in DNS; the one before stays published ' +
+      'and valid for 48 hours from now, and signs until then.',
+  })
+  @ApiData(DomainDto)
+  @ApiErrors('resource_not_found', 'dkim_rotation_in_progress')
+  async rotateDkim(@CurrentPrincipal() principal: Principal, @PathId('id', 'Domain') id: string) {
+    requireOwn(principal, id);
+    await this.keys.rotate(principal.organizationId, id, principal.apiKeyId);
+    return this.show(principal, id);
+  }
+
+  private async show({ organizationId }: Principal, id: string) {
     return { data: toDomainDto(await this.details.detailOf(await this.domains.get(organizationId, id))) };
   }
+}
+
+/** A key that is bound to a domain sees only that one. @throws NotFoundError */
+function requireOwn({ domainId }: Principal, id: string): void {
+  if (domainId !== undefined && domainId !== id) throw new NotFoundError('Domain');
 }

@@ -1,62 +1,69 @@
 import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { AuthModule } from '../../auth/auth.module';
-import { DomainOwnership } from '../../auth/api-keys.service';
 import { AuditModule } from '../../audit/audit.module';
-import { DomainNames } from '../stats/domain-names.service';
-import { DefaultDomainService } from './default-domain.service';
+import { AuthModule } from '../../auth/auth.module';
+import { DomainDirectory } from '../../auth/domain-directory';
+import { DnsResolver } from '../../common/dns/dns-resolver';
+import { NodeDnsResolver } from '../../common/dns/node-dns-resolver';
+import { AppConfig } from '../../config/config';
+import { StatsModule } from '../stats/stats.module';
 import { DkimKey } from './dkim/dkim-key.entity';
 import { DkimKeyMaker } from './dkim/dkim-key-maker';
+import { DkimKeyring } from './dkim/dkim-keyring';
 import { DkimKeysRepository } from './dkim/dkim-keys.repository';
 import { DkimKeysService } from './dkim/dkim-keys.service';
-import { DkimRotationService } from './dkim/dkim-rotation.service';
-import { DkimVault } from './dkim/dkim-vault';
-import { Domain } from './domain.entity';
-import { DomainCheck } from './domain-check.entity';
-import { DomainChecksRepository } from './domain-checks.repository';
-import { DomainDetailsService } from './domain-details.service';
-import { DomainNamesService } from './domain-names.service';
-import { DomainInspectionService } from './domain-inspection.service';
-import { DomainRegistrationService } from './domain-registration.service';
-import { DomainRemovalService } from './domain-removal.service';
-import { DomainReportsService } from './domain-reports.service';
-import { DomainSetUpController } from './domain-set-up.controller';
-import { DomainsController } from './domains.controller';
-import { DomainsRepository } from './domains.repository';
-import { RemovedDomain } from './removed-domain.entity';
-import { DomainsService } from './domains.service';
-import { SenderNames } from './sender-names';
+import { EncryptedDkimKeysService } from './dkim/encrypted-dkim-keys.service';
+import { ExpiredDkimKeysJob } from './dkim/expired-dkim-keys.job';
 import { SigningKeysService } from './dkim/signing-keys.service';
+import { DomainDetailsService } from './domain-details.service';
+import { DomainRegistrationService } from './domain-registration.service';
+import { DomainsController } from './domains.controller';
+import { DomainsService } from './domains.service';
+import { Domain, RemovedDomain } from './registry/domain.entity';
+import { DomainCheck } from './registry/domain-check.entity';
+import { DomainDirectoryService } from './registry/domain-directory.service';
+import { DomainTransitionsService } from './registry/domain-transitions.service';
+import { DomainsRepository } from './registry/domains.repository';
+import { ReputationJob } from './restrictions/reputation.job';
+import { RestrictionsJob } from './restrictions/restrictions.job';
+import { RestrictionsMetrics } from './restrictions/restrictions.metrics';
+import { RestrictionsRepository } from './restrictions/restrictions.repository';
+import { RestrictionsService } from './restrictions/restrictions.service';
+import { WarmUpChangesService } from './restrictions/warm-up-changes.service';
+import { WarmUpUsage } from './restrictions/warm-up-usage.entity';
+import { WarmUpJob } from './restrictions/warm-up.job';
+import { WarmUpService } from './restrictions/warm-up.service';
+import { DnsCheckService } from './verification/dns-check.service';
+import { DomainInspectionService } from './verification/domain-inspection.service';
+import { DomainRecheckJob } from './verification/domain-recheck.job';
 import { DomainVerificationService } from './verification/domain-verification.service';
-import { VERIFICATION_PROVIDERS } from './verification/verification.providers';
-import { WarmUpModule } from './restrictions/warm-up/warm-up.module';
 
-const NAMES = [DefaultDomainService, DomainRegistrationService, DomainRemovalService, DomainsRepository, SenderNames];
-const KEYS = [DkimKeyMaker, DkimKeysRepository, DkimKeysService, DkimRotationService, DkimVault, SigningKeysService];
-const RECORDS = [DomainChecksRepository, DomainDetailsService, DomainInspectionService, DomainReportsService];
+const KEYS = [DkimKeyMaker, DkimKeyring, DkimKeysRepository, DkimKeysService, EncryptedDkimKeysService];
+const VERIFICATION = [DnsCheckService, DomainInspectionService, DomainVerificationService];
+const RESTRICTIONS = [RestrictionsMetrics, RestrictionsRepository, RestrictionsService];
+const WARM_UP = [WarmUpChangesService, WarmUpService];
+const JOBS = [DomainRecheckJob, ExpiredDkimKeysJob, ReputationJob, RestrictionsJob, WarmUpJob];
 
-/** Global because auth and stats, which stand below, ask it about domains through ports of their own. */
+/** Sender domains. Global because auth and stats, which stand below, know domains through `DomainDirectory`. */
 @Global()
 @Module({
   imports: [
-    TypeOrmModule.forFeature([Domain, DkimKey, DomainCheck, RemovedDomain]),
+    TypeOrmModule.forFeature([Domain, RemovedDomain, DomainCheck, DkimKey, WarmUpUsage]),
     AuditModule,
     AuthModule,
-    WarmUpModule,
+    StatsModule,
   ],
-  controllers: [DomainsController, DomainSetUpController],
+  controllers: [DomainsController],
   providers: [
-    ...NAMES,
-    ...KEYS,
-    ...RECORDS,
-    DomainsService,
-    ...VERIFICATION_PROVIDERS,
-    { provide: DomainOwnership, useExisting: DomainsService },
-    { provide: DomainNames, useClass: DomainNamesService },
+    ...[DomainDetailsService, DomainRegistrationService, DomainsRepository, DomainsService, DomainTransitionsService],
+    ...[...KEYS, SigningKeysService, ...VERIFICATION, ...RESTRICTIONS, ...WARM_UP, ...JOBS],
+    { provide: DomainDirectory, useClass: DomainDirectoryService },
+    {
+      provide: DnsResolver,
+      inject: [AppConfig],
+      useFactory: ({ delivery }: AppConfig) => new NodeDnsResolver({ servers: delivery.dnsServers }),
+    },
   ],
-  exports: [
-    ...[DkimKeysService, DomainInspectionService, DomainsService, DomainVerificationService],
-    ...[SigningKeysService, DomainNames, DomainOwnership],
-  ],
+  exports: [DomainDirectory, DomainsService, SigningKeysService, WarmUpService],
 })
 export class DomainsModule {}

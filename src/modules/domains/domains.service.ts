@@ -1,37 +1,48 @@
 import { Injectable } from '@nestjs/common';
-import { DomainOwnership } from '../../auth/api-keys.service';
+import { AuditService, OPERATOR } from '../../audit/audit.service';
 import { Clock } from '../../common/clock';
 import { NotFoundError } from '../../common/errors/app-error';
 import { isUuid } from '../../common/ids';
+import { AppConfig } from '../../config/config';
 import { violatedConstraint } from '../../database/database-errors';
 import { Database } from '../../database/database.service';
-import { AuditService, OPERATOR } from '../../audit/audit.service';
-import type { Domain } from './domain.entity';
-import { domainEvent } from './domain-event';
-import { normalizeDomainName } from './domain-name';
 import { alreadyExists, DomainRegistrationService } from './domain-registration.service';
-import { type DomainFilter, DomainsRepository } from './domains.repository';
+import type { Domain } from './registry/domain.entity';
+import { normalizeDomainName, normalizeSenderDomain } from './registry/domain-name';
+import { domainEvent } from './registry/domain-transitions.service';
+import { type DomainFilter, DomainsRepository } from './registry/domains.repository';
 
 /** The sender domains of an organization, as other features and the command line see them. */
 @Injectable()
-export class DomainsService extends DomainOwnership {
+export class DomainsService {
   constructor(
     private readonly domains: DomainsRepository,
     private readonly registration: DomainRegistrationService,
     private readonly audit: AuditService,
     private readonly database: Database,
     private readonly clock: Clock,
-  ) {
-    super();
-  }
+    private readonly config: AppConfig,
+  ) {}
 
   /**
    * Registers a domain with a fresh DKIM key; an organization's first becomes its default.
-   * @param actor who is written down for it
+   * @param actor for the audit log
    * @throws ValidationError, AppError domain_already_exists
    */
-  add(organizationId: string, name: string, actor: string = OPERATOR): Promise<Domain> {
-    return this.registration.add(organizationId, name, actor);
+  async add(organizationId: string, name: string, actor: string = OPERATOR): Promise<Domain> {
+    return this.registration.add(organizationId, normalizeSenderDomain(name, this.config), actor);
+  }
+
+  /** Chooses the domain from which mail leaves when its sender names none. @throws NotFoundError */
+  async setDefault(organizationId: string, domainId: string, actor: string): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      await this.domains.lockList(organizationId, tx);
+      const domain = await this.domains.lock(organizationId, domainId, tx);
+      if (!domain) throw new NotFoundError('Domain');
+      if (domain.isDefault) return;
+      await this.domains.makeDefault(organizationId, domainId, this.clock.now(), tx);
+      await this.audit.record([domainEvent('domain.default_set', domain, actor)], tx);
+    });
   }
 
   /** The operator vouches for a domain. @throws NotFoundError, AppError domain_already_exists */
@@ -41,16 +52,17 @@ export class DomainsService extends DomainOwnership {
       : await this.domains.findForSending(organizationId, normalizeDomainName(nameOrId).domain);
     if (!domain) throw new NotFoundError('Domain');
     const at = this.clock.now();
+    const change = { verificationStatus: 'verified', verifiedAt: at, dkimStatus: 'verified', updatedAt: at } as const;
     try {
       await this.database.transaction(async (tx) => {
-        await this.domains.markVerified(organizationId, domain.id, at, tx);
+        await this.domains.update(domain, change, tx);
         await this.audit.record([domainEvent('domain.verified', domain, OPERATOR, { vouched: true })], tx);
       });
     } catch (error) {
       if (violatedConstraint(error) === 'domains_verified_name') throw alreadyExists(domain.domain);
       throw error;
     }
-    return { ...domain, verificationStatus: 'verified', verifiedAt: at, dkimStatus: 'verified', updatedAt: at };
+    return { ...domain, ...change };
   }
 
   /** Oldest first. */
@@ -77,9 +89,5 @@ export class DomainsService extends DomainOwnership {
     const domain = await this.domains.find(organizationId, id);
     if (!domain) throw new NotFoundError('Domain');
     return domain;
-  }
-
-  async owns(organizationId: string, domainId: string): Promise<boolean> {
-    return isUuid(domainId) && (await this.domains.find(organizationId, domainId)) !== null;
   }
 }

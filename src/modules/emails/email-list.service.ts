@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { HOUR } from '../../common/clock';
 import type { Tenant } from '../../common/tenant';
-import { type CountedHour, EmailCountsService } from '../stats/email-counts.service';
+import { type CountedHour, StatsService } from '../stats/stats.service';
 import type { Email } from './email.entity';
 import { EmailsRepository, type Page } from './emails.repository';
 import { type IdRange, idRange, splitAtHours, type TimeRange } from './id-range';
@@ -44,7 +44,7 @@ const NOTHING: ListedEmails = { emails: [], total: 0, next: undefined, partial: 
 export class EmailListService {
   constructor(
     private readonly emails: EmailsRepository,
-    private readonly counts: EmailCountsService,
+    private readonly counts: StatsService,
   ) {}
 
   /** The filter's `recipient` is a normal form. @throws UnavailableError */
@@ -111,7 +111,7 @@ class CountedSpan {
   constructor(
     private readonly scope: Tenant,
     range: TimeRange,
-    private readonly sources: { readonly emails: EmailsRepository; readonly counts: EmailCountsService },
+    private readonly sources: { readonly emails: EmailsRepository; readonly counts: StatsService },
     before?: string,
   ) {
     this.parts = splitAtHours(range, before);
@@ -122,7 +122,7 @@ class CountedSpan {
     const { emails, counts } = this.sources;
     const [first, middle, last] = await Promise.all([
       newest ? emails.count(this.scope, newest) : 0,
-      hours ? counts.count({ ...this.scope, domainId: this.scope.domainId, ...hours }) : 0,
+      hours ? counts.countEmails({ ...this.scope, domainId: this.scope.domainId, ...hours }) : 0,
       oldest ? emails.count(this.scope, oldest) : 0,
     ]);
     this.newest = first;
@@ -147,7 +147,9 @@ class CountedSpan {
 
   private async hoursAt(page: Page): Promise<CountedHour[]> {
     const { hours } = this.parts;
-    return hours ? this.sources.counts.locate({ ...this.scope, domainId: this.scope.domainId, ...hours }, page) : [];
+    return hours
+      ? this.sources.counts.locateEmails({ ...this.scope, domainId: this.scope.domainId, ...hours }, page)
+      : [];
   }
 }
 

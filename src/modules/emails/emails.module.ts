@@ -3,7 +3,6 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuthModule } from '../../auth/auth.module';
 import { DeliveryQueueModule } from '../../delivery/queue/delivery-queue.module';
 import { DomainsModule } from '../domains/domains.module';
-import { WarmUpModule } from '../domains/restrictions/warm-up/warm-up.module';
 import { StatsModule } from '../stats/stats.module';
 import { SuppressionsModule } from '../suppressions/suppressions.module';
 import { AcceptCommit } from './accept/accept-commit.service';
@@ -68,7 +67,6 @@ const JOBS = [AcceptRetentionJob, ContentRemovalJob, PartitionsJob, StatsCheckJo
     DomainsModule,
     StatsModule,
     SuppressionsModule,
-    WarmUpModule,
   ],
   controllers: [SendEmailsController, EmailsController],
   providers: [...READING, ...ACCEPTING, ...DELIVERING, ...REMOVING, ...JOBS],

@@ -1,5 +1,3 @@
-import { fourDecimals, share } from './rates';
-
 /** Recipients of live mail over the window that a sender is judged by. */
 export interface ReputationCounts {
   readonly accepted: number;
@@ -124,4 +122,13 @@ function tooFew(recipients: number): string {
     `Only ${recipients} recipients in the last ${REPUTATION_DAYS} days: too few to judge. ` +
     `The score means something from ${MIN_RECIPIENTS} recipients on.`
   );
+}
+
+/** A fraction of 1. Mail accepted before a period may end inside it, so more than all is possible, and counts as all. */
+export function share(part: number, whole: number): number {
+  return whole > 0 ? Math.min(1, part / whole) : 0;
+}
+
+export function fourDecimals(rate: number): number {
+  return Math.round(rate * 10_000) / 10_000;
 }

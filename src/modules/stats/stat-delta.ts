@@ -1,3 +1,4 @@
+import { HOUR } from '../../common/clock';
 import type { Mode } from '../../common/tenant';
 
 export const COUNTERS = [
@@ -26,3 +27,40 @@ export interface StatDelta {
   readonly counter: Counter;
   readonly by: number;
 }
+
+export interface HourlyDelta extends Record<Counter, number> {
+  organizationId: string;
+  mode: string;
+  domainId: string;
+  hour: Date;
+}
+
+/** One row per organization, mode, domain and UTC hour: what a commit appends. */
+export function sumDeltas(deltas: readonly StatDelta[]): HourlyDelta[] {
+  const sums = new Map<string, HourlyDelta>();
+  let sum: HourlyDelta | undefined;
+  for (const delta of deltas) {
+    // Neighbours mostly belong together, and making a key costs more than all the rest.
+    if (!sum || !belongsTo(sum, delta)) sum = sumOf(delta, sums);
+    sum[delta.counter] += delta.by;
+  }
+  return [...sums.values()];
+}
+
+function belongsTo(sum: HourlyDelta, { organizationId, mode, domainId, occurredAt }: StatDelta): boolean {
+  const age = occurredAt.getTime() - sum.hour.getTime();
+  const sameOwner = sum.domainId === domainId && sum.organizationId === organizationId && sum.mode === mode;
+  return sameOwner && age >= 0 && age < HOUR;
+}
+
+function sumOf({ organizationId, mode, domainId, occurredAt }: StatDelta, sums: Map<string, HourlyDelta>): HourlyDelta {
+  const hour = Math.floor(occurredAt.getTime() / HOUR);
+  const key = `${organizationId} ${mode} ${domainId} ${hour}`;
+  const known = sums.get(key);
+  if (known) return known;
+  const fresh = { organizationId, mode, domainId, hour: new Date(hour * HOUR), ...ZERO };
+  sums.set(key, fresh);
+  return fresh;
+}
+
+const ZERO = Object.fromEntries(COUNTERS.map((counter) => [counter, 0])) as Record<Counter, number>;

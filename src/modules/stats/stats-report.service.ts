@@ -1,20 +1,20 @@
 import { Injectable } from '@nestjs/common';
+import { DomainDirectory } from '../../auth/domain-directory';
 import { Clock, DAY, HOUR } from '../../common/clock';
 import { NotFoundError } from '../../common/errors/app-error';
-import type { Principal } from '../../common/http/principal';
 import { firstIdAt } from '../../common/ids';
+import type { Tenant } from '../../common/tenant';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
-import { DomainNames } from './domain-names.service';
-import { hoursOf, type Period, type StatsScope, wholeHours } from './period';
+import { hoursOf, type Period, wholeHours } from './period';
 import { type Reputation, REPUTATION_DAYS, reputationOf } from './reputation';
-import type { Sums } from './sql/sum-period.sql';
 import { COUNTERS } from './stat-delta';
-import { StatsRepository } from './stats.repository';
+import { StatsRepository, type Sums } from './stats.repository';
 
-/** Open recipients that are looked at for one answer: counting them takes a tenth of a second. */
+/** Open recipients that are read for one report: counting them takes a tenth of a second. */
 const MAX_OPEN = 100_000;
 
-type Viewer = Pick<Principal, 'organizationId' | 'mode' | 'domainId'>;
+/** Of one domain, or of all: undefined. */
+type Scope = Tenant & { readonly domainId: string | undefined };
 
 export type Totals = Sums & { readonly queued: number; readonly sending: number };
 
@@ -27,13 +27,13 @@ export class StatsReportService {
   constructor(
     private readonly stats: StatsRepository,
     private readonly queue: DeliveryQueueRepository,
-    private readonly names: DomainNames,
+    private readonly domains: DomainDirectory,
     private readonly clock: Clock,
   ) {}
 
-  /** @throws NotFoundError for a domain that is not the viewer's */
-  async totals(viewer: Viewer, period: Period, domainId?: string): Promise<Totals> {
-    const scope = await this.scopeOf(viewer, domainId);
+  /** @throws NotFoundError for a domain that is not the tenant's */
+  async totals(tenant: Tenant, period: Period, domainId?: string): Promise<Totals> {
+    const scope = await this.scopeOf(tenant, domainId);
     const hours = wholeHours(period);
     const ids = { fromId: firstIdAt(hours.from), toId: firstIdAt(hours.to) };
     const [sums, open] = await Promise.all([
@@ -44,10 +44,10 @@ export class StatsReportService {
   }
 
   /** The domains with mail in the period, those with the most first. One whose name is forgotten shows its id. */
-  async byDomain(viewer: Viewer, period: Period): Promise<(Sums & { domain: string })[]> {
-    const { organizationId } = viewer;
-    const rows = await this.stats.sumByDomain(await this.scopeOf(viewer), wholeHours(period));
-    const names = await this.names.namesOf(
+  async byDomain(tenant: Tenant, period: Period): Promise<(Sums & { domain: string })[]> {
+    const { organizationId } = tenant;
+    const rows = await this.stats.sumByDomain(await this.scopeOf(tenant), wholeHours(period));
+    const names = await this.domains.namesOf(
       organizationId,
       rows.map(({ domainId }) => domainId),
     );
@@ -57,26 +57,26 @@ export class StatsReportService {
   }
 
   /** Every hour of the period, oldest first. @throws NotFoundError */
-  async byHour(viewer: Viewer, period: Period, domainId?: string): Promise<(Sums & { hour: Date })[]> {
+  async byHour(tenant: Tenant, period: Period, domainId?: string): Promise<(Sums & { hour: Date })[]> {
     const hours = wholeHours(period);
-    const rows = await this.stats.sumByHour(await this.scopeOf(viewer, domainId), hours);
+    const rows = await this.stats.sumByHour(await this.scopeOf(tenant, domainId), hours);
     const known = new Map(rows.map((row) => [row.hour.getTime(), row]));
     return hoursOf(hours).map((hour) => known.get(hour.getTime()) ?? { ...ZERO, hour });
   }
 
   /** Of the last 30 days, with the domain when it is of one. @throws NotFoundError */
-  async reputation(viewer: Viewer, wanted?: string): Promise<Reputation & { domainId: string | undefined }> {
-    const scope = await this.scopeOf(viewer, wanted);
+  async reputation(tenant: Tenant, wanted?: string): Promise<Reputation & { domainId: string | undefined }> {
+    const scope = await this.scopeOf(tenant, wanted);
     const now = this.clock.now().getTime();
     // The hours that began since, as for the domains' own scores.
     const window = { from: new Date(now - REPUTATION_DAYS * DAY), to: new Date(now + HOUR) };
     return { ...reputationOf(await this.stats.sum(scope, window)), domainId: scope.domainId };
   }
 
-  private async scopeOf({ organizationId, mode, domainId: bound }: Viewer, wanted?: string): Promise<StatsScope> {
+  private async scopeOf({ organizationId, mode, domainId: bound }: Tenant, wanted?: string): Promise<Scope> {
     const domainId = wanted?.toLowerCase() ?? bound;
     if (domainId !== bound) {
-      const names = await this.names.namesOf(organizationId, domainId === undefined ? [] : [domainId]);
+      const names = await this.domains.namesOf(organizationId, domainId === undefined ? [] : [domainId]);
       if (bound !== undefined || names.size === 0) throw new NotFoundError('Domain');
     }
     return { organizationId, mode, domainId };

@@ -5,9 +5,18 @@ import { CurrentPrincipal } from '../../common/http/current-principal.decorator'
 import { ApiData, ApiErrors } from '../../common/http/openapi.decorators';
 import type { Principal } from '../../common/http/principal';
 import { RateLimitClass } from '../../common/http/rate-limit-class.decorator';
-import { DomainStatsAnswerDto, HourlyAnswerDto, ReputationDto, StatsAnswerDto } from './dto/stats.dto';
+import {
+  DomainStatsAnswerDto,
+  HourlyAnswerDto,
+  hourlyPeriodOf,
+  PeriodQuery,
+  periodOf,
+  ReputationDto,
+  ReputationQuery,
+  StatsAnswerDto,
+  StatsQuery,
+} from './dto/stats.dto';
 import { toDomainStatsDto, toHourDto, toPeriodDto, toReputationDto, toStatsDto } from './dto/stats.mapper';
-import { hourlyPeriodOf, PeriodQuery, periodOf, ReputationQuery, StatsQuery } from './dto/stats.query';
 import { StatsReportService } from './stats-report.service';
 
 @ApiTags('Statistics')

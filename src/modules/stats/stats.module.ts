@@ -1,12 +1,18 @@
 import { Module } from '@nestjs/common';
-import { EmailCountsRepository } from './email-counts.repository';
-import { EmailCountsService } from './email-counts.service';
-import { ReputationService } from './reputation.service';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { DeliveryQueueModule } from '../../delivery/queue/delivery-queue.module';
+import { FoldStatsJob } from './fold-stats.job';
+import { StatsController } from './stats.controller';
+import { StatsDelta, StatsHourly } from './stats-hourly.entity';
+import { StatsReportService } from './stats-report.service';
 import { StatsRepository } from './stats.repository';
 import { StatsService } from './stats.service';
 
+/** Statistics: the counting, which the features above do, and the API. Names of domains come from `DomainDirectory`. */
 @Module({
-  providers: [EmailCountsRepository, EmailCountsService, StatsRepository, StatsService, ReputationService],
-  exports: [EmailCountsService, StatsRepository, StatsService, ReputationService],
+  imports: [TypeOrmModule.forFeature([StatsHourly, StatsDelta]), DeliveryQueueModule],
+  controllers: [StatsController],
+  providers: [FoldStatsJob, StatsReportService, StatsRepository, StatsService],
+  exports: [StatsService],
 })
 export class StatsModule {}

@@ -1,15 +1,24 @@
 import { Injectable } from '@nestjs/common';
+import type { Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
-import type { Period, StatsScope } from './period';
-import { appendDeltas } from './sql/append-deltas.sql';
-import { type DomainOwner, findDomainsAbove, type RateLimits } from './sql/find-domains-above.sql';
-import { foldDeltas } from './sql/fold-deltas.sql';
-import { forgetEmails } from './sql/forget-emails.sql';
-import { type DomainWindow, type LiveSums, sumLive } from './sql/sum-live.sql';
+import type { Period } from './period';
+import { countEmails, type CountedHour, type CountRange, locateEmails } from './sql/count-emails.sql';
+import {
+  type DomainOwner,
+  type DomainWindow,
+  findDomainsAbove,
+  type LiveSums,
+  type RateLimits,
+  sumLive,
+} from './sql/live-sums.sql';
 import { sumByBoth, sumByDomain, sumByHour, sumPeriod, type Sums } from './sql/sum-period.sql';
-import type { HourlyDelta } from './sum-deltas';
+import { appendDeltas, foldDeltas, forgetEmails } from './sql/write-counters.sql';
+import type { HourlyDelta } from './stat-delta';
 
+export type { CountedHour, CountRange, DomainOwner, DomainWindow, LiveSums, RateLimits, Sums };
+
+/** Owner of `stats_hourly` and `stats_deltas`. */
 @Injectable()
 export class StatsRepository {
   constructor(private readonly database: Database) {}
@@ -18,7 +27,7 @@ export class StatsRepository {
     tx.write(appendDeltas(rows));
   }
 
-  /** Answers how many deltas it folded. */
+  /** Returns how many deltas it folded. */
   async fold(limit: number): Promise<number> {
     const [row] = await this.database.run(foldDeltas(limit));
     return row?.folded ?? 0;
@@ -37,20 +46,31 @@ export class StatsRepository {
   }
 
   /** @param period whole hours, as in the others */
-  async sum(scope: StatsScope, period: Period): Promise<Sums> {
+  async sum(scope: Tenant, period: Period): Promise<Sums> {
     const [row] = await this.database.run(sumPeriod(scope, period));
     return row as Sums;
   }
 
-  sumByDomain(scope: StatsScope, period: Period): Promise<(Sums & { domainId: string })[]> {
+  sumByDomain(scope: Tenant, period: Period): Promise<(Sums & { domainId: string })[]> {
     return this.database.run(sumByDomain(scope, period));
   }
 
-  sumByHour(scope: StatsScope, period: Period): Promise<(Sums & { hour: Date })[]> {
+  sumByHour(scope: Tenant, period: Period): Promise<(Sums & { hour: Date })[]> {
     return this.database.run(sumByHour(scope, period));
   }
 
-  sumByDomainAndHour(scope: StatsScope, period: Period): Promise<(Sums & { domainId: string; hour: Date })[]> {
+  sumByDomainAndHour(scope: Tenant, period: Period): Promise<(Sums & { domainId: string; hour: Date })[]> {
     return this.database.run(sumByBoth(scope, period));
+  }
+
+  /** @throws UnavailableError */
+  async countEmails(range: CountRange): Promise<number> {
+    const [row] = await this.database.run(countEmails(range));
+    return row?.emails ?? 0;
+  }
+
+  /** The hours in which a page of a list lies, newest first. @throws UnavailableError */
+  locateEmails(range: CountRange, page: { offset: number; limit: number }): Promise<CountedHour[]> {
+    return this.database.run(locateEmails(range, page));
   }
 }

@@ -1,19 +1,31 @@
 import { Injectable } from '@nestjs/common';
+import { Clock, DAY } from '../../common/clock';
+import type { Tenant } from '../../common/tenant';
 import type { Transaction } from '../../database/transaction';
-import type { Period, StatsScope } from './period';
-import type { DomainOwner, RateLimits } from './sql/find-domains-above.sql';
-import type { DomainWindow, LiveSums } from './sql/sum-live.sql';
-import type { Sums } from './sql/sum-period.sql';
-import type { StatDelta } from './stat-delta';
-import { StatsRepository } from './stats.repository';
-import { sumDeltas } from './sum-deltas';
+import type { Period } from './period';
+import { type Reputation, REPUTATION_DAYS, reputationOf } from './reputation';
+import { type StatDelta, sumDeltas } from './stat-delta';
+import {
+  type CountedHour,
+  type CountRange,
+  type DomainOwner,
+  type DomainWindow,
+  type LiveSums,
+  type RateLimits,
+  StatsRepository,
+  type Sums,
+} from './stats.repository';
 
 const FOLD_BATCH = 5_000;
+const NO_MAIL = { accepted: 0, delivered: 0, bounced: 0, complaints: 0 };
 
 /** Counts what happens, by the UTC hour in which it happened. */
 @Injectable()
 export class StatsService {
-  constructor(private readonly stats: StatsRepository) {}
+  constructor(
+    private readonly stats: StatsRepository,
+    private readonly clock: Clock,
+  ) {}
 
   /** Counts within the caller's transaction, so that a counter never differs from the events. */
   record(deltas: readonly StatDelta[], tx: Transaction): void {
@@ -30,16 +42,37 @@ export class StatsService {
   }
 
   /**
-   * Domains of every organization whose live mail is above a limit, in key order after the given one; one look, however
+   * Domains of every organization whose live mail is above a limit, in key order after the given one; one statement, however
    * many have sent.
    */
   findAbove(limits: RateLimits, since: Date, after: DomainOwner | undefined, limit: number): Promise<DomainOwner[]> {
     return this.stats.findAbove(limits, since, after, limit);
   }
 
+  /** What receivers are likely to think of domains, from their live mail of the last 30 days; one each, by domain id. */
+  async reputationsOf(owners: readonly DomainOwner[]): Promise<Map<string, Reputation>> {
+    const since = new Date(this.clock.now().getTime() - REPUTATION_DAYS * DAY);
+    const sums = await this.sumLive(owners.map((owner) => ({ ...owner, since })));
+    return new Map(owners.map(({ domainId }) => [domainId, reputationOf(sums.get(domainId) ?? NO_MAIL)]));
+  }
+
   /** What an organization's mail has counted, by domain and hour, zeros left out. @param period whole hours */
-  readHours(owner: Omit<StatsScope, 'domainId'>, period: Period): Promise<(Sums & { domainId: string; hour: Date })[]> {
+  readHours(owner: Omit<Tenant, 'domainId'>, period: Period): Promise<(Sums & { domainId: string; hour: Date })[]> {
     return this.stats.sumByDomainAndHour({ ...owner, domainId: undefined }, period);
+  }
+
+  /**
+   * How many emails there are, by the hour of their ids: counted in the transaction that accepts them, so it is exact, and
+   * lists use it to count and to skip without touching a row.
+   * @throws UnavailableError
+   */
+  countEmails(range: CountRange): Promise<number> {
+    return this.stats.countEmails(range);
+  }
+
+  /** The hours in which `limit` emails lie after the newest `offset` of the range, newest first. @throws UnavailableError */
+  locateEmails(range: CountRange, page: { offset: number; limit: number }): Promise<CountedHour[]> {
+    return this.stats.locateEmails(range, page);
   }
 
   /** Emails of a period are gone for good: lists count them no more. Within the transaction that removes them. */
@@ -54,6 +87,4 @@ export class StatsService {
 }
 
 export { type Counter, COUNTERS, type StatDelta } from './stat-delta';
-export type { DomainOwner } from './sql/find-domains-above.sql';
-export type { Period } from './period';
-export type { Sums } from './sql/sum-period.sql';
+export type { CountedHour, CountRange, DomainOwner, Period, Sums };

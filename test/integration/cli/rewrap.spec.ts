@@ -6,7 +6,7 @@ import { deriveEncryptionKey } from '../../../src/common/encryption/encryption';
 import { keyIdOf } from '../../../src/common/encryption/encryption';
 import type { AppConfig } from '../../../src/config/config';
 import { loadConfig } from '../../../src/config/load-config';
-import { DkimVault } from '../../../src/modules/domains/dkim/dkim-vault';
+import { DkimKeyring } from '../../../src/modules/domains/dkim/dkim-keyring';
 import { EmbeddedWorkshop, query } from '../embedded/support';
 import { CliKit, type CliResult, runWith } from './cli-kit';
 
@@ -22,7 +22,7 @@ const NO_OTHERS = {
   ...{ hashKeys: 0, hashKeysResealed: 0 },
 };
 const newKey = (): string => randomBytes(32).toString('base64');
-const vaultOf = (config: Pick<AppConfig, 'masterKey'>) => new DkimVault(config as AppConfig);
+const vaultOf = (config: Pick<AppConfig, 'masterKey'>) => new DkimKeyring(config as AppConfig);
 const idOf = (key: string): number => deriveEncryptionKey(Buffer.from(key, 'base64'), 'dkim-private-keys').id;
 
 function readKeys(url: string): Promise<KeyRow[]> {
@@ -52,7 +52,7 @@ describe('waybill keys rewrap', () => {
   const value = ({ stdout, stderr }: CliResult): unknown => (stdout ? JSON.parse(stdout) : stderr);
   const plainKeys = async (masterKey: string): Promise<string[]> => {
     const vault = vaultOf({ masterKey: Buffer.from(masterKey, 'base64') });
-    return (await readKeys(cli.url)).map((row) => vault.open(row.sealed, row).toString('hex'));
+    return (await readKeys(cli.url)).map((row) => vault.decrypt(row.sealed, row).toString('hex'));
   };
   const copyKeys = (count: number) =>
     query(
@@ -102,7 +102,7 @@ describe('waybill keys rewrap', () => {
     const [first] = await readKeys(cli.url);
     await query(
       cli.url,
-      `update dkim_keys set private_key_sealed = '\\x${renewed!.seal(old!.open(first!.sealed, first!), first!).toString('hex')}'
+      `update dkim_keys set private_key_sealed = '\\x${renewed!.encrypt(old!.decrypt(first!.sealed, first!), first!).toString('hex')}'
        where domain_id = '${first!.domainId}'`,
     );
     const report = value(
@@ -132,7 +132,7 @@ describe('waybill keys rewrap', () => {
     for (const row of (await readKeys(cli.url)).filter(({ selector }) => selector.startsWith('copy'))) {
       await query(
         cli.url,
-        `update dkim_keys set private_key_sealed = '\\x${vault.seal(Buffer.from('key'), row).toString('hex')}'
+        `update dkim_keys set private_key_sealed = '\\x${vault.encrypt(Buffer.from('key'), row).toString('hex')}'
          where domain_id = '${row.domainId}' and selector = '${row.selector}'`,
       );
     }
@@ -190,7 +190,7 @@ describe('waybill keys rewrap on the embedded database', () => {
     const config = loadConfig(env);
     expect(config.previousMasterKey?.toString('base64')).toBe(before.trim());
     const [row] = await readKeys(url);
-    expect(vaultOf({ masterKey: config.masterKey }).open(row!.sealed, row!).length).toBeGreaterThan(1_000);
+    expect(vaultOf({ masterKey: config.masterKey }).decrypt(row!.sealed, row!).length).toBeGreaterThan(1_000);
     expect(await json('doctor')).toMatchObject({ healthy: true });
     expect(await json('keys', 'rewrap')).toEqual({ keys: 1, resealed: 0, ...NO_OTHERS, fileReplaced: false });
   });

@@ -1,6 +1,6 @@
 import { HOUR } from '../../../src/common/clock';
 import { Metrics } from '../../../src/common/metrics/metrics';
-import { SuspicionChanges } from '../../../src/modules/domains/restrictions/suspicion-changes.service';
+import { RestrictionsService } from '../../../src/modules/domains/restrictions/restrictions.service';
 import { FakeClock } from '../../doubles/fake-clock';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import { DeliveryScene } from '../../setup/delivery-scene';
@@ -20,7 +20,7 @@ describe('queued mail of a paused domain', () => {
   });
 
   it('is held for an hour at a time, and delivered after the resumption', async () => {
-    const changes = scene.core.get(SuspicionChanges);
+    const changes = scene.core.get(RestrictionsService);
     const { domainId } = scene.tenant;
     const [live = '', test = ''] = [await scene.accept(), await scene.accept({}, 'test')];
     await changes.pauseByOperator(domainId, 'phishing');

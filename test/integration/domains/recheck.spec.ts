@@ -2,11 +2,10 @@ import { DAY, HOUR, MINUTE } from '../../../src/common/clock';
 import { Metrics } from '../../../src/common/metrics/metrics';
 import { poolOf } from '../../../src/database/data-source';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
-import type { Domain } from '../../../src/modules/domains/domain.entity';
-import { DomainRecheck } from '../../../src/modules/domains/verification/domain-recheck.service';
-import { countDueDomains } from '../../../src/modules/domains/verification/sql/count-due-domains.sql';
-import { takeDueDomains } from '../../../src/modules/domains/verification/sql/take-due-domains.sql';
-import { DueDomainsRepository } from '../../../src/modules/domains/verification/due-domains.repository';
+import type { Domain } from '../../../src/modules/domains/registry/domain.entity';
+import { DomainRecheckJob } from '../../../src/modules/domains/verification/domain-recheck.job';
+import { countDueDomains, takeDueDomains } from '../../../src/modules/domains/registry/sql/domains.sql';
+import { DomainsRepository } from '../../../src/modules/domains/registry/domains.repository';
 import { explainPrepared } from '../../setup/explain';
 import type { Core } from '../../setup/core-context';
 import { waitFor } from '../../setup/wait-for';
@@ -26,7 +25,7 @@ beforeEach(async () => {
 
 let count = 0;
 const nextName = () => `d${(count += 1)}.example`;
-const recheck = (by = worker) => by.get(DomainRecheck).run();
+const recheck = (by = worker) => by.get(DomainRecheckJob).run();
 const looksAt = ({ domain }: Domain) => scene.dns.queries.filter((query) => query === `TXT _waybill.${domain}`).length;
 
 /** Longer than the hour or the five minutes that the next look is away, jitter included. */
@@ -120,7 +119,7 @@ describe('the re-check', () => {
     const domain = await scene.add(nextName());
     const now = scene.clock.now();
     const until = new Date(now.getTime() + 5 * MINUTE);
-    const taken = await worker.get(DueDomainsRepository).take(now, until, 10);
+    const taken = await worker.get(DomainsRepository).takeDue(now, until, 10);
     expect(taken).toEqual([{ organizationId: domain.organizationId, id: domain.id }]);
     scene.clock.advance(5 * MINUTE - 1);
     await recheck();

@@ -1,8 +1,8 @@
 import { Resolver } from 'node:dns/promises';
 import { dkimVerify } from 'mailauth/lib/dkim/verify';
 import { DkimKeysService } from '../../../src/modules/domains/dkim/dkim-keys.service';
-import { PublishedKeysRepository } from '../../../src/modules/domains/dkim/published-keys.repository';
-import { PublishedKeysService } from '../../../src/modules/domains/dkim/published-keys.service';
+import { DkimKeysRepository } from '../../../src/modules/domains/dkim/dkim-keys.repository';
+import { PublicKeysService } from '../../../src/modules/domains/dkim/public-keys.service';
 import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import { sendBody } from '../../factories/send-requests';
@@ -67,8 +67,8 @@ export class RotationScene {
   async publishZone(): Promise<void> {
     const { DKIM_ZONE: zone } = this.env;
     if (zone === undefined) return;
-    const responder = new PublishedKeysService(new PublishedKeysRepository(this.app.db.database), this.app.clock);
-    const keys = await responder.find(this.domainId);
+    const responder = new PublicKeysService(this.app.get(DkimKeysRepository), this.app.clock);
+    const keys = await responder.publishedBy(this.domainId);
     for (const selector of ['wb1', 'wb2']) {
       const text = keys.get(selector);
       this.app.dns.set({ [`${selector}.${this.domainId}.${zone}`]: text ? { TXT: [text.match(/.{1,255}/g)!] } : {} });

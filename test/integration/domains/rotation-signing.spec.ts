@@ -3,10 +3,9 @@ import { SECOND } from '../../../src/common/clock';
 import { Database } from '../../../src/database/database.service';
 import { DkimKeysRepository } from '../../../src/modules/domains/dkim/dkim-keys.repository';
 import { DkimKeysService } from '../../../src/modules/domains/dkim/dkim-keys.service';
-import { DkimRotationService } from '../../../src/modules/domains/dkim/dkim-rotation.service';
-import { DomainRemovalService } from '../../../src/modules/domains/domain-removal.service';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
 import { SigningKeysService } from '../../../src/modules/domains/dkim/signing-keys.service';
+import { DomainRegistrationService } from '../../../src/modules/domains/domain-registration.service';
 import { FakeClock } from '../../doubles/fake-clock';
 import { type Core, startCore } from '../../setup/core-context';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
@@ -46,7 +45,7 @@ async function selectors(...domainIds: string[]): Promise<Record<string, string>
 }
 
 it('signs with a new key within five seconds of its activation', async () => {
-  await core.get(DkimRotationService).rotate(organizationId, first, 'operator');
+  await core.get(DkimKeysService).rotate(organizationId, first, 'operator');
   clock.advance(FRESH_MS);
   expect(await selectors(first)).toEqual({ [first]: 'wb1' });
   await core.get(Database).transaction((tx) => core.get(DkimKeysService).activate(organizationId, first, 'wb2', tx));
@@ -65,7 +64,7 @@ it('activates nothing that is not pending', async () => {
 
 it('has no key of a domain within five seconds of its removal', async () => {
   expect(await selectors(second)).toEqual({ [second]: 'wb1' });
-  await core.get(DomainRemovalService).remove(organizationId, second, 'operator');
+  await core.get(DomainRegistrationService).remove(organizationId, second, 'operator');
   clock.advance(FRESH_MS);
   expect(await selectors(first, second)).toEqual({ [first]: 'wb1' });
 });

@@ -4,10 +4,9 @@ import type { Mode } from '../../../src/common/tenant';
 import { Database } from '../../../src/database/database.service';
 import { DomainDetailsService } from '../../../src/modules/domains/domain-details.service';
 import { DomainRegistrationService } from '../../../src/modules/domains/domain-registration.service';
-import { DomainRemovalService } from '../../../src/modules/domains/domain-removal.service';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
 import { toDomainDto } from '../../../src/modules/domains/dto/domain.mapper';
-import { SuspicionChanges } from '../../../src/modules/domains/restrictions/suspicion-changes.service';
+import { RestrictionsService } from '../../../src/modules/domains/restrictions/restrictions.service';
 import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { sendBody } from '../../factories/send-requests';
 import { addDomain, createTenant } from '../../factories/tenants';
@@ -107,10 +106,12 @@ describe('sending from a domain that is held back', () => {
   });
 
   it('is not escaped by removing the domain and adding it again', async () => {
-    await scene.core.get(SuspicionChanges).pauseByOperator(scene.tenant.domainId, 'phishing');
-    await scene.core.get(DomainRemovalService).remove(scene.tenant.organizationId, scene.tenant.domainId, 'operator');
-    const again = await scene.core
+    await scene.core.get(RestrictionsService).pauseByOperator(scene.tenant.domainId, 'phishing');
+    await scene.core
       .get(DomainRegistrationService)
+      .remove(scene.tenant.organizationId, scene.tenant.domainId, 'operator');
+    const again = await scene.core
+      .get(DomainsService)
       .add(scene.tenant.organizationId, scene.tenant.domain, 'operator');
     expect(again).toMatchObject({ id: scene.tenant.domainId, sending: { status: 'paused', reason: 'operator' } });
     await scene.core.get(DomainsService).markVerified(scene.tenant.organizationId, scene.tenant.domain);

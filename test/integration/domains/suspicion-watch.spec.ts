@@ -1,7 +1,7 @@
 import { DAY, HOUR, MINUTE } from '../../../src/common/clock';
 import { Database } from '../../../src/database/database.service';
-import { SuspicionChanges } from '../../../src/modules/domains/restrictions/suspicion-changes.service';
-import { SuspicionWatch } from '../../../src/modules/domains/restrictions/suspicion-watch.service';
+import { RestrictionsService } from '../../../src/modules/domains/restrictions/restrictions.service';
+import { RestrictionsJob } from '../../../src/modules/domains/restrictions/restrictions.job';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
 import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { StatsService } from '../../../src/modules/stats/stats.service';
@@ -26,7 +26,7 @@ describe('watching for suspicious senders', () => {
     counts: Counted,
     { domainId = scene.tenant.domainId, mode }: { domainId?: string; mode?: 'test' } = {},
   ) => recordCounts(scene.core, { ...scene.tenant, domainId }, counts, { occurredAt: scene.clock.now(), mode });
-  const watch = () => scene.core.get(SuspicionWatch).run();
+  const watch = () => scene.core.get(RestrictionsJob).run();
   const status = async (domainId = scene.tenant.domainId) => (await readDomain(scene.db, domainId)).sending_status;
   const actions = async () =>
     (await readHistory(scene.core, scene.tenant)).map(({ actor, action }) => `${actor} ${action}`);
@@ -104,7 +104,7 @@ describe('watching for suspicious senders', () => {
     await slow();
     expect(await status()).toBe('active');
     const other = await startCore(scene.db.url, { clock: scene.clock, env: { ...RELAY, WARMUP_ENABLED: 'false' } });
-    await other.get(SuspicionWatch).run();
+    await other.get(RestrictionsJob).run();
     expect(await status()).toBe('slowed');
     await other.close();
   });
@@ -175,7 +175,7 @@ describe('watching for suspicious senders', () => {
 
   it('resumes at the operator’s word, and judges from then on', async () => {
     await pause();
-    await scene.core.get(SuspicionChanges).resumeByOperator(scene.tenant.domainId);
+    await scene.core.get(RestrictionsService).resumeByOperator(scene.tenant.domainId);
     await watch();
     expect(await status()).toBe('active');
     scene.clock.advance(HOUR);
@@ -185,7 +185,7 @@ describe('watching for suspicious senders', () => {
   });
 
   it('never ends a pause of the operator', async () => {
-    await scene.core.get(SuspicionChanges).pauseByOperator(scene.tenant.domainId, 'phishing');
+    await scene.core.get(RestrictionsService).pauseByOperator(scene.tenant.domainId, 'phishing');
     await later(40 * DAY);
     expect(await status()).toBe('paused');
     expect(await actions()).toEqual(['operator domain.sending_paused']);
@@ -196,7 +196,7 @@ describe('watching for suspicious senders', () => {
       Array.from({ length: 3 }, () => startCore(scene.db.url, { clock: scene.clock, env: RELAY })),
     );
     await count({ accepted: 200, bounced: 15 });
-    await Promise.all([scene.core, ...others].map((process) => process.get(SuspicionWatch).run()));
+    await Promise.all([scene.core, ...others].map((process) => process.get(RestrictionsJob).run()));
     expect(await actions()).toEqual(['system domain.sending_slowed']);
     await Promise.all(others.map((process) => process.close()));
   });

@@ -1,8 +1,11 @@
 import type { DnsResolver } from '../../../src/common/dns/dns-resolver';
 import { NodeDnsResolver } from '../../../src/common/dns/node-dns-resolver';
-import type { RecordPurpose, WantedRecord } from '../../../src/modules/domains/dns-record';
-import { RecordChecker } from '../../../src/modules/domains/verification/record-checker.service';
-import { wantedRecords } from '../../../src/modules/domains/wanted-records';
+import { checkRecords } from '../../../src/modules/domains/verification/check-records';
+import {
+  type RecordPurpose,
+  type WantedRecord,
+  wantedRecords,
+} from '../../../src/modules/domains/registry/wanted-records';
 import { DnsServer, type DnsZones } from '../../doubles/dns-server';
 import { testConfig } from '../../setup/core-context';
 
@@ -41,7 +44,13 @@ async function checkerOn(zones: DnsZones) {
   const dns = await DnsServer.start(zones);
   running.push(dns);
   const resolver: DnsResolver = new NodeDnsResolver({ servers: [dns.endpoint], queryTimeoutMs: 300 });
-  return { dns, checker: new RecordChecker(resolver) };
+  return {
+    dns,
+    checker: {
+      check: (records: readonly WantedRecord[], domain: string, keys?: Parameters<typeof checkRecords>[3]) =>
+        checkRecords(resolver, records, domain, keys),
+    },
+  };
 }
 
 /** The check of one record, with everything else as it should be. */

@@ -1,11 +1,9 @@
 import { OrganizationsService } from '../../../src/auth/organizations.service';
 import { AppConfig } from '../../../src/config/config';
 import { DkimKeysService } from '../../../src/modules/domains/dkim/dkim-keys.service';
-import { DomainRegistrationService } from '../../../src/modules/domains/domain-registration.service';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
-import type { Domain } from '../../../src/modules/domains/domain.entity';
-import type { WantedRecord } from '../../../src/modules/domains/dns-record';
-import { wantedRecords } from '../../../src/modules/domains/wanted-records';
+import type { Domain } from '../../../src/modules/domains/registry/domain.entity';
+import { type WantedRecord, wantedRecords } from '../../../src/modules/domains/registry/wanted-records';
 import { DnsServer, type DnsRecords } from '../../doubles/dns-server';
 import { addDomain } from '../../factories/tenants';
 import { FakeClock } from '../../doubles/fake-clock';
@@ -49,9 +47,7 @@ export class VerificationScene {
 
   /** A pending domain of an organization of its own. */
   async add(name: string, organizationId?: string): Promise<Domain> {
-    return this.core
-      .get(DomainRegistrationService)
-      .add(organizationId ?? (await this.organization()), name, 'operator');
+    return this.core.get(DomainsService).add(organizationId ?? (await this.organization()), name, 'operator');
   }
 
   /** Many pending domains of one organization, whose keys are none: making real ones takes long. */

@@ -1,12 +1,12 @@
 import { HOUR, MINUTE } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
-import { DkimRotationService } from '../../../src/modules/domains/dkim/dkim-rotation.service';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
-import type { Domain } from '../../../src/modules/domains/domain.entity';
+import type { Domain } from '../../../src/modules/domains/registry/domain.entity';
 import {
   type DomainVerification,
   DomainVerificationService,
 } from '../../../src/modules/domains/verification/domain-verification.service';
+import { DkimKeysService } from '../../../src/modules/domains/dkim/dkim-keys.service';
 import { waitFor } from '../../setup/wait-for';
 import { VerificationScene } from './verification-scene';
 
@@ -98,7 +98,7 @@ describe('verifying a domain', () => {
     const domain = await scene.add(nextName());
     await scene.publish(domain);
     await verify(domain);
-    await scene.core.get(DkimRotationService).rotate(domain.organizationId, domain.id, 'operator');
+    await scene.core.get(DkimKeysService).rotate(domain.organizationId, domain.id, 'operator');
     await verify(domain);
     expect(await scene.keyStates(domain)).toEqual({ wb1: 'active', wb2: 'pending' });
     await scene.publish(domain);
@@ -112,7 +112,7 @@ describe('verifying a domain', () => {
     const domain = await scene.add(nextName());
     await scene.publish(domain);
     await verify(domain);
-    await scene.core.get(DkimRotationService).rotate(domain.organizationId, domain.id, 'operator');
+    await scene.core.get(DkimKeysService).rotate(domain.organizationId, domain.id, 'operator');
     scene.clock.advance(72 * HOUR);
     expect((await verify(domain)).domain.dkimStatus).toBe('failed');
     expect(await scene.keyStates(domain)).toEqual({ wb1: 'active', wb2: 'pending' });
@@ -240,7 +240,7 @@ describe('with a delegated zone', () => {
       expect((await look()).domain.dkimStatus).toBe('pending');
       await publishKeys();
       expect((await look()).domain.dkimStatus).toBe('verified');
-      await delegated.core.get(DkimRotationService).rotate(domain.organizationId, domain.id, 'operator');
+      await delegated.core.get(DkimKeysService).rotate(domain.organizationId, domain.id, 'operator');
       await look();
       expect(await delegated.keyStates(domain)).toEqual({ wb1: 'active', wb2: 'pending' });
       await publishKeys();

@@ -1,6 +1,6 @@
 import { DAY, HOUR, MINUTE } from '../../../src/common/clock';
-import { WarmUpChanges } from '../../../src/modules/domains/restrictions/warm-up/warm-up-changes.service';
-import { WarmUpWatch } from '../../../src/modules/domains/restrictions/warm-up/warm-up-watch.service';
+import { WarmUpChangesService } from '../../../src/modules/domains/restrictions/warm-up-changes.service';
+import { WarmUpJob } from '../../../src/modules/domains/restrictions/warm-up.job';
 import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { StatsService } from '../../../src/modules/stats/stats.service';
 import { FakeClock } from '../../doubles/fake-clock';
@@ -41,7 +41,7 @@ describe('watching warm-ups', () => {
     ]);
   const count = (counts: Counted, mode?: 'live' | 'test') =>
     recordCounts(core, tenant, counts, { occurredAt: clock.now(), mode });
-  const watch = () => core.get(WarmUpWatch).run();
+  const watch = () => core.get(WarmUpJob).run();
   const domain = () => readDomain(db, tenant.domainId);
   const history = () => readHistory(core, tenant);
   const send = () => core.get(SendEmailsService).sendOne(sendBody(), undefined, tenant.as('live'));
@@ -121,7 +121,7 @@ describe('watching warm-ups', () => {
   it('does not hold the past against a domain that the operator has resumed', async () => {
     await count({ accepted: 200, bounced: 100 });
     await watch();
-    await core.get(WarmUpChanges).byOperator(tenant.domainId, 'resume');
+    await core.get(WarmUpChangesService).byOperator(tenant.domainId, 'resume');
     await watch();
     expect(await domain()).toMatchObject({ warming_status: 'warming' });
     clock.advance(HOUR);
@@ -148,7 +148,7 @@ describe('watching warm-ups', () => {
   it('does each thing once, however many processes watch', async () => {
     const others = await Promise.all(Array.from({ length: 3 }, () => startCore(db.url, { clock, env: RELAY })));
     await count({ accepted: 200, bounced: 100 });
-    await Promise.all([core, ...others].map((process) => process.get(WarmUpWatch).run()));
+    await Promise.all([core, ...others].map((process) => process.get(WarmUpJob).run()));
     expect(await history()).toHaveLength(1);
     await Promise.all(others.map((process) => process.close()));
   });
@@ -186,7 +186,7 @@ describe('watching warm-ups', () => {
   it('does nothing when the warm-up is switched off', async () => {
     await count({ accepted: 200, bounced: 100 });
     const other = await startCore(db.url, { clock, env: { ...RELAY, WARMUP_ENABLED: 'false' } });
-    await other.get(WarmUpWatch).run();
+    await other.get(WarmUpJob).run();
     expect(await domain()).toMatchObject({ warming_status: 'warming' });
     await other.close();
   });

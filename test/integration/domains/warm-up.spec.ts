@@ -2,8 +2,8 @@ import { DAY, HOUR } from '../../../src/common/clock';
 import { type AppError, UnavailableError } from '../../../src/common/errors/app-error';
 import { Database } from '../../../src/database/database.service';
 import { DomainRegistrationService } from '../../../src/modules/domains/domain-registration.service';
-import { DomainRemovalService } from '../../../src/modules/domains/domain-removal.service';
-import { WarmUpService } from '../../../src/modules/domains/restrictions/warm-up/warm-up.service';
+import { DomainsService } from '../../../src/modules/domains/domains.service';
+import { WarmUpService } from '../../../src/modules/domains/restrictions/warm-up.service';
 import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { FakeClock } from '../../doubles/fake-clock';
 import { sendBody } from '../../factories/send-requests';
@@ -57,8 +57,8 @@ describe('the warm-up of a domain', () => {
 
   describe('of a domain that is removed and added again', () => {
     const removeAndAdd = async () => {
-      await core.get(DomainRemovalService).remove(tenant.organizationId, tenant.domainId, 'operator');
-      return core.get(DomainRegistrationService).add(tenant.organizationId, tenant.domain, 'operator');
+      await core.get(DomainRegistrationService).remove(tenant.organizationId, tenant.domainId, 'operator');
+      return core.get(DomainsService).add(tenant.organizationId, tenant.domain, 'operator');
     };
 
     it('goes on where it was: neither a limit nor a pause is escaped', async () => {
@@ -81,8 +81,8 @@ describe('the warm-up of a domain', () => {
 
     it('is added once, by however many at a time', async () => {
       await send(1);
-      await core.get(DomainRemovalService).remove(tenant.organizationId, tenant.domainId, 'operator');
-      const add = () => core.get(DomainRegistrationService).add(tenant.organizationId, tenant.domain, 'operator');
+      await core.get(DomainRegistrationService).remove(tenant.organizationId, tenant.domainId, 'operator');
+      const add = () => core.get(DomainsService).add(tenant.organizationId, tenant.domain, 'operator');
       const results = await Promise.allSettled(Array.from({ length: 4 }, add));
       const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as AppError] : []));
       expect(refused.map(({ code }) => code)).toEqual(Array(3).fill('domain_already_exists'));

@@ -16,7 +16,6 @@ import { ConfigModule } from '../../../src/config/config.module';
 import { loadConfig } from '../../../src/config/load-config';
 import { DatabaseModule } from '../../../src/database/database.module';
 import { ReturnPath, type ReturnPathTarget } from '../../../src/delivery/tokens/return-path';
-import { DomainsModule } from '../../../src/modules/domains/domains.module';
 import { InboundLimits } from '../../../src/modules/inbound/inbound-limits';
 import { InboundModule } from '../../../src/modules/inbound/inbound.module';
 import { InboundSmtpServer } from '../../../src/modules/inbound/inbound-smtp.server';
@@ -76,7 +75,6 @@ export class InboundApp {
         DatabaseModule.register(database.url),
         JobsModule.register({ run: true }),
         TestMetricsModule,
-        DomainsModule,
         InboundModule,
       ],
     })

@@ -3,7 +3,7 @@ import { DAY } from '../../../src/common/clock';
 import { firstIdAt } from '../../../src/common/ids';
 import { poolOf } from '../../../src/database/data-source';
 import { deleteContents } from '../../../src/modules/emails/retention/sql/delete-contents.sql';
-import { forgetEmails } from '../../../src/modules/stats/sql/forget-emails.sql';
+import { forgetEmails } from '../../../src/modules/stats/sql/write-counters.sql';
 import { loadSkewedData } from '../../factories/skewed-data';
 import { explainPrepared, type PlanNode } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';

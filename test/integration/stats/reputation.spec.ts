@@ -1,8 +1,7 @@
 import { DAY, HOUR } from '../../../src/common/clock';
 import type { Mode } from '../../../src/common/tenant';
-import { DomainScoresRepository } from '../../../src/modules/domains/reputation/domain-scores.repository';
-import { ReputationRefresh } from '../../../src/modules/domains/reputation/reputation-refresh.service';
-import { ReputationService } from '../../../src/modules/stats/reputation.service';
+import { ReputationJob } from '../../../src/modules/domains/restrictions/reputation.job';
+import { RestrictionsRepository } from '../../../src/modules/domains/restrictions/restrictions.repository';
 import { type Counter, StatsService } from '../../../src/modules/stats/stats.service';
 import { FakeClock } from '../../doubles/fake-clock';
 import { createTenant, type Tenant } from '../../factories/tenants';
@@ -40,7 +39,7 @@ describe('reputation scores', () => {
     });
     return db.database.transaction((tx) => Promise.resolve(worker.get(StatsService).record(deltas, tx)));
   };
-  const refresh = () => worker.get(ReputationRefresh).run();
+  const refresh = () => worker.get(ReputationJob).run();
   const scoreOf = async ({ domainId }: Tenant) => {
     const [row] = await db.query<{ reputation_score: number | null }>(
       'select reputation_score from domains where id = $1',
@@ -87,7 +86,7 @@ describe('reputation scores', () => {
 
   it('come with rates and recommendations', async () => {
     await count(tenant, { accepted: 100, delivered: 90, bounced: 10 });
-    const reputations = await worker.get(ReputationService).ofDomains([tenant]);
+    const reputations = await worker.get(StatsService).reputationsOf([tenant]);
     expect(reputations.get(tenant.domainId)).toMatchObject({
       ...{ overallScore: 55, bounceRate: 0.1, deliveryRate: 0.9, complaintRate: 0, healthStatus: 'fair' },
       recommendations: [expect.stringContaining('10 % of the recipients'), expect.stringContaining('Only 90 %')],
@@ -95,9 +94,9 @@ describe('reputation scores', () => {
   });
 
   it('have an order in which domains are gone through', async () => {
-    const scores = worker.get(DomainScoresRepository);
-    const first = await scores.findAfter(undefined, 1);
+    const scores = worker.get(RestrictionsRepository);
+    const first = await scores.findKeys(undefined, 1);
     expect(first).toEqual([{ organizationId: tenant.organizationId, domainId: tenant.domainId }]);
-    expect(await scores.findAfter(first[0], 1)).toEqual([]);
+    expect(await scores.findKeys(first[0], 1)).toEqual([]);
   });
 });

@@ -1,15 +1,29 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, LessThanOrEqual, type Repository } from 'typeorm';
+import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
 import { DkimKey, type DkimKeyState } from './dkim-key.entity';
 import { deleteExpiredDkimKeys, type ExpiredDkimKey } from './sql/delete-expired-dkim-keys.sql';
+import {
+  type EncryptedKeyRow,
+  listEncryptedKeys,
+  type ReEncryptedKey,
+  replaceEncryptedKeys,
+} from './sql/encrypted-keys.sql';
+import { findKeyByName, findPublishedKeys, type KnownKey, type PublishedKeyRow } from './sql/find-public-keys.sql';
+
+export type { EncryptedKeyRow, KnownKey, PublishedKeyRow, ReEncryptedKey };
 
 type Owner = Pick<DkimKey, 'organizationId' | 'domainId'>;
 
+/** Owner of `dkim_keys`. Private keys leave it encrypted only. */
 @Injectable()
 export class DkimKeysRepository {
-  constructor(@InjectRepository(DkimKey) private readonly keys: Repository<DkimKey>) {}
+  constructor(
+    private readonly database: Database,
+    @InjectRepository(DkimKey) private readonly keys: Repository<DkimKey>,
+  ) {}
 
   async insert(key: DkimKey, tx: Transaction): Promise<void> {
     await tx.manager.insert(DkimKey, key);
@@ -40,6 +54,10 @@ export class DkimKeysRepository {
     await tx.manager.update(DkimKey, { organizationId, domainId, selector }, change);
   }
 
+  async deleteOf({ organizationId, domainId }: Owner, tx: Transaction): Promise<void> {
+    await tx.manager.delete(DkimKey, { organizationId, domainId });
+  }
+
   async deleteExpiredOf({ organizationId, domainId }: Owner, before: Date, tx: Transaction): Promise<void> {
     const expired = { state: 'retiring' as const, expiresAt: LessThanOrEqual(before) };
     await tx.manager.delete(DkimKey, { organizationId, domainId, ...expired });
@@ -48,5 +66,26 @@ export class DkimKeysRepository {
   /** Of every organization. */
   deleteExpired(before: Date, limit: number, tx: Transaction): Promise<ExpiredDkimKey[]> {
     return tx.run(deleteExpiredDkimKeys(before, limit));
+  }
+
+  /** The public key that a selector of a verified domain names. @throws UnavailableError */
+  async findByName(domain: string, selector: string): Promise<KnownKey | undefined> {
+    return (await this.database.run(findKeyByName(domain, selector)))[0];
+  }
+
+  /** The public keys of several domains: one list for each, in their order; an unknown domain has none. @throws UnavailableError */
+  async findPublished(domainIds: readonly string[]): Promise<PublishedKeyRow[][]> {
+    const rows = await this.database.run(findPublishedKeys(domainIds));
+    return domainIds.map((domainId) => rows.filter((row) => row.domainId === domainId));
+  }
+
+  /** Encrypted private keys of every organization, in key order. @param after the last one of the page before */
+  listEncrypted(limit: number, after?: EncryptedKeyRow): Promise<EncryptedKeyRow[]> {
+    return this.database.run(listEncryptedKeys(limit, after));
+  }
+
+  /** Returns how many were still as they had been read. */
+  async replaceEncrypted(keys: readonly ReEncryptedKey[]): Promise<number> {
+    return keys.length === 0 ? 0 : (await this.database.run(replaceEncryptedKeys(keys))).length;
   }
 }

@@ -1,11 +1,14 @@
 import { Injectable } from '@nestjs/common';
+import { AuditService, SYSTEM } from '../../../audit/audit.service';
 import { Clock, HOUR } from '../../../common/clock';
+import { AppError, NotFoundError } from '../../../common/errors/app-error';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
-import { AuditService, SYSTEM } from '../../../audit/audit.service';
+import { domainEvent } from '../registry/domain-transitions.service';
+import { DomainsRepository } from '../registry/domains.repository';
 import type { DkimKey } from './dkim-key.entity';
+import { DkimKeyMaker, type DkimKeyPair } from './dkim-key-maker';
 import { DkimKeysRepository } from './dkim-keys.repository';
-import { domainEvent } from '../domain-event';
 
 /** How long the old key stays published, from the rotation. */
 const OVERLAP_MS = 48 * HOUR;
@@ -13,14 +16,18 @@ const OVERLAP_MS = 48 * HOUR;
 const LEAST_AFTERLIFE_MS = 24 * HOUR;
 const EXPIRED_BATCH = 500;
 
+type Owner = Pick<DkimKey, 'organizationId' | 'domainId'>;
+
 /**
- * The DKIM keys of domains after their making. `pending`: waits until its record has been seen. `active`: signs; there is
+ * The DKIM keys of domains. `pending`: waits until its record has been seen. `active`: signs; there is
  * always exactly one. `retiring`: signs no more, and is published until `expiresAt` for mail that is under way.
  */
 @Injectable()
 export class DkimKeysService {
   constructor(
     private readonly keys: DkimKeysRepository,
+    private readonly domains: DomainsRepository,
+    private readonly maker: DkimKeyMaker,
     private readonly audit: AuditService,
     private readonly database: Database,
     private readonly clock: Clock,
@@ -37,15 +44,40 @@ export class DkimKeysService {
     return new Map(domainIds.map((id) => [id, keys.filter(({ domainId }) => domainId === id)]));
   }
 
-  /** Stores the key that is to take over. An expired one goes, as it may have the same selector. */
-  async addPending(key: DkimKey, tx: Transaction): Promise<void> {
-    await this.keys.deleteExpiredOf(key, key.createdAt, tx);
+  /** The first key of a new domain, still to be stored with it. */
+  async makeFirst(owner: Owner): Promise<DkimKey> {
+    return this.maker.first(await this.maker.generate(), owner);
+  }
+
+  /** With a domain that is being added. */
+  async insert(key: DkimKey, tx: Transaction): Promise<void> {
     await this.keys.insert(key, tx);
+  }
+
+  /** With a domain that is being removed. */
+  async deleteOf(owner: Owner, tx: Transaction): Promise<void> {
+    await this.keys.deleteOf(owner, tx);
+  }
+
+  /**
+   * Gives a domain a new key, which signs as soon as its record has been seen in DNS. Until then the older one does,
+   * however long that takes: a rotation never leaves mail unsigned.
+   * @throws NotFoundError, AppError dkim_rotation_in_progress
+   */
+  async rotate(organizationId: string, domainId: string, actor: string): Promise<void> {
+    // Before the costly part; what counts is the same question under the lock.
+    refuseWhileRotating(await this.published(organizationId, domainId));
+    const pair = await this.maker.generate();
+    await this.database.transaction(async (tx) => {
+      const { selector } = await this.addSuccessor({ organizationId, domainId }, pair, tx);
+      const domain = { organizationId, id: domainId };
+      await this.audit.record([domainEvent('dkim.rotated', domain, actor, { selector })], tx);
+    });
   }
 
   /**
    * The record of a pending key has been seen: from now on it signs, and the one before it retires. Without effect on a
-   * key that is not pending. The caller records it, as it knows who looked.
+   * key that is not pending. The caller writes the audit entry, as it knows who checked.
    */
   async activate(organizationId: string, domainId: string, selector: string, tx: Transaction): Promise<void> {
     const keys = await this.keys.listOf(organizationId, [domainId], tx);
@@ -59,13 +91,33 @@ export class DkimKeysService {
     await this.keys.changeState(pending, { state: 'active', expiresAt: null }, tx);
   }
 
-  /** Removes retiring keys whose time is over, of every organization. Answers how many. */
+  /** Removes retiring keys whose time is over, of every organization. Returns how many. */
   async removeExpired(): Promise<number> {
     for (let removed = 0; ;) {
       const batch = await this.database.transaction((tx) => this.removeBatch(tx));
       removed += batch;
       if (batch < EXPIRED_BATCH) return removed;
     }
+  }
+
+  private async addSuccessor(
+    { organizationId, domainId }: Owner,
+    pair: DkimKeyPair,
+    tx: Transaction,
+  ): Promise<DkimKey> {
+    if (!(await this.domains.lock(organizationId, domainId, tx))) throw new NotFoundError('Domain');
+    const published = await this.published(organizationId, domainId, tx);
+    refuseWhileRotating(published);
+    const key = this.maker.successor(pair, { organizationId, domainId }, published);
+    if (!key) throw inProgress('The other selector is still taken');
+    const { selector, createdAt } = key;
+    // An expired key may have the same selector.
+    await this.keys.deleteExpiredOf(key, createdAt, tx);
+    await this.keys.insert(key, tx);
+    // The next check of the records is due at once.
+    const change = { dkimSelector: selector, nextCheckAt: createdAt, updatedAt: createdAt };
+    await this.domains.update({ organizationId, id: domainId }, change, tx);
+    return key;
   }
 
   private async removeBatch(tx: Transaction): Promise<number> {
@@ -91,4 +143,16 @@ export class DkimKeysService {
 
 function isExpired({ state, expiresAt }: Pick<DkimKey, 'state' | 'expiresAt'>, now: Date): boolean {
   return state === 'retiring' && expiresAt !== null && expiresAt <= now;
+}
+
+function refuseWhileRotating(published: readonly DkimKey[]): void {
+  const unfinished = published.find(({ state }) => state !== 'active');
+  if (!unfinished) return;
+  const { selector, expiresAt } = unfinished;
+  if (!expiresAt) throw inProgress(`The record of the key ${selector} has not been seen in DNS yet`);
+  throw inProgress(`The previous key ${selector} stays valid until ${expiresAt.toISOString()}`);
+}
+
+function inProgress(message: string): AppError {
+  return new AppError('dkim_rotation_in_progress', message);
 }

@@ -8,20 +8,20 @@ import {
   type SigningKey,
   SigningKeySource,
 } from '../../../delivery/ports/sender-sources';
-import { parsePrivateKey } from './dkim-key-pair';
+import { parsePrivateKey } from './dkim-key-maker';
 import type { DkimKey } from './dkim-key.entity';
 import { DkimKeysRepository } from './dkim-keys.repository';
-import { DkimVault } from './dkim-vault';
-import type { Domain } from '../domain.entity';
-import { DomainsRepository } from '../domains.repository';
-import { returnPathHostOf, trackingHostOf } from '../wanted-records';
+import { DkimKeyring } from './dkim-keyring';
+import type { Domain } from '../registry/domain.entity';
+import { DomainsRepository } from '../registry/domains.repository';
+import { returnPathHostOf, trackingHostOf } from '../registry/wanted-records';
 
 type Sender = Pick<Domain, 'domain' | 'returnPathVerified' | 'trackingVerified' | 'sending'>;
 type Owner = { readonly organizationId: string; readonly domainId: string };
 
 /** A rotation, a removal, a pause or a verified record is seen within this time. */
 const CACHE_MS = 5 * SECOND;
-/** A key that cannot be opened is told once in this time. */
+/** A key that cannot be decrypted is logged once in this time. */
 const CACHE_DAMAGED_MS = MINUTE;
 const MAX_DOMAINS = 10_000;
 
@@ -36,7 +36,7 @@ export class SigningKeysService extends SigningKeySource {
   constructor(
     private readonly domains: DomainsRepository,
     private readonly keys: DkimKeysRepository,
-    private readonly vault: DkimVault,
+    private readonly keyring: DkimKeyring,
     clock: Clock,
   ) {
     super();
@@ -60,16 +60,17 @@ export class SigningKeysService extends SigningKeySource {
     return (await this.keys.findActive(owners)).flatMap((row) => {
       const sender = senders.get(row.domainId);
       if (sender === undefined) return [];
-      const key = sender.sending.status === 'paused' ? SENDING_PAUSED : this.open(row, sender);
+      const key = sender.sending.status === 'paused' ? SENDING_PAUSED : this.signingKeyOf(row, sender);
       this.cache.set(row.domainId, key, { ttl: key instanceof Error ? CACHE_DAMAGED_MS : CACHE_MS });
       return [[row.domainId, key]];
     });
   }
 
-  /** A damaged key must hold up its own domain's mail and nobody else's. */
-  private open(key: DkimKey, { domain, returnPathVerified, trackingVerified }: Sender): SigningKey | Error {
+  /** A damaged key must hold up its own domain's mail and no other's. */
+  private signingKeyOf(key: DkimKey, { domain, returnPathVerified, trackingVerified }: Sender): SigningKey | Error {
     try {
-      const privateKey = this.parsed.get(key.publicKey) ?? parsePrivateKey(this.vault.open(key.privateKeySealed, key));
+      const privateKey =
+        this.parsed.get(key.publicKey) ?? parsePrivateKey(this.keyring.decrypt(key.privateKeySealed, key));
       this.parsed.set(key.publicKey, privateKey);
       const returnPathHost = returnPathVerified ? returnPathHostOf(domain) : undefined;
       const trackingHost = trackingVerified ? trackingHostOf(domain) : undefined;

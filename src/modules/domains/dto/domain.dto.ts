@@ -1,8 +1,8 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsString } from 'class-validator';
 import { QueryInteger } from '../../../common/http/dto-decorators';
-import { RECORD_PURPOSES, type RecordPurpose } from '../dns-record';
-import type { DkimStatus, VerificationStatus, WarmingStatus } from '../domain.entity';
+import { RECORD_PURPOSES, type RecordPurpose } from '../registry/wanted-records';
+import type { DkimStatus, VerificationStatus, WarmingStatus } from '../registry/domain.entity';
 
 const VERIFICATION_STATUSES = ['pending', 'verified', 'failed'] as const satisfies VerificationStatus[];
 const DKIM_STATUSES = ['pending', 'verified', 'failed'] as const satisfies DkimStatus[];

@@ -1,5 +1,5 @@
-import type { DomainDetail, RecordState } from '../domain-details.service';
-import type { VerificationReport } from '../verification-report';
+import type { DomainDetail } from '../domain-details.service';
+import type { PublishedRecord, VerificationReport } from '../verification/verification-report';
 import type { DnsRecordDto, DomainDto, DomainVerificationDto } from './domain.dto';
 
 export function toDomainDto({ domain, records, warmingCurrentLimit }: DomainDetail): DomainDto {
@@ -34,8 +34,8 @@ export function toVerificationDto(report: VerificationReport): DomainVerificatio
   };
 }
 
-/** MX records alone have a priority, and none is asked for. */
-function toDnsRecordDto({ record, verified }: RecordState): DnsRecordDto {
+/** MX records alone have a priority, and none is needed. */
+function toDnsRecordDto({ record, verified }: PublishedRecord): DnsRecordDto {
   const { type, host, value, purpose, ttlSeconds } = record;
   return { type, host, value, purpose, verified, ttl: ttlSeconds, priority: null };
 }

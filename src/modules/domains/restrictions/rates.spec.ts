@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { DAY, HOUR } from '../../../common/clock';
-import { type Counts, exceededLimit, isAboveLimit, judgedFrom } from './rates';
+import { type Counts, exceededLimit, isAboveLimit, evaluatedFrom } from './rates';
 
 const now = new Date('2026-01-10T12:00:00.000Z');
 const ago = (ms: number) => new Date(now.getTime() - ms);
@@ -44,9 +44,9 @@ describe('the limits', () => {
   });
 
   it('look back a day, but not beyond a resumption', () => {
-    expect(judgedFrom(now)).toEqual(ago(DAY));
-    expect(judgedFrom(now, null, ago(HOUR))).toEqual(ago(HOUR));
-    expect(judgedFrom(now, ago(2 * HOUR), ago(HOUR))).toEqual(ago(HOUR));
-    expect(judgedFrom(now, ago(2 * DAY))).toEqual(ago(DAY));
+    expect(evaluatedFrom(now)).toEqual(ago(DAY));
+    expect(evaluatedFrom(now, null, ago(HOUR))).toEqual(ago(HOUR));
+    expect(evaluatedFrom(now, ago(2 * HOUR), ago(HOUR))).toEqual(ago(HOUR));
+    expect(evaluatedFrom(now, ago(2 * DAY))).toEqual(ago(DAY));
   });
 });

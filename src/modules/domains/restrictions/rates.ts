@@ -1,14 +1,14 @@
 import { DAY } from '../../../common/clock';
-import type { PauseReason } from '../domain.entity';
+import type { PauseReason } from '../registry/domain.entity';
 
-/** Of a thousand recipients: above that a domain is held back. 0.3 % of complaints is where Gmail and Yahoo lose patience. */
+/** Of a thousand recipients: above that a domain is restricted. 0.3 % of complaints is where Gmail and Yahoo lose patience. */
 export const LIMITS_PER_MILLE: Readonly<Record<PauseReason, number>> = { bounces: 50, complaints: 3 };
-/** Fewer recipients than these say nothing. */
+/** Fewer recipients than these prove nothing. */
 export const MIN_RECIPIENTS = 100;
-/** How long a pause lasts when nobody ends it. */
+/** How long a pause lasts unless the operator ends it. */
 export const PAUSE_MS = DAY;
 
-/** Of one domain over the window it is judged by. */
+/** Of one domain over the window it is evaluated by. */
 export interface Counts {
   /** Recipients. */
   readonly accepted: number;
@@ -34,14 +34,14 @@ export function isAboveLimit(reason: PauseReason, { accepted, bounced, complaint
 }
 
 /**
- * The first moment that counts: 24 hours back, but nothing from before the last resumption, which would hold the domain
- * back again at once. Counts are kept by the hour, so an hour counts when it began after that.
+ * The first moment that counts: 24 hours back, but nothing from before the last resumption, which would restrict the
+ * domain again at once. Counts are kept by the hour, so an hour counts when it began after that.
  */
-export function judgedFrom(now: Date, ...resumptions: readonly (Date | null)[]): Date {
+export function evaluatedFrom(now: Date, ...resumptions: readonly (Date | null)[]): Date {
   return new Date(Math.max(now.getTime() - DAY, ...resumptions.map((time) => time?.getTime() ?? 0)));
 }
 
-/** What is written down about a change for which counts are the reason. */
+/** The audit data of a change for which counts are the reason. */
 export function evidenceOf({ accepted, bounced, complaints }: Counts) {
   return { recipients: accepted, bounced, complaints };
 }

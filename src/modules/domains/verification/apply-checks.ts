@@ -1,6 +1,6 @@
 import type { DkimKey } from '../dkim/dkim-key.entity';
-import type { DkimStatus, Domain, VerificationStatus } from '../domain.entity';
-import { wrong } from './check-results';
+import type { DkimStatus, Domain, VerificationStatus } from '../registry/domain.entity';
+import { wrong } from './txt-records';
 import {
   type CheckedRecord,
   isGone,
@@ -19,11 +19,11 @@ export type DomainState = Pick<
 >;
 export type KeyState = Pick<DkimKey, 'selector' | 'state' | 'createdAt'>;
 
-export interface Look {
+export interface CheckResult {
   readonly domain: DomainState;
-  /** What earlier looks found. */
+  /** What earlier checks found. */
   readonly known: readonly KnownState[];
-  /** The keys that the look asked for, as they are now. */
+  /** The keys whose records were checked, as they are now. */
   readonly keys: readonly KeyState[];
   readonly checked: readonly CheckedRecord[];
   /** Another organization has verified the name. */
@@ -41,7 +41,7 @@ export type Transition =
   | 'tracking.verified'
   | 'tracking.failed';
 
-export interface Conclusion {
+export interface Decision {
   readonly change: Omit<DomainState, 'domain'> & Pick<Domain, 'verificationFailingSince' | 'dkimFailingSince'>;
   /** In the order of the checked records. */
   readonly states: readonly RecordState[];
@@ -51,20 +51,22 @@ export interface Conclusion {
 }
 
 /**
- * What follows from a look at the DNS. A status becomes verified as soon as its record is seen, and fails only when a
+ * What follows from a check of the DNS. A status becomes verified as soon as its record is seen, and fails only when a
  * record **that had been seen** has been missing or wrong in every answer of 72 hours: a domain that the operator vouches
  * for, whose records never were in any DNS, has nothing to lose. An unreachable DNS changes no status.
  */
-export function applyChecks(look: Look, now: Date): Conclusion {
-  const { domain, keys } = look;
-  const states = look.checked.map((each) => nextState(withoutTakenName(each, look), knownOf(each, look.known), now));
+export function applyChecks(result: CheckResult, now: Date): Decision {
+  const { domain, keys } = result;
+  const states = result.checked.map((each) =>
+    nextState(withoutTakenName(each, result), knownOf(each, result.known), now),
+  );
   const activated = keys.find((key) => key.state === 'pending' && isSeen(keyStateOf(key, domain, states)))?.selector;
   const ownership = states.find(({ purpose }) => purpose === 'verification');
   const verificationStatus = nextStatus(domain.verificationStatus, ownership, now);
   const change = {
     verificationStatus,
     verifiedAt: verificationStatus === 'verified' && domain.verificationStatus !== 'verified' ? now : domain.verifiedAt,
-    dkimStatus: nextDkimStatus(look, states, activated, now),
+    dkimStatus: nextDkimStatus(result, states, activated, now),
     returnPathVerified: nextFlag(domain.returnPathVerified, states, 'return_path', now),
     trackingVerified: nextFlag(domain.trackingVerified, states, 'tracking', now),
   };
@@ -83,7 +85,7 @@ export function applyChecks(look: Look, now: Date): Conclusion {
 }
 
 /** A record that proves ownership is of no use to the second who shows it. */
-function withoutTakenName({ record, check }: CheckedRecord, { domain, isNameTaken }: Look): CheckedRecord {
+function withoutTakenName({ record, check }: CheckedRecord, { domain, isNameTaken }: CheckResult): CheckedRecord {
   const counts = isNameTaken && domain.verificationStatus !== 'verified' && check.result === 'verified';
   if (!counts || record.purpose !== 'verification') return { record, check };
   return { record, check: wrong(`${domain.domain} has been verified by another organization of this service`) };
@@ -112,7 +114,7 @@ function nextStatus<Status extends VerificationStatus | DkimStatus | null>(
 
 /** Of the key that signs, unless its successor's record has not come for so long that the rotation has failed. */
 function nextDkimStatus(
-  { domain, keys }: Look,
+  { domain, keys }: CheckResult,
   states: readonly RecordState[],
   activated: string | undefined,
   now: Date,

@@ -1,6 +1,6 @@
-import type { RecordCheck, WantedRecord } from '../dns-record';
-import { missing, shown, unreachable, VERIFIED, wrong } from './check-results';
-import type { DomainLookups } from './domain-lookups';
+import type { RecordCheck, WantedRecord } from '../registry/wanted-records';
+import { missing, shown, unreachable, VERIFIED, wrong } from './txt-records';
+import type { DnsLookups } from './dns-lookups';
 
 const MAXIMUM_HOPS = 8;
 
@@ -12,7 +12,7 @@ export type AliasTrail =
   | { readonly kind: 'temporary'; readonly reason: string };
 
 /** Follows the CNAMEs of a host until the wanted target comes up. */
-export async function followAlias({ host, value }: WantedRecord, lookups: DomainLookups): Promise<AliasTrail> {
+export async function followAlias({ host, value }: WantedRecord, lookups: DnsLookups): Promise<AliasTrail> {
   const seen = new Set([host]);
   let name = host;
   while (seen.size <= MAXIMUM_HOPS) {
@@ -29,12 +29,12 @@ export async function followAlias({ host, value }: WantedRecord, lookups: Domain
 }
 
 /** A record that must be a CNAME of the wanted target, directly or through others. */
-export async function checkAlias(record: WantedRecord, lookups: DomainLookups): Promise<RecordCheck> {
+export async function checkAlias(record: WantedRecord, lookups: DnsLookups): Promise<RecordCheck> {
   const trail = await followAlias(record, lookups);
-  return trail.kind === 'none' ? checkFlattened(record, lookups) : judgeTrail(record, trail);
+  return trail.kind === 'none' ? checkFlattened(record, lookups) : evaluateTrail(record, trail);
 }
 
-export function judgeTrail({ host, value }: WantedRecord, trail: AliasTrail): RecordCheck {
+export function evaluateTrail({ host, value }: WantedRecord, trail: AliasTrail): RecordCheck {
   switch (trail.kind) {
     case 'reached':
       return VERIFIED;
@@ -50,11 +50,11 @@ export function judgeTrail({ host, value }: WantedRecord, trail: AliasTrail): Re
 }
 
 /** Addresses instead of a CNAME: a copy that ages, made by hand or by a provider that "flattens" or proxies aliases. */
-async function checkFlattened(record: WantedRecord, lookups: DomainLookups): Promise<RecordCheck> {
+async function checkFlattened(record: WantedRecord, lookups: DnsLookups): Promise<RecordCheck> {
   const { host, value } = record;
   const addresses = await lookups.addresses(host);
   if (addresses.kind === 'temporary') return unreachable(host, addresses.reason);
-  if (addresses.kind !== 'found') return judgeTrail(record, { kind: 'none' });
+  if (addresses.kind !== 'found') return evaluateTrail(record, { kind: 'none' });
   return wrong(
     `${host} has addresses instead of a CNAME to ${value}; if the DNS provider flattens or proxies the record, switch that off for it`,
   );

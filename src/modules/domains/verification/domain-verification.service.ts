@@ -1,21 +1,26 @@
 import { Injectable } from '@nestjs/common';
+import pLimit from 'p-limit';
+import { type AuditRecord, AuditService, SYSTEM } from '../../../audit/audit.service';
+import { Clock } from '../../../common/clock';
 import { NotFoundError } from '../../../common/errors/app-error';
 import { isUuid } from '../../../common/ids';
-import { SYSTEM } from '../../../audit/audit.service';
-import type { Domain } from '../domain.entity';
-import { DomainsRepository } from '../domains.repository';
-import { ConcurrencyLimit } from './concurrency-limit';
-import { LiveRecordsService } from './live-records.service';
-import { LookRecorder } from './look-recorder.service';
-import { type CheckedRecord, checkOf } from './record-state';
+import { violatedConstraint } from '../../../database/database-errors';
+import { Database } from '../../../database/database.service';
+import type { Transaction } from '../../../database/transaction';
+import type { DkimKey } from '../dkim/dkim-key.entity';
+import { DkimKeysService } from '../dkim/dkim-keys.service';
+import type { Domain } from '../registry/domain.entity';
+import { domainEvent } from '../registry/domain-transitions.service';
+import { DomainsRepository } from '../registry/domains.repository';
+import { applyChecks, type Decision } from './apply-checks';
+import { type DnsCheck, DnsCheckService } from './dns-check.service';
+import { nextCheckAt } from './next-check-at';
+import { checkOf, type RecordState } from './record-state';
+import { reportOn, type VerificationReport, type VerifiedRecord } from './verification-report';
 
-/** Domains looked at on request at a time in one process: at most some 800 queries within ten seconds. */
+/** Domains checked on request at a time in one process: at most some 800 queries within ten seconds. */
 const MAXIMUM_AT_ONCE = 20;
-
-export interface VerifiedRecord extends CheckedRecord {
-  /** What the DNS says; what it said before while it cannot be reached. */
-  readonly verified: boolean;
-}
+const MAXIMUM_ATTEMPTS = 3;
 
 export interface DomainVerification {
   /** As it is afterwards. */
@@ -23,18 +28,27 @@ export interface DomainVerification {
   readonly checks: readonly VerifiedRecord[];
 }
 
+interface RecordedCheck {
+  readonly domain: Domain;
+  /** In the order of the checked records. */
+  readonly states: readonly RecordState[];
+}
+
 /**
- * Looks at the records of a domain in live DNS and draws the conclusions. Every call looks for itself: whoever has just
- * edited the zone must not be answered from before that. No transaction is open during the look-ups.
+ * Checks the records of a domain in live DNS, decides what follows and writes it, all or nothing. Every call checks anew:
+ * an owner who has just edited the zone must not get the result of before. No transaction is open during the look-ups.
  */
 @Injectable()
 export class DomainVerificationService {
-  private readonly limit = new ConcurrencyLimit(MAXIMUM_AT_ONCE);
+  private readonly limit = pLimit(MAXIMUM_AT_ONCE);
 
   constructor(
     private readonly domains: DomainsRepository,
-    private readonly records: LiveRecordsService,
-    private readonly recorder: LookRecorder,
+    private readonly keys: DkimKeysService,
+    private readonly dns: DnsCheckService,
+    private readonly audit: AuditService,
+    private readonly database: Database,
+    private readonly clock: Clock,
   ) {}
 
   /**
@@ -42,10 +56,18 @@ export class DomainVerificationService {
    * @throws NotFoundError
    */
   verifyNow(organizationId: string, domainId: string, actor: string): Promise<DomainVerification> {
-    return this.limit.run(() => this.verify(organizationId, domainId, actor));
+    return this.limit(() => this.verify(organizationId, domainId, actor));
   }
 
-  /** The same by itself; whoever asks for much at once bounds it. @throws NotFoundError */
+  /** The same, and what it means for the owner. @throws NotFoundError */
+  async verifyAndReport(organizationId: string, domainId: string, actor: string): Promise<VerificationReport> {
+    const { domain, checks } = await this.verifyNow(organizationId, domainId, actor);
+    // Read afterwards: the check may have made a new key the one that signs.
+    const keys = await this.keys.published(organizationId, domainId);
+    return reportOn(domain, checks, keys.find(({ state }) => state === 'active')?.selector);
+  }
+
+  /** For the background job, which bounds by itself how many run at a time. @throws NotFoundError */
   recheck(organizationId: string, domainId: string): Promise<DomainVerification> {
     return this.verify(organizationId, domainId, SYSTEM);
   }
@@ -53,12 +75,66 @@ export class DomainVerificationService {
   private async verify(organizationId: string, domainId: string, actor: string): Promise<DomainVerification> {
     const known = isUuid(domainId) ? await this.domains.find(organizationId, domainId) : null;
     if (!known) throw new NotFoundError('Domain');
-    const live = await this.records.look(known);
-    const { domain, states } = await this.recorder.record(known, live, actor);
-    const checks = live.checked.flatMap(({ record }, index) => {
+    const check = await this.dns.check(known);
+    const { domain, states } = await this.record(known, check, actor);
+    const checks = check.checked.flatMap(({ record }, index) => {
       const state = states[index];
       return state ? [{ record, check: checkOf(state), verified: state.verified }] : [];
     });
     return { domain, checks };
   }
+
+  /** @throws NotFoundError when the domain has been removed meanwhile */
+  private async record(domain: Domain, check: DnsCheck, actor: string): Promise<RecordedCheck> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.database.transaction((tx) => this.write(domain, check, actor, tx));
+      } catch (error) {
+        // Another organization has verified the name in this moment: the next attempt sees that it is taken.
+        if (attempt < MAXIMUM_ATTEMPTS && violatedConstraint(error) === 'domains_verified_name') continue;
+        throw error;
+      }
+    }
+  }
+
+  private async write(checked: Domain, check: DnsCheck, actor: string, tx: Transaction): Promise<RecordedCheck> {
+    const { organizationId, id: domainId } = checked;
+    const domain = await this.domains.lock(organizationId, domainId, tx);
+    if (!domain) throw new NotFoundError('Domain');
+    const keys = await this.checkedKeys(check.keys, checked, tx);
+    const known = await this.domains.checksOf(organizationId, [domainId], tx);
+    const isNameTaken = await this.domains.isVerifiedElsewhere(domain, tx);
+    const now = this.clock.now();
+    const decision = applyChecks({ domain, known, keys, checked: check.checked, isNameTaken }, now);
+    const { states, activated } = decision;
+    if (activated !== undefined) await this.keys.activate(organizationId, domainId, activated, tx);
+    const change = { ...decision.change, lastCheckedAt: now, updatedAt: now };
+    const changed = { ...domain, ...change };
+    const remaining = keys.filter(({ selector }) => selector !== activated);
+    const due = nextCheckAt({ domain: changed, keys: remaining, states }, now);
+    await this.domains.saveChecks({ organizationId, domainId }, states, now, tx);
+    await this.domains.update(domain, { ...change, nextCheckAt: due }, tx);
+    await this.audit.record(auditRecords(domain, decision, actor), tx);
+    return { domain: { ...changed, nextCheckAt: due }, states };
+  }
+
+  /** As they are now, without those made since the check: a selector may have got another key. */
+  private async checkedKeys(
+    checked: readonly DkimKey[],
+    { organizationId, id }: Domain,
+    tx: Transaction,
+  ): Promise<DkimKey[]> {
+    const publicKeys = new Set(checked.map(({ publicKey }) => publicKey));
+    const keys = await this.keys.published(organizationId, id, tx);
+    return keys.filter(({ publicKey }) => publicKeys.has(publicKey));
+  }
+}
+
+function auditRecords(domain: Domain, { transitions, activated }: Decision, actor: string): AuditRecord[] {
+  return transitions.map((action) =>
+    domainEvent(action, domain, actor, {
+      domain: domain.domain,
+      ...(action === 'dkim.activated' && { selector: activated }),
+    }),
+  );
 }

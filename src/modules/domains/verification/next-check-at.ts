@@ -1,6 +1,6 @@
 import { DAY, HOUR, MINUTE } from '../../../common/clock';
 import type { DkimKey } from '../dkim/dkim-key.entity';
-import type { Domain } from '../domain.entity';
+import type { Domain } from '../registry/domain.entity';
 import type { RecordState } from './record-state';
 
 /** For so long after someone has been asked to publish a record, it is expected at any moment. */
@@ -14,8 +14,8 @@ export interface Watched {
 }
 
 /**
- * When the records are looked at again: every five minutes while new ones are awaited, hourly while a verified domain
- * loses something or cannot be looked at, else daily; ± 10 %, so that domains do not stay in step.
+ * When the records are checked again: every five minutes while new ones are awaited, hourly while a verified domain
+ * loses something or cannot be checked, else daily; ± 10 %, so that domains do not stay in step.
  * @param random from 0 to 1
  */
 export function nextCheckAt(watched: Watched, now: Date, random = Math.random()): Date {

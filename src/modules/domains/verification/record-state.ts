@@ -1,7 +1,7 @@
 import { HOUR } from '../../../common/clock';
-import type { RecordCheck, RecordPurpose, WantedRecord } from '../dns-record';
+import type { RecordCheck, RecordPurpose, WantedRecord } from '../registry/wanted-records';
 
-/** How long a record that had been seen may be gone before anything is concluded from it. */
+/** How long a record that had been seen may be gone before that has consequences. */
 export const PATIENCE_MS = 72 * HOUR;
 
 /** A record with what the DNS said about it. */
@@ -24,7 +24,7 @@ export interface RecordState {
 
 export type KnownState = Pick<RecordState, 'purpose' | 'host' | 'verified' | 'failingSince'>;
 
-/** The state of a record after another look at it. */
+/** The state of a record after another check of it. */
 export function nextState({ record, check }: CheckedRecord, known: KnownState | undefined, now: Date): RecordState {
   const { purpose, host } = record;
   const named = { purpose, host, result: check.result };
@@ -49,27 +49,27 @@ export function nextState({ record, check }: CheckedRecord, known: KnownState | 
   }
 }
 
-/** What the look that led to a state concluded about the record. */
+/** The check that led to a state. */
 export function checkOf({ result, problem }: RecordState): RecordCheck {
   return result === 'verified' ? { result } : { result, problem: problem ?? '' };
 }
 
-/** Seen by this look. */
+/** Seen by this check. */
 export function isSeen(state: RecordState | undefined): boolean {
   return state?.result === 'verified';
 }
 
-/** By this look, or by an earlier one since the record was last given up. */
+/** By this check, or by an earlier one since the record was last given up. */
 export function wasSeen(state: RecordState | undefined): boolean {
   return state !== undefined && (state.verified || state.failingSince !== null);
 }
 
-/** Not there by this look. */
+/** Not there by this check. */
 export function isGone(state: RecordState | undefined): state is RecordState {
   return state?.result === 'missing' || state?.result === 'wrong';
 }
 
-/** Gone by this look, and by every answer since it was last seen, for longer than patience lasts. */
+/** Gone by this check, and by every answer since it was last seen, for longer than patience lasts. */
 export function isLost(state: RecordState | undefined, now: Date): boolean {
   if (!isGone(state) || state.failingSince === null) return false;
   return now.getTime() - state.failingSince.getTime() >= PATIENCE_MS;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { UnavailableError } from '../../../common/errors/app-error';
 import { Database } from '../../../database/database.service';
-import { type WantedRecipients, WarmUpService } from '../../domains/restrictions/warm-up/warm-up.service';
+import { type WantedRecipients, WarmUpService } from '../../domains/restrictions/warm-up.service';
 import {
   isListed,
   type MailLookup,

@@ -3,7 +3,7 @@ import { Clock } from '../../../common/clock';
 import type { AppError } from '../../../common/errors/app-error';
 import { timeOfId } from '../../../common/ids';
 import type { Transaction } from '../../../database/transaction';
-import { type WarmUpBudget, WarmUpService } from '../../domains/restrictions/warm-up/warm-up.service';
+import { type WarmUpBudget, WarmUpService } from '../../domains/restrictions/warm-up.service';
 import { type StatDelta, StatsService } from '../../stats/stats.service';
 import { AcceptPlan } from './accept-plan';
 import { AcceptRepository } from './accept.repository';

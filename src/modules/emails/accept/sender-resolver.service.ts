@@ -5,7 +5,7 @@ import { SECOND } from '../../../common/clock';
 import { AppError } from '../../../common/errors/app-error';
 import type { Tenant } from '../../../common/tenant';
 import { DomainsService } from '../../domains/domains.service';
-import { WarmUpService } from '../../domains/restrictions/warm-up/warm-up.service';
+import { WarmUpService } from '../../domains/restrictions/warm-up.service';
 import type { Sender } from './send-request';
 
 interface SenderDomain {

@@ -5,7 +5,7 @@ import { isUuid } from '../../../common/ids';
 import { AppConfig } from '../../../config/config';
 import { findOwnSignature } from '../../../delivery/dkim/own-signature';
 import type { EmailKey } from '../../../delivery/ports/delivery';
-import { type KnownKey, KnownKeysService } from '../../domains/dkim/known-keys.service';
+import { type KnownKey, PublicKeysService } from '../../domains/dkim/public-keys.service';
 import { EmailLookupService, type ReportedEmail } from '../../emails/email-lookup.service';
 import { readBounceAddress } from '../bounce-address';
 import type { ReportSubject } from '../inbound-report';
@@ -31,7 +31,7 @@ interface SignedOriginal extends EmailKey {
 export class FeedbackIdentification {
   constructor(
     private readonly inbound: InboundService,
-    private readonly keys: KnownKeysService,
+    private readonly keys: PublicKeysService,
     private readonly emails: EmailLookupService,
     private readonly clock: Clock,
     private readonly config: AppConfig,
@@ -70,7 +70,7 @@ export class FeedbackIdentification {
   private async signedEmail(message: Buffer): Promise<SignedOriginal | undefined> {
     let owner: KnownKey | undefined;
     const found = await findOwnSignature(message, async ({ domain, selector }) => {
-      owner = await this.keys.find(domain, selector);
+      owner = await this.keys.findByName(domain, selector);
       return owner?.publicKey;
     });
     if (!found || !owner || this.clock.now().getTime() - found.signedAt.getTime() > MAX_AGE_MS) return undefined;

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { KnownKeysModule } from '../../domains/dkim/known-keys.module';
+import { PublicKeysModule } from '../../domains/dkim/public-keys.module';
 import { EmailsModule } from '../../emails/emails.module';
 import { InboundModule } from '../inbound.module';
 import { FeedbackIdentification } from './feedback-identification.service';
@@ -10,7 +10,7 @@ import { ReportSettlement } from './report-settlement.service';
 
 /** Role `worker`: processes stored reports. Apart from the listener, which must not load emails and domains. */
 @Module({
-  imports: [EmailsModule, InboundModule, KnownKeysModule],
+  imports: [EmailsModule, InboundModule, PublicKeysModule],
   providers: [FeedbackIdentification, ProcessingMetrics, ProcessReportsJob, ReportExaminer, ReportSettlement],
 })
 export class InboundProcessingModule {}

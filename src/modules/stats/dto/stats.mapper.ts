@@ -1,8 +1,7 @@
 import type { Period } from '../period';
-import { fourDecimals, share } from '../rates';
-import type { Reputation } from '../reputation';
+import { fourDecimals, type Reputation, share } from '../reputation';
+import type { Sums } from '../stats.service';
 import type { Totals } from '../stats-report.service';
-import type { Sums } from '../sql/sum-period.sql';
 import type { DomainStatsDto, HourDto, PeriodDto, ReputationDto, StatsDto } from './stats.dto';
 
 export function toPeriodDto({ from, to }: Period): PeriodDto {

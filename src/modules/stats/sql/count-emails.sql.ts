@@ -1,15 +1,12 @@
 // Accepted emails per hour, newest first, summed: how many there are, and in which hours a page of their list lies.
 // Reads: stats_hourly (primary key; index stats_hourly_by_hour without a domain) and stats_deltas
 // (stats_deltas_organization), in one snapshot. Locks: none. Rows: at most 24 a day and domain of the range.
-// The mode is asked for by a query of its own, as in sum-period. Not the ORM: a running sum over two tables.
-import type { Mode } from '../../../common/tenant';
+// The mode comes from a query of its own, as in sum-period. Not the ORM: a running sum over two tables.
+import type { Tenant } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
 
 /** Whole hours: from inclusive, to exclusive. */
-export interface CountRange {
-  readonly organizationId: string;
-  readonly mode: Mode;
-  readonly domainId: string | undefined;
+export interface CountRange extends Tenant {
   readonly from?: Date | undefined;
   readonly to?: Date | undefined;
 }

@@ -3,8 +3,9 @@
 // one snapshot, so that what is being folded counts once. Locks: none. Rows: 24 a day and domain; no event is read.
 // The mode is asked for by a query of its own: as a constant it let stats_hourly_live in, which reads every tenant's hours.
 // Not the ORM: sums over two tables.
+import type { Tenant } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
-import type { Period, StatsScope } from '../period';
+import type { Period } from '../period';
 import { type Counter, COUNTERS } from '../stat-delta';
 
 export type Sums = Record<Counter, number>;
@@ -21,23 +22,23 @@ const BY_HOUR: Shape = { name: 'sum-by-hour', by: { hour: 'hour' } };
 const BY_BOTH: Shape = { name: 'sum-by-domain-and-hour', by: { domain_id: 'domainId', hour: 'hour' } };
 
 /** One row, zeros included. @param period whole hours, as in the others */
-export function sumPeriod(scope: StatsScope, period: Period): Statement<Sums> {
+export function sumPeriod(scope: Tenant, period: Period): Statement<Sums> {
   return sums(IN_ALL, scope, period);
 }
 
-export function sumByDomain(scope: StatsScope, period: Period): Statement<Sums & { domainId: string }> {
+export function sumByDomain(scope: Tenant, period: Period): Statement<Sums & { domainId: string }> {
   return sums(BY_DOMAIN, scope, period);
 }
 
-export function sumByHour(scope: StatsScope, period: Period): Statement<Sums & { hour: Date }> {
+export function sumByHour(scope: Tenant, period: Period): Statement<Sums & { hour: Date }> {
   return sums(BY_HOUR, scope, period);
 }
 
-export function sumByBoth(scope: StatsScope, period: Period): Statement<Sums & { domainId: string; hour: Date }> {
+export function sumByBoth(scope: Tenant, period: Period): Statement<Sums & { domainId: string; hour: Date }> {
   return sums(BY_BOTH, scope, period);
 }
 
-function sums<Row>({ name, by }: Shape, scope: StatsScope, { from, to }: Period): Statement<Row> {
+function sums<Row>({ name, by }: Shape, scope: Tenant, { from, to }: Period): Statement<Row> {
   const { organizationId, mode, domainId } = scope;
   const values = [organizationId, mode, from, to];
   return domainId === undefined

@@ -1,0 +1,69 @@
+import { Injectable } from '@nestjs/common';
+import { type EncryptedRecords, masterKeysAfter } from '../../../common/encryption/re-encrypt';
+import { AppConfig } from '../../../config/config';
+import { DkimKeyring } from './dkim-keyring';
+import { DkimKeysRepository, type EncryptedKeyRow } from './dkim-keys.repository';
+
+/** What the master key can do for some of the keys in this database. */
+export interface SampleOfKeys {
+  readonly tried: number;
+  /** Encrypted under a master key that this process has. */
+  readonly known: number;
+  readonly opened: number;
+}
+
+/** A wrong master key decrypts none of them, so a few are enough. */
+const SAMPLE = 20;
+const PAGE = 100;
+
+/** The private DKIM keys of all organizations, as they are stored: for the operator of the master key. */
+@Injectable()
+export class EncryptedDkimKeysService {
+  constructor(
+    private readonly keys: DkimKeysRepository,
+    private readonly keyring: DkimKeyring,
+    private readonly config: AppConfig,
+  ) {}
+
+  /** Tries the master key on a few keys. */
+  async sample(): Promise<SampleOfKeys> {
+    const rows = await this.keys.listEncrypted(SAMPLE);
+    return {
+      tried: rows.length,
+      known: rows.filter(({ encrypted }) => this.keyring.knows(encrypted)).length,
+      opened: rows.filter((row) => decrypts(this.keyring, row)).length,
+    };
+  }
+
+  /** All keys, at a change to this master key. A key is named `<domain id>/<selector>`. */
+  recordsUnder(masterKey: Buffer): EncryptedRecords<EncryptedKeyRow> {
+    const keyring = new DkimKeyring({ ...this.config, ...masterKeysAfter(masterKey, this.config) });
+    return {
+      rows: () => this.rows(),
+      nameOf: ({ domainId, selector }) => `${domainId}/${selector}`,
+      isCurrent: ({ encrypted }) => keyring.isCurrent(encrypted),
+      decrypt: (row) => keyring.decrypt(row.encrypted, row),
+      reEncrypt: async (row) => {
+        const reEncrypted = keyring.encrypt(keyring.decrypt(row.encrypted, row), row);
+        return (await this.keys.replaceEncrypted([{ ...row, reEncrypted }])) === 1;
+      },
+    };
+  }
+
+  private async *rows(): AsyncGenerator<EncryptedKeyRow> {
+    let page = await this.keys.listEncrypted(PAGE);
+    while (page.length > 0) {
+      yield* page;
+      page = await this.keys.listEncrypted(PAGE, page.at(-1));
+    }
+  }
+}
+
+function decrypts(keyring: DkimKeyring, row: EncryptedKeyRow): boolean {
+  try {
+    keyring.decrypt(row.encrypted, row);
+    return true;
+  } catch {
+    return false;
+  }
+}

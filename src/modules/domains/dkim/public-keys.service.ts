@@ -1,0 +1,100 @@
+import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { Clock, HOUR, SECOND } from '../../../common/clock';
+import { MicroBatcher } from '../../../common/async/micro-batcher';
+import { SingleFlight, within } from '../../../common/async/promises';
+import { DkimKeysRepository, type KnownKey, type PublishedKeyRow } from './dkim-keys.repository';
+import { dkimRecordText } from '../registry/wanted-records';
+
+interface Remembered {
+  readonly keys: readonly PublishedKeyRow[];
+  readonly readAtMs: number;
+  askAgainAtMs: number;
+}
+
+/** A rotation is seen within this time. */
+const FRESH_MS = 5 * SECOND;
+/** What was read so long ago still serves while the database is away: a key is published for as long after it retires. */
+const REMEMBERED_MS = 48 * HOUR;
+/** Resolvers ask another server, or again, after one to five seconds. */
+const PATIENCE_MS = SECOND;
+const MAX_DOMAINS = 10_000;
+/** Apart from the domains that exist, so that invented names push none of those out. */
+const MAX_UNKNOWN = 1_000;
+const BATCH = { maxWeight: 100, concurrency: 2 };
+
+/** DNS names are no longer; a selector is one or more labels of ours. */
+const MAX_NAME = 253;
+const NAME = /^[a-z0-9_.-]+$/i;
+
+/** The public halves of keys: what the DNS responder publishes, and what a signature of our own mail is recognised by. */
+@Injectable()
+export class PublicKeysService {
+  private readonly known = new LRUCache<string, Remembered>({ max: MAX_DOMAINS });
+  private readonly unknown = new LRUCache<string, Remembered>({ max: MAX_UNKNOWN });
+  private readonly loading = new SingleFlight<Remembered>();
+  private readonly batches: MicroBatcher<string, PublishedKeyRow[]>;
+
+  constructor(
+    private readonly keys: DkimKeysRepository,
+    private readonly clock: Clock,
+  ) {
+    this.batches = new MicroBatcher((domainIds) => keys.findPublished(domainIds), BATCH);
+  }
+
+  /**
+   * The key that a signature names, and whose it is; undefined for a name that is not a verified domain's, or whose key
+   * is no longer kept.
+   * @throws UnavailableError
+   */
+  async findByName(domain: string, selector: string): Promise<KnownKey | undefined> {
+    if (![domain, selector].every((name) => name.length <= MAX_NAME && NAME.test(name))) return undefined;
+    return this.keys.findByName(domain, selector);
+  }
+
+  /**
+   * TXT records of a domain's keys by selector; none for an unknown domain.
+   * @param domainId a UUID in lower case
+   * @throws when the database does not answer and the domain is not remembered: nothing is known then
+   */
+  async publishedBy(domainId: string): Promise<ReadonlyMap<string, string>> {
+    const remembered = this.known.get(domainId) ?? this.unknown.get(domainId);
+    if (remembered && this.clock.monotonicMs() < remembered.askAgainAtMs) return this.recordsOf(remembered);
+    try {
+      return this.recordsOf(
+        await within(
+          this.loading.run(domainId, () => this.load(domainId)),
+          PATIENCE_MS,
+        ),
+      );
+    } catch (error) {
+      return this.recordsOf(this.fallBackOn(domainId, error));
+    }
+  }
+
+  private async load(domainId: string): Promise<Remembered> {
+    const keys = await this.batches.add(domainId);
+    const readAtMs = this.clock.monotonicMs();
+    const remembered = { keys, readAtMs, askAgainAtMs: readAtMs + FRESH_MS };
+    this.known.delete(domainId);
+    (keys.length > 0 ? this.known : this.unknown).set(domainId, remembered);
+    return remembered;
+  }
+
+  /** That a domain was unknown is not good enough: it may have been added since. */
+  private fallBackOn(domainId: string, error: unknown): Remembered {
+    const nowMs = this.clock.monotonicMs();
+    const remembered = this.known.get(domainId);
+    if (!remembered || nowMs - remembered.readAtMs > REMEMBERED_MS) throw error;
+    remembered.askAgainAtMs = nowMs + FRESH_MS;
+    return remembered;
+  }
+
+  private recordsOf({ keys }: Remembered): ReadonlyMap<string, string> {
+    const now = this.clock.now();
+    const published = keys.filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
+    return new Map(published.map(({ selector, publicKey }) => [selector, dkimRecordText(publicKey)]));
+  }
+}
+
+export type { KnownKey };

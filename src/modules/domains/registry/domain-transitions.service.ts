@@ -1,0 +1,49 @@
+import { Injectable } from '@nestjs/common';
+import { type AuditRecord, AuditService } from '../../../audit/audit.service';
+import { Clock } from '../../../common/clock';
+import { NotFoundError } from '../../../common/errors/app-error';
+import { Database } from '../../../database/database.service';
+import type { Domain } from './domain.entity';
+import { type DomainChange, DomainsRepository, type ExpectedState } from './domains.repository';
+
+/** The entry in the audit log about a change to a domain. */
+export function domainEvent(
+  action: string,
+  { organizationId, id }: Pick<Domain, 'organizationId' | 'id'>,
+  actor: string,
+  data: object = {},
+): AuditRecord {
+  return { organizationId, actor, action, targetType: 'domain', targetId: id, data };
+}
+
+/** Moves domains from state to state: of several processes that want to, one does, and writes the audit entry. */
+@Injectable()
+export class DomainTransitionsService {
+  constructor(
+    private readonly domains: DomainsRepository,
+    private readonly database: Database,
+    private readonly audit: AuditService,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Of any organization: for the operator. @throws NotFoundError */
+  async find(id: string): Promise<Domain> {
+    const domain = await this.domains.findById(id);
+    if (!domain) throw new NotFoundError('Domain');
+    return domain;
+  }
+
+  /** Returns false when another process was first. @param entry without one nothing is written to the audit log */
+  move(
+    domain: Domain,
+    expected: ExpectedState,
+    change: DomainChange,
+    entry?: { readonly actor: string; readonly action: string; readonly data?: object },
+  ): Promise<boolean> {
+    return this.database.transaction(async (tx) => {
+      const isOurs = await this.domains.updateIf(domain, expected, { ...change, updatedAt: this.clock.now() }, tx);
+      if (isOurs && entry) await this.audit.record([domainEvent(entry.action, domain, entry.actor, entry.data)], tx);
+      return isOurs;
+    });
+  }
+}

@@ -1,0 +1,95 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+export type VerificationStatus = 'pending' | 'verified' | 'failed';
+export type DkimStatus = 'pending' | 'verified' | 'failed';
+export type WarmingStatus = 'not_started' | 'warming' | 'warmed' | 'paused';
+export type PauseReason = 'bounces' | 'complaints';
+export type SendingStatus = 'active' | 'slowed' | 'paused';
+
+/** Whether a domain is held back; `restrictions/evaluate-restriction.ts` says when that changes. */
+export class SendingState {
+  @Column('text', { name: 'sending_status', default: 'active' }) status!: SendingStatus;
+  @Column('text', { name: 'sending_status_reason', nullable: true }) reason!: PauseReason | 'operator' | null;
+  /** The operator's own words. */
+  @Column('text', { name: 'sending_status_note', nullable: true }) note!: string | null;
+  @Column('timestamptz', { name: 'sending_status_since', nullable: true }) since!: Date | null;
+  /** The last resumption: what happened before is not held against the domain again. */
+  @Column('timestamptz', { name: 'sending_judged_since', nullable: true }) judgedSince!: Date | null;
+  /** Of a slowed domain: since when it has been below the limits without a break. */
+  @Column('timestamptz', { name: 'sending_below_since', nullable: true }) belowSince!: Date | null;
+  /** Recipients a UTC day while it is slowed. */
+  @Column('integer', { name: 'sending_daily_limit', nullable: true }) dailyLimit!: number | null;
+}
+
+/** Held back by nothing, and never has been. */
+export const SENDING_FREELY: Readonly<SendingState> = {
+  ...{ status: 'active', reason: null, note: null, since: null, judgedSince: null, belowSince: null, dailyLimit: null },
+};
+
+/** A sender domain of an organization. */
+@Entity('domains')
+export class Domain {
+  @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
+  @PrimaryColumn('uuid') id!: string;
+  @Column('text') domain!: string;
+  /** The labels before the registrable domain. */
+  @Column('text', { nullable: true }) subdomain!: string | null;
+  @Column('text', { name: 'verification_status', default: 'pending' }) verificationStatus!: VerificationStatus;
+  @Column('text', { name: 'verification_token' }) verificationToken!: string;
+  @Column('timestamptz', { name: 'verified_at', nullable: true }) verifiedAt!: Date | null;
+  /** Of the newest key, whether it signs yet or not. */
+  @Column('text', { name: 'dkim_selector', nullable: true }) dkimSelector!: string | null;
+  @Column('text', { name: 'dkim_status', nullable: true }) dkimStatus!: DkimStatus | null;
+  @Column('text', { name: 'warming_status', default: 'not_started' }) warmingStatus!: WarmingStatus;
+  /** The first live send; its UTC day is day 1. */
+  @Column('timestamptz', { name: 'warming_started_at', nullable: true }) warmingStartedAt!: Date | null;
+  @Column('timestamptz', { name: 'warming_paused_at', nullable: true }) warmingPausedAt!: Date | null;
+  @Column('text', { name: 'warming_pause_reason', nullable: true }) warmingPauseReason!: PauseReason | null;
+  /** The last resumption: what happened before is not held against the domain again. */
+  @Column('timestamptz', { name: 'warming_judged_since', nullable: true }) warmingJudgedSince!: Date | null;
+  @Column(() => SendingState, { prefix: false }) sending!: SendingState;
+  @Column('boolean', { name: 'is_default', default: false }) isDefault!: boolean;
+  /** When a worker looks at the records next; a worker that does moves it ahead. */
+  @Column('timestamptz', { name: 'next_check_at', default: () => 'now()' }) nextCheckAt!: Date;
+  @Column('timestamptz', { name: 'last_checked_at', nullable: true }) lastCheckedAt!: Date | null;
+  /** Since when the ownership record has been gone without a break. */
+  @Column('timestamptz', { name: 'verification_failing_since', nullable: true })
+  verificationFailingSince!: Date | null;
+  @Column('timestamptz', { name: 'dkim_failing_since', nullable: true }) dkimFailingSince!: Date | null;
+  @Column('boolean', { name: 'return_path_verified', default: false }) returnPathVerified!: boolean;
+  @Column('boolean', { name: 'tracking_verified', default: false }) trackingVerified!: boolean;
+  /** 0 to 100; null until it has been computed. */
+  @Column('smallint', { name: 'reputation_score', nullable: true }) reputationScore!: number | null;
+  @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
+  @Column('timestamptz', { name: 'updated_at', default: () => 'now()' }) updatedAt!: Date;
+}
+
+/**
+ * A removed domain that has sent live mail. Added again, it gets its id, its place in the warm-up and its sending status
+ * back: otherwise removing and adding would be a way around every limit and pause.
+ */
+@Entity('removed_domains')
+export class RemovedDomain {
+  @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
+  @PrimaryColumn('text') domain!: string;
+  @Column('uuid') id!: string;
+  @Column('text', { name: 'warming_status' }) warmingStatus!: WarmingStatus;
+  @Column('timestamptz', { name: 'warming_started_at', nullable: true }) warmingStartedAt!: Date | null;
+  @Column('timestamptz', { name: 'warming_paused_at', nullable: true }) warmingPausedAt!: Date | null;
+  @Column('text', { name: 'warming_pause_reason', nullable: true }) warmingPauseReason!: PauseReason | null;
+  @Column('timestamptz', { name: 'warming_judged_since', nullable: true }) warmingJudgedSince!: Date | null;
+  @Column(() => SendingState, { prefix: false }) sending!: SendingState;
+  @Column('timestamptz', { name: 'removed_at' }) removedAt!: Date;
+}
+
+/** What a domain leaves behind. */
+export function removedDomain(domain: Domain, removedAt: Date): RemovedDomain {
+  const { organizationId, id, domain: name } = domain;
+  return { organizationId, domain: name, id, ...standingOf(domain), removedAt };
+}
+
+/** Where a domain is in its warm-up, and whether it is held back. */
+export function standingOf(domain: Domain | RemovedDomain) {
+  const { warmingStatus, warmingStartedAt, warmingPausedAt, warmingPauseReason, warmingJudgedSince, sending } = domain;
+  return { warmingStatus, warmingStartedAt, warmingPausedAt, warmingPauseReason, warmingJudgedSince, sending };
+}

@@ -1,0 +1,189 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Any, In, IsNull, Not, type Repository } from 'typeorm';
+import { Database } from '../../../database/database.service';
+import type { Transaction } from '../../../database/transaction';
+import { Domain, RemovedDomain, removedDomain, type SendingState, type WarmingStatus } from './domain.entity';
+import { DomainCheck } from './domain-check.entity';
+import { countDueDomains, type DueDomain, lockDomainList, takeDueDomains } from './sql/domains.sql';
+
+export type { DueDomain };
+
+export interface DomainFilter {
+  /** Only this one. */
+  readonly id: string | undefined;
+  readonly skip: number;
+  readonly take: number;
+}
+
+/** What a domain is compared with before it changes. */
+export interface ExpectedState {
+  readonly warmingStatus?: readonly WarmingStatus[];
+  readonly sending?: Pick<SendingState, 'status' | 'reason'>;
+}
+
+export type DomainChange = Partial<Omit<Domain, 'sending'>> & { readonly sending?: Partial<SendingState> };
+
+type Owner = { readonly organizationId: string; readonly domainId: string };
+type CheckedState = Omit<DomainCheck, 'organizationId' | 'domainId' | 'checkedAt'>;
+
+/** Owner of `domains`, `removed_domains` and `domain_checks`. */
+@Injectable()
+export class DomainsRepository {
+  constructor(
+    private readonly database: Database,
+    @InjectRepository(Domain) private readonly domains: Repository<Domain>,
+    @InjectRepository(RemovedDomain) private readonly removed: Repository<RemovedDomain>,
+    @InjectRepository(DomainCheck) private readonly checks: Repository<DomainCheck>,
+  ) {}
+
+  /** Holds back other changes to which domains the organization has, and which is its default, until the end. */
+  async lockList(organizationId: string, tx: Transaction): Promise<void> {
+    await tx.run(lockDomainList(organizationId));
+  }
+
+  /** Holds back other changes to one domain; null when it is not there. */
+  lock(organizationId: string, id: string, tx: Transaction): Promise<Domain | null> {
+    return tx.manager.findOne(Domain, { where: { organizationId, id }, lock: { mode: 'pessimistic_write' } });
+  }
+
+  async insert(domain: Domain, tx: Transaction): Promise<void> {
+    const { organizationId, domain: name } = domain;
+    await tx.manager.delete(RemovedDomain, { organizationId, domain: name });
+    await tx.manager.insert(Domain, domain);
+  }
+
+  /** With what is known of its records; a domain that has sent, or is restricted, is remembered. */
+  async delete(domain: Domain, at: Date, tx: Transaction): Promise<void> {
+    const { organizationId, id } = domain;
+    const isFresh = domain.warmingStatus === 'not_started' && domain.sending.status === 'active';
+    if (!isFresh) await tx.manager.insert(RemovedDomain, removedDomain(domain, at));
+    await tx.manager.delete(DomainCheck, { organizationId, domainId: id });
+    await tx.manager.delete(Domain, { organizationId, id });
+  }
+
+  findRemoved(organizationId: string, domain: string): Promise<RemovedDomain | null> {
+    return this.removed.findOneBy({ organizationId, domain });
+  }
+
+  /** Removed domains that are remembered included. */
+  async findNames(organizationId: string, ids: readonly string[]): Promise<{ id: string; domain: string }[]> {
+    const named = { select: { id: true, domain: true }, where: { organizationId, id: Any(ids) } };
+    return (await Promise.all([this.removed.find(named), this.domains.find(named)])).flat();
+  }
+
+  findForSending(organizationId: string, domain: string | undefined): Promise<Domain | null> {
+    return this.domains.findOneBy(
+      domain === undefined ? { organizationId, isDefault: true } : { organizationId, domain },
+    );
+  }
+
+  find(organizationId: string, id: string): Promise<Domain | null> {
+    return this.domains.findOneBy({ organizationId, id });
+  }
+
+  /** For the operator, who names a domain by its id alone; reads the whole table. */
+  findById(id: string): Promise<Domain | null> {
+    return this.domains.findOneBy({ id });
+  }
+
+  /** For the operator: of every organization that has it, oldest first. */
+  findByName(domain: string): Promise<Domain[]> {
+    return this.domains.find({ where: { domain }, order: { id: 'ASC' } });
+  }
+
+  list(organizationId: string): Promise<Domain[]> {
+    return this.domains.find({ where: { organizationId }, order: { id: 'ASC' } });
+  }
+
+  /** Oldest first, with how many there are. */
+  page(organizationId: string, filter: DomainFilter): Promise<[Domain[], number]> {
+    const { id, skip, take } = filter;
+    const where = { organizationId, ...(id !== undefined && { id }) };
+    return this.domains.findAndCount({ where, order: { id: 'ASC' }, skip, take });
+  }
+
+  count(organizationId: string, tx: Transaction): Promise<number> {
+    return tx.manager.countBy(Domain, { organizationId });
+  }
+
+  /** True when the organization has the name, or another one has it verified. */
+  isTaken(organizationId: string, domain: string): Promise<boolean> {
+    return this.domains.existsBy([
+      { organizationId, domain },
+      { domain, verificationStatus: 'verified' },
+    ]);
+  }
+
+  isVerifiedElsewhere({ organizationId, domain }: Domain, tx: Transaction): Promise<boolean> {
+    return tx.manager.existsBy(Domain, { domain, verificationStatus: 'verified', organizationId: Not(organizationId) });
+  }
+
+  findSenders(
+    owners: readonly Owner[],
+  ): Promise<Pick<Domain, 'id' | 'domain' | 'returnPathVerified' | 'trackingVerified' | 'sending'>[]> {
+    return this.domains.find({
+      select: { id: true, domain: true, returnPathVerified: true, trackingVerified: true, sending: { status: true } },
+      where: {
+        organizationId: In([...new Set(owners.map((owner) => owner.organizationId))]),
+        id: In(owners.map((owner) => owner.domainId)),
+      },
+    });
+  }
+
+  async update(
+    { organizationId, id }: Pick<Domain, 'organizationId' | 'id'>,
+    change: DomainChange,
+    tx: Transaction,
+  ): Promise<void> {
+    await tx.manager.update(Domain, { organizationId, id }, change);
+  }
+
+  /** Returns false when the domain is no longer as expected. */
+  async updateIf(
+    { organizationId, id }: Domain,
+    { warmingStatus, sending }: ExpectedState,
+    change: DomainChange,
+    tx: Transaction,
+  ): Promise<boolean> {
+    const expected = {
+      ...(warmingStatus && { warmingStatus: In([...warmingStatus]) }),
+      ...(sending && { sending: { status: sending.status, reason: sending.reason ?? IsNull() } }),
+    };
+    const { affected } = await tx.manager.update(Domain, { organizationId, id, ...expected }, change);
+    return affected === 1;
+  }
+
+  /** Takes the mark from the present default first: a unique index holds at every moment. */
+  async makeDefault(organizationId: string, id: string, at: Date, tx: Transaction): Promise<void> {
+    await tx.manager.update(Domain, { organizationId, isDefault: true }, { isDefault: false, updatedAt: at });
+    await tx.manager.update(Domain, { organizationId, id }, { isDefault: true, updatedAt: at });
+  }
+
+  /** What is known of the records of several domains. */
+  checksOf(organizationId: string, domainIds: readonly string[], tx?: Transaction): Promise<DomainCheck[]> {
+    const checks = tx ? tx.manager.getRepository(DomainCheck) : this.checks;
+    return checks.findBy({ organizationId, domainId: In([...domainIds]) });
+  }
+
+  /** Forgets the records that the domain no longer needs. */
+  async saveChecks(
+    { organizationId, domainId }: Owner,
+    states: readonly CheckedState[],
+    checkedAt: Date,
+    tx: Transaction,
+  ): Promise<void> {
+    await tx.manager.delete(DomainCheck, { organizationId, domainId, host: Not(In(states.map(({ host }) => host))) });
+    const rows = states.map((state) => ({ ...state, organizationId, domainId, checkedAt }));
+    await tx.manager.upsert(DomainCheck, rows, ['organizationId', 'domainId', 'purpose', 'host']);
+  }
+
+  /** Domains of every organization whose check is due; no other process gets them before `until`. */
+  takeDue(now: Date, until: Date, limit: number): Promise<DueDomain[]> {
+    return this.database.run(takeDueDomains(now, until, limit));
+  }
+
+  async countDue(now: Date): Promise<number> {
+    return (await this.database.run(countDueDomains(now)))[0]?.count ?? 0;
+  }
+}

@@ -1,0 +1,91 @@
+import type { DnsConfig } from '../../../config/config';
+import type { Domain } from './domain.entity';
+
+export const RECORD_PURPOSES = ['verification', 'dkim', 'spf', 'dmarc', 'return_path', 'tracking'] as const;
+
+export type RecordPurpose = (typeof RECORD_PURPOSES)[number];
+
+/** A DNS record that a customer is asked to publish. */
+export interface WantedRecord {
+  readonly purpose: RecordPurpose;
+  readonly type: 'TXT' | 'CNAME';
+  /** Fully qualified, lower case, without the last dot. */
+  readonly host: string;
+  readonly value: string;
+  readonly ttlSeconds: number;
+}
+
+/**
+ * What the DNS says about a wanted record now. `unreachable`: it did not answer (SERVFAIL, a timeout), so nothing may be
+ * concluded.
+ */
+export type RecordCheck =
+  { readonly result: 'verified' } | { readonly result: 'missing' | 'wrong' | 'unreachable'; readonly problem: string };
+
+type NamedDomain = Pick<Domain, 'id' | 'domain' | 'verificationToken'>;
+/** A key whose record is to be found in DNS. */
+interface PublishedKey {
+  readonly selector: string;
+  /** Base64 of the DER public key. */
+  readonly publicKey: string;
+}
+
+/** With a delegated zone the keys alternate between two selectors, so that the customer's two CNAMEs never change. */
+export const ALTERNATING_SELECTORS = ['wb1', 'wb2'] as const;
+
+const TTL_SECONDS = 300;
+
+/**
+ * The records that the owner of a domain publishes, in the order in which a person goes through them.
+ * @param keys every key whose record is to be found in DNS, oldest first; in a delegated zone the responder publishes them
+ */
+export function wantedRecords(domain: NamedDomain, keys: readonly PublishedKey[], dns: DnsConfig): WantedRecord[] {
+  const name = domain.domain;
+  return [
+    text('verification', `_waybill.${name}`, `waybill-verification=${domain.verificationToken}`),
+    ...dkimRecords(domain, keys, dns),
+    text('spf', name, `v=spf1 include:${dns.spfHost} ~all`),
+    text('dmarc', `_dmarc.${name}`, `v=DMARC1; p=none; rua=mailto:${dns.dmarcReportAddress}`),
+    alias('return_path', returnPathHostOf(name), dns.bounceHost),
+    alias('tracking', trackingHostOf(name), dns.trackingHost),
+  ];
+}
+
+/** Host of the envelope sender once its record is seen; the bounce listener takes genuine return paths at any such host. */
+export function returnPathHostOf(domain: string): string {
+  return `bounce.${domain}`;
+}
+
+/** Host of tracked links once its record is seen. */
+export function trackingHostOf(domain: string): string {
+  return `click.${domain}`;
+}
+
+/** The TXT record of a key (RFC 6376 section 3.6.1); what the responder publishes for a delegated zone. */
+export function dkimRecordText(publicKey: string): string {
+  return `v=DKIM1; k=rsa; p=${publicKey}`;
+}
+
+/** Where the responder publishes the key of a selector. */
+export function delegatedKeyHost(selector: string, domainId: string, dkimZone: string): string {
+  return `${selector}.${domainId}.${dkimZone}`;
+}
+
+/** A key from before the zone was delegated stays where it is until a rotation replaces it. */
+function dkimRecords({ id, domain }: NamedDomain, keys: readonly PublishedKey[], { dkimZone }: DnsConfig) {
+  const host = (selector: string): string => `${selector}._domainkey.${domain}`;
+  const texts = keys.map(({ selector, publicKey }) => text('dkim', host(selector), dkimRecordText(publicKey)));
+  if (dkimZone === undefined) return texts;
+  const aliases = ALTERNATING_SELECTORS.map((selector) =>
+    alias('dkim', host(selector), delegatedKeyHost(selector, id, dkimZone)),
+  );
+  return [...aliases, ...texts.filter((record) => !aliases.some((other) => other.host === record.host))];
+}
+
+function text(purpose: RecordPurpose, host: string, value: string): WantedRecord {
+  return { purpose, type: 'TXT', host, value, ttlSeconds: TTL_SECONDS };
+}
+
+function alias(purpose: RecordPurpose, host: string, value: string): WantedRecord {
+  return { purpose, type: 'CNAME', host, value, ttlSeconds: TTL_SECONDS };
+}

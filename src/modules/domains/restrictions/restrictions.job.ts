@@ -1,0 +1,105 @@
+import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { SYSTEM } from '../../../audit/audit.service';
+import { Clock, MINUTE } from '../../../common/clock';
+import { forEachPage } from '../../../common/async/promises';
+import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
+import { AppConfig } from '../../../config/config';
+import { type DomainOwner, StatsService } from '../../stats/stats.service';
+import type { Domain } from '../registry/domain.entity';
+import { evaluateRestriction, type SendingRecord } from './evaluate-restriction';
+import { evaluatedFrom, LIMITS_PER_MILLE, MIN_RECIPIENTS, NO_COUNTS } from './rates';
+import { RestrictionsService } from './restrictions.service';
+import { WarmUpService } from './warm-up.service';
+
+const BATCH = 500;
+const LIMITS = { minRecipients: MIN_RECIPIENTS, perMille: LIMITS_PER_MILLE };
+
+/**
+ * Slows and pauses domains that bounce or are complained about, and lets them send again; a domain in its warm-up is
+ * evaluated by `WarmUpJob`. Reads only domains above a limit and restricted ones, however many send. Not in local mode:
+ * nothing leaves the machine.
+ */
+@Injectable()
+export class RestrictionsJob implements OnApplicationBootstrap {
+  private readonly logger = new Logger(RestrictionsJob.name);
+
+  constructor(
+    private readonly restrictions: RestrictionsService,
+    private readonly stats: StatsService,
+    private readonly warmUp: WarmUpService,
+    private readonly jobs: PeriodicJobs,
+    private readonly clock: Clock,
+    private readonly config: AppConfig,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    if (this.config.delivery.mode === 'local') return;
+    this.jobs.start({ name: 'watch-suspicion', everyMs: MINUTE, exclusive: true, run: () => this.run() });
+  }
+
+  /** One round over all domains. Of several processes, one makes each change. */
+  async run(): Promise<void> {
+    const now = this.clock.now();
+    await forEachPage(
+      (after: Domain | undefined) => this.restrictions.list(after, BATCH),
+      (page) => this.evaluate(page, now),
+    );
+    await forEachPage(
+      (after: DomainOwner | undefined) => this.stats.findAbove(LIMITS, evaluatedFrom(now), after, BATCH),
+      async (page) => {
+        const active = await this.restrictions.findActive(page);
+        await this.evaluate(
+          active.filter((domain) => !this.warmUp.isUnderWay(domain)),
+          now,
+        );
+      },
+    );
+  }
+
+  private async evaluate(domains: readonly Domain[], now: Date): Promise<void> {
+    const slowed = domains.filter(({ sending }) => sending.status === 'slowed');
+    const day = await this.count(domains, ({ sending, warmingJudgedSince }) =>
+      evaluatedFrom(now, sending.judgedSince, warmingJudgedSince),
+    );
+    const sinceChange = await this.count(slowed, ({ sending }) => sending.since ?? now);
+    for (const domain of domains) {
+      const record = { day: day.get(domain.id) ?? NO_COUNTS, sinceChange: sinceChange.get(domain.id) ?? NO_COUNTS };
+      await this.apply(domain, record, now);
+    }
+  }
+
+  private count(domains: readonly Domain[], since: (domain: Domain) => Date) {
+    return this.stats.sumLive(
+      domains.map((domain) => ({ organizationId: domain.organizationId, domainId: domain.id, since: since(domain) })),
+    );
+  }
+
+  private async apply(domain: Domain, record: SendingRecord, now: Date): Promise<void> {
+    const decision = evaluateRestriction(domain.sending, record, now);
+    switch (decision.change) {
+      case 'slow':
+      case 'pause':
+        if (await this.restrictions[decision.change](domain, decision.reason, record.day)) {
+          this.logger.warn({ msg: `Sending is ${PAST[decision.change]}`, domainId: domain.id, ...record.day });
+        }
+        return;
+      case 'ease':
+        if (await this.restrictions.ease(domain)) {
+          this.logger.log({ msg: 'Sending goes on slowly', domainId: domain.id });
+        }
+        return;
+      case 'resume':
+        if (await this.restrictions.resume(domain, SYSTEM)) {
+          this.logger.log({ msg: 'Sending is resumed', domainId: domain.id });
+        }
+        return;
+      case 'note':
+        await this.restrictions.note(domain, decision.belowSince);
+        return;
+      case 'none':
+        return;
+    }
+  }
+}
+
+const PAST = { slow: 'slowed', pause: 'paused' } as const;

@@ -1,0 +1,102 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { In, LessThan, type Repository } from 'typeorm';
+import { Database } from '../../../database/database.service';
+import type { Transaction } from '../../../database/transaction';
+import { Domain } from '../registry/domain.entity';
+import { countRestricted, type DomainScore, type RestrictedCounts, writeScores } from './sql/domains.sql';
+import { type ReservationRow, reserveRecipients } from './sql/reserve-recipients.sql';
+import { returnRecipients, startWarmUp, type UnusedReservation } from './sql/warm-up.sql';
+import { utcDay } from './warm-up-schedule';
+import { WarmUpUsage } from './warm-up-usage.entity';
+
+export type { UnusedReservation };
+
+interface Owner {
+  readonly organizationId: string;
+  readonly domainId: string;
+}
+
+/** Owner of `warm_up_usage`; and the domains as the evaluation of their sending goes through them. */
+@Injectable()
+export class RestrictionsRepository {
+  constructor(
+    private readonly database: Database,
+    @InjectRepository(Domain) private readonly domains: Repository<Domain>,
+    @InjectRepository(WarmUpUsage) private readonly usage: Repository<WarmUpUsage>,
+  ) {}
+
+  /** @param limits of day 1, day 2 and so on of a warm-up; null: none is applied */
+  reserve(
+    wanted: readonly (Owner & { recipients: number })[],
+    limits: readonly number[] | null,
+    now: Date,
+  ): Promise<ReservationRow[]> {
+    return this.database.run(reserveRecipients(wanted, limits, utcDay(now), now));
+  }
+
+  async giveBack(unused: readonly UnusedReservation[]): Promise<void> {
+    await this.database.run(returnRecipients(unused));
+  }
+
+  /** @param before a UTC date */
+  async deleteUsage(before: string): Promise<void> {
+    await this.usage.delete({ day: LessThan(before) });
+  }
+
+  startWarmUp(domains: readonly Owner[], now: Date, tx: Transaction): void {
+    tx.write(startWarmUp(domains, now));
+  }
+
+  /** Warming and paused domains of every organization after the given one, in key order. */
+  findWarming(after: Domain | undefined, limit: number): Promise<Domain[]> {
+    return this.findAfter(after, limit, "d.warming_status in ('warming', 'paused')");
+  }
+
+  /** Slowed and paused domains of every organization after the given one, in key order. */
+  findRestricted(after: Domain | undefined, limit: number): Promise<Domain[]> {
+    return this.findAfter(after, limit, "d.sending_status <> 'active'");
+  }
+
+  /** Those of the domains that are not restricted. */
+  findActive(owners: readonly Owner[]): Promise<Domain[]> {
+    return this.domains.findBy({
+      organizationId: In([...new Set(owners.map((owner) => owner.organizationId))]),
+      id: In(owners.map((owner) => owner.domainId)),
+      sending: { status: 'active' },
+    });
+  }
+
+  async countRestricted(): Promise<RestrictedCounts> {
+    const [counts] = await this.database.run(countRestricted());
+    return counts ?? { slowed: 0, paused: 0 };
+  }
+
+  /** The keys of all domains after the given one, in key order. */
+  async findKeys(after: Owner | undefined, limit: number): Promise<Owner[]> {
+    const query = this.domains
+      .createQueryBuilder('d')
+      .select(['d.organizationId', 'd.id'])
+      .orderBy('d.organizationId')
+      .addOrderBy('d.id')
+      .limit(limit);
+    if (after) query.where('(d.organization_id, d.id) > (:organizationId, :domainId)', after);
+    return (await query.getMany()).map(({ organizationId, id }) => ({ organizationId, domainId: id }));
+  }
+
+  /** Returns how many have changed. */
+  async writeScores(scores: readonly DomainScore[]): Promise<number> {
+    return (await this.database.run(writeScores(scores))).length;
+  }
+
+  private findAfter(after: Domain | undefined, limit: number, condition: string): Promise<Domain[]> {
+    const query = this.domains
+      .createQueryBuilder('d')
+      .where(condition)
+      .orderBy('d.organizationId')
+      .addOrderBy('d.id')
+      .limit(limit);
+    if (after) query.andWhere('(d.organization_id, d.id) > (:organizationId, :id)', after);
+    return query.getMany();
+  }
+}

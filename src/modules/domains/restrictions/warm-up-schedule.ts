@@ -1,0 +1,79 @@
+import { DAY } from '../../../common/clock';
+import type { PauseReason, WarmingStatus } from '../registry/domain.entity';
+import { type Counts, exceededLimit, PAUSE_MS } from './rates';
+
+/** Recipients a day, by the day at which a step ends: what receivers bear of a domain that they do not know yet. */
+const STEPS: readonly { readonly untilDay: number; readonly limit: number }[] = [
+  { untilDay: 1, limit: 20 },
+  { untilDay: 2, limit: 40 },
+  { untilDay: 3, limit: 80 },
+  { untilDay: 4, limit: 160 },
+  { untilDay: 5, limit: 320 },
+  { untilDay: 6, limit: 640 },
+  { untilDay: 13, limit: 1_280 },
+  { untilDay: 20, limit: 2_560 },
+  { untilDay: 27, limit: 5_120 },
+  { untilDay: 34, limit: 10_000 },
+];
+
+/** The limits of day 1, day 2 and so on; there is none after the last. */
+export const DAILY_LIMITS: readonly number[] = STEPS.flatMap(({ untilDay, limit }, index) =>
+  Array.from({ length: untilDay - (STEPS[index - 1]?.untilDay ?? 0) }, () => limit),
+);
+
+/** UTC days since 1970. */
+const dayNumber = (time: Date): number => Math.floor(time.getTime() / DAY);
+
+/**
+ * Recipients that a domain may send to on the UTC day of `now`; null: as many as it likes. Day 1 is the UTC day of the
+ * first live send, however late in the day that was; days without mail count as well.
+ * @param startedAt the first live send; null: it is still to come
+ */
+export function warmUpLimit(startedAt: Date | null, now: Date): number | null {
+  // A clock that lags behind another process's must not lift the limit.
+  const daysGone = startedAt ? Math.max(0, dayNumber(now) - dayNumber(startedAt)) : 0;
+  return DAILY_LIMITS[daysGone] ?? null;
+}
+
+/** When the next UTC day begins, and with it the next allowance. */
+export function nextDay(now: Date): Date {
+  return new Date((dayNumber(now) + 1) * DAY);
+}
+
+/** The UTC day of a moment, as `2026-01-05`. */
+export function utcDay(now: Date): string {
+  return now.toISOString().slice(0, 10);
+}
+
+export interface WarmUpState {
+  readonly status: WarmingStatus;
+  readonly startedAt: Date | null;
+  readonly pausedAt: Date | null;
+}
+
+export type WarmUpDecision =
+  | { readonly change: 'pause'; readonly reason: PauseReason }
+  | { readonly change: 'resume' }
+  | { readonly change: 'finish' }
+  | { readonly change: 'none' };
+
+const NONE: WarmUpDecision = { change: 'none' };
+
+/**
+ * What becomes of a warm-up now. warming → paused above a limit, → warmed after the last day of the schedule;
+ * paused → warming a day after the pause, unless the counts are still above.
+ */
+export function evaluateWarmUp(
+  { status, startedAt, pausedAt }: WarmUpState,
+  counts: Counts,
+  now: Date,
+): WarmUpDecision {
+  const reason = exceededLimit(counts);
+  if (status === 'paused') {
+    const isOver = now.getTime() >= (pausedAt?.getTime() ?? 0) + PAUSE_MS;
+    return isOver && !reason ? { change: 'resume' } : NONE;
+  }
+  if (status !== 'warming') return NONE;
+  if (reason) return { change: 'pause', reason };
+  return warmUpLimit(startedAt, now) === null ? { change: 'finish' } : NONE;
+}

@@ -1,0 +1,105 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { Clock } from '../../../common/clock';
+import { AppConfig } from '../../../config/config';
+import type { Transaction } from '../../../database/transaction';
+import type { Domain } from '../registry/domain.entity';
+import { RestrictionsRepository, type UnusedReservation } from './restrictions.repository';
+import { WarmUpBudget } from './warm-up-budget';
+import { DAILY_LIMITS, utcDay, warmUpLimit } from './warm-up-schedule';
+
+/** Recipients of live mail that a batch would write, of one domain. */
+export interface WantedRecipients {
+  readonly organizationId: string;
+  readonly domainId: string;
+  readonly recipients: number;
+}
+
+/**
+ * Keeps a new domain within its warm-up, and a slowed or paused one within what is left to it.
+ *
+ * A batch of accepts reserves what it needs in a short statement of its own, before its transaction: no batch waits for
+ * another one's commit, and the limit is never exceeded. What it does not use it gives back right afterwards; a process
+ * that dies or loses its connection in between keeps the recipients of its running batches from the domain until the day
+ * ends. Batches without a limited domain cost nothing.
+ */
+@Injectable()
+export class WarmUpService {
+  private readonly logger = new Logger(WarmUpService.name);
+  /** Reservations that could not be given back yet. */
+  private owed: UnusedReservation[] = [];
+
+  constructor(
+    private readonly config: AppConfig,
+    private readonly warmUps: RestrictionsRepository,
+    private readonly clock: Clock,
+  ) {}
+
+  /** False in local mode too: nothing leaves the machine, so there is no receiver to win over. */
+  get isEnabled(): boolean {
+    return this.config.limits.warmupEnabled && this.config.delivery.mode !== 'local';
+  }
+
+  /** True: its live mail counts against a limit. */
+  isLimited(domain: Pick<Domain, 'warmingStatus' | 'sending'>): boolean {
+    return domain.sending.status !== 'active' || this.isUnderWay(domain);
+  }
+
+  /** True: the domain is in its warm-up, or about to begin it. */
+  isUnderWay({ warmingStatus }: Pick<Domain, 'warmingStatus'>): boolean {
+    return this.isEnabled && warmingStatus !== 'warmed';
+  }
+
+  /** Recipients that the domain's warm-up allows today; null: as many as it likes. */
+  currentLimit(domain: Pick<Domain, 'warmingStatus' | 'warmingStartedAt'>): number | null {
+    if (!this.isEnabled || domain.warmingStatus === 'warmed') return null;
+    return domain.warmingStatus === 'paused' ? 0 : warmUpLimit(domain.warmingStartedAt, this.clock.now());
+  }
+
+  /** @param wanted of domains that are limited; each may come several times */
+  async reserve(wanted: readonly WantedRecipients[]): Promise<WarmUpBudget> {
+    const now = this.clock.now();
+    if (wanted.length === 0) return new WarmUpBudget([], now);
+    const rows = await this.warmUps.reserve(sumByDomain(wanted), this.isEnabled ? DAILY_LIMITS : null, now);
+    return new WarmUpBudget(
+      rows.map(({ used, ...row }) => ({ ...row, usedByOthers: used - row.granted })),
+      now,
+    );
+  }
+
+  /** Notes the domains whose first live send is in the transaction. */
+  start(budget: WarmUpBudget, tx: Transaction): void {
+    const starting = this.isEnabled ? budget.starting() : [];
+    if (starting.length > 0) this.warmUps.startWarmUp(starting, budget.madeAt, tx);
+  }
+
+  /** Gives back the whole budget: the transaction has been rolled back. */
+  cancel(budget: WarmUpBudget): Promise<void> {
+    budget.restart();
+    return this.settle(budget);
+  }
+
+  /** Gives back what is left of a budget; what cannot be given back now is with the next one. Never rejects. */
+  async settle(budget: WarmUpBudget): Promise<void> {
+    const day = utcDay(budget.madeAt);
+    const due = [...this.owed, ...budget.unused().map((unused) => ({ ...unused, day }))];
+    if (due.length === 0) return;
+    this.owed = [];
+    try {
+      await this.warmUps.giveBack(due);
+    } catch (error) {
+      this.owed.push(...due);
+      this.logger.warn(`Unused reservations of a warm-up could not be given back yet: ${(error as Error).message}`);
+    }
+  }
+}
+
+function sumByDomain(wanted: readonly WantedRecipients[]): WantedRecipients[] {
+  const sums = new Map<string, WantedRecipients>();
+  for (const entry of wanted) {
+    const recipients = entry.recipients + (sums.get(entry.domainId)?.recipients ?? 0);
+    sums.set(entry.domainId, { ...entry, recipients });
+  }
+  return [...sums.values()];
+}
+
+export type { WarmUpBudget } from './warm-up-budget';

@@ -1,0 +1,86 @@
+import type { DnsAnswer } from '../../../common/dns/dns-resolver';
+import type { RecordCheck, WantedRecord } from '../registry/wanted-records';
+import { evaluateTrail, followAlias } from './check-alias';
+import type { DnsLookups } from './dns-lookups';
+import { firstTag, missing, parseTagList, shown, textsAt, VERIFIED, wrong } from './txt-records';
+
+type Tags = ReadonlyMap<string, string>;
+
+/**
+ * A key record by the rules that a verifier applies (RFC 6376 section 3.6.1).
+ * @param publicKey base64, as in `p=`
+ */
+export function evaluateDkim(host: string, publicKey: string, answer: DnsAnswer<string>): RecordCheck {
+  const records = textsAt(host, answer);
+  if ('result' in records) return records;
+  const [text, ...others] = records.filter(isKeyRecord);
+  if (text === undefined) {
+    return wrong(`The TXT record at ${host} is no DKIM key record: ${shown(records[0] ?? '')}`);
+  }
+  if (others.length > 0) {
+    return wrong(`There is more than one DKIM record at ${host}; verifiers may take any of them`);
+  }
+  const problem = problemOf(parseTagList(text), publicKey);
+  return problem === undefined ? VERIFIED : wrong(`The DKIM record at ${host} ${problem}`);
+}
+
+/**
+ * A DKIM record that is a CNAME into the delegated zone. Once there is a key under its selector, the key itself must be
+ * seen through it, as verifiers will; a provider that answers with the TXT instead of the CNAME ("flattening") is then
+ * as good.
+ * @param publicKey undefined while nothing is published under the selector
+ */
+export async function checkDelegatedKey(
+  record: WantedRecord,
+  publicKey: string | undefined,
+  lookups: DnsLookups,
+): Promise<RecordCheck> {
+  const trail = await followAlias(record, lookups);
+  if (publicKey === undefined || (trail.kind !== 'reached' && trail.kind !== 'none')) {
+    return evaluateTrail(record, trail);
+  }
+  const key = evaluateDkim(record.host, publicKey, await lookups.txt(record.host));
+  if (trail.kind === 'reached') return key.result === 'missing' ? missing(notPublished(record)) : key;
+  if (key.result !== 'wrong') return key.result === 'missing' ? evaluateTrail(record, trail) : key;
+  return wrong(`There is no CNAME record at ${record.host}, and its TXT record is not the key of this domain`);
+}
+
+function notPublished({ host, value }: WantedRecord): string {
+  return `The CNAME at ${host} is right, but ${value} does not answer with the key yet`;
+}
+
+/** Meant as a key record, well made or not. */
+function isKeyRecord(text: string): boolean {
+  return /^"?\s*v\s*=\s*DKIM1/i.test(text) || parseTagList(text)?.has('p') === true;
+}
+
+/** Ends a sentence. */
+function problemOf(tags: Tags | undefined, publicKey: string): string | undefined {
+  if (tags === undefined) return 'is not a list of tags like "v=DKIM1; k=rsa; p=…"';
+  return problemOfKey(tags.get('p'), publicKey) ?? problemOfUse(tags);
+}
+
+function problemOfKey(value: string | undefined, publicKey: string): string | undefined {
+  const key = value?.replace(/\s/g, '');
+  if (key === undefined) return 'has no p= tag';
+  if (key === '') return 'is revoked: its p= tag is empty';
+  if (key === publicKey) return undefined;
+  if (publicKey.startsWith(key)) {
+    return `is cut off: the key ends after ${key.length} of ${publicKey.length} characters`;
+  }
+  return 'has another key than this domain signs with';
+}
+
+/** Tags that keep a right key from being used for what we sign: rsa-sha256, mail. */
+function problemOfUse(tags: Tags): string | undefined {
+  if (tags.has('v') && (firstTag(tags) !== 'v' || tags.get('v') !== 'DKIM1')) return 'must begin with v=DKIM1';
+  if ((tags.get('k') ?? 'rsa').toLowerCase() !== 'rsa') return 'must have k=rsa';
+  if (!allows(tags.get('h'), 'sha256')) return 'must allow sha256 in its h= tag';
+  if (!allows(tags.get('s'), 'email', '*')) return 'must allow email in its s= tag';
+  return undefined;
+}
+
+/** A list with colons; absent, it allows everything. */
+function allows(list: string | undefined, ...names: string[]): boolean {
+  return list === undefined || list.split(':').some((item) => names.includes(item.trim().toLowerCase()));
+}

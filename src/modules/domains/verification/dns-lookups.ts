@@ -1,0 +1,38 @@
+import { SECOND } from '../../../common/clock';
+import type { DnsAnswer, DnsResolver } from '../../../common/dns/dns-resolver';
+
+const TOTAL_MS = 10 * SECOND;
+/** A zone of many aliases and includes must not turn one check into hundreds of queries. */
+const MAXIMUM_QUERIES = 40;
+
+/** The look-ups of one check of one domain, bounded in time and number; whatever goes beyond is `temporary`. Never cached. */
+export class DnsLookups {
+  private readonly signal: AbortSignal;
+  private queries = 0;
+
+  constructor(
+    private readonly resolver: DnsResolver,
+    totalMs = TOTAL_MS,
+  ) {
+    this.signal = AbortSignal.timeout(totalMs);
+  }
+
+  txt(name: string): Promise<DnsAnswer<string>> {
+    return this.bounded(1, () => this.resolver.resolveTxt(name, { signal: this.signal }));
+  }
+
+  cname(name: string): Promise<DnsAnswer<string>> {
+    return this.bounded(1, () => this.resolver.resolveCname(name, { signal: this.signal }));
+  }
+
+  /** A and AAAA: two queries. */
+  addresses(name: string): Promise<DnsAnswer<unknown>> {
+    return this.bounded(2, () => this.resolver.resolveAddresses(name, { signal: this.signal }));
+  }
+
+  private async bounded<Item>(count: number, ask: () => Promise<DnsAnswer<Item>>): Promise<DnsAnswer<Item>> {
+    if (this.signal.aborted) return { kind: 'temporary', reason: 'the check took too long' };
+    this.queries += count;
+    return this.queries > MAXIMUM_QUERIES ? { kind: 'temporary', reason: 'too many look-ups' } : ask();
+  }
+}

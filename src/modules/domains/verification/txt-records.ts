@@ -1,0 +1,63 @@
+import type { DnsAnswer } from '../../../common/dns/dns-resolver';
+import type { RecordCheck, WantedRecord } from '../registry/wanted-records';
+
+const SHOWN_CHARACTERS = 100;
+const TAG_NAME = /^[a-z][a-z0-9_]*$/i;
+
+export const VERIFIED: RecordCheck = { result: 'verified' };
+
+export function missing(problem: string): RecordCheck {
+  return { result: 'missing', problem };
+}
+
+export function wrong(problem: string): RecordCheck {
+  return { result: 'wrong', problem };
+}
+
+export function unreachable(name: string, reason: string): RecordCheck {
+  return { result: 'unreachable', problem: `The DNS servers of ${name} gave no usable answer (${reason})` };
+}
+
+/** The texts of the TXT records at a name, or what it means that there are none. */
+export function textsAt(host: string, answer: DnsAnswer<string>): readonly string[] | RecordCheck {
+  if (answer.kind === 'found') return answer.records;
+  if (answer.kind === 'temporary') return unreachable(host, answer.reason);
+  return missing(`There is no TXT record at ${host}`);
+}
+
+/** What a customer's zone says, fit for a sentence and for a text column: short, printable ASCII only. */
+export function shown(text: string): string {
+  const printable = text.slice(0, SHOWN_CHARACTERS).replace(/[^\x20-\x7e]/g, '?');
+  return `"${printable}${text.length > SHOWN_CHARACTERS ? '…' : ''}"`;
+}
+
+/** The ownership record: one of the TXT records is the wanted value; others beside it do not matter. */
+export function evaluateOwnership({ host, value }: WantedRecord, answer: DnsAnswer<string>): RecordCheck {
+  const records = textsAt(host, answer);
+  if ('result' in records) return records;
+  const texts = records.map((text) => text.trim());
+  if (texts.includes(value)) return VERIFIED;
+  if (texts.some((text) => text.replaceAll('"', '') === value)) {
+    return wrong(`The TXT record at ${host} has quotation marks within its text`);
+  }
+  return wrong(`The TXT record at ${host} is another one; it must be ${value}`);
+}
+
+/**
+ * The tags of a DKIM or DMARC record in their order (RFC 6376 section 3.2): names are case-sensitive, white space around
+ * names and values does not count. Undefined for anything else, which a tag that is there twice makes it too.
+ */
+export function parseTagList(text: string): ReadonlyMap<string, string> | undefined {
+  const tags = new Map<string, string>();
+  for (const tag of text.replace(/;\s*$/, '').split(';')) {
+    const equals = tag.indexOf('=');
+    const name = tag.slice(0, Math.max(equals, 0)).trim();
+    if (!TAG_NAME.test(name) || tags.has(name)) return undefined;
+    tags.set(name, tag.slice(equals + 1).trim());
+  }
+  return tags;
+}
+
+export function firstTag(tags: ReadonlyMap<string, string>): string | undefined {
+  return tags.keys().next().value;
+}

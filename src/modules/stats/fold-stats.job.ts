@@ -1,0 +1,20 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { SECOND } from '../../common/clock';
+import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
+import { StatsService } from './stats.service';
+
+/** Counters are promised to be current within five seconds; readers add what is not folded yet anyway. */
+const EVERY_MS = 2 * SECOND;
+
+/** Folds appended counters into their hourly rows. */
+@Injectable()
+export class FoldStatsJob implements OnApplicationBootstrap {
+  constructor(
+    private readonly stats: StatsService,
+    private readonly jobs: PeriodicJobs,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.jobs.start({ name: 'fold-stats', everyMs: EVERY_MS, run: () => this.stats.fold() });
+  }
+}

@@ -1,0 +1,100 @@
+// What the live mail of domains has counted, for the evaluation of their sending.
+import { NIL_ID } from '../../../common/ids';
+import type { Statement } from '../../../database/statement';
+
+export interface DomainWindow {
+  readonly organizationId: string;
+  readonly domainId: string;
+  /** Hours that began then or later count. */
+  readonly since: Date;
+}
+
+export interface LiveSums {
+  /** Recipients, as are the others. */
+  readonly accepted: number;
+  readonly delivered: number;
+  readonly bounced: number;
+  readonly complaints: number;
+}
+
+// Sums the counters of domains' live mail, each since a moment of its own.
+// Reads: stats_hourly (primary key) and stats_deltas (stats_deltas_organization), in one snapshot, so that what is being
+// folded counts once. Locks: none. Rows: one per domain; up to 720 hours of each.
+// Not the ORM: a lateral sum over two tables for many domains at a time.
+const SUM_LIVE = `
+  select w.domain_id as "domainId",
+    coalesce(sum(c.accepted), 0)::double precision as accepted,
+    coalesce(sum(c.delivered), 0)::double precision as delivered,
+    coalesce(sum(c.bounced), 0)::double precision as bounced,
+    coalesce(sum(c.complaints), 0)::double precision as complaints
+  from unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) as w (organization_id, domain_id, since)
+  cross join lateral (
+    select accepted, delivered, bounced, complaints from stats_hourly s
+    where s.organization_id = w.organization_id and s.mode = 'live' and s.domain_id = w.domain_id and s.hour >= w.since
+    union all
+    select accepted, delivered, bounced, complaints from stats_deltas s
+    where s.organization_id = w.organization_id and s.mode = 'live' and s.domain_id = w.domain_id and s.hour >= w.since
+  ) c
+  group by w.domain_id`;
+
+/** @param windows holds each domain once; one without mail has no row */
+export function sumLive(windows: readonly DomainWindow[]): Statement<LiveSums & { domainId: string }> {
+  return {
+    name: 'sum-live',
+    text: SUM_LIVE,
+    values: [
+      windows.map((window) => window.organizationId),
+      windows.map((window) => window.domainId),
+      windows.map((window) => window.since),
+    ],
+  };
+}
+
+export interface DomainOwner {
+  readonly organizationId: string;
+  readonly domainId: string;
+}
+
+/** What is above them is wanted. */
+export interface RateLimits {
+  /** Domains with fewer are left out. */
+  readonly minRecipients: number;
+  /** Of a thousand recipients. */
+  readonly perMille: { readonly bounces: number; readonly complaints: number };
+}
+
+// Domains whose live mail has bounced, or been complained about, more than it may; in key order.
+// Reads: stats_hourly (index stats_hourly_live) and stats_deltas (folded within seconds, so read as a whole), in one
+// snapshot, so that what is being folded counts once. Locks: none. Rows: 24 hours of every domain that has sent, into
+// the few that are above.
+// Of every organization: a background job of the operator's asks. Not the ORM: a sum over two tables.
+const FIND_DOMAINS_ABOVE = `
+  select organization_id as "organizationId", domain_id as "domainId"
+  from (
+    select organization_id, domain_id, accepted, bounced, complaints
+    from stats_hourly where mode = 'live' and hour >= $1
+    union all
+    select organization_id, domain_id, accepted, bounced, complaints
+    from stats_deltas where mode = 'live' and hour >= $1
+  ) c
+  where (organization_id, domain_id) > ($5, $6)
+  group by organization_id, domain_id
+  having sum(accepted) >= $2
+    and (sum(bounced) * 1000 > sum(accepted) * $3::int or sum(complaints) * 1000 > sum(accepted) * $4::int)
+  order by organization_id, domain_id
+  limit $7`;
+
+/** @param since hours that began then or later count */
+export function findDomainsAbove(
+  { minRecipients, perMille }: RateLimits,
+  since: Date,
+  after: DomainOwner | undefined,
+  limit: number,
+): Statement<DomainOwner> {
+  const { organizationId = NIL_ID, domainId = NIL_ID } = after ?? {};
+  return {
+    name: 'find-domains-above',
+    text: FIND_DOMAINS_ABOVE,
+    values: [since, minRecipients, perMille.bounces, perMille.complaints, organizationId, domainId, limit],
+  };
+}

@@ -1,0 +1,45 @@
+import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
+import type { Mode } from '../../common/tenant';
+
+/** What a domain's mail has counted in a UTC hour. Counters are `bigint`, which the driver returns as text. */
+@Entity('stats_hourly')
+export class StatsHourly {
+  @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
+  @PrimaryColumn('text') mode!: Mode;
+  @PrimaryColumn('uuid', { name: 'domain_id' }) domainId!: string;
+  /** When the hour begins, UTC. */
+  @PrimaryColumn('timestamptz') hour!: Date;
+  @Column('bigint', { default: 0 }) emails!: string;
+  @Column('bigint', { default: 0 }) accepted!: string;
+  @Column('bigint', { default: 0 }) sent!: string;
+  @Column('bigint', { default: 0 }) delivered!: string;
+  @Column('bigint', { default: 0 }) bounced!: string;
+  @Column('bigint', { default: 0 }) failed!: string;
+  @Column('bigint', { default: 0 }) deferred!: string;
+  @Column('bigint', { default: 0 }) complaints!: string;
+  @Column('bigint', { default: 0 }) unsubscribes!: string;
+  @Column('bigint', { default: 0 }) opens!: string;
+  @Column('bigint', { default: 0 }) clicks!: string;
+}
+
+/** Counters as commits append them; a job folds them into the hours. */
+@Entity('stats_deltas')
+export class StatsDelta {
+  @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' }) id!: string;
+  @Column('uuid', { name: 'organization_id' }) organizationId!: string;
+  @Column('text') mode!: Mode;
+  @Column('uuid', { name: 'domain_id' }) domainId!: string;
+  /** When the hour begins, UTC. */
+  @Column('timestamptz') hour!: Date;
+  @Column('integer', { default: 0 }) emails!: number;
+  @Column('integer', { default: 0 }) accepted!: number;
+  @Column('integer', { default: 0 }) sent!: number;
+  @Column('integer', { default: 0 }) delivered!: number;
+  @Column('integer', { default: 0 }) bounced!: number;
+  @Column('integer', { default: 0 }) failed!: number;
+  @Column('integer', { default: 0 }) deferred!: number;
+  @Column('integer', { default: 0 }) complaints!: number;
+  @Column('integer', { default: 0 }) unsubscribes!: number;
+  @Column('integer', { default: 0 }) opens!: number;
+  @Column('integer', { default: 0 }) clicks!: number;
+}
