@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { parseCsv } from '../../../../test/setup/parse-csv';
-import { csvLine } from './render-export';
+import { csvLines } from './render-export';
 
-describe('csvLine', () => {
+describe('csvLines', () => {
   it.each([
     ['plain', 'plain'],
     ['', ''],
@@ -16,14 +16,14 @@ describe('csvLine', () => {
     ['\t=1', "'\t=1"],
     ['\r\n=1', '"\'\r\n=1"'],
   ])('%j', (field, expected) => {
-    expect(csvLine([field, 'x'])).toBe(`${expected},x\r\n`);
+    expect(csvLines([[field, 'x']])).toBe(`${expected},x\r\n`);
   });
 
   it('is read back as it was, behind an apostrophe at most', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary' }), { minLength: 2, maxLength: 5 }), (fields) => {
         const names = fields.map((_field, index) => `c${index}`);
-        const [row = {}] = parseCsv(csvLine(names) + csvLine(fields));
+        const [row = {}] = parseCsv(csvLines([names, fields]));
         for (const [index, field] of fields.entries()) expect([field, `'${field}`]).toContain(row[`c${index}`]);
       }),
     );

@@ -56,12 +56,9 @@ async function* jsonString(texts: AsyncIterable<string>): AsyncGenerator<string>
 }
 
 async function* csvFile(result: ExportResult, section: ExportSection): AsyncGenerator<string> {
-  yield csvLine(COLUMNS[section]);
+  yield csvLines([COLUMNS[section]]);
   for await (const lines of result.read(section)) {
-    yield lines
-      .split('\n')
-      .map((line) => csvLine(fieldsOf(section, line)))
-      .join('');
+    yield csvLines(lines.split('\n').map((line) => fieldsOf(section, line)));
   }
 }
 
@@ -80,10 +77,10 @@ function toText(value: unknown): string {
 /** A spreadsheet takes what begins with these for a formula (OWASP, CSV injection). */
 const FORMULA = /^[=+\-@\t\r\n]/;
 
-/** A line of RFC 4180 with its end. A field that a spreadsheet would run is put behind an apostrophe. */
-export function csvLine(fields: readonly string[]): string {
-  const harmless = fields.map((field) => (FORMULA.test(field) ? `'${field}` : field));
-  return stringify([harmless], { record_delimiter: '\r\n', quoted_match: /[\r\n]/ });
+/** Lines of RFC 4180 with their ends. A field that a spreadsheet would run is put behind an apostrophe. */
+export function csvLines(rows: readonly (readonly string[])[]): string {
+  const harmless = rows.map((fields) => fields.map((field) => (FORMULA.test(field) ? `'${field}` : field)));
+  return stringify(harmless, { record_delimiter: '\r\n', quoted_match: /[\r\n]/ });
 }
 
 /** A ZIP file with a file for each section, made while it is read. */
