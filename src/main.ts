@@ -3,7 +3,7 @@ import { createLogger } from './common/logging/logger';
 import { AppModule } from './app.module';
 import { limitHeapGrowth, runProcess } from './bootstrap/run-process';
 
-/** Starts the roles of this process and serves until it is told to stop. */
+/** Starts the roles of this process and serves until a signal stops it. */
 limitHeapGrowth();
 loadEnvFile();
 try {

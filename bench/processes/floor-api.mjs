@@ -26,8 +26,8 @@ async function start({ environment }) {
 /** Applies decorators without a compiler: this file is run as it is. */
 function benchModule() {
   const { Body, Controller, HttpCode, Module, Post } = load('@nestjs/common');
-  const { RequireScope } = load('./common/http/require-scope.decorator.js');
-  const { RateLimitClass } = load('./common/http/rate-limit-class.decorator.js');
+  const { RequireScope } = load('./common/http/scopes.js');
+  const { RateLimitClass } = load('./common/http/request-limits.js');
   const { SEND_BODY, TakesBody } = load('./common/http/request-body.js');
   const { parseSendRequest } = load('./modules/emails/accept/parse-send-request.js');
 

@@ -1,9 +1,8 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import { RequireScope } from '../common/http/require-scope.decorator';
-import { CurrentPrincipal } from '../common/http/current-principal.decorator';
+import { RequireScope } from '../common/http/scopes';
+import { CurrentPrincipal, type Principal } from '../common/http/principal';
 import { ApiErrors, ApiList } from '../common/http/openapi.decorators';
-import type { Principal } from '../common/http/principal';
 import { Unbound } from '../common/http/unbound.guard';
 import { AuditService } from './audit.service';
 import { AuditEntryDto, AuditPaginationDto, ListAuditEntriesQuery } from './dto/audit-entry.dto';

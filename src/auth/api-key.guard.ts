@@ -6,7 +6,7 @@ import { AuthenticationFailures } from '../common/http/request-limits';
 import type { Principal } from '../common/http/principal';
 import { ApiKeyVerifier } from './api-key-verifier.service';
 import { bearerToken } from './key-format';
-import { PUBLIC_METADATA } from '../common/http/require-scope.decorator';
+import { PUBLIC_METADATA } from '../common/http/scopes';
 
 /** First guard: who is calling. Leaves the principal on the request. */
 @Injectable()

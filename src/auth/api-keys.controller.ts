@@ -1,14 +1,13 @@
 import { Body, Controller, Delete, Get, HttpCode, Post } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import { CurrentPrincipal } from '../common/http/current-principal.decorator';
+import { CurrentPrincipal, type Principal } from '../common/http/principal';
 import { ApiData, ApiErrors, ApiList } from '../common/http/openapi.decorators';
-import { RateLimitClass } from '../common/http/rate-limit-class.decorator';
-import type { Principal } from '../common/http/principal';
+import { RateLimitClass } from '../common/http/request-limits';
 import { PathId } from '../common/http/path-id.decorator';
 import { ApiKeysService } from './api-keys.service';
 import { toApiKeyDto, toNewApiKey } from './dto/api-key.mapper';
 import { ApiKeyDto, CreateApiKeyDto, CreatedApiKeyDto, RevokedApiKeyDto } from './dto/api-key.dto';
-import { RequireScope } from '../common/http/require-scope.decorator';
+import { RequireScope } from '../common/http/scopes';
 
 @ApiTags('API keys')
 @Controller('v1/api-keys')

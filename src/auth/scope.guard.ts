@@ -5,8 +5,7 @@ import { AppError } from '../common/errors/app-error';
 import { patternOf } from '../common/http/request';
 import { RequestLimits } from '../common/http/request-limits';
 import { RefusedAccessService } from './refused-access.service';
-import { PUBLIC_METADATA, SCOPE_METADATA } from '../common/http/require-scope.decorator';
-import type { Scope } from '../common/http/scopes';
+import { PUBLIC_METADATA, type Scope, SCOPE_METADATA } from '../common/http/scopes';
 
 /** Second guard: what the caller may do. Deny by default: a route that declares nothing is refused. */
 @Injectable()

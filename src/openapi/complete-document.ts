@@ -64,7 +64,7 @@ function completeOperation(operation: Operation): Operation {
     ...rest,
     ...(!open && scope !== undefined && { 'x-required-scope': scope }),
     description: withAccess(operation.description, open ? undefined : scope),
-    // The class and the method may both ask for the key.
+    // The class and the method may both require the key.
     security: open ? [] : (operation.security ?? []).slice(0, 1),
     parameters: (operation.parameters ?? []).map(withFormat),
     responses: completeResponses(operation),
@@ -127,13 +127,13 @@ function headerNames(operation: OperationObject, status: string, description: st
   const keyed = !isPublic(operation);
   if (keyed && !UNLIMITED.has(status)) names.push(...RATE_LIMITS);
   if (keyed && !UNKNOWN_CALLER.has(status)) names.push('X-Test-Mode');
-  if (tellsWhenToRetry(status, description)) names.push('Retry-After');
+  if (hasRetryAfter(status, description)) names.push('Retry-After');
   if (status === '405') names.push('Allow');
   if (status.startsWith('2') && isIdempotent(operation)) names.push('Idempotent-Replayed');
   return names;
 }
 
-function tellsWhenToRetry(status: string, description: string): boolean {
+function hasRetryAfter(status: string, description: string): boolean {
   return status === '429' || /`(service_unavailable|idempotency_in_progress)`/.test(description);
 }
 

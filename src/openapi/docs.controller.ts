@@ -1,7 +1,7 @@
 import { Controller, Get, Param, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { Public } from '../common/http/require-scope.decorator';
+import { Public } from '../common/http/scopes';
 import { DocsService } from './docs.service';
 import { sendFile } from './static-files';
 

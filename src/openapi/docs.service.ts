@@ -35,7 +35,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** Keys that are entered stay in the page's memory; nothing is asked of other sites. */
+/** Keys that are entered stay in the page's memory; nothing is requested from other sites. */
 const INITIALIZER = `window.ui = SwaggerUIBundle({
   url: 'openapi.json',
   dom_id: '#swagger-ui',

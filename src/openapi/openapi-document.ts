@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-import { ErrorEnvelopeDto } from '../common/http/error-envelope.dto';
+import { ErrorEnvelopeDto } from '../common/http/envelope.dto';
 import { describeApi } from './api-description';
 import { completeDocument } from './complete-document';
 

@@ -12,7 +12,7 @@ export interface StaticFile {
 
 interface FileOptions {
   readonly type: string;
-  /** 0: browsers keep it but ask each time whether it is still the same. */
+  /** 0: browsers keep it but check each time whether it is still the same. */
   readonly maxAgeSeconds: number;
   readonly headers?: Readonly<Record<string, string>>;
 }

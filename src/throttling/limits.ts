@@ -1,4 +1,4 @@
-import type { EndpointClass } from '../common/http/rate-limit-class.decorator';
+import type { EndpointClass } from '../common/http/request-limits';
 
 const MINUTE_SECONDS = 60;
 const HOUR_SECONDS = 60 * MINUTE_SECONDS;

@@ -10,8 +10,7 @@ import type { Request, Response } from 'express';
 import { Clock, SECOND } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
 import type { Principal } from '../common/http/principal';
-import { type EndpointClass, RATE_LIMIT_CLASS_METADATA } from '../common/http/rate-limit-class.decorator';
-import type { RequestLimits } from '../common/http/request-limits';
+import { type EndpointClass, RATE_LIMIT_CLASS_METADATA, type RequestLimits } from '../common/http/request-limits';
 import { type LimitName, ThrottlingConfig } from './limits';
 import { SharedThrottleStorage } from './shared-throttle.storage';
 import { hitsOf, type WindowCounter } from './window-counters';
@@ -32,7 +31,7 @@ interface Plan {
   readonly hasOwnLimit: boolean;
 }
 
-/** Shared by all admitted requests: the library's type asks for a promise, nothing here waits. */
+/** Shared by all admitted requests: the library's type requires a promise, nothing here waits. */
 const ADMITTED = Promise.resolve(true);
 
 /** The throttler's metadata keys, which it does not export. */

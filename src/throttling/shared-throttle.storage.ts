@@ -18,11 +18,11 @@ type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 /**
  * Counts requests in memory and shares the counts through Postgres, so that a request costs no round trip.
  *
- * A counter answers the last known shared total plus this process's own hits since. Hits are written in one statement at
- * most every 100 ms, which answers the new totals. So a limit can be exceeded by what the other processes admit within one
+ * A counter is the last known shared total plus this process's own hits since. Hits are written in one statement at
+ * most every 100 ms, which returns the new totals. So a limit can be exceeded by what the other processes admit within one
  * such interval and one round trip: with N processes at most N times the limit, in a burst that fits into that time.
  *
- * Store available → away: a flush fails; hits stay here and each process limits by itself; one warning and a gauge tell.
+ * Store available → away: a flush fails; hits stay here and each process limits by itself; one warning and a gauge report it.
  * Away → available: the next flush that succeeds (tried every second while there are hits) hands everything over.
  */
 @Injectable()

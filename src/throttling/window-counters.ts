@@ -8,11 +8,11 @@ export interface WindowCounter {
   readonly key: string;
   windowStartMs: number;
   windowEndMs: number;
-  /** The total of all processes when this one last asked, its own hits included. */
+  /** The total of all processes at its last flush, its own hits included. */
   shared: number;
   /** Own hits that are being written. */
   flushing: number;
-  /** Own hits that nobody else knows of yet. */
+  /** Own hits that no other process knows of yet. */
   unflushed: number;
 }
 
@@ -73,7 +73,7 @@ export class WindowCounters {
     for (const counter of this.dirty) {
       if (flushes.length === max) break;
       this.dirty.delete(counter);
-      // A window that has rolled over since leaves nothing to tell.
+      // A window that has rolled over since leaves nothing to report.
       if (counter.unflushed === 0) continue;
       flushes.push({ counter, windowStartMs: counter.windowStartMs, row: rowOf(counter) });
       counter.flushing = counter.unflushed;

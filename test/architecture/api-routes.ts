@@ -3,11 +3,10 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { RequestMethod, type Type } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
-import type { NestExpressApplication } from '@nestjs/platform-express';
-import { ExpressAdapter } from '@nestjs/platform-express';
+import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import { DECORATORS } from '@nestjs/swagger';
 import { Test } from '@nestjs/testing';
-import { PUBLIC_METADATA, SCOPE_METADATA } from '../../src/common/http/require-scope.decorator';
+import { PUBLIC_METADATA, SCOPE_METADATA } from '../../src/common/http/scopes';
 import { AppConfig } from '../../src/config/config';
 import { loadConfig } from '../../src/config/load-config';
 

@@ -40,7 +40,7 @@ export class ValidationError extends AppError {
   }
 }
 
-/** 404. An id of another organization is answered exactly like an unknown one. */
+/** 404. An id of another organization gets the same response as an unknown one. */
 export class NotFoundError extends AppError {
   constructor(what: string) {
     super('resource_not_found', `${what} not found`);

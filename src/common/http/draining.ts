@@ -13,7 +13,7 @@ export class Draining {
     return this.draining;
   }
 
-  /** Requests that have not been answered yet. */
+  /** Requests without a complete response. */
   get inFlight(): number {
     return this.running;
   }
@@ -44,7 +44,7 @@ export class Draining {
     });
   }
 
-  /** What a new request is told while draining. */
+  /** What a new request is refused with while draining. */
   refusal(): AppError {
     return new AppError('service_unavailable', 'The service is stopping', { retryAfterSeconds: 1 });
   }

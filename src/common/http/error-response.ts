@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { HttpException } from '@nestjs/common';
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
+import type { NextFunction } from 'express';
 import { AppError, NotFoundError, ValidationError } from '../errors/app-error';
 import { ERROR_CODES, type ErrorCode } from '../errors/error-codes';
 
@@ -89,4 +90,18 @@ export const JSON_TYPE = 'application/json; charset=utf-8';
 export function endWith(response: ServerResponse, body: string | Uint8Array): void {
   response.setHeader('content-length', Buffer.byteLength(body));
   response.end(body);
+}
+
+/** Turns errors of lower layers (the database driver's) into an `AppError` where it knows them. */
+export type ErrorTranslator = (error: unknown) => unknown;
+
+/** Global filter: hands whatever a guard, pipe or handler throws to the error handler of the HTTP server. */
+@Catch()
+export class ErrorFilter implements ExceptionFilter {
+  catch(exception: unknown, host: ArgumentsHost): void {
+    const next = host.switchToHttp().getNext<NextFunction>();
+    next(
+      exception instanceof Error ? exception : new Error('A value that is no error was thrown', { cause: exception }),
+    );
+  }
 }

@@ -34,7 +34,7 @@ export function expressMessages(app: Express, headers: StandardHeaders, bodyBudg
   }
 
   class ExpressResponse extends ServerResponse<ExpressRequest> {
-    /** Every response passes here, whoever writes it. */
+    /** Every response passes here, also one of a middleware. */
     override writeHead(status: number, ...rest: never[]): this {
       this.setHeader('x-request-id', this.req.id);
       for (const [name, value] of headers.fixed) this.setHeader(name, value);

@@ -39,7 +39,7 @@ function inserted(value: Insertion): string {
   return String(value).replace(/[&<>"'`]/g, (sign) => ENTITIES[sign] ?? '');
 }
 
-/** Inline, so that the page is one answer whatever path a proxy serves it under. */
+/** Inline, so that the page is one response whatever path a proxy serves it under. */
 const STYLE = `
 :root { color-scheme: light dark; }
 body { margin: 4rem auto; padding: 0 1rem; max-width: 32rem; font: 1rem/1.5 system-ui, sans-serif; }

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Request } from 'express';
 import { AppError, ValidationError } from '../errors/app-error';
-import { pathAt } from './json-path';
+import { pathAt } from './field-path';
 import { type JsonFinding, type JsonProblem, scanJson } from './json-scan';
 import { type BodyOptions, DEFAULT_BODY, readBody } from './request-body';
 

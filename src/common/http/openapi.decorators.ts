@@ -1,7 +1,7 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiExtraModels, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import { ERROR_CODES, type ErrorCode } from '../errors/error-codes';
-import { ErrorEnvelopeDto } from './error-envelope.dto';
+import { ErrorEnvelopeDto } from './envelope.dto';
 
 type Decorator = MethodDecorator & ClassDecorator;
 
@@ -44,7 +44,7 @@ export function ApiList(model: Type, counter: 'total' | Type): Decorator {
   );
 }
 
-/** What every authenticated route can answer. */
+/** The errors that every authenticated route can return. */
 const ALWAYS: ErrorCode[] = [
   'invalid_api_key',
   'expired_api_key',

@@ -1,3 +1,6 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { Request } from 'express';
+import { AppError } from '../errors/app-error';
 import type { Tenant } from '../tenant';
 
 /** Who is calling: what the auth guard leaves on the request. */
@@ -7,3 +10,10 @@ export interface Principal extends Tenant {
   /** Set when the key is bound to one domain. */
   readonly domainId: string | undefined;
 }
+
+/** The caller, as the auth guard found it. */
+export const CurrentPrincipal = createParamDecorator((_data: unknown, context: ExecutionContext): Principal => {
+  const { principal } = context.switchToHttp().getRequest<Request>();
+  if (!principal) throw new AppError('invalid_api_key', 'The API key is missing or not valid');
+  return principal;
+});

@@ -53,15 +53,15 @@ export function refuseUnrouted(request: Request, response: ServerResponse, error
   log({ requestId: request.id, method: request.method, route: undefined, status: statusOf(error), durationMs: 0 });
 }
 
-const answered = new WeakSet<Duplex>();
+const refused = new WeakSet<Duplex>();
 
 /**
  * For `clientError`: what Node's parser refuses gets the envelope like any other error. A response that is already under
  * way is left alone: the error then concerns a later request on the same connection.
  */
 export function refuseUnparsed(error: Error & { code?: string }, socket: Duplex, server: RawServer): void {
-  if (answered.has(socket)) return;
-  answered.add(socket);
+  if (refused.has(socket)) return;
+  refused.add(socket);
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;

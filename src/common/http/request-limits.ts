@@ -1,4 +1,4 @@
-import type { ExecutionContext } from '@nestjs/common';
+import { type ExecutionContext, SetMetadata } from '@nestjs/common';
 import type { AppError } from '../errors/app-error';
 
 /** Counts a request against its limits; throttling implements it, auth counts what it refuses through it. */
@@ -17,4 +17,15 @@ export abstract class RequestLimits {
 export abstract class AuthenticationFailures {
   /** @returns what to throw: `failure` itself, or rate_limit_exceeded once the address has failed too often. */
   abstract refusalFor(ip: string, failure: AppError): AppError;
+}
+
+/** Which of a key's limits an endpoint counts against; the figures are throttling's. */
+export type EndpointClass =
+  'send' | 'batch' | 'reads' | 'stats' | 'writes' | 'domain-writes' | 'gdpr-export' | 'gdpr-delete' | 'api-key-writes';
+
+export const RATE_LIMIT_CLASS_METADATA = 'waybill:rate-limit-class';
+
+/** The limit that a route counts against. Without it, GET counts as a read and everything else as a write. */
+export function RateLimitClass(name: EndpointClass): MethodDecorator & ClassDecorator {
+  return SetMetadata(RATE_LIMIT_CLASS_METADATA, name);
 }

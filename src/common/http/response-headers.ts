@@ -40,7 +40,7 @@ function helmetHeaders(strictTransport: boolean): Header[] {
     contentSecurityPolicy: { useDefaults: false, directives },
     strictTransportSecurity: strictTransport && { maxAge: 31_536_000, includeSubDomains: false },
     referrerPolicy: { policy: 'no-referrer' },
-    // These concern pages that load other things; an API answers programs.
+    // These concern pages that load other things; the callers of an API are programs.
     crossOriginOpenerPolicy: false,
     crossOriginResourcePolicy: false,
     originAgentCluster: false,

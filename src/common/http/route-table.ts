@@ -54,7 +54,7 @@ export class RouteTable {
     return found.route.handler(request, response, next);
   }
 
-  /** What to answer when no route has taken the request: 405 when the path exists for another method, else 404. */
+  /** The refusal when no route has taken the request: 405 when the path exists for another method, else 404. */
   refusalOf(request: Request): AppError {
     const allowed = this.methodsOf(request.path);
     if (allowed.length === 0 || allowed.includes(request.method)) {

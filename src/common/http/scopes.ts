@@ -1,3 +1,6 @@
+import { applyDecorators, SetMetadata } from '@nestjs/common';
+import { ApiBearerAuth, ApiExtension, ApiSecurity } from '@nestjs/swagger';
+
 /** Every scope a key can carry, with what it covers. */
 export const SCOPES = {
   'email:send': 'Send and cancel emails',
@@ -24,4 +27,17 @@ const IMPLIED: Partial<Record<Scope, readonly Scope[]>> = { 'domain:manage': ['d
 /** The scopes as granted, with the implied ones. */
 export function effectiveScopes(granted: readonly string[]): ReadonlySet<string> {
   return new Set(granted.flatMap((scope) => [scope, ...(IMPLIED[scope as Scope] ?? [])]));
+}
+
+export const SCOPE_METADATA = 'waybill:scope';
+export const PUBLIC_METADATA = 'waybill:public';
+
+/** The scope a route needs. A route with neither this nor `@Public()` is refused. */
+export function RequireScope(scope: Scope): MethodDecorator & ClassDecorator {
+  return applyDecorators(SetMetadata(SCOPE_METADATA, scope), ApiBearerAuth(), ApiExtension('x-required-scope', scope));
+}
+
+/** A route that needs no key: health, documentation, pages. */
+export function Public(): MethodDecorator & ClassDecorator {
+  return applyDecorators(SetMetadata(PUBLIC_METADATA, true), ApiSecurity({}));
 }

@@ -1,11 +1,10 @@
 import { Body, Controller, Delete, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
-import { RequireScope } from '../../common/http/require-scope.decorator';
-import { CurrentPrincipal } from '../../common/http/current-principal.decorator';
+import { RequireScope } from '../../common/http/scopes';
+import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { NotFoundError } from '../../common/errors/app-error';
 import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
-import type { Principal } from '../../common/http/principal';
-import { RateLimitClass } from '../../common/http/rate-limit-class.decorator';
+import { RateLimitClass } from '../../common/http/request-limits';
 import { Unbound } from '../../common/http/unbound.guard';
 import { PathId } from '../../common/http/path-id.decorator';
 import { DkimKeysService } from './dkim/dkim-keys.service';

@@ -1,11 +1,10 @@
 import { Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import { CurrentPrincipal } from '../../common/http/current-principal.decorator';
-import { PaginationDto } from '../../common/http/error-envelope.dto';
+import { CurrentPrincipal, type Principal } from '../../common/http/principal';
+import { PaginationDto } from '../../common/http/envelope.dto';
 import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
 import { PathId } from '../../common/http/path-id.decorator';
-import type { Principal } from '../../common/http/principal';
-import { RequireScope } from '../../common/http/require-scope.decorator';
+import { RequireScope } from '../../common/http/scopes';
 import { CancelledEmailDto, EmailContentDto, EmailDetailDto, EmailEventDto, EmailListItemDto } from './dto/email.dto';
 import { fromCursor, toContentDto, toDetailDto, toEventDto, toListDto } from './dto/email.mapper';
 import { ListEmailsQuery } from './dto/list-emails.query';

@@ -1,12 +1,11 @@
 import { Body, Controller, Headers, HttpCode, Post, Res } from '@nestjs/common';
 import { ApiBody, ApiHeader, ApiOperation, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { CurrentPrincipal } from '../../common/http/current-principal.decorator';
+import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { ApiData, ApiErrors } from '../../common/http/openapi.decorators';
-import type { Principal } from '../../common/http/principal';
-import { RateLimitClass } from '../../common/http/rate-limit-class.decorator';
+import { RateLimitClass } from '../../common/http/request-limits';
 import { BATCH_BODY, SEND_BODY, TakesBody } from '../../common/http/request-body';
-import { RequireScope } from '../../common/http/require-scope.decorator';
+import { RequireScope } from '../../common/http/scopes';
 import { SendEmailsService } from './accept/send-emails.service';
 import { AcceptedEmailDto, BATCH_EXAMPLES, BatchResultDto, SEND_EXAMPLES, SendEmailDto } from './dto/send-email.dto';
 import { MAX_BATCH, requireBatch, toAcceptedDto, toBatchDto } from './dto/send-email.mapper';

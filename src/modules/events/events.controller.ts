@@ -1,10 +1,9 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import { CurrentPrincipal } from '../../common/http/current-principal.decorator';
-import { CursorPaginationDto } from '../../common/http/cursor-pagination.dto';
+import { CurrentPrincipal, type Principal } from '../../common/http/principal';
+import { CursorPaginationDto } from '../../common/http/envelope.dto';
 import { ApiErrors, ApiList } from '../../common/http/openapi.decorators';
-import type { Principal } from '../../common/http/principal';
-import { RequireScope } from '../../common/http/require-scope.decorator';
+import { RequireScope } from '../../common/http/scopes';
 import { EventDto, PullEventsQuery, toEventsDto, toStart } from './dto/event.dto';
 import { EventsService } from './events.service';
 

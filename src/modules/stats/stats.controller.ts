@@ -1,10 +1,9 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import { RequireScope } from '../../common/http/require-scope.decorator';
-import { CurrentPrincipal } from '../../common/http/current-principal.decorator';
+import { RequireScope } from '../../common/http/scopes';
+import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { ApiData, ApiErrors } from '../../common/http/openapi.decorators';
-import type { Principal } from '../../common/http/principal';
-import { RateLimitClass } from '../../common/http/rate-limit-class.decorator';
+import { RateLimitClass } from '../../common/http/request-limits';
 import {
   DomainStatsAnswerDto,
   HourlyAnswerDto,

@@ -1,7 +1,7 @@
 import { Controller, Get, Header, Param, Redirect, Req, UseFilters } from '@nestjs/common';
 import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Public } from '../../common/http/require-scope.decorator';
+import { Public } from '../../common/http/scopes';
 import { NotFoundError } from '../../common/errors/app-error';
 import { ApiPublicErrors } from '../../common/http/openapi.decorators';
 import { BrokenLinkFilter } from './error-page.filter';

@@ -1,6 +1,6 @@
 import { Controller, Get, HttpCode, Param, Post, Query, UseFilters } from '@nestjs/common';
 import { ApiOperation, ApiQuery, ApiTags } from '@nestjs/swagger';
-import { Public } from '../../common/http/require-scope.decorator';
+import { Public } from '../../common/http/scopes';
 import { TakesBody } from '../../common/http/request-body';
 import { AnswersWithPage } from './page.decorator';
 import { donePage, questionPage } from './tracking-pages';

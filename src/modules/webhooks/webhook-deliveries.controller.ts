@@ -1,11 +1,10 @@
 import { Body, Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import { RequireScope } from '../../common/http/require-scope.decorator';
-import { CurrentPrincipal } from '../../common/http/current-principal.decorator';
+import { RequireScope } from '../../common/http/scopes';
+import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
-import type { Principal } from '../../common/http/principal';
 import { PathId } from '../../common/http/path-id.decorator';
-import { CursorPaginationDto } from '../../common/http/cursor-pagination.dto';
+import { CursorPaginationDto } from '../../common/http/envelope.dto';
 import { ListDeliveriesQuery, QueuedDeliveryDto, WebhookDeliveryDto } from './dto/delivery.dto';
 import { ReplayDto, StartedReplayDto } from './dto/webhook.dto';
 import { toDeliveriesDto } from './dto/webhook.mapper';

@@ -1,9 +1,8 @@
 import { Body, Controller, Delete, Get, HttpCode, Patch, Post } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import { RequireScope } from '../../common/http/require-scope.decorator';
-import { CurrentPrincipal } from '../../common/http/current-principal.decorator';
+import { RequireScope } from '../../common/http/scopes';
+import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
-import type { Principal } from '../../common/http/principal';
 import { PathId } from '../../common/http/path-id.decorator';
 import { AddWebhookDto, ChangeWebhookDto, CreatedWebhookDto, RemovedWebhookDto, WebhookDto } from './dto/webhook.dto';
 import { toCreatedDto, toWebhookDto } from './dto/webhook.mapper';

@@ -3,7 +3,7 @@ import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { APP_FILTER, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Draining } from '../../../src/common/http/draining';
-import { ErrorFilter } from '../../../src/common/http/error-filter';
+import { ErrorFilter } from '../../../src/common/http/error-response';
 import { createHttpAdapter } from '../../../src/common/http/http-server';
 import { Metrics } from '../../../src/common/metrics/metrics';
 import { ConfigModule } from '../../../src/config/config.module';

@@ -23,7 +23,7 @@ import { BodyGuard } from '../../../src/common/http/body.guard';
 import { BATCH_BODY, TakesBody } from '../../../src/common/http/request-body';
 import { Draining } from '../../../src/common/http/draining';
 import { QueryInteger, Timestamp } from '../../../src/common/http/dto-decorators';
-import { ErrorFilter } from '../../../src/common/http/error-filter';
+import { ErrorFilter } from '../../../src/common/http/error-response';
 import { createHttpAdapter, type HttpServerOptions } from '../../../src/common/http/http-server';
 import { PathId } from '../../../src/common/http/path-id.decorator';
 import { DtoPipe } from '../../../src/common/http/validate-dto';

@@ -8,8 +8,8 @@ import { APP_FILTER, APP_GUARD, APP_PIPE, NestFactory, Reflector } from '@nestjs
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { DataSource } from 'typeorm';
-import { PUBLIC_METADATA } from '../../../src/common/http/require-scope.decorator';
-import { ErrorFilter } from '../../../src/common/http/error-filter';
+import { PUBLIC_METADATA } from '../../../src/common/http/scopes';
+import { ErrorFilter } from '../../../src/common/http/error-response';
 import { createHttpAdapter } from '../../../src/common/http/http-server';
 import { DtoPipe } from '../../../src/common/http/validate-dto';
 import { ConfigModule } from '../../../src/config/config.module';

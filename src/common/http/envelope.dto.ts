@@ -32,3 +32,10 @@ export class PaginationDto {
   })
   partial?: boolean;
 }
+
+/** Lists that are walked from one page to the next. */
+export class CursorPaginationDto {
+  @ApiProperty({ type: 'integer', example: 50 }) limit!: number;
+  @ApiProperty() hasMore!: boolean;
+  @ApiPropertyOptional({ format: 'uuid', description: 'For the next page' }) nextCursor?: string;
+}
