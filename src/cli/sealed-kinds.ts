@@ -1,7 +1,7 @@
 import { type EncryptedRecords, examine, reEncrypt } from '../common/encryption/re-encrypt';
 import { EncryptedDkimKeysService } from '../modules/domains/dkim/encrypted-dkim-keys.service';
 import { EncryptedPrivacyService } from '../modules/privacy/requests/encrypted-privacy.service';
-import { SealedHashKeys } from '../modules/suppressions/sealed-hash-keys.service';
+import { AddressHashing } from '../modules/suppressions/address-hashing.service';
 import { EncryptedSecretsService } from '../modules/webhooks/encrypted-secrets.service';
 import type { Services } from './session/cli-session';
 
@@ -49,15 +49,9 @@ function privacyRequests(services: Services, masterKey: Buffer): SealedKind {
 
 /** Of the suppressions of erased addresses. */
 function hashKeys(services: Services, masterKey: Buffer): SealedKind {
-  const stored = services.get(SealedHashKeys);
-  const ring = stored.ringUnder(masterKey);
   return {
     ...{ what: 'hash keys', counted: 'hashKeys', resealed: 'hashKeysResealed', named: 'organizations' },
-    examine: async () => {
-      const { hashKeys: total, closed } = await stored.examine(ring);
-      return { total, closed };
-    },
-    reseal: () => stored.reseal(ring),
+    ...actionsOn(services.get(AddressHashing).recordsUnder(masterKey)),
   };
 }
 

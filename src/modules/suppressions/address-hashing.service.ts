@@ -1,31 +1,32 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../common/clock';
-import { Keyring } from '../../common/encryption/keyring';
+import { Keyring, type MasterKeys } from '../../common/encryption/keyring';
+import { type EncryptedRecords, masterKeysAfter } from '../../common/encryption/re-encrypt';
 import { AppConfig } from '../../config/config';
 import type { Transaction } from '../../database/transaction';
 import type { AddressLookup, EncryptedHashKey } from './suppression';
 import { HashKeysRepository } from './hash-keys.repository';
 
 const KEY_BYTES = 32;
-const MAX_OPEN = 1_000;
+const MAX_DECRYPTED = 1_000;
 
 /**
  * Names addresses that have been erased and must stay blocked: by an HMAC under a random key of the organization, which
- * is kept sealed. The database alone is not enough to read an address or to test whether it is listed.
+ * is stored encrypted. The database alone is not enough to read an address or to test whether it is listed.
  */
 @Injectable()
 export class AddressHashing {
-  private readonly ring: Keyring;
-  /** By their sealed form: opening one costs as much as many look-ups. */
-  private readonly open = new Map<string, Buffer>();
+  private readonly keyring: Keyring;
+  /** By their encrypted form: decrypting one costs as much as many look-ups. */
+  private readonly decrypted = new Map<string, Buffer>();
 
   constructor(
     private readonly keys: HashKeysRepository,
     private readonly clock: Clock,
-    { masterKey, previousMasterKey }: AppConfig,
+    private readonly config: AppConfig,
   ) {
-    this.ring = hashKeyRing(masterKey, previousMasterKey);
+    this.keyring = hashKeyring(config);
   }
 
   /** How an address is named; undefined when no address of the organization has been erased. */
@@ -37,7 +38,7 @@ export class AddressHashing {
   /** How an address is named from now on. */
   async name(address: AddressLookup, tx: Transaction): Promise<AddressLookup> {
     const { organizationId } = address;
-    const secret = this.ring.encrypt(randomBytes(KEY_BYTES), organizationId);
+    const secret = this.keyring.encrypt(randomBytes(KEY_BYTES), organizationId);
     const fresh = { organizationId, secret, createdAt: this.clock.now() };
     return this.hash(address, await this.keys.findOrInsert(fresh, tx));
   }
@@ -45,21 +46,34 @@ export class AddressHashing {
   /** @throws DecryptionError */
   hash(address: AddressLookup, key: EncryptedHashKey): AddressLookup {
     const { mode } = address;
-    const digest = createHmac('sha256', this.openKey(key)).update(`${mode} ${address.key}`).digest('base64url');
+    const digest = createHmac('sha256', this.decryptKey(key)).update(`${mode} ${address.key}`).digest('base64url');
     return { organizationId: address.organizationId, mode, key: `hmac:${digest}` };
   }
 
-  private openKey({ organizationId, secret }: EncryptedHashKey): Buffer {
+  /** The keys of all organizations, as a change to this master key finds them. */
+  recordsUnder(masterKey: Buffer): EncryptedRecords<EncryptedHashKey> {
+    const keyring = hashKeyring(masterKeysAfter(masterKey, this.config));
+    const decrypt = ({ organizationId, secret }: EncryptedHashKey) => keyring.decrypt(secret, organizationId);
+    return {
+      rows: () => this.keys.all(),
+      nameOf: ({ organizationId }) => organizationId,
+      isCurrent: ({ secret }) => keyring.isCurrent(secret),
+      decrypt,
+      reEncrypt: (key) => this.keys.replace(key, keyring.encrypt(decrypt(key), key.organizationId)),
+    };
+  }
+
+  private decryptKey({ organizationId, secret }: EncryptedHashKey): Buffer {
     const name = secret.toString('latin1');
-    const known = this.open.get(name);
+    const known = this.decrypted.get(name);
     if (known) return known;
-    const opened = this.ring.decrypt(secret, organizationId);
-    if (this.open.size >= MAX_OPEN) this.open.clear();
-    this.open.set(name, opened);
-    return opened;
+    const key = this.keyring.decrypt(secret, organizationId);
+    if (this.decrypted.size >= MAX_DECRYPTED) this.decrypted.clear();
+    this.decrypted.set(name, key);
+    return key;
   }
 }
 
-export function hashKeyRing(masterKey: Buffer, previousMasterKey: Buffer | undefined): Keyring {
-  return new Keyring('suppression-hash', { masterKey, previousMasterKey });
+export function hashKeyring(keys: MasterKeys): Keyring {
+  return new Keyring('suppression-hash', keys);
 }

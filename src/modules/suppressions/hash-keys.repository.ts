@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { MoreThan, type Repository } from 'typeorm';
-import type { Transaction } from '../../database/transaction';
-import { SuppressionHashKey } from './suppression-hash-key.entity';
 import { NIL_ID } from '../../common/ids';
+import type { Transaction } from '../../database/transaction';
+import type { EncryptedHashKey } from './suppression';
+import { SuppressionHashKey } from './suppression-hash-key.entity';
 
 const PAGE = 100;
 
@@ -16,14 +17,14 @@ export class HashKeysRepository {
     return keys.findOneBy({ organizationId });
   }
 
-  /** Answers the key that the organization has, which is another one if it had one already. */
+  /** Returns the key that the organization has, which is another one if it had one already. */
   async findOrInsert(key: SuppressionHashKey, tx: Transaction): Promise<SuppressionHashKey> {
     await tx.manager.createQueryBuilder().insert().into(SuppressionHashKey).values(key).orIgnore().execute();
     return tx.manager.findOneByOrFail(SuppressionHashKey, { organizationId: key.organizationId });
   }
 
   /** Those of all organizations: the master key is the operator's. */
-  async *pages(): AsyncGenerator<SuppressionHashKey[]> {
+  async *all(): AsyncGenerator<SuppressionHashKey> {
     for (let after = NIL_ID; ;) {
       const page = await this.keys.find({
         where: { organizationId: MoreThan(after) },
@@ -32,13 +33,13 @@ export class HashKeysRepository {
       });
       const last = page.at(-1);
       if (!last) return;
-      yield page;
+      yield* page;
       after = last.organizationId;
     }
   }
 
   /** False when it is no longer as it was read. */
-  async replace({ organizationId, secret }: SuppressionHashKey, resealed: Buffer): Promise<boolean> {
-    return (await this.keys.update({ organizationId, secret }, { secret: resealed })).affected === 1;
+  async replace({ organizationId, secret }: EncryptedHashKey, encrypted: Buffer): Promise<boolean> {
+    return (await this.keys.update({ organizationId, secret }, { secret: encrypted })).affected === 1;
   }
 }

@@ -4,7 +4,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 @Entity('suppression_hash_keys')
 export class SuppressionHashKey {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
-  /** Sealed. */
+  /** Encrypted. */
   @Column('bytea') secret!: Buffer;
   @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
 }

@@ -4,7 +4,6 @@ import { AuditModule } from '../../audit/audit.module';
 import { AddressHashing } from './address-hashing.service';
 import { ClearSuppressionsJob } from './clear-suppressions.job';
 import { HashKeysRepository } from './hash-keys.repository';
-import { SealedHashKeys } from './sealed-hash-keys.service';
 import { SoftBounces } from './soft-bounces.entity';
 import { Suppression } from './suppression.entity';
 import { SuppressionErasure } from './suppression-erasure.service';
@@ -18,9 +17,9 @@ import { SuppressionsService } from './suppressions.service';
   imports: [TypeOrmModule.forFeature([Suppression, SoftBounces, SuppressionHashKey]), AuditModule],
   controllers: [SuppressionsController],
   providers: [
-    ...[AddressHashing, ClearSuppressionsJob, HashKeysRepository, SealedHashKeys, SuppressionErasure],
+    ...[AddressHashing, ClearSuppressionsJob, HashKeysRepository, SuppressionErasure],
     ...[SuppressionListService, SuppressionsRepository, SuppressionsService],
   ],
-  exports: [SealedHashKeys, SuppressionErasure, SuppressionListService, SuppressionsRepository, SuppressionsService],
+  exports: [AddressHashing, SuppressionErasure, SuppressionListService, SuppressionsRepository, SuppressionsService],
 })
 export class SuppressionsModule {}

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { newId } from '../../../src/common/ids';
-import { hashKeyRing } from '../../../src/modules/suppressions/address-hashing.service';
+import { hashKeyring } from '../../../src/modules/suppressions/address-hashing.service';
 import { query } from '../embedded/support';
 import { CliKit, runWith } from './cli-kit';
 
-const ringUnder = (masterKey: string) => hashKeyRing(Buffer.from(masterKey, 'base64'), undefined);
+const ringUnder = (masterKey: string) => hashKeyring({ masterKey: Buffer.from(masterKey, 'base64') });
 
 describe('waybill keys rewrap, of what erased addresses are hashed with', () => {
   let cli: CliKit;
