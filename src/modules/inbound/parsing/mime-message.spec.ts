@@ -33,6 +33,14 @@ describe('splitMessage', () => {
     expect(message?.children.map((part) => part.body)).toEqual(['one --b\n--bc', 'two\n']);
   });
 
+  it('finds a delimiter among lines that begin like it', () => {
+    const boundary = `${'-'.repeat(20)}b`;
+    const like = `--${'-'.repeat(20)}\n`;
+    const head = `Content-Type: multipart/mixed; boundary=${boundary}\n\n`;
+    const message = splitMessage(Buffer.from(`${head}${like}--${boundary}\n\none\n${like}--${boundary}--\n`));
+    expect(message?.children.map((part) => part.body)).toEqual([`one\n${like.trimEnd()}`]);
+  });
+
   it('reads nothing behind the closing delimiter', () => {
     const message = splitMessage(
       Buffer.from('Content-Type: multipart/mixed; boundary=b\n\n--b\n\none\n--b--\n--b\n\ntwo\n'),

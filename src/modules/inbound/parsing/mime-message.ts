@@ -152,13 +152,19 @@ interface Delimiter {
 
 const TAIL = /^(--)?[ \t\r]{0,100}(?:\n|$)/;
 
+/** Characters of a delimiter that are searched for. */
+const SEARCHED = 8;
+
 /**
- * The next line that is the delimiter, perhaps with white space behind it. Only the beginnings of lines are compared: a
- * search for the boundary anywhere takes a time of body × boundary on a body that resembles it.
+ * The next line that is the delimiter, perhaps with white space behind it. Only the beginning of a delimiter is searched
+ * for: the search for all of it takes a time of body × boundary on a body that resembles it.
  */
 function findDelimiter(body: string, dashBoundary: string, from: number): Delimiter | undefined {
-  for (let at = from; at !== -1; at = nextDashes(body, at)) {
-    if (!body.startsWith(dashBoundary, at) || (at > 0 && body[at - 1] !== '\n')) continue;
+  const start = `\n${dashBoundary.slice(0, SEARCHED)}`;
+  // The line end before `from` counts, unless the body begins there.
+  const first = from === 0 && body.startsWith(dashBoundary) ? 0 : nextLine(body, start, from - 1);
+  for (let at = first; at !== -1; at = nextLine(body, start, at)) {
+    if (!body.startsWith(dashBoundary, at)) continue;
     const behind = at + dashBoundary.length;
     const tail = TAIL.exec(body.slice(behind, behind + 110));
     if (tail) return { start: at, end: behind + tail[0].length, closes: tail[1] !== undefined };
@@ -166,9 +172,9 @@ function findDelimiter(body: string, dashBoundary: string, from: number): Delimi
   return undefined;
 }
 
-/** The next line that begins with two dashes; -1 when there is none. */
-function nextDashes(body: string, from: number): number {
-  const lineEnd = body.indexOf('\n--', from);
+/** Where the next line begins that has this start, the line end before it included; -1 when there is none. */
+function nextLine(body: string, start: string, from: number): number {
+  const lineEnd = body.indexOf(start, from);
   return lineEnd === -1 ? -1 : lineEnd + 1;
 }
 
