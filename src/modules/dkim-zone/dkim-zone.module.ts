@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { PublicKeysModule } from '../domains/dkim/public-keys.module';
 import { DkimZoneLimits } from './dkim-zone-limits';
-import { DkimZoneMetrics } from './dkim-zone-metrics';
+import { DkimZoneMetrics } from './dkim-zone.metrics';
 import { DkimZoneServer } from './dkim-zone.server';
 import { DkimZoneService } from './dkim-zone.service';
 

@@ -4,13 +4,11 @@ import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationB
 import { Clock } from '../../common/clock';
 import { opensPort } from '../../common/network';
 import { AppConfig } from '../../config/config';
-import { DkimZoneLimits } from './dkim-zone-limits';
-import { DkimZoneMetrics } from './dkim-zone-metrics';
+import { DkimZoneLimits, ReplyRate } from './dkim-zone-limits';
+import { DkimZoneMetrics } from './dkim-zone.metrics';
 import { DkimZoneService } from './dkim-zone.service';
 import { udpLimitOf } from './dns-reply';
-import { bindBoth, closeBoth, type DnsSockets } from './dns-sockets';
-import { serveStream } from './dns-stream';
-import { ReplyRate } from './reply-rate';
+import { bindBoth, closeBoth, type DnsSockets, serveStream } from './dns-transport';
 
 const MAX_STREAM_REPLY_BYTES = 65_535;
 
@@ -42,7 +40,7 @@ export class DkimZoneServer implements OnApplicationBootstrap, BeforeApplication
     else this.logger.log(`The DNS responder answers for ${dkimZone} on port ${await this.listen()}`);
   }
 
-  /** Starts the listeners the first time it is called; answers their port. @throws when it is taken */
+  /** Starts the listeners the first time it is called; returns their port. @throws when it is taken */
   async listen(): Promise<number> {
     this.sockets ??= this.start();
     return (await this.sockets).port;
@@ -65,7 +63,7 @@ export class DkimZoneServer implements OnApplicationBootstrap, BeforeApplication
     datagrams.on('message', (message, peer) => this.receive(message, peer, sockets));
     streams.maxConnections = this.limits.maxConnections;
     streams.on('connection', (socket) => this.serve(socket));
-    // An ICMP answer, a client that has gone before it was accepted: nobody's fault here, but unheard it ends the process.
+    // An ICMP answer, a client that has gone before it was accepted: no fault here, but without a listener it ends the process.
     for (const listener of [datagrams, streams]) {
       listener.on('error', (error: Error) => this.logger.debug(`A client failed: ${error.message}`));
     }

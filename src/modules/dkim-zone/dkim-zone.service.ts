@@ -3,9 +3,8 @@ import { Clock, MINUTE } from '../../common/clock';
 import { isUuid } from '../../common/ids';
 import { AppConfig } from '../../config/config';
 import { PublicKeysService } from '../domains/dkim/public-keys.service';
-import { DkimZoneMetrics } from './dkim-zone-metrics';
-import { CLASS_IN, type Rcode, TYPES } from './dns-codes';
-import { type DnsQuery, type Question, readQuery } from './dns-query';
+import { DkimZoneMetrics } from './dkim-zone.metrics';
+import { CLASS_IN, type DnsQuery, type Question, type Rcode, readQuery, TYPES } from './dns-query';
 import { encodeFault, encodeReply, type Reply } from './dns-reply';
 import { ZoneRecords } from './zone-records';
 

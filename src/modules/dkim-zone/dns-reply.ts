@@ -1,6 +1,13 @@
 import { type Answer, encode, type OptAnswer } from 'dns-packet';
-import { type Rcode, RCODES } from './dns-codes';
-import { type DnsQuery, type Edns, HEADER_BYTES, type Question, type QueryHeader } from './dns-query';
+import {
+  type DnsQuery,
+  type Edns,
+  HEADER_BYTES,
+  type Question,
+  type QueryHeader,
+  type Rcode,
+  RCODES,
+} from './dns-query';
 
 /** RFC 1035 section 4.2.1: what every client takes. */
 const PLAIN_UDP_BYTES = 512;

@@ -1,5 +1,5 @@
 import type { DnsConfig } from '../../config/config';
-import { TYPES } from './dns-codes';
+import { TYPES } from './dns-query';
 import type { OwnedRecord, Reply } from './dns-reply';
 
 const TTL_SECONDS = 300;
@@ -45,7 +45,7 @@ export class ZoneRecords {
     return { rcode: 'NOERROR', authoritative: true, answers, authorities: [] };
   }
 
-  /** The serial never moves: every process has to say the same, and nobody transfers this zone. */
+  /** The serial never moves: every process has to say the same, and no one transfers this zone. */
   private startOfAuthority(skipLabels: number, ttl: number): OwnedRecord {
     const [mname = '.'] = this.nameServers;
     const times = { serial: 1, refresh: 3_600, retry: 600, expire: 604_800, minimum: NEGATIVE_TTL_SECONDS };
@@ -63,7 +63,7 @@ function textRecord(text: string): OwnedRecord {
   return { skipLabels: 0, data: { type: 'TXT', ttl: TTL_SECONDS, data } };
 }
 
-/** Instead of all there is (RFC 8482 section 4.2): nobody needs it but those who want a large reply sent elsewhere. */
+/** Instead of all there is (RFC 8482 section 4.2): only attackers need it, to have a large reply sent elsewhere. */
 function refusalOfAny(): OwnedRecord {
   return { skipLabels: 0, data: { type: 'HINFO', ttl: TTL_SECONDS, data: { cpu: 'RFC8482', os: '' } } };
 }

@@ -3,7 +3,7 @@ import { databaseErrorCode } from '../../database/database-errors';
 
 export const DATABASE_FAULTS = ['timeout', 'unreachable', 'unavailable', 'refused', 'overloaded', 'failed'] as const;
 
-/** Why the database did not answer, in words that tell nothing of hosts, users or statements: anyone may read them. */
+/** Why the database did not answer, in words without hosts, users or statements: anyone may read them. */
 export type DatabaseFault = (typeof DATABASE_FAULTS)[number];
 
 /** By SQLSTATE, or its class (PostgreSQL appendix A), or Node's code. */

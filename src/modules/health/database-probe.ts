@@ -13,10 +13,10 @@ export interface DatabaseHealth {
 }
 
 /**
- * Asks the database for a sign of life, on a connection apart from the pool: a busy pool is no sick database.
+ * Queries the database, on a connection apart from the pool: a busy pool does not mean a sick database.
  *
  * No connection → open at the first check, and kept; lost, or late with an answer → no connection. A check whose kept
- * connection turns out lost opens another, so that a database that has come back is not called away. Callers share the
+ * connection turns out lost opens another, so that a database that has come back is not reported as away. Callers share the
  * check that is under way, so that a storm of them is one statement at a time.
  */
 export class DatabaseProbe implements OnApplicationShutdown {
@@ -99,7 +99,7 @@ export class DatabaseProbe implements OnApplicationShutdown {
     return client;
   }
 
-  /** Not waited for, nor may it keep the process: a database that hangs says no goodbye either. */
+  /** Not waited for, nor may it keep the process: a database that hangs does not close its end either. */
   private discard(client: Client): void {
     if (this.client === client) this.client = undefined;
     // Missing in the driver's types.

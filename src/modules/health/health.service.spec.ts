@@ -5,11 +5,9 @@ import { Clock } from '../../common/clock';
 import { UnavailableError } from '../../common/errors/app-error';
 import { Draining } from '../../common/http/draining';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
-import { DatabaseHealthIndicator } from './database.health-indicator';
 import { type DatabaseHealth, DatabaseProbe } from './database-probe';
 import { HealthService } from './health.service';
-import { ProcessHealthIndicator } from './process.health-indicator';
-import { QueueHealthIndicator } from './queue.health-indicator';
+import { DatabaseHealthIndicator, ProcessHealthIndicator, QueueHealthIndicator } from './health-indicators';
 
 const UP: DatabaseHealth = { healthy: true, latencyMs: 1 };
 const DOWN: DatabaseHealth = { healthy: false, latencyMs: 2_000, error: 'timeout' };

@@ -1,12 +1,46 @@
 import { Injectable, ServiceUnavailableException } from '@nestjs/common';
 import { HealthCheckService } from '@nestjs/terminus';
 import { Clock } from '../../common/clock';
-import { DatabaseHealthIndicator } from './database.health-indicator';
-import type { HealthReport, Liveness, Readiness } from './health-report';
-import { ProcessHealthIndicator } from './process.health-indicator';
-import { QueueHealthIndicator } from './queue.health-indicator';
+import type { DatabaseHealth } from './database-probe';
+import {
+  DatabaseHealthIndicator,
+  ProcessHealthIndicator,
+  type QueueHealth,
+  QueueHealthIndicator,
+} from './health-indicators';
 
-/** Asks the indicators and brings their answers into the shape of the contract. */
+/** The process runs. */
+export interface Liveness {
+  readonly status: 'ok';
+  readonly timestamp: string;
+  readonly service: 'waybill';
+}
+
+/** Whether the process should be sent requests. */
+export interface Readiness {
+  readonly status: 'ready' | 'not_ready';
+  readonly timestamp: string;
+  readonly database: DatabaseHealth;
+}
+
+/** `ok`, `degraded` (mail is accepted but may be late) or `unhealthy` (the database is away). */
+export interface HealthReport {
+  readonly status: 'ok' | 'degraded' | 'unhealthy';
+  readonly timestamp: string;
+  /** Seconds since the process started. */
+  readonly uptime: number;
+  /** Bytes. */
+  readonly memory: { readonly rss: number; readonly heapUsed: number; readonly heapTotal: number };
+  readonly services: {
+    readonly database: DatabaseHealth;
+    readonly queue: QueueHealth;
+    /** Live worker processes of the whole installation; absent when it could not be measured. */
+    readonly workers?: number;
+  };
+  readonly environment: { readonly nodeVersion: string; readonly platform: string; readonly arch: string };
+}
+
+/** Queries the indicators and brings their results into the shape of the contract. */
 @Injectable()
 export class HealthService {
   constructor(
@@ -65,7 +99,7 @@ function memory(): HealthReport['memory'] {
   return { rss, heapUsed, heapTotal };
 }
 
-/** What Terminus throws when something is down is the same result that it answers when all is up. */
+/** What Terminus throws when something is down is the same result that it returns when all is up. */
 async function outcomeOf<T>(check: Promise<T>): Promise<T> {
   try {
     return await check;

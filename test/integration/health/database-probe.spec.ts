@@ -50,7 +50,9 @@ describe('DatabaseProbe', () => {
       const watcher = new Client(database.url);
       await watcher.connect();
       const connections = async (): Promise<number[]> => {
-        const text = "select pid from pg_stat_activity where application_name = 'waybill-health'";
+        // The cluster is shared with other specs, the database is not.
+        const text = `select pid from pg_stat_activity
+          where application_name = 'waybill-health' and datname = current_database()`;
         return (await watcher.query<{ pid: number }>(text)).rows.map(({ pid }) => pid);
       };
       const probe = new DatabaseProbe(database.url, clock);

@@ -1,16 +1,46 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { HealthIndicatorService } from '@nestjs/terminus';
 import { BriefCache, within } from '../../common/async/promises';
 import { Clock, MINUTE, SECOND } from '../../common/clock';
+import { Draining } from '../../common/http/draining';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
-import { databaseFault } from './database-fault';
-import type { QueueHealth } from './health-report';
+import { type DatabaseFault, databaseFault } from './database-fault';
+import { DatabaseProbe } from './database-probe';
 
 const TIMEOUT_MS = 2 * SECOND;
 /** A storm of questions costs one statement in this time. */
 const CACHE_MS = 2 * SECOND;
 /** A destination that holds mail back makes some of it old; this old, somebody should look. */
 const LATE_SECONDS = (15 * MINUTE) / SECOND;
+
+/** How much mail is open; when it could not be measured, only why. */
+export type QueueHealth =
+  | {
+      readonly healthy: true;
+      /** Open deliveries: ready, waiting and claimed ones. */
+      readonly depth: number;
+      readonly ready: number;
+      readonly waiting: number;
+      readonly claimed: number;
+      /** How long the oldest delivery that could start has waited. */
+      readonly oldestSeconds: number;
+    }
+  | { readonly healthy: false; readonly error: DatabaseFault };
+
+/** `database`: up when a statement is answered within 2 s. */
+@Injectable()
+export class DatabaseHealthIndicator {
+  constructor(
+    private readonly indicators: HealthIndicatorService,
+    private readonly probe: DatabaseProbe,
+  ) {}
+
+  async check() {
+    const session = this.indicators.check('database');
+    const health = await this.probe.check();
+    return health.healthy ? session.up({ health }) : session.down({ health });
+  }
+}
 
 /** `queue`: up, degraded when no worker is alive or mail is late, down when it could not be measured. */
 @Injectable()
@@ -38,5 +68,19 @@ export class QueueHealthIndicator {
       const health: QueueHealth = { healthy: false, error: databaseFault(error) };
       return session.down({ health, workers: undefined });
     }
+  }
+}
+
+/** `process`: down once it has begun to stop, so that a load balancer moves on before the port closes. */
+@Injectable()
+export class ProcessHealthIndicator {
+  constructor(
+    private readonly indicators: HealthIndicatorService,
+    @Optional() @Inject(Draining) private readonly draining?: Draining,
+  ) {}
+
+  check() {
+    const session = this.indicators.check('process');
+    return this.draining?.active ? session.down('stopping') : session.up();
   }
 }

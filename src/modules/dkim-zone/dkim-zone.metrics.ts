@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Metrics } from '../../common/metrics/metrics';
-import type { Rcode } from './dns-codes';
+import type { Rcode } from './dns-query';
 
 /** What the responder counts. */
 @Injectable()
