@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Request, Response } from 'express';
+import { contentType } from 'mime-types';
 
 /** A file that is served from memory. */
 export interface StaticFile {
@@ -42,12 +43,7 @@ function isKnown(header: string | undefined, etag: string | undefined): boolean 
 const DAY_SECONDS = 24 * 60 * 60;
 
 /** What the page needs of `swagger-ui-dist`; nothing else of it is served. */
-const TYPES: ReadonlyMap<string, string> = new Map([
-  ['swagger-ui.css', 'text/css; charset=utf-8'],
-  ['swagger-ui-bundle.js', 'text/javascript; charset=utf-8'],
-  ['favicon-16x16.png', 'image/png'],
-  ['favicon-32x32.png', 'image/png'],
-]);
+const ASSETS = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-16x16.png', 'favicon-32x32.png'];
 
 /** Swagger UI's files, read at the first request and kept in memory. */
 export class SwaggerUiAssets {
@@ -55,8 +51,8 @@ export class SwaggerUiAssets {
 
   /** @returns undefined for a name that is not on the list. */
   async find(name: string): Promise<StaticFile | undefined> {
-    const type = TYPES.get(name);
-    if (type === undefined) return undefined;
+    const type = ASSETS.includes(name) && contentType(name);
+    if (!type) return undefined;
     const file = this.files.get(name) ?? read(name, type);
     this.files.set(name, file);
     return file;

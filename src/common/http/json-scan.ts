@@ -1,5 +1,5 @@
 /**
- * A look at the bytes of a JSON text before `JSON.parse` sees them.
+ * Checks the bytes of a JSON text before `JSON.parse` sees them.
  *
  * A byte limit alone does not bound the work: 10 MB of `[[[[…` keep `JSON.parse` busy for seconds, and what it builds then
  * overflows stacks further in. One pass over the bytes finds that in microseconds. The same pass finds what Postgres or the
