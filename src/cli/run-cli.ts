@@ -9,7 +9,7 @@ import { addKeyCommands } from './key-commands';
 import { addMigrateCommand, addStatsCommands } from './operations-commands';
 import { addOrganizationCommands } from './organization-commands';
 import type { Output } from './session/output';
-import { addSealedKeysCommands } from './sealed-keys-commands';
+import { addReEncryptCommands } from './re-encrypt-commands';
 import { addSuppressionCommands } from './suppression-commands';
 
 export interface RunOptions {
@@ -60,7 +60,7 @@ function createProgram(session: CliSession, help: string[]): Command {
     });
   addOrganizationCommands(program, session);
   addKeyCommands(program, session);
-  addSealedKeysCommands(program, session);
+  addReEncryptCommands(program, session);
   addDomainCommands(program, session);
   addInboundCommands(program, session);
   addStatsCommands(program, session);

@@ -74,6 +74,13 @@ describe('tables', () => {
     expect([...created].sort()).toEqual(Object.keys(OWNERS).sort());
   });
 
+  it('each have an entity in the folder of their owner: add it, with every column', () => {
+    const mapped = sourcesNamed(/\.entity\.ts$/).flatMap(({ text }) =>
+      [...text.matchAll(/@Entity\('(\w+)'\)/g)].map((match) => match[1]),
+    );
+    expect(created.filter((table) => !mapped.includes(table))).toEqual([]);
+  });
+
   // A statement about another folder's table: call the owner's service instead, with the transaction.
   it.each(sourcesNamed(/\.sql\.ts$/).map(({ name, text }) => [name, text]))(
     'of other folders stay out of %s: go through their service',

@@ -1,0 +1,97 @@
+import type { Command } from 'commander';
+import { type EncryptedRecords, examine, reEncrypt } from '../common/encryption/re-encrypt';
+import type { AppConfig } from '../config/config';
+import { StoredMasterKey } from '../config/data-dir';
+import { EncryptedDkimKeysService } from '../modules/domains/dkim/encrypted-dkim-keys.service';
+import { EncryptedPrivacyService } from '../modules/privacy/requests/encrypted-privacy.service';
+import { AddressHashing } from '../modules/suppressions/address-hashing.service';
+import { EncryptedSecretsService } from '../modules/webhooks/encrypted-secrets.service';
+import { CliError } from './session/cli-error';
+import type { CliSession, Services } from './session/cli-session';
+import { fields, type Report } from './session/output';
+
+/** One kind of data that is encrypted under the master key, and how the command's report speaks of it. */
+interface EncryptedKind {
+  /** As it is called in a message. */
+  readonly what: string;
+  /** Fields of the report: how many there are, and how many were encrypted again. */
+  readonly counted: string;
+  readonly written: string;
+  /** Field of the error: those that do not decrypt. */
+  readonly named: string;
+  readonly records: EncryptedRecords<unknown>;
+}
+
+/** An error names a few; `closed` is how many there are. */
+const MAX_NAMED = 10;
+
+/** `waybill keys …` */
+export function addReEncryptCommands(program: Command, session: CliSession): void {
+  const group = program
+    .command('keys')
+    .description('DKIM keys, webhook secrets and privacy requests, sealed under the master key');
+  group
+    .command('rewrap')
+    .alias('re-encrypt')
+    .description('seal them all again under the present or a new master key; can be repeated at any time')
+    .option('--new-key <source>', 'a file that holds 32 bytes in base64, or env:NAME; default: MASTER_KEY')
+    .action(({ newKey }: { newKey?: string }) => {
+      const config = session.config();
+      const key = newKey === undefined ? config.masterKey : session.readMasterKey(newKey);
+      return session.run((services) => encryptAgain(services, config, key));
+    });
+}
+
+async function encryptAgain(services: Services, config: AppConfig, masterKey: Buffer): Promise<Report> {
+  const totals = new Map<EncryptedKind, number>();
+  for (const kind of encryptedKinds(services, masterKey)) totals.set(kind, await countReadable(kind));
+  // Before the first is encrypted again, so that at no time there is one whose master key no file holds.
+  const fileReplaced = replaceStored(config, masterKey);
+  const counts: [string, number][] = [];
+  for (const [{ counted, written, records }, total] of totals) {
+    counts.push([counted, total], [written, await reEncrypt(records)]);
+  }
+  const report = { ...Object.fromEntries(counts), fileReplaced };
+  return { json: report, text: fields(report) };
+}
+
+/** @throws CliError when something would be lost */
+async function countReadable({ what, counted, named, records }: EncryptedKind): Promise<number> {
+  const { total, unreadable } = await examine(records);
+  if (unreadable.length === 0) return total;
+  const message = `${unreadable.length} of ${total} ${what} open under neither master key; nothing has been changed`;
+  const details = { [counted]: total, closed: unreadable.length, [named]: unreadable.slice(0, MAX_NAMED) };
+  throw new CliError('unhealthy', message, details);
+}
+
+/** Embedded mode: the present key goes into `master.key.previous`. Elsewhere the key is the operator's to set. */
+function replaceStored({ database, dataDir, masterKey }: AppConfig, newKey: Buffer): boolean {
+  const stored = new StoredMasterKey(dataDir);
+  if (database.url !== undefined || !stored.holds(masterKey) || newKey.equals(masterKey)) return false;
+  stored.replace(newKey);
+  return true;
+}
+
+/** All of them, at a change to this master key. */
+function encryptedKinds(services: Services, masterKey: Buffer): EncryptedKind[] {
+  return [
+    {
+      ...{ what: 'DKIM keys', counted: 'keys', written: 'resealed', named: 'domains' },
+      records: services.get(EncryptedDkimKeysService).recordsUnder(masterKey),
+    },
+    {
+      ...{ what: 'webhook secrets', counted: 'webhooks', written: 'webhooksResealed', named: 'ids' },
+      records: services.get(EncryptedSecretsService).recordsUnder(masterKey),
+    },
+    // Their subjects, and the parts of their results.
+    {
+      ...{ what: 'privacy records', counted: 'privacyRecords', written: 'privacyRecordsResealed', named: 'ids' },
+      records: services.get(EncryptedPrivacyService).recordsUnder(masterKey),
+    },
+    // Of the suppressions of erased addresses.
+    {
+      ...{ what: 'hash keys', counted: 'hashKeys', written: 'hashKeysResealed', named: 'organizations' },
+      records: services.get(AddressHashing).recordsUnder(masterKey),
+    },
+  ];
+}

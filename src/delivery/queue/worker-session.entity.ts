@@ -1,0 +1,11 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+/** A worker process that may hold claims until its lease ends. */
+@Entity('worker_sessions')
+export class WorkerSessionRow {
+  @PrimaryColumn('uuid') id!: string;
+  @Column('text') host!: string;
+  @Column('integer', { name: 'process_id' }) processId!: number;
+  @Column('timestamptz', { name: 'started_at' }) startedAt!: Date;
+  @Column('timestamptz', { name: 'lease_until' }) leaseUntil!: Date;
+}
