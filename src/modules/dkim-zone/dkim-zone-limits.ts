@@ -8,7 +8,7 @@ import { type Clock, MINUTE, SECOND } from '../../common/clock';
 export class DkimZoneLimits {
   /** Larger than any query with its options; more is garbage. */
   readonly maxQueryBytes: number = 4_096;
-  /** Datagrams under way; further ones are dropped, and their senders ask again. */
+  /** Datagrams under way; further ones are dropped, and their senders try again. */
   readonly maxPending: number = 1_000;
   /** Over UDP, to the addresses of one /24 or /56; beyond it replies are truncated, so that a real client comes over TCP. */
   readonly repliesPerSecond: number = 200;

@@ -34,7 +34,7 @@ export async function closeBoth({ datagrams, streams }: DnsSockets): Promise<voi
 async function bindOnce(host: string, wanted: number): Promise<DnsSockets> {
   const streams = createServer({ allowHalfOpen: true }).listen(wanted, host);
   await once(streams, 'listening');
-  // Of the address, not of what was asked for: a name may have several.
+  // Of the address, not of the configured name: a name may have several.
   const { port, address } = streams.address() as AddressInfo;
   const datagrams = createSocket(isIPv6(address) ? 'udp6' : 'udp4');
   try {

@@ -47,20 +47,20 @@ export class DatabaseProbe implements OnApplicationShutdown {
     // Zero would mean "no limit" to the driver.
     const leftMs = (): number => Math.max(1, this.timeoutMs - elapsedMs());
     try {
-      await this.ask(leftMs);
+      await this.query(leftMs);
       return { healthy: true, latencyMs: elapsedMs() };
     } catch (error) {
       return { healthy: false, latencyMs: elapsedMs(), error: databaseFault(error) };
     }
   }
 
-  private async ask(leftMs: () => number): Promise<void> {
-    if (this.client && (await this.answers(this.client, leftMs()))) return;
+  private async query(leftMs: () => number): Promise<void> {
+    if (this.client && (await this.isAlive(this.client, leftMs()))) return;
     await this.ping(await this.open(leftMs()), leftMs());
   }
 
   /** @returns false when the connection is lost. @throws when the answer is late: another connection would be no sooner. */
-  private async answers(client: Client, timeoutMs: number): Promise<boolean> {
+  private async isAlive(client: Client, timeoutMs: number): Promise<boolean> {
     try {
       await this.ping(client, timeoutMs);
       return true;

@@ -1,4 +1,4 @@
-/** Recipients of live mail over the window that a sender is judged by. */
+/** Recipients of live mail over the window that a sender is evaluated by. */
 export interface ReputationCounts {
   readonly accepted: number;
   readonly delivered: number;

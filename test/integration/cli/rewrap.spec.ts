@@ -22,7 +22,7 @@ const NO_OTHERS = {
   ...{ hashKeys: 0, hashKeysResealed: 0 },
 };
 const newKey = (): string => randomBytes(32).toString('base64');
-const vaultOf = (config: Pick<AppConfig, 'masterKey'>) => new DkimKeyring(config as AppConfig);
+const keyringOf = (config: Pick<AppConfig, 'masterKey'>) => new DkimKeyring(config as AppConfig);
 const idOf = (key: string): number => deriveEncryptionKey(Buffer.from(key, 'base64'), 'dkim-private-keys').id;
 
 function readKeys(url: string): Promise<KeyRow[]> {
@@ -51,8 +51,8 @@ describe('waybill keys rewrap', () => {
   const run = (env: NodeJS.ProcessEnv, ...args: string[]) => runWith({ ...cli.environment, ...env }, args);
   const value = ({ stdout, stderr }: CliResult): unknown => (stdout ? JSON.parse(stdout) : stderr);
   const plainKeys = async (masterKey: string): Promise<string[]> => {
-    const vault = vaultOf({ masterKey: Buffer.from(masterKey, 'base64') });
-    return (await readKeys(cli.url)).map((row) => vault.decrypt(row.sealed, row).toString('hex'));
+    const keyring = keyringOf({ masterKey: Buffer.from(masterKey, 'base64') });
+    return (await readKeys(cli.url)).map((row) => keyring.decrypt(row.sealed, row).toString('hex'));
   };
   const copyKeys = (count: number) =>
     query(
@@ -98,7 +98,7 @@ describe('waybill keys rewrap', () => {
   it('goes on where it was interrupted', async () => {
     const [before, replacement] = [cli.environment.MASTER_KEY ?? '', newKey()];
     const plain = await plainKeys(before);
-    const [old, renewed] = [before, replacement].map((key) => vaultOf({ masterKey: Buffer.from(key, 'base64') }));
+    const [old, renewed] = [before, replacement].map((key) => keyringOf({ masterKey: Buffer.from(key, 'base64') }));
     const [first] = await readKeys(cli.url);
     await query(
       cli.url,
@@ -127,12 +127,12 @@ describe('waybill keys rewrap', () => {
   });
 
   it('goes through any number of keys', async () => {
-    const vault = vaultOf({ masterKey: Buffer.from(cli.environment.MASTER_KEY ?? '', 'base64') });
+    const keyring = keyringOf({ masterKey: Buffer.from(cli.environment.MASTER_KEY ?? '', 'base64') });
     await copyKeys(250);
     for (const row of (await readKeys(cli.url)).filter(({ selector }) => selector.startsWith('copy'))) {
       await query(
         cli.url,
-        `update dkim_keys set private_key_sealed = '\\x${vault.encrypt(Buffer.from('key'), row).toString('hex')}'
+        `update dkim_keys set private_key_sealed = '\\x${keyring.encrypt(Buffer.from('key'), row).toString('hex')}'
          where domain_id = '${row.domainId}' and selector = '${row.selector}'`,
       );
     }
@@ -190,7 +190,7 @@ describe('waybill keys rewrap on the embedded database', () => {
     const config = loadConfig(env);
     expect(config.previousMasterKey?.toString('base64')).toBe(before.trim());
     const [row] = await readKeys(url);
-    expect(vaultOf({ masterKey: config.masterKey }).decrypt(row!.sealed, row!).length).toBeGreaterThan(1_000);
+    expect(keyringOf({ masterKey: config.masterKey }).decrypt(row!.sealed, row!).length).toBeGreaterThan(1_000);
     expect(await json('doctor')).toMatchObject({ healthy: true });
     expect(await json('keys', 'rewrap')).toEqual({ keys: 1, resealed: 0, ...NO_OTHERS, fileReplaced: false });
   });

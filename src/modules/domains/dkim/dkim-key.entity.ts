@@ -6,7 +6,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
  */
 export type DkimKeyState = 'pending' | 'active' | 'retiring';
 
-/** A DKIM key pair; the private half is sealed under the master key. */
+/** A DKIM key pair; the private half is encrypted under the master key. */
 @Entity('dkim_keys')
 export class DkimKey {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;

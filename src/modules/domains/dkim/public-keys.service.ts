@@ -16,7 +16,7 @@ interface Remembered {
 const FRESH_MS = 5 * SECOND;
 /** What was read so long ago still serves while the database is away: a key is published for as long after it retires. */
 const REMEMBERED_MS = 48 * HOUR;
-/** Resolvers ask another server, or again, after one to five seconds. */
+/** Resolvers query another server, or the same again, after one to five seconds. */
 const PATIENCE_MS = SECOND;
 const MAX_DOMAINS = 10_000;
 /** Apart from the domains that exist, so that invented names push none of those out. */

@@ -6,7 +6,7 @@ export type WarmingStatus = 'not_started' | 'warming' | 'warmed' | 'paused';
 export type PauseReason = 'bounces' | 'complaints';
 export type SendingStatus = 'active' | 'slowed' | 'paused';
 
-/** Whether a domain is held back; `restrictions/evaluate-restriction.ts` says when that changes. */
+/** Whether a domain is restricted; `restrictions/evaluate-restriction.ts` says when that changes. */
 export class SendingState {
   @Column('text', { name: 'sending_status', default: 'active' }) status!: SendingStatus;
   @Column('text', { name: 'sending_status_reason', nullable: true }) reason!: PauseReason | 'operator' | null;
@@ -21,7 +21,7 @@ export class SendingState {
   @Column('integer', { name: 'sending_daily_limit', nullable: true }) dailyLimit!: number | null;
 }
 
-/** Held back by nothing, and never has been. */
+/** Not restricted, and never has been. */
 export const SENDING_FREELY: Readonly<SendingState> = {
   ...{ status: 'active', reason: null, note: null, since: null, judgedSince: null, belowSince: null, dailyLimit: null },
 };
@@ -49,7 +49,7 @@ export class Domain {
   @Column('timestamptz', { name: 'warming_judged_since', nullable: true }) warmingJudgedSince!: Date | null;
   @Column(() => SendingState, { prefix: false }) sending!: SendingState;
   @Column('boolean', { name: 'is_default', default: false }) isDefault!: boolean;
-  /** When a worker looks at the records next; a worker that does moves it ahead. */
+  /** When a worker checks the records next; a worker that does moves it ahead. */
   @Column('timestamptz', { name: 'next_check_at', default: () => 'now()' }) nextCheckAt!: Date;
   @Column('timestamptz', { name: 'last_checked_at', nullable: true }) lastCheckedAt!: Date | null;
   /** Since when the ownership record has been gone without a break. */
@@ -88,7 +88,7 @@ export function removedDomain(domain: Domain, removedAt: Date): RemovedDomain {
   return { organizationId, domain: name, id, ...standingOf(domain), removedAt };
 }
 
-/** Where a domain is in its warm-up, and whether it is held back. */
+/** Where a domain is in its warm-up, and whether it is restricted. */
 export function standingOf(domain: Domain | RemovedDomain) {
   const { warmingStatus, warmingStartedAt, warmingPausedAt, warmingPauseReason, warmingJudgedSince, sending } = domain;
   return { warmingStatus, warmingStartedAt, warmingPausedAt, warmingPauseReason, warmingJudgedSince, sending };

@@ -37,12 +37,12 @@ export class DomainsRepository {
     @InjectRepository(DomainCheck) private readonly checks: Repository<DomainCheck>,
   ) {}
 
-  /** Holds back other changes to which domains the organization has, and which is its default, until the end. */
+  /** Blocks other changes to which domains the organization has, and which is its default, until the end. */
   async lockList(organizationId: string, tx: Transaction): Promise<void> {
     await tx.run(lockDomainList(organizationId));
   }
 
-  /** Holds back other changes to one domain; null when it is not there. */
+  /** Blocks other changes to one domain; null when it is not there. */
   lock(organizationId: string, id: string, tx: Transaction): Promise<Domain | null> {
     return tx.manager.findOne(Domain, { where: { organizationId, id }, lock: { mode: 'pessimistic_write' } });
   }

@@ -5,7 +5,7 @@ export const RECORD_PURPOSES = ['verification', 'dkim', 'spf', 'dmarc', 'return_
 
 export type RecordPurpose = (typeof RECORD_PURPOSES)[number];
 
-/** A DNS record that a customer is asked to publish. */
+/** A DNS record that a customer should publish. */
 export interface WantedRecord {
   readonly purpose: RecordPurpose;
   readonly type: 'TXT' | 'CNAME';
@@ -16,8 +16,8 @@ export interface WantedRecord {
 }
 
 /**
- * What the DNS says about a wanted record now. `unreachable`: it did not answer (SERVFAIL, a timeout), so nothing may be
- * concluded.
+ * What the DNS says about a wanted record now. `unreachable`: it did not answer (SERVFAIL, a timeout), so nothing
+ * follows from it.
  */
 export type RecordCheck =
   { readonly result: 'verified' } | { readonly result: 'missing' | 'wrong' | 'unreachable'; readonly problem: string };

@@ -52,7 +52,7 @@ export class WarmUpChangesService {
   }
 
   /**
-   * What an operator asks for; a domain that is in the wanted state already stays as it is.
+   * A change by the operator; a domain that is in the wanted state already stays as it is.
    * @throws NotFoundError
    */
   async byOperator(id: string, change: 'resume' | 'finish' | 'restart'): Promise<Domain> {

@@ -18,7 +18,7 @@ export async function checkDmarc(record: WantedRecord, domain: string, lookups: 
 }
 
 /**
- * The DMARC policy at one name (RFC 7489 section 6.3): any valid one counts, whatever it asks for. Undefined: no policy
+ * The DMARC policy at one name (RFC 7489 section 6.3): any valid one counts, whatever its policy. Undefined: no policy
  * is published there.
  */
 export function evaluateDmarc(host: string, answer: DnsAnswer<string>): RecordCheck | undefined {

@@ -3,12 +3,12 @@ import type { RecordCheck } from '../registry/wanted-records';
 import { missing, shown, unreachable, VERIFIED, wrong } from './txt-records';
 import { isSpfRecord, parseSpf, type SpfMechanism, type SpfModifier, type SpfRecord } from './parse-spf';
 
-/** RFC 7208 section 4.6.4: mechanisms and modifiers that make a receiver ask the DNS. */
+/** RFC 7208 section 4.6.4: mechanisms and modifiers that make a receiver query the DNS. */
 const LOOKING_UP: readonly string[] = ['include', 'a', 'mx', 'ptr', 'exists', 'redirect'];
 const MAXIMUM_LOOKUPS = 10;
 const WITHIN_LIMIT = `receivers stop at ${MAXIMUM_LOOKUPS} DNS look-ups (RFC 7208 section 4.6.4)`;
 
-type AskTxt = (name: string) => Promise<DnsAnswer<string>>;
+type QueryTxt = (name: string) => Promise<DnsAnswer<string>>;
 /** `absent`: read to the end without finding it. */
 type Finding = RecordCheck | 'absent';
 
@@ -17,8 +17,8 @@ type Finding = RecordCheck | 'absent';
  * in one that it includes or redirects to. Reads as a receiver does, from left to right; what would end a receiver's
  * evaluation before the include (a syntax error, an eleventh look-up, a domain without a record) ends the search too.
  */
-export async function checkSpf(domain: string, wanted: string, ask: AskTxt): Promise<RecordCheck> {
-  const finding = await new IncludeSearch(wanted, ask).search(domain, []);
+export async function checkSpf(domain: string, wanted: string, query: QueryTxt): Promise<RecordCheck> {
+  const finding = await new IncludeSearch(wanted, query).search(domain, []);
   if (finding !== 'absent') return finding;
   return wrong(`The SPF record of ${domain} does not have include:${wanted}; add it before the "all" at its end`);
 }
@@ -28,7 +28,7 @@ class IncludeSearch {
 
   constructor(
     private readonly wanted: string,
-    private readonly ask: AskTxt,
+    private readonly query: QueryTxt,
   ) {}
 
   /** @param path the domains whose records led here */
@@ -36,7 +36,7 @@ class IncludeSearch {
     if (path.includes(domain)) {
       return wrong(`The SPF records of ${[...path, domain].map(shown).join(', ')} include each other`);
     }
-    const answer = await this.ask(domain);
+    const answer = await this.query(domain);
     if (answer.kind === 'temporary') return unreachable(domain, answer.reason);
     const read = readRecord(domain, answer.kind === 'found' ? answer.records : [], path.length === 0);
     if ('result' in read) return read;

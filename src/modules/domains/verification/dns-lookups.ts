@@ -30,9 +30,9 @@ export class DnsLookups {
     return this.bounded(2, () => this.resolver.resolveAddresses(name, { signal: this.signal }));
   }
 
-  private async bounded<Item>(count: number, ask: () => Promise<DnsAnswer<Item>>): Promise<DnsAnswer<Item>> {
+  private async bounded<Item>(count: number, query: () => Promise<DnsAnswer<Item>>): Promise<DnsAnswer<Item>> {
     if (this.signal.aborted) return { kind: 'temporary', reason: 'the check took too long' };
     this.queries += count;
-    return this.queries > MAXIMUM_QUERIES ? { kind: 'temporary', reason: 'too many look-ups' } : ask();
+    return this.queries > MAXIMUM_QUERIES ? { kind: 'temporary', reason: 'too many look-ups' } : query();
   }
 }

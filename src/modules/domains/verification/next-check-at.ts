@@ -3,7 +3,7 @@ import type { DkimKey } from '../dkim/dkim-key.entity';
 import type { Domain } from '../registry/domain.entity';
 import type { RecordState } from './record-state';
 
-/** For so long after someone has been asked to publish a record, it is expected at any moment. */
+/** For so long after a record has been shown to its owner, it is expected at any moment. */
 const EAGER_FOR_MS = 3 * DAY;
 const JITTER = 0.1;
 
@@ -29,9 +29,9 @@ function intervalMs(watched: Watched, now: Date): number {
 
 function isAwaiting({ domain, keys }: Watched, now: Date): boolean {
   const isUnfinished = domain.verificationStatus !== 'verified' || domain.dkimStatus === 'pending';
-  const asked = keys.filter(({ state }) => state === 'pending').map(({ createdAt }) => createdAt);
-  if (isUnfinished) asked.push(domain.createdAt);
-  return asked.some((at) => now.getTime() - at.getTime() < EAGER_FOR_MS);
+  const shownAt = keys.filter(({ state }) => state === 'pending').map(({ createdAt }) => createdAt);
+  if (isUnfinished) shownAt.push(domain.createdAt);
+  return shownAt.some((at) => now.getTime() - at.getTime() < EAGER_FOR_MS);
 }
 
 function isFailing({ domain, states }: Watched): boolean {

@@ -67,7 +67,7 @@ export interface RateLimits {
 // Reads: stats_hourly (index stats_hourly_live) and stats_deltas (folded within seconds, so read as a whole), in one
 // snapshot, so that what is being folded counts once. Locks: none. Rows: 24 hours of every domain that has sent, into
 // the few that are above.
-// Of every organization: a background job of the operator's asks. Not the ORM: a sum over two tables.
+// Of every organization: for a background job of the operator. Not the ORM: a sum over two tables.
 const FIND_DOMAINS_ABOVE = `
   select organization_id as "organizationId", domain_id as "domainId"
   from (

@@ -1,7 +1,7 @@
 // Sums the counters of a period: in all, by domain, by hour, or by both.
 // Reads: stats_hourly (primary key with a domain, else index stats_hourly_by_hour) and stats_deltas (the same two ways), in
 // one snapshot, so that what is being folded counts once. Locks: none. Rows: 24 a day and domain; no event is read.
-// The mode is asked for by a query of its own: as a constant it let stats_hourly_live in, which reads every tenant's hours.
+// The mode comes from a query of its own: as a constant it let stats_hourly_live in, which reads every tenant's hours.
 // Not the ORM: sums over two tables.
 import type { Tenant } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';

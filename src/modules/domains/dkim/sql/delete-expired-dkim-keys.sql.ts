@@ -1,6 +1,6 @@
 // Removes keys whose overlap is over, of every organization.
 // Writes: dkim_keys (index dkim_keys_retiring). Locks: the rows, skip locked. Rows: up to $2.
-// Not the ORM: a bounded delete that answers what it removed.
+// Not the ORM: a bounded delete that returns what it removed.
 import type { Statement } from '../../../../database/statement';
 
 export interface ExpiredDkimKey {
