@@ -1,11 +1,14 @@
 'use strict';
 
+const { vendorModules } = require('./test/setup/vendor-bundle');
+
 const shared = {
   testEnvironment: 'node',
   moduleFileExtensions: ['ts', 'js', 'mjs', 'cjs', 'json', 'node'],
   transform: { '^.+\\.[cm]?[jt]s$': '<rootDir>/test/setup/jest-transform.js' },
   // Every dependency passes through the transform, which leaves CommonJS files untouched.
   transformIgnorePatterns: [],
+  moduleNameMapper: vendorModules(),
 };
 const database = {
   globalSetup: '<rootDir>/test/setup/start-cluster.ts',

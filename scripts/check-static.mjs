@@ -1,0 +1,32 @@
+// Format, lint, types and import rules, two at a time: `npm run check:static`. Prints the output of what fails; the exit
+// code is 1 if anything does.
+import { spawn } from 'node:child_process';
+
+const AT_A_TIME = 2;
+// The longest first.
+const waiting = ['lint', 'format:check', 'types', 'architecture'];
+
+function run(script) {
+  const startedAt = performance.now();
+  return new Promise((resolve) => {
+    const child = spawn('npm', ['run', '--silent', script], { shell: process.platform === 'win32' });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data));
+    child.on('close', (code) => {
+      const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
+      console.log(`${script}: ${code === 0 ? 'passed' : 'failed'} (${seconds} s)`);
+      if (code !== 0) console.log(output);
+      resolve(code === 0);
+    });
+  });
+}
+
+async function runInTurn() {
+  let passed = true;
+  for (let script = waiting.shift(); script !== undefined; script = waiting.shift())
+    passed = (await run(script)) && passed;
+  return passed;
+}
+
+const results = await Promise.all(Array.from({ length: AT_A_TIME }, runInTurn));
+process.exitCode = results.every(Boolean) ? 0 : 1;
