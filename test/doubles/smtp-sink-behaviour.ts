@@ -14,6 +14,24 @@ const REPLY = /^(mail|rcpt|data|dot)-([2-5]\d\d)(?:-(\d\.\d+\.\d+))?$/;
 const BREAK = /^(close|hang|reset)-(?:at|in|after)-(mail|rcpt|data|dot)$/;
 const DELAY = /^(slow|250-late)-(\d+)$/;
 
+/** Replies of several lines, as Gmail and Exim write them: the last line is the least of them. */
+const LONG_REPLIES = {
+  rate: [
+    '550-5.2.1 The user you are trying to contact is receiving mail at a rate that',
+    '550-5.2.1 prevents additional messages from being delivered. For more',
+    '550 5.2.1 information, please visit https://support.example.com/?p=ReceivingRate',
+  ].join('\r\n'),
+  senderVerify: [
+    '550-Verification failed for <bounce@example.org>',
+    '550-No Such User Here',
+    '550 Sender verify failed',
+  ].join('\r\n'),
+  blocklist: [
+    '554-5.7.1 Service unavailable; Client host [192.0.2.25] blocked using zen.spamhaus.org',
+    '554 5.7.1 https://check.example.com/192.0.2.25',
+  ].join('\r\n'),
+};
+
 const NAMED: Readonly<Record<string, SinkBehaviour>> = {
   'close-in-data': { phase: 'body', act: 'close' },
   'hang-in-data': { phase: 'body', act: 'hang' },
@@ -21,6 +39,10 @@ const NAMED: Readonly<Record<string, SinkBehaviour>> = {
   '250-then-rst': { phase: 'dot', act: 'accept-then-reset' },
   '250-then-close': { phase: 'dot', act: 'accept-then-close' },
   'rcpt-450-greylist': { phase: 'rcpt', act: 'greylist' },
+  'rcpt-550-rate': { phase: 'rcpt', act: 'reply', line: LONG_REPLIES.rate },
+  'rcpt-550-sender-verify': { phase: 'rcpt', act: 'reply', line: LONG_REPLIES.senderVerify },
+  'rcpt-554-blocklist': { phase: 'rcpt', act: 'reply', line: LONG_REPLIES.blocklist },
+  'dot-554-blocklist': { phase: 'dot', act: 'reply', line: LONG_REPLIES.blocklist },
 };
 
 /**
@@ -31,6 +53,7 @@ const NAMED: Readonly<Record<string, SinkBehaviour>> = {
  * - `<close|hang|reset>-in-data`: at the first bytes of the message
  * - `250-then-rst`, `250-then-close`: accepts, then ends the connection
  * - `rcpt-450-greylist`: refuses each recipient once
+ * - `rcpt-550-rate`, `rcpt-550-sender-verify`, `<rcpt|dot>-554-blocklist`: replies of several lines
  * - `slow-<ms>`: delays every reply from RCPT on; `250-late-<ms>`: only the last one
  */
 export function behaviourOf(localPart: string): SinkBehaviour | undefined {

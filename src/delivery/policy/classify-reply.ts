@@ -1,16 +1,27 @@
-import { type ReplyAction, type ReplyClass, type ReplyRule, type ReplyStage, stageOfPhase } from './reply-rule';
+import type { SmtpPhase } from '../ports/smtp-phase';
+import {
+  isBeforeRecipient,
+  type ReplyAction,
+  type ReplyClass,
+  type ReplyRule,
+  type ReplyStage,
+  stageOf,
+} from './reply-rule';
 import { REPLY_RULES, UNREADABLE_REPLY } from './reply-rules';
 
 /** A refusal as the remote side put it. Every field but the code may be missing. */
 export interface ReplyToClassify {
-  /** As in `SmtpFacts.phase`; unknown or missing counts as before RCPT, the most careful reading. */
-  readonly phase: string | undefined;
+  /** Missing counts as before RCPT, the most careful reading. */
+  readonly phase: SmtpPhase | undefined;
   readonly code: number | undefined;
   readonly enhancedCode?: string | undefined;
-  readonly text?: string | undefined;
+  /** All lines, with their reply codes or without. */
+  readonly text?: string | readonly string[] | undefined;
   /** Recipients that the reply speaks for; 1 when absent. A reply to several suppresses none of them. */
   readonly recipientCount?: number | undefined;
 }
+
+export { countsAgainstSender } from './reply-rule';
 
 export interface ReplyClassification {
   readonly ruleId: string;
@@ -22,35 +33,51 @@ export interface ReplyClassification {
   readonly maximumRetries?: number;
 }
 
-/** Longest text that is read. RFC 5321 allows 512 octets a line, and providers say what matters first. */
-const MAXIMUM_TEXT_LENGTH = 500;
+/** Longest line that is read, and how many lines. RFC 5321 allows 512 octets a line, and providers say what matters first. */
+const MAXIMUM_LINE_LENGTH = 500;
+const MAXIMUM_LINES = 20;
 
 /** A 5xx before RCPT is usually one host's or one hour's trouble: three more chances, some 20 minutes. */
 const RETRIES_BEFORE_RECIPIENT = 3;
 
-/** Classifies a refusal by the first matching row of the table. Total: every input has a result. */
+/** Classifies a refusal by the first matching row of the table, which reads all lines. Total: every input has a result. */
 export function classifyReply(reply: ReplyToClassify): ReplyClassification {
-  const stage = stageOfPhase(reply.phase);
-  const code = reply.code ?? NaN;
-  const text = normalizeText(reply.text ?? '');
-  const detail = enhancedDetail(reply.enhancedCode) ?? enhancedDetail(enhancedCodeIn(text));
-  const rule = REPLY_RULES.find((candidate) => matches(candidate, code, stage, detail, text)) ?? UNREADABLE_REPLY;
+  const read = readReply(reply);
+  const rule = REPLY_RULES.find((candidate) => matches(candidate, read)) ?? UNREADABLE_REPLY;
   const found = { ruleId: rule.id, class: rule.class };
-  if (stage === 'session') return { ...found, ...beforeRecipient(rule) };
+  if (isBeforeRecipient(reply.phase)) return { ...found, ...beforeRecipient(rule) };
   return { ...found, action: sparing(rule.action, reply.recipientCount ?? 1), tryNextHost: false };
 }
 
-function matches(rule: ReplyRule, code: number, stage: ReplyStage, detail: string | undefined, text: string): boolean {
-  if (!(code >= rule.codes[0] && code <= rule.codes[1])) return false;
-  if (rule.stages !== undefined && !rule.stages.includes(stage)) return false;
-  if (rule.enhanced !== undefined && !matchesEnhanced(rule.enhanced, detail)) return false;
-  return rule.text === undefined || rule.text.test(text);
+/** What rows look at. */
+interface ReadReply {
+  readonly code: number;
+  readonly stage: ReplyStage;
+  /** Subjects and details of all enhanced codes, and each subject as a whole. */
+  readonly enhanced: ReadonlySet<string>;
+  readonly text: string;
 }
 
-function matchesEnhanced(patterns: readonly string[], detail: string | undefined): boolean {
-  if (detail === undefined) return false;
-  const subject = `${detail.slice(0, detail.indexOf('.'))}.*`;
-  return patterns.includes(detail) || patterns.includes(subject);
+function readReply({ phase, code = NaN, enhancedCode, text = [] }: ReplyToClassify): ReadReply {
+  const lines = linesOf(text);
+  const codes = [enhancedCode, ...lines.map(enhancedCodeIn)].map(enhancedDetail);
+  const details = codes.filter((detail) => detail !== undefined);
+  const subjects = details.map((detail) => `${detail.slice(0, detail.indexOf('.'))}.*`);
+  // A sentence goes on in the next line, and there the code stands again.
+  const words = lines.map((line, index) => (index === 0 ? line : line.replace(CODES_IN_FRONT, '')));
+  return { code, stage: stageOf(phase), enhanced: new Set([...details, ...subjects]), text: words.join(' ') };
+}
+
+function linesOf(text: string | readonly string[]): string[] {
+  const lines = typeof text === 'string' ? [text] : text.slice(0, MAXIMUM_LINES);
+  return lines.map(normalizeText);
+}
+
+function matches(rule: ReplyRule, { code, stage, enhanced, text }: ReadReply): boolean {
+  if (!(code >= rule.codes[0] && code <= rule.codes[1])) return false;
+  if (rule.stages !== undefined && !rule.stages.includes(stage)) return false;
+  if (rule.enhanced !== undefined && !rule.enhanced.some((pattern) => enhanced.has(pattern))) return false;
+  return rule.text === undefined || rule.text.test(text);
 }
 
 /**
@@ -61,33 +88,32 @@ function beforeRecipient(rule: ReplyRule): Pick<ReplyClassification, 'action' | 
   if (rule.class === 'too-large') return { action: rule.action, tryNextHost: false };
   switch (rule.action) {
     case 'retry':
-    case 'retry-and-throttle-destination':
+    case 'slow':
+    case 'suspend':
       return { action: rule.action, tryNextHost: true };
     case 'bounce-hard-suppress':
     case 'bounce-hard':
-    case 'bounce-soft': {
-      const action = SLOWED_CLASSES.has(rule.class) ? 'retry-and-throttle-destination' : 'retry';
-      return { action, tryNextHost: true, maximumRetries: RETRIES_BEFORE_RECIPIENT };
-    }
+    case 'bounce-soft':
+      return { action: 'retry', tryNextHost: true, maximumRetries: RETRIES_BEFORE_RECIPIENT };
   }
 }
-
-/** A server that refuses our traffic as such is not tried at full speed. */
-const SLOWED_CLASSES: ReadonlySet<ReplyClass> = new Set<ReplyClass>(['reputation', 'rate-limited']);
 
 function sparing(action: ReplyAction, recipientCount: number): ReplyAction {
   return action === 'bounce-hard-suppress' && recipientCount > 1 ? 'bounce-hard' : action;
 }
 
-/** One line of plain spaces and straight apostrophes, so that the rows can be plain words. */
+/** A line of plain spaces and straight apostrophes, so that the rows can be plain words. */
 function normalizeText(text: string): string {
-  return text.slice(0, MAXIMUM_TEXT_LENGTH).replace(/\s+/g, ' ').replace(/[‘’]/g, "'");
+  return text.slice(0, MAXIMUM_LINE_LENGTH).replace(/\s+/g, ' ').replace(/[‘’]/g, "'");
 }
 
 /** `5.7.26` → `7.26`. The first digit is left to the reply code (RFC 3463 section 3.1, RFC 5321 section 4.2.1). */
 function enhancedDetail(enhancedCode: string | undefined): string | undefined {
   return /^[245]\.(\d{1,3}\.\d{1,3})$/.exec(enhancedCode ?? '')?.[1];
 }
+
+/** Reply code and enhanced code of a line, as they stand in front. */
+const CODES_IN_FRONT = /^(?:[45]\d\d[ -])? ?(?:[45]\.\d{1,3}\.\d{1,3} )?/;
 
 /** Codes that the text carries: in front (RFC 2034), the reply code before them or not, or behind a hash as IronPort and qmail write them. */
 function enhancedCodeIn(text: string): string | undefined {

@@ -49,6 +49,26 @@ describe('a destination that is open', () => {
     expect(limitOf(DESTINATION)).toBe(2);
   });
 
+  it('is suspended at once by a refusal of the service, for a quarter of an hour, and probed then', () => {
+    const { clock, limiter, acquireAll, attempt } = setUp({ startConcurrency: 9 });
+    attempt('suspended');
+    expect(acquireAll()).toBe(0);
+    expect(limiter.describe()).toMatchObject([{ state: 'paused', cause: 'suspended reply' }]);
+    clock.advance(15 * MINUTE - 1);
+    expect(acquireAll()).toBe(0);
+    clock.advance(1);
+    expect(acquireAll()).toBe(1);
+    limiter.release(DESTINATION, 'suspended');
+    clock.advance(14 * MINUTE);
+    expect(acquireAll()).toBe(0);
+  });
+
+  it('is only halved by it where one next hop takes everything', () => {
+    const { attempt, limitOf } = setUp({ startConcurrency: 9, sharedHop: true });
+    attempt('suspended');
+    expect(limitOf(DESTINATION)).toBe(4);
+  });
+
   it('is halved once by failures of slots that started under the old limit', () => {
     const { limiter, acquireAll, limitOf } = setUp({ startConcurrency: 16 });
     expect(acquireAll()).toBe(16);

@@ -2,9 +2,10 @@ import { MINUTE, SECOND, type Clock } from '../../common/clock';
 
 /**
  * What the conversation in a slot showed of its destination. `success`: it takes our mail. `throttled`: it lives, but wants less
- * of us. `unreachable`: no conversation came about. `neutral`: nothing that bears on speed.
+ * of us. `suspended`: it refuses this service as such. `unreachable`: no conversation came about. `neutral`: nothing that
+ * bears on speed.
  */
-export type ReleaseSignal = 'success' | 'throttled' | 'unreachable' | 'neutral';
+export type ReleaseSignal = 'success' | 'throttled' | 'suspended' | 'unreachable' | 'neutral';
 
 export interface DestinationLimiterOptions {
   /** Conversations at a time, of all destinations together. */
@@ -14,18 +15,23 @@ export interface DestinationLimiterOptions {
   readonly maximumConcurrency: number;
   /** Most destinations that are remembered; the longest unused are dropped first. */
   readonly maximumDestinations: number;
+  /** A relay hands on what other servers say of single mails: that slows it, but does not suspend it for everybody. */
+  readonly sharedHop: boolean;
 }
 
 export const DESTINATION_LIMITER_DEFAULTS: Omit<DestinationLimiterOptions, 'slots'> = {
   startConcurrency: 2,
   maximumConcurrency: 20,
   maximumDestinations: 10_000,
+  sharedHop: false,
 };
 
 /** Part of all slots that one destination may hold while others wait, so that a tarpit cannot stop the worker. */
 const SLOT_SHARE = 0.25;
 const FIRST_PAUSE_MS = 5 * SECOND;
 const LONGEST_PAUSE_MS = 15 * MINUTE;
+/** A block list forgets nobody within minutes, and what is refused meanwhile speaks for staying on it. */
+const SUSPENSION_MS = 15 * MINUTE;
 /** Well above the longest pause, so that a dead destination is not dropped between two probes. */
 const FORGET_AFTER_MS = 60 * MINUTE;
 const MAXIMUM_BLOCKED_LISTED = 1_000;
@@ -61,7 +67,8 @@ export interface DestinationState {
  * A destination is **open**, **paused** or **probing**, and starts open at 2.
  * - Open: each success raises the limit by one, up to 20. Each `throttled` or `unreachable` halves it, but only once
  *   the slots above the present limit have drained: what was started under the old limit proves nothing about the new
- *   one. A failure at limit 1 pauses the destination.
+ *   one. A failure at limit 1 pauses the destination. `suspended` pauses it at once, for 15 min; a relay
+ *   only counts it as `throttled`.
  * - Paused: no slot is given out. The pause is 5 s at first and doubles up to 15 min. Results of conversations that
  *   were still running change nothing, save a success, which opens it again.
  * - Probing: the pause is over and exactly one slot is given out. `success` opens the destination at 2, `neutral` at 1
@@ -105,6 +112,8 @@ export class DestinationLimiter {
       case 'throttled':
       case 'unreachable':
         return this.reduce(state, cause.slice(0, MAXIMUM_CAUSE_LENGTH));
+      case 'suspended':
+        return this.suspend(state, cause.slice(0, MAXIMUM_CAUSE_LENGTH));
       case 'neutral':
         if (state.pauses > 0 && !this.isPaused(state)) this.open(state, 1);
     }
@@ -188,7 +197,19 @@ export class DestinationLimiter {
       state.limit = Math.floor(state.limit / 2);
       return;
     }
-    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** state.pauses, LONGEST_PAUSE_MS);
+    this.pause(state, Math.min(FIRST_PAUSE_MS * 2 ** state.pauses, LONGEST_PAUSE_MS));
+  }
+
+  /** Whoever was on the way at the same time brings no news. */
+  private suspend(state: Destination, cause: string): void {
+    if (this.options.sharedHop) return this.reduce(state, cause);
+    if (this.isPaused(state)) return;
+    state.cause = cause;
+    state.limit = 1;
+    this.pause(state, SUSPENSION_MS);
+  }
+
+  private pause(state: Destination, pauseMs: number): void {
     state.pauses += 1;
     state.pausedUntilMs = this.clock.monotonicMs() + pauseMs;
   }

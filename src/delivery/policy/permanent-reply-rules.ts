@@ -1,10 +1,13 @@
 import {
+  BAD_DOMAIN_REPUTATION,
   BAD_REPUTATION,
   NO_REVERSE_NAME,
   NO_ROOM,
   NO_SUCH_MAILBOX,
   ON_A_BLOCKLIST,
+  ONLY_FOR_NOW,
   PERMANENT,
+  RECIPIENT_RATE,
   type ReplyRule,
   SENDER_ADDRESS_REFUSED,
   UNAUTHENTICATED_DOMAIN,
@@ -21,7 +24,7 @@ const SENDER_SIDE: readonly ReplyRule[] = [
     text: /authenticated|authentication|username and password|log in with|credentials|password required/i,
     class: 'credentials',
     // An operator's slip in RELAY_URL must not cost the queue: it is retried for the message's whole life.
-    action: 'retry-and-throttle-destination',
+    action: 'slow',
   },
   {
     id: 'tls-required',
@@ -30,7 +33,29 @@ const SENDER_SIDE: readonly ReplyRule[] = [
     class: 'policy',
     action: 'bounce-soft',
   },
-  { id: 'blocklist', codes: PERMANENT, text: ON_A_BLOCKLIST, class: 'reputation', action: 'bounce-soft' },
+  {
+    // A rate is of the moment, whatever the code says; and 5.2.1 is then no disabled mailbox.
+    id: 'recipient-rate-refused',
+    codes: PERMANENT,
+    text: RECIPIENT_RATE,
+    class: 'rate-limited',
+    action: 'retry',
+  },
+  {
+    id: 'domain-reputation',
+    codes: PERMANENT,
+    text: BAD_DOMAIN_REPUTATION,
+    class: 'reputation',
+    action: 'bounce-soft',
+  },
+  {
+    // This service's address is listed: every mail would meet the same reply until it is taken off the list.
+    id: 'blocklist',
+    codes: PERMANENT,
+    text: ON_A_BLOCKLIST,
+    class: 'reputation',
+    action: 'suspend',
+  },
   {
     id: 'domain-authentication',
     codes: PERMANENT,
@@ -46,7 +71,7 @@ const SENDER_SIDE: readonly ReplyRule[] = [
     class: 'authentication',
     action: 'bounce-soft',
   },
-  { id: 'reverse-name', codes: PERMANENT, text: NO_REVERSE_NAME, class: 'policy', action: 'bounce-soft' },
+  { id: 'reverse-name', codes: PERMANENT, text: NO_REVERSE_NAME, class: 'reputation', action: 'suspend' },
   {
     // RFC 3463: X.1.7 and X.1.8 speak of the sender's mailbox and system, unlike the rest of X.1.
     id: 'sender-address-code',
@@ -69,7 +94,7 @@ const SENDER_SIDE: readonly ReplyRule[] = [
     class: 'content-rejected',
     action: 'bounce-soft',
   },
-  { id: 'reputation', codes: PERMANENT, text: BAD_REPUTATION, class: 'reputation', action: 'bounce-soft' },
+  { id: 'reputation', codes: PERMANENT, text: BAD_REPUTATION, class: 'reputation', action: 'slow' },
   {
     id: 'unsafe-content',
     codes: PERMANENT,
@@ -82,7 +107,7 @@ const SENDER_SIDE: readonly ReplyRule[] = [
     codes: PERMANENT,
     text: /rate limit|rate-limit|too quickly|at a rate|sending limit exceeded|relay limit exceeded|sending quota exceeded|too many connections|throttl/i,
     class: 'rate-limited',
-    action: 'bounce-soft',
+    action: 'slow',
   },
   {
     id: 'relay-denied',
@@ -105,14 +130,23 @@ const MESSAGE_SIZE: readonly ReplyRule[] = [
 ];
 
 const RECIPIENT_SIDE: readonly ReplyRule[] = [
+  {
+    // The mailbox is there and takes mail, though not from everybody.
+    id: 'recipient-restriction',
+    codes: PERMANENT,
+    text: /not authorized to send to|not permitted to send to|not allowed to send to|permission to send to|only accepts mail|only accepts messages|blocked by recipient|blocked by the recipient|not accepting mail from|not accepting messages from/i,
+    class: 'policy',
+    action: 'bounce-soft',
+  },
   { id: 'mailbox-full-code', codes: PERMANENT, enhanced: ['2.2'], class: 'mailbox-full', action: 'bounce-soft' },
   { id: 'mailbox-full', codes: PERMANENT, text: NO_ROOM, class: 'mailbox-full', action: 'bounce-soft' },
   ...MESSAGE_SIZE,
+  { id: 'only-for-now', codes: PERMANENT, text: ONLY_FOR_NOW, class: 'temporary', action: 'bounce-soft' },
   {
     // Exchange Online's directory-based edge blocking: the address is not in the organization's directory.
     id: 'edge-blocking',
     codes: [550, 550],
-    stages: ['recipient'],
+    stages: ['rcpt'],
     enhanced: ['4.1'],
     text: /recipient address rejected: access denied/i,
     class: 'bad-mailbox',
@@ -164,7 +198,7 @@ const RECIPIENT_SIDE: readonly ReplyRule[] = [
     // The wording of RFC 5321 section 4.2.2; at RCPT the large providers use it for unknown users alone.
     id: 'mailbox-unavailable',
     codes: [550, 550],
-    stages: ['recipient'],
+    stages: ['rcpt'],
     text: /mailbox unavailable/i,
     class: 'bad-mailbox',
     action: 'bounce-hard-suppress',

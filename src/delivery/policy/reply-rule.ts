@@ -1,3 +1,5 @@
+import type { SmtpPhase } from '../ports/smtp-phase';
+
 /**
  * What a reply is about.
  * Of the recipient: `bad-mailbox`, `bad-domain`, `mailbox-full`, `mailbox-disabled`.
@@ -27,14 +29,14 @@ export type ReplyClass =
   | 'unclassified';
 
 /**
- * What the engine does about it. The two retries keep the delivery; `bounce-hard-suppress` is for addresses that are
- * bad themselves, `bounce-hard` for permanent faults that may not be the address's own, `bounce-soft` for all else.
+ * What the engine does about it. The first three keep the delivery: `slow` means less traffic to the destination,
+ * `suspend` none for a while. `bounce-hard-suppress` is for addresses that are bad themselves, `bounce-hard` for permanent
+ * faults that may not be the address's own, `bounce-soft` for all else.
  */
-export type ReplyAction =
-  'retry' | 'retry-and-throttle-destination' | 'bounce-hard-suppress' | 'bounce-hard' | 'bounce-soft';
+export type ReplyAction = 'retry' | 'slow' | 'suspend' | 'bounce-hard-suppress' | 'bounce-hard' | 'bounce-soft';
 
-/** How far a conversation had come: before RCPT, at RCPT, or with the message itself. */
-export type ReplyStage = 'session' | 'recipient' | 'message';
+/** The command that was refused; all that comes before MAIL is `connect`. */
+export type ReplyStage = Extract<SmtpPhase, 'connect' | 'mail' | 'rcpt' | 'data' | 'final'>;
 
 /** One row of the table. It matches when every condition that it states holds. */
 export interface ReplyRule {
@@ -56,31 +58,50 @@ export interface ReplyRule {
 export const TEMPORARY: readonly [number, number] = [400, 499];
 export const PERMANENT: readonly [number, number] = [500, 599];
 
+/** The stage of a phase. Unknown counts as `connect`, where nothing is suppressed and nothing bounces at first sight. */
+export function stageOf(phase: SmtpPhase | undefined): ReplyStage {
+  switch (phase) {
+    case 'mail':
+    case 'rcpt':
+    case 'data':
+    case 'final':
+      return phase;
+    case undefined:
+    case 'dns':
+    case 'connect':
+    case 'greeting':
+    case 'tls':
+    case 'auth':
+      return 'connect';
+  }
+}
+
+/** Nothing has been said of the recipient by then. */
+export function isBeforeRecipient(phase: SmtpPhase | undefined): boolean {
+  const stage = stageOf(phase);
+  return stage === 'connect' || stage === 'mail';
+}
+
 /**
- * Phases by the names that `SmtpFacts.phase` carries. A name that is missing here counts as `session`, the stage in
- * which nothing is suppressed and nothing bounces at first sight.
+ * What a sender can change: the list of recipients, the message, the set-up of its domain. The rest is between this
+ * service, its network and the other side, as are timeouts, which have no class.
  */
-const STAGE_OF_PHASE: ReadonlyMap<string, ReplyStage> = new Map<string, ReplyStage>([
-  ['connect', 'session'],
-  ['banner', 'session'],
-  ['ehlo', 'session'],
-  ['helo', 'session'],
-  ['starttls', 'session'],
-  ['tls', 'session'],
-  ['auth', 'session'],
-  ['mail', 'session'],
-  ['rcpt', 'recipient'],
-  ['data', 'message'],
-  ['body', 'message'],
-  ['block', 'message'],
-  ['message', 'message'],
-  ['dot', 'message'],
-  ['final-dot', 'message'],
+const OF_THE_SENDER: ReadonlySet<string> = new Set<ReplyClass>([
+  'bad-mailbox',
+  'bad-domain',
+  'mailbox-full',
+  'mailbox-disabled',
+  'policy',
+  'authentication',
+  'sender-rejected',
+  'too-large',
+  'content-rejected',
+  'unclassified',
 ]);
 
-/** The stage of a phase; `session` when the phase is unknown. */
-export function stageOfPhase(phase: string | undefined): ReplyStage {
-  return STAGE_OF_PHASE.get(phase?.toLowerCase() ?? '') ?? 'session';
+/** Whether a bounce says something of who sends. @param reason the class, or what else ended the delivery */
+export function countsAgainstSender(reason: string): boolean {
+  return OF_THE_SENDER.has(reason);
 }
 
 /** Word lists that rows for temporary and for permanent replies share. */
@@ -97,13 +118,28 @@ export const UNAUTHENTICATED_DOMAIN =
 export const NO_REVERSE_NAME =
   /ptr record|reverse dns|reverse lookup|\brdns\b|cannot find your hostname|cannot find your reverse hostname|no reverse name/i;
 
-/** The envelope sender is what the server dislikes. */
+/**
+ * The envelope sender is what the server dislikes. Exim calls the sender's host back and repeats what that said, so that
+ * such replies hold whole sentences about unknown users, and only one line tells whose.
+ */
 export const SENDER_ADDRESS_REFUSED =
-  /sender address rejected|sender verify failed|sender verification failed|sender domain|sender denied|sender rejected|sender is rejected|invalid sender|unknown sender|unresolvable from domain|unresolvable rfc.5321|your account is|your account has been|sender account/i;
+  /sender address rejected|sender address is|sender address not|sender verify|sender verification|verify sender|verify the sender|sender callout|callback setup failed|postmaster verification failed|sender domain|domain of sender|sender denied|sender rejected|sender is rejected|sender refused|sender blocked|sender unknown|sender not found|sender does not exist|invalid sender|unknown sender|no such sender|banned sender|bad outbound sender|bad sender|invalid return path|return path rejected|mail from rejected|mail from refused|invalid dns mx|unresolvable from domain|unresolvable rfc.5321|your account is|your account has been|sender account/i;
+
+/** What the message or the sender's own domain is known for: other senders' mail is none the worse for it. */
+export const BAD_DOMAIN_REPUTATION =
+  /\bdbl\b|\bsurbl\b|\buribl\b|\bivmuri\b|blacklisted url|blocked url|listed url|domain is block|domain is listed|domain block ?list|domain present in|reputation of the sending domain|reputation of the domain|domain reputation|domain has a low|domain has a bad|domain has a poor/i;
+
+/** One mailbox gets too much, from everybody together. */
+export const RECIPIENT_RATE =
+  /receiving mail too quickly|receiving mail at a rate|receiving too many messages|received too many messages|deferred due to excessive volume/i;
+
+/** Words of the moment in a reply that claims to be permanent. */
+export const ONLY_FOR_NOW =
+  /greylist|graylist|grey-list|temporarily (?:disabled|unavailable|suspended|locked|blocked|rejected|refused|deferred|restricted|closed)|try again later|try later|retry later|at a later time|come back later/i;
 
 /** What is held against the sender's past behaviour. */
 export const BAD_REPUTATION =
-  /reputation|unsolicited mail|unusual rate of mail|user complaints|permanently deferred|banned sending ip|banned sender|bad outbound sender|blocked - see|client host rejected: blocked|spam abuse/i;
+  /reputation|unsolicited mail|unusual rate of mail|user complaints|permanently deferred|banned sending ip|blocked - see|client host rejected: blocked|spam abuse/i;
 
 /** Storage of the mailbox is used up. */
 export const NO_ROOM =

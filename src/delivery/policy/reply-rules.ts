@@ -1,10 +1,12 @@
 import { PERMANENT_REPLY_RULES } from './permanent-reply-rules';
 import {
+  BAD_DOMAIN_REPUTATION,
   BAD_REPUTATION,
   NO_REVERSE_NAME,
   NO_ROOM,
   ON_A_BLOCKLIST,
   PERMANENT,
+  RECIPIENT_RATE,
   type ReplyRule,
   SENDER_ADDRESS_REFUSED,
   TEMPORARY,
@@ -21,18 +23,26 @@ const TEMPORARY_REPLY_RULES: readonly ReplyRule[] = [
     action: 'retry',
   },
   {
+    // Of one sender's domain: no reason to slow down for the others.
     id: 'domain-authentication-deferred',
     codes: TEMPORARY,
     text: UNAUTHENTICATED_DOMAIN,
     class: 'authentication',
-    action: 'retry-and-throttle-destination',
+    action: 'retry',
   },
   {
     // One mailbox gets too much: no reason to slow down for its neighbours.
     id: 'recipient-rate',
     codes: TEMPORARY,
-    text: /receiving mail too quickly|receiving mail at a rate|deferred due to excessive volume/i,
+    text: RECIPIENT_RATE,
     class: 'rate-limited',
+    action: 'retry',
+  },
+  {
+    id: 'domain-reputation-deferred',
+    codes: TEMPORARY,
+    text: BAD_DOMAIN_REPUTATION,
+    class: 'reputation',
     action: 'retry',
   },
   {
@@ -40,15 +50,15 @@ const TEMPORARY_REPLY_RULES: readonly ReplyRule[] = [
     codes: TEMPORARY,
     text: ON_A_BLOCKLIST,
     class: 'reputation',
-    action: 'retry-and-throttle-destination',
+    action: 'slow',
   },
-  { id: 'reverse-name-deferred', codes: TEMPORARY, text: NO_REVERSE_NAME, class: 'policy', action: 'retry' },
+  { id: 'reverse-name-deferred', codes: TEMPORARY, text: NO_REVERSE_NAME, class: 'reputation', action: 'slow' },
   {
     id: 'reputation-deferred',
     codes: TEMPORARY,
     text: BAD_REPUTATION,
     class: 'reputation',
-    action: 'retry-and-throttle-destination',
+    action: 'slow',
   },
   { id: 'mailbox-full-code-deferred', codes: TEMPORARY, enhanced: ['2.2'], class: 'mailbox-full', action: 'retry' },
   { id: 'mailbox-full-deferred', codes: TEMPORARY, text: NO_ROOM, class: 'mailbox-full', action: 'retry' },
@@ -65,7 +75,7 @@ const TEMPORARY_REPLY_RULES: readonly ReplyRule[] = [
     codes: TEMPORARY,
     text: /rate limit|rate-limit|rate limited|too many|too much|too quickly|throttl|limit exceeded|limit reached|exceeded the|server busy|slow down|access denied, please try again later|max message per connection/i,
     class: 'rate-limited',
-    action: 'retry-and-throttle-destination',
+    action: 'slow',
   },
   {
     // Greylisting that does not name itself, as Mimecast and Plesk put it.
@@ -87,14 +97,14 @@ const TEMPORARY_REPLY_RULES: readonly ReplyRule[] = [
     codes: TEMPORARY,
     text: /insufficient system storage|insufficient disk|not enough disk/i,
     class: 'remote-system',
-    action: 'retry-and-throttle-destination',
+    action: 'slow',
   },
   {
     // RFC 5321 section 3.8: 421 closes the channel, whatever it answers, so that it is news of the whole destination.
     id: 'service-closing',
     codes: [421, 421],
     class: 'temporary',
-    action: 'retry-and-throttle-destination',
+    action: 'slow',
   },
   { id: 'starttls-unavailable', codes: [454, 454], class: 'temporary', action: 'retry' },
   { id: 'address-deferred', codes: TEMPORARY, enhanced: ['1.*'], class: 'bad-mailbox', action: 'retry' },
@@ -109,7 +119,7 @@ const DEFAULTS: readonly ReplyRule[] = [
   {
     id: 'default-permanent-recipient',
     codes: PERMANENT,
-    stages: ['recipient'],
+    stages: ['rcpt'],
     class: 'unclassified',
     action: 'bounce-hard',
   },

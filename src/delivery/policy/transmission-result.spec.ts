@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { DAY, HOUR, SECOND } from '../../common/clock';
 import type { SmtpFacts } from '../ports/outcome';
+import type { SmtpPhase } from '../ports/smtp-phase';
 import { isWorthAnotherHost, releaseSignalOf, resolveOutcome, type TransmissionResult } from './transmission-result';
 import type { RetryFacts } from './retry-schedule';
 
@@ -14,22 +15,47 @@ function facts(changes: Partial<RetryFacts> = {}): RetryFacts {
 const atEndOfLife = facts({ attempt: 24, now: new Date(START.getTime() + 4 * DAY) });
 const afterExpiry = facts({ expiresAt: new Date(START.getTime() + SECOND) });
 
-function rejected(phase: string, code: number, response: string, enhancedCode?: string): TransmissionResult {
+function rejected(phase: SmtpPhase, code: number, response: string, enhancedCode?: string): TransmissionResult {
   const smtp: SmtpFacts = { phase, code, response, mxHost: 'mx.example.com', ...(enhancedCode && { enhancedCode }) };
   return { kind: 'rejected', smtp };
 }
 
-const taken: SmtpFacts = { phase: 'dot', code: 250, response: 'OK', mxHost: 'mx.example.com', tls: true };
-const broken: SmtpFacts = { phase: 'body', mxHost: 'mx.example.com' };
+const taken: SmtpFacts = { phase: 'final', code: 250, response: 'OK', mxHost: 'mx.example.com', tls: true };
+const broken: SmtpFacts = { phase: 'data', mxHost: 'mx.example.com' };
 const greylisted = rejected('rcpt', 450, 'Greylisted', '4.2.0');
 const unknownUser = rejected('rcpt', 550, 'User unknown', '5.1.1');
 const full = rejected('rcpt', 552, 'Mailbox full', '5.2.2');
-const spam = rejected('dot', 550, 'likely unsolicited mail', '5.7.1');
-const refusedBanner = rejected('banner', 554, 'No SMTP service here');
+const spam = rejected('final', 550, 'likely unsolicited mail', '5.7.1');
+const refusedBanner = rejected('greeting', 554, 'No SMTP service here');
 const verification = rejected('rcpt', 550, 'Recipient verification problem');
+const listed = {
+  kind: 'rejected',
+  smtp: { phase: 'rcpt', code: 554, enhancedCode: '5.7.1', response: '554 5.7.1 blocked using zen.spamhaus.org' },
+} as const;
+const listedDomain = rejected('final', 550, 'Your domain is listed in the Spamhaus DBL', '5.7.1');
+const gmailRate: TransmissionResult = {
+  kind: 'rejected',
+  smtp: {
+    phase: 'rcpt',
+    code: 550,
+    enhancedCode: '5.2.1',
+    response: '550 5.2.1 https://support.google.com/mail/?p=ReceivingRatePerm',
+    lines: [
+      '550-5.2.1 The user you are trying to contact is receiving mail at a rate that',
+      '550-5.2.1 prevents additional messages from being delivered.',
+      '550 5.2.1 https://support.google.com/mail/?p=ReceivingRatePerm',
+    ],
+  },
+};
 const timeout: TransmissionResult = { kind: 'failed', cause: 'timeout', afterFinalDot: false, smtp: broken };
 const lost: TransmissionResult = { kind: 'failed', cause: 'closed', afterFinalDot: true, smtp: broken };
-const noDomain: TransmissionResult = { kind: 'unroutable', permanent: true, enhancedCode: '5.1.2', reason: 'none' };
+const noDomain: TransmissionResult = {
+  kind: 'unroutable',
+  permanent: true,
+  enhancedCode: '5.1.2',
+  reason: 'none',
+  isDomainMissing: true,
+};
 const dnsDown: TransmissionResult = { kind: 'unroutable', permanent: false, enhancedCode: '4.4.3', reason: 'SERVFAIL' };
 
 interface Row {
@@ -81,6 +107,27 @@ const ROWS: Row[] = [
     facts: atEndOfLife,
     outcome: { kind: 'bounced', bounceType: 'hard', suppress: true },
   },
+  {
+    name: 'too much for one mailbox, which only the first line says',
+    result: gmailRate,
+    outcome: { kind: 'deferred', reason: 'rate-limited', smtp: { ruleId: 'recipient-rate-refused' } },
+  },
+  {
+    name: 'a block list that has this service',
+    result: listed,
+    outcome: { kind: 'deferred', reason: 'reputation', smtp: { ruleId: 'blocklist', class: 'reputation' } },
+  },
+  {
+    name: 'a block list that has this service, to the end',
+    result: listed,
+    facts: atEndOfLife,
+    outcome: { ...softBounce, lastReason: 'reputation', countsAgainstSender: false },
+  },
+  {
+    name: 'a listed domain of the sender',
+    result: listedDomain,
+    outcome: { ...softBounce, reason: 'reputation', countsAgainstSender: false },
+  },
   { name: 'mailbox full', result: full, outcome: { ...softBounce, reason: 'mailbox-full' } },
   { name: 'spam', result: spam, outcome: { ...softBounce, reason: 'content-rejected' } },
   { name: 'an unclear refusal at RCPT', result: verification, outcome: { ...hardBounce, reason: 'unclassified' } },
@@ -127,7 +174,12 @@ const ROWS: Row[] = [
   {
     name: 'a domain that does not exist',
     result: noDomain,
-    outcome: { ...hardBounce, reason: 'bad-domain', smtp: { enhancedCode: '5.1.2', phase: 'routing' } },
+    outcome: {
+      ...hardBounce,
+      reason: 'bad-domain',
+      isDomainMissing: true,
+      smtp: { enhancedCode: '5.1.2', phase: 'dns' },
+    },
   },
   {
     name: 'DNS out of order',
@@ -145,7 +197,7 @@ describe('resolveOutcome', () => {
   it('suppresses nobody when a message to several was refused', () => {
     const result: TransmissionResult = {
       kind: 'rejected',
-      smtp: { phase: 'dot', code: 550, enhancedCode: '5.1.1' },
+      smtp: { phase: 'final', code: 550, enhancedCode: '5.1.1' },
       recipientCount: 2,
     };
     expect(resolveOutcome(result, facts())).toMatchObject({ ...hardBounce });
@@ -153,7 +205,7 @@ describe('resolveOutcome', () => {
 
   it('never bounces a 4xx within the delivery’s life, nor lets an attempt begin after the expiry', () => {
     const reply = fc.record({
-      phase: fc.constantFrom('banner', 'mail', 'rcpt', 'dot'),
+      phase: fc.constantFrom('greeting', 'mail', 'rcpt', 'final'),
       code: fc.integer({ min: 400, max: 499 }),
       response: fc.string(),
     });
@@ -170,11 +222,31 @@ describe('resolveOutcome', () => {
   });
 });
 
+describe('what counts against the sender', () => {
+  it.each<[string, TransmissionResult, boolean]>([
+    ['an unknown user', unknownUser, true],
+    ['a full mailbox', full, true],
+    ['spam', spam, true],
+    ['a domain that does not exist', noDomain, true],
+    ['a listed address', listed, false],
+    ['a rate', gmailRate, false],
+    ['a server that does not answer', timeout, false],
+  ])('%s', (_name, result, counts) => {
+    const outcome = resolveOutcome(result, atEndOfLife);
+    expect(outcome).toMatchObject({ kind: 'bounced' });
+    expect(outcome).not.toMatchObject({ countsAgainstSender: counts ? false : true });
+    if (!counts) expect(outcome).toMatchObject({ countsAgainstSender: false });
+  });
+});
+
 describe('releaseSignalOf', () => {
   it.each<[string, TransmissionResult, string]>([
     ['accepted', { kind: 'accepted', final: true, smtp: taken }, 'success'],
-    ['421', rejected('ehlo', 421, 'closing'), 'throttled'],
-    ['a rate limit', rejected('dot', 421, 'unusual rate of unsolicited mail', '4.7.28'), 'throttled'],
+    ['421', rejected('greeting', 421, 'closing'), 'throttled'],
+    ['a rate limit', rejected('final', 421, 'unusual rate of unsolicited mail', '4.7.28'), 'throttled'],
+    ['a listed address, at RCPT', listed, 'suspended'],
+    ['a listed address, after the dot', { ...listed, smtp: { ...listed.smtp, phase: 'final' } }, 'suspended'],
+    ['a listed domain of the sender', listedDomain, 'neutral'],
     ['an unknown user', unknownUser, 'neutral'],
     ['greylisting', greylisted, 'neutral'],
     [
@@ -192,7 +264,7 @@ describe('releaseSignalOf', () => {
 
 describe('isWorthAnotherHost', () => {
   const atConnect = { kind: 'failed', cause: 'refused', afterFinalDot: false, smtp: { phase: 'connect' } } as const;
-  const tooLarge = { phase: 'mail', enhancedCode: '5.3.4', response: 'too large for its SIZE' };
+  const tooLarge: SmtpFacts = { phase: 'mail', enhancedCode: '5.3.4', response: 'too large for its SIZE' };
 
   it.each<[string, TransmissionResult, boolean]>([
     ['a refused connection', atConnect, true],
@@ -202,7 +274,7 @@ describe('isWorthAnotherHost', () => {
     ['an unknown user', unknownUser, false],
     ['greylisting', greylisted, false],
     ['a timeout in the body', timeout, false],
-    ['no reply to the final dot', { ...timeout, afterFinalDot: true, smtp: { phase: 'final-dot' } }, false],
+    ['no reply to the final dot', { ...timeout, afterFinalDot: true, smtp: { phase: 'final' } }, false],
     ['an attempt that we gave up', { ...atConnect, cause: 'aborted' }, false],
     ['an acceptance', { kind: 'accepted', final: true, smtp: taken }, false],
     ['no route', dnsDown, false],

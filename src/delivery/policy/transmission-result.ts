@@ -1,7 +1,7 @@
 import type { DeliveryOutcome, SmtpFacts } from '../ports/outcome';
 import { classifyReply, type ReplyClassification } from './classify-reply';
 import type { ReleaseSignal } from './destination-limiter';
-import { stageOfPhase } from './reply-rule';
+import { countsAgainstSender, isBeforeRecipient, type ReplyAction } from './reply-rule';
 import { planRetry, type RetryFacts } from './retry-schedule';
 
 /** How one attempt to hand a message over ended, for one recipient. */
@@ -14,7 +14,7 @@ export type TransmissionResult =
     }
   | {
       readonly kind: 'rejected';
-      /** The refusal: `phase`, `code`, `enhancedCode` and `response` are what it is classified by. */
+      /** The refusal: `phase`, `code`, `enhancedCode` and `lines` are what it is classified by. */
       readonly smtp: SmtpFacts;
       /** Recipients of the transaction when the reply was to the message as a whole; 1 when absent. */
       readonly recipientCount?: number;
@@ -32,6 +32,10 @@ export type TransmissionResult =
       readonly permanent: boolean;
       readonly enhancedCode: string;
       readonly reason: string;
+      /** Which of the ways to have no route. */
+      readonly ruleId?: string;
+      /** True when the DNS knows no such domain. */
+      readonly isDomainMissing?: boolean;
     };
 
 type Rejected = Extract<TransmissionResult, { kind: 'rejected' }>;
@@ -59,7 +63,7 @@ export function resolveOutcome(result: TransmissionResult, facts: RetryFacts): D
 export function isWorthAnotherHost(result: TransmissionResult): boolean {
   if (result.kind === 'rejected') return classifyRejection(result).tryNextHost;
   if (result.kind !== 'failed' || result.afterFinalDot || result.cause === 'aborted') return false;
-  return stageOfPhase(result.smtp.phase) === 'session';
+  return isBeforeRecipient(result.smtp.phase);
 }
 
 /** The rule that a rejection falls under. */
@@ -68,16 +72,18 @@ function classifyRejection(result: Rejected): ReplyClassification {
     phase: result.smtp.phase,
     code: result.smtp.code,
     enhancedCode: result.smtp.enhancedCode,
-    text: result.smtp.response,
+    text: result.smtp.lines ?? result.smtp.response,
     recipientCount: result.recipientCount,
   });
 }
 
-function resolveRejection(smtp: SmtpFacts, classification: ReplyClassification, facts: RetryFacts): DeliveryOutcome {
-  const reason = classification.class;
+function resolveRejection(said: SmtpFacts, classification: ReplyClassification, facts: RetryFacts): DeliveryOutcome {
+  const { class: reason, ruleId } = classification;
+  const smtp = { ...said, ruleId, class: reason };
   switch (classification.action) {
     case 'retry':
-    case 'retry-and-throttle-destination':
+    case 'slow':
+    case 'suspend':
       if (facts.attempt > (classification.maximumRetries ?? Infinity)) return bounced('soft', reason, smtp);
       return retryOrEnd('deferred', reason, smtp, facts);
     case 'bounce-hard-suppress':
@@ -99,13 +105,15 @@ function resolveFailure({ cause, afterFinalDot, smtp }: Failed, facts: RetryFact
 }
 
 /**
- * A domain that takes no mail bounces hard, but is not suppressed: a lapsed registration or a slip in a zone comes
- * back, and asking the DNS again costs next to nothing.
+ * A domain that takes no mail bounces hard, but is not suppressed at first sight: a lapsed registration or a slip in a zone
+ * comes back, and asking the DNS again costs next to nothing.
  */
 function resolveUnroutable(result: Unroutable, facts: RetryFacts): DeliveryOutcome {
-  const smtp: SmtpFacts = { enhancedCode: result.enhancedCode, response: result.reason, phase: 'routing' };
-  if (result.permanent) return bounced('hard', 'bad-domain', smtp);
-  return retryOrEnd('deferred', 'routing', smtp, facts);
+  const { enhancedCode, reason: response, ruleId, isDomainMissing } = result;
+  const reason = result.permanent ? 'bad-domain' : 'routing';
+  const smtp: SmtpFacts = { enhancedCode, response, phase: 'dns', ...(ruleId && { ruleId }), class: reason };
+  if (!result.permanent) return retryOrEnd('deferred', reason, smtp, facts);
+  return { ...bounced('hard', reason, smtp), ...(isDomainMissing && { isDomainMissing }) };
 }
 
 function retryOrEnd(kind: 'deferred' | 'unknown', reason: string, smtp: SmtpFacts, facts: RetryFacts): DeliveryOutcome {
@@ -116,7 +124,7 @@ function retryOrEnd(kind: 'deferred' | 'unknown', reason: string, smtp: SmtpFact
     case 'expired':
       return { kind: 'failed', reason: 'expired', detail: reason };
     case 'exhausted':
-      return { ...bounced('soft', `retries exhausted: ${reason}`, smtp), lastReason: reason };
+      return { ...bounced('soft', reason, smtp), reason: `retries exhausted: ${reason}`, lastReason: reason };
   }
 }
 
@@ -125,11 +133,21 @@ function bounced(
   reason: string,
   smtp: SmtpFacts,
 ): Extract<DeliveryOutcome, { kind: 'bounced' }> {
-  return { kind: 'bounced', bounceType, suppress: false, reason, smtp };
+  const excused = !countsAgainstSender(reason) && ({ countsAgainstSender: false } as const);
+  return { kind: 'bounced', bounceType, suppress: false, reason, ...excused, smtp };
 }
 
 /** Attempts that this side ended: they show nothing of the other. */
 const OWN_CAUSES: ReadonlySet<string> = new Set(['aborted', 'insecure', 'too-large', 'unsupported']);
+
+const SIGNAL_OF: Readonly<Record<ReplyAction, ReleaseSignal>> = {
+  retry: 'neutral',
+  slow: 'throttled',
+  suspend: 'suspended',
+  'bounce-hard-suppress': 'neutral',
+  'bounce-hard': 'neutral',
+  'bounce-soft': 'neutral',
+};
 
 /** What the result of one attempt means for the destination limiter. */
 export function releaseSignalOf(result: TransmissionResult): ReleaseSignal {
@@ -137,10 +155,10 @@ export function releaseSignalOf(result: TransmissionResult): ReleaseSignal {
     case 'accepted':
       return 'success';
     case 'rejected':
-      return classifyRejection(result).action === 'retry-and-throttle-destination' ? 'throttled' : 'neutral';
+      return SIGNAL_OF[classifyRejection(result).action];
     case 'failed':
       if (OWN_CAUSES.has(result.cause)) return 'neutral';
-      return stageOfPhase(result.smtp.phase) === 'session' ? 'unreachable' : 'throttled';
+      return isBeforeRecipient(result.smtp.phase) ? 'unreachable' : 'throttled';
     case 'unroutable':
       return 'neutral';
   }

@@ -1,5 +1,6 @@
 import type { Transaction } from '../../database/transaction';
 import type { ClaimedDelivery, DeliveryKey } from './delivery';
+import type { SmtpPhase } from './smtp-phase';
 
 /** What the remote side said, as far as an SMTP conversation got. */
 export interface SmtpFacts {
@@ -9,11 +10,16 @@ export interface SmtpFacts {
   readonly enhancedCode?: string;
   /** Last reply line, at most 500 characters, printable. */
   readonly response?: string;
+  /** Of a reply of several lines, all as they came; at most 20 of at most 500 characters, printable. */
+  readonly lines?: readonly string[];
   readonly mxHost?: string;
   /** True when the conversation was encrypted. */
   readonly tls?: boolean;
-  /** Phase in which the conversation ended: `connect`, `banner`, `ehlo`, … */
-  readonly phase?: string;
+  /** Where it ended. */
+  readonly phase?: SmtpPhase;
+  /** The rule that the reply fell under, and what that says it is about. */
+  readonly ruleId?: string;
+  readonly class?: string;
 }
 
 export type BounceType = 'hard' | 'soft';
@@ -45,6 +51,10 @@ export type DeliveryOutcome =
       readonly reason: string;
       /** Set when the retries are exhausted: why the last attempt failed, which `reason` says in words. */
       readonly lastReason?: string;
+      /** False: what the sender cannot change, such as a listed address of this service; true when absent. */
+      readonly countsAgainstSender?: boolean;
+      /** True: the DNS says that the recipient's domain does not exist. Seen on several days, that suppresses. */
+      readonly isDomainMissing?: boolean;
       readonly smtp?: SmtpFacts;
     }
   | { readonly kind: 'failed'; readonly reason: FailureReason; readonly detail?: string }

@@ -1,7 +1,8 @@
+import type { SmtpPhase } from '../ports/smtp-phase';
 import { NO_CAPABILITIES, readCapabilities } from './smtp-capabilities';
 import { isLoopback, type SmtpCredentials, tlsOptionsFor } from './smtp-endpoint';
 import { isNegative, isPositive, type SmtpReply } from './smtp-reply';
-import type { SmtpFailed, SmtpFailureCause, SmtpPhase, SmtpRefusal } from './smtp-result';
+import type { SmtpFailed, SmtpFailureCause, SmtpRefusal } from './smtp-result';
 import { isFault, type SmtpSession } from './smtp-session';
 import type { WireFault } from './wire-fault';
 
@@ -29,21 +30,21 @@ async function connect(session: SmtpSession): Promise<SmtpRefusal | undefined> {
 
 async function greet(session: SmtpSession): Promise<SmtpRefusal | undefined> {
   session.wire.expectBanner();
-  return unlessPositive(session, 'banner', await session.reply('banner'));
+  return unlessPositive(session, 'greeting', await session.reply('greeting'));
 }
 
 /** EHLO, and HELO for servers that do not know it (RFC 5321 section 3.2). */
 async function sayHello(session: SmtpSession): Promise<SmtpRefusal | undefined> {
   session.capabilities = NO_CAPABILITIES;
-  const reply = await session.command('ehlo', `EHLO ${session.heloName}`);
+  const reply = await session.command('greeting', `EHLO ${session.heloName}`);
   if (isFault(reply) || reply.code < 500) {
-    const refusal = unlessPositive(session, 'ehlo', reply);
+    const refusal = unlessPositive(session, 'greeting', reply);
     if (refusal === undefined && !isFault(reply)) session.capabilities = readCapabilities(reply);
     return refusal;
   }
-  const second = await session.command('ehlo', `HELO ${session.heloName}`);
+  const second = await session.command('greeting', `HELO ${session.heloName}`);
   // A server that hangs up after refusing EHLO has said why at EHLO.
-  return isFault(second) ? session.rejected('ehlo', reply) : unlessPositive(session, 'ehlo', second);
+  return isFault(second) ? session.rejected('greeting', reply) : unlessPositive(session, 'greeting', second);
 }
 
 /** STARTTLS (RFC 3207) as the endpoint's security demands. */
@@ -52,11 +53,11 @@ async function upgrade(session: SmtpSession): Promise<SmtpRefusal | undefined> {
   if (security === 'none' || security === 'implicit') return undefined;
   if (!session.capabilities.startTls) {
     if (security === 'opportunistic') return undefined;
-    return session.failed('starttls', { cause: 'tls', detail: 'TLS is required and the server does not offer it' });
+    return session.failed('tls', { cause: 'tls', detail: 'TLS is required and the server does not offer it' });
   }
-  const reply = await session.command('starttls', 'STARTTLS');
+  const reply = await session.command('tls', 'STARTTLS');
   if (isFault(reply)) return starttlsFailed(session, reply);
-  if (reply.code === 421) return session.rejected('starttls', reply);
+  if (reply.code === 421) return session.rejected('tls', reply);
   if (!isPositive(reply)) {
     return starttlsFailed(session, { cause: 'tls', detail: 'The server refused STARTTLS' }, reply);
   }
@@ -65,7 +66,7 @@ async function upgrade(session: SmtpSession): Promise<SmtpRefusal | undefined> {
 }
 
 async function encrypt(session: SmtpSession): Promise<SmtpRefusal | undefined> {
-  const fault = await session.wire.encrypt(tlsOptionsFor(session.endpoint), session.timeouts.starttls);
+  const fault = await session.wire.encrypt(tlsOptionsFor(session.endpoint), session.timeouts.tls);
   return fault === undefined ? undefined : starttlsFailed(session, fault);
 }
 
@@ -75,7 +76,7 @@ const PLAINTEXT_CAUSES: ReadonlySet<SmtpFailureCause> = new Set(['tls', 'closed'
 function starttlsFailed(session: SmtpSession, fault: WireFault, reply?: SmtpReply): SmtpFailed {
   const { security, auth } = session.endpoint;
   const mayRetry = security === 'opportunistic' && auth === undefined && PLAINTEXT_CAUSES.has(fault.cause);
-  return session.failed('starttls', fault, { ...(reply && { reply }), ...(mayRetry && { mayRetryInPlaintext: true }) });
+  return session.failed('tls', fault, { ...(reply && { reply }), ...(mayRetry && { mayRetryInPlaintext: true }) });
 }
 
 /** Nothing for 2xx, otherwise what the reply or fault means for the connection. */

@@ -18,6 +18,12 @@ export function lastLine(reply: SmtpReply): string {
   return `${reply.code} ${reply.lines.at(-1) ?? ''}`.trimEnd();
 }
 
+/** All lines as they came: `550-first`, `550 last`. */
+export function wholeLines(reply: SmtpReply): string[] {
+  const { code, lines } = reply;
+  return [...lines.slice(0, -1).map((line) => `${code}-${line}`.trimEnd()), lastLine(reply)];
+}
+
 /** True for 2xx. */
 export function isPositive(reply: SmtpReply): boolean {
   return reply.code < 300;

@@ -11,7 +11,7 @@ describe('toSmtpFacts', () => {
       response: '250 2.0.0 queued as 42',
       mxHost: 'mx.example.com',
       tls: true,
-      phase: 'final-dot',
+      phase: 'final',
     });
   });
 

@@ -1,24 +1,7 @@
 import type { SmtpFacts } from '../ports/outcome';
-import { lastLine } from './smtp-reply';
+import type { SmtpPhase } from '../ports/smtp-phase';
+import { lastLine, wholeLines } from './smtp-reply';
 import type { SmtpReply } from './smtp-reply';
-
-/**
- * Where in the conversation something happened. `starttls` covers the TLS handshake, also that of implicit TLS;
- * `body` is the writing of the message up to, not including, the final dot.
- */
-export type SmtpPhase =
-  | 'connect'
-  | 'banner'
-  | 'ehlo'
-  | 'starttls'
-  | 'auth'
-  | 'mail'
-  | 'rcpt'
-  | 'data'
-  | 'body'
-  | 'final-dot'
-  | 'rset'
-  | 'quit';
 
 /** Why a conversation ended without a reply to act on. */
 export type SmtpFailureCause =
@@ -87,17 +70,29 @@ export type SmtpRefusal = SmtpRejected | SmtpFailed;
 /** What became of one message to one recipient. Remote behaviour is always a value, never an exception. */
 export type SmtpResult = SmtpAccepted | SmtpRejected | SmtpFailed;
 
-const MAX_RESPONSE_CHARACTERS = 500;
+const MAX_LINE_CHARACTERS = 500;
+const MAX_LINES = 20;
 
 /** A result in the shape in which outcomes carry it. */
 export function toSmtpFacts(result: SmtpResult): SmtpFacts {
   const { reply } = result;
   const enhancedCode = reply?.enhancedCode ?? (result.kind === 'failed' ? result.enhancedCode : undefined);
   return {
-    ...(reply && { code: reply.code, response: lastLine(reply).slice(0, MAX_RESPONSE_CHARACTERS) }),
+    ...(reply && { code: reply.code, response: cut(lastLine(reply)) }),
+    ...(reply && reply.lines.length > 1 && { lines: keptLines(reply) }),
     ...(enhancedCode !== undefined && { enhancedCode }),
     mxHost: result.hostName,
     tls: result.tls,
-    phase: result.kind === 'accepted' ? 'final-dot' : result.phase,
+    phase: result.kind === 'accepted' ? 'final' : result.phase,
   };
+}
+
+/** The first lines and the last: the one says what happened, the other is what `response` shows. */
+function keptLines(reply: SmtpReply): string[] {
+  const lines = wholeLines(reply).map(cut);
+  return lines.length <= MAX_LINES ? lines : [...lines.slice(0, MAX_LINES - 1), ...lines.slice(-1)];
+}
+
+function cut(line: string): string {
+  return line.slice(0, MAX_LINE_CHARACTERS);
 }

@@ -3,8 +3,9 @@ import type { SmtpCapabilities } from './smtp-capabilities';
 import type { SmtpEndpoint } from './smtp-endpoint';
 import type { LocalRefusal } from './smtp-envelope';
 import type { SmtpReply } from './smtp-reply';
-import type { SmtpAccepted, SmtpFailed, SmtpPhase, SmtpRejected } from './smtp-result';
-import type { SmtpTimeouts } from './smtp-timeouts';
+import type { SmtpPhase } from '../ports/smtp-phase';
+import type { SmtpAccepted, SmtpFailed, SmtpRejected } from './smtp-result';
+import type { SmtpTimeLimit, SmtpTimeouts } from './smtp-timeouts';
 import type { SmtpWire } from './smtp-wire';
 import { protocolFault } from './wire-fault';
 import type { WireFault } from './wire-fault';
@@ -26,13 +27,13 @@ export class SmtpSession {
   ) {}
 
   /** Writes one command line, without its CRLF, and waits for the reply. */
-  command(phase: SmtpPhase, line: string): Promise<SmtpReply | WireFault> {
+  command(limit: SmtpTimeLimit, line: string): Promise<SmtpReply | WireFault> {
     this.wire.write(`${line}\r\n`, 1);
-    return this.reply(phase);
+    return this.reply(limit);
   }
 
-  reply(phase: SmtpPhase): Promise<SmtpReply | WireFault> {
-    return this.wire.reply(this.timeouts[phase]);
+  reply(limit: SmtpTimeLimit): Promise<SmtpReply | WireFault> {
+    return this.wire.reply(this.timeouts[limit]);
   }
 
   accepted(reply: SmtpReply): SmtpAccepted {

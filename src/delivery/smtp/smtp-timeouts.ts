@@ -1,7 +1,9 @@
-import type { SmtpPhase } from './smtp-result';
+import type { SmtpPhase } from '../ports/smtp-phase';
 
-/** Seconds to wait in each phase, and for a whole attempt. */
-export type SmtpTimeouts = Readonly<Record<SmtpPhase | 'attempt', number>>;
+/** What has a limit: each phase of a conversation, and what is no phase of its own. */
+export type SmtpTimeLimit = Exclude<SmtpPhase, 'dns'> | 'block' | 'rset' | 'quit' | 'attempt';
+
+export type SmtpTimeouts = Readonly<Record<SmtpTimeLimit, number>>;
 
 /**
  * The limits in seconds. RFC 5321 section 4.5.3.2 asks for 5 minutes at most commands; a sender with many connections
@@ -11,11 +13,10 @@ export type SmtpTimeouts = Readonly<Record<SmtpPhase | 'attempt', number>>;
 export const SMTP_TIMEOUTS: SmtpTimeouts = {
   /** Several SYN retransmissions (1, 2, 4, 8, 16 s); a host that needs longer is not reachable. */
   connect: 30,
-  /** Receivers delay the banner on purpose to see who talks too early; few go past 30 s. */
-  banner: 60,
-  ehlo: 60,
+  /** The banner and the reply to EHLO, each. Receivers delay the banner on purpose to see who talks too early; few go past 30 s. */
+  greeting: 60,
   /** The reply and the TLS handshake, each. */
-  starttls: 60,
+  tls: 60,
   /** Relays check passwords against slow directories. */
   auth: 60,
   mail: 60,
@@ -24,9 +25,9 @@ export const SMTP_TIMEOUTS: SmtpTimeouts = {
   /** RFC 5321 section 4.5.3.2.4: 2 minutes for the 354. */
   data: 120,
   /** Per block of `BLOCK_BYTES` written (RFC 5321 section 4.5.3.2.5: 3 minutes). */
-  body: 180,
+  block: 180,
   /** RFC 5321 section 4.5.3.2.6: 10 minutes. Giving up earlier makes duplicates (RFC 1047). */
-  'final-dot': 600,
+  final: 600,
   /** The outcome of the message is known by then; only the connection is at stake. */
   rset: 20,
   quit: 5,
@@ -37,5 +38,5 @@ export const SMTP_TIMEOUTS: SmtpTimeouts = {
 /** The slowest accepted receiver. */
 const MINIMUM_BYTES_PER_SECOND = 500;
 
-/** One block per `body` timeout is the minimum rate. */
-export const BLOCK_BYTES = SMTP_TIMEOUTS.body * MINIMUM_BYTES_PER_SECOND;
+/** One block per `block` timeout is the minimum rate. */
+export const BLOCK_BYTES = SMTP_TIMEOUTS.block * MINIMUM_BYTES_PER_SECOND;

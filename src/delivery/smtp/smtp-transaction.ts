@@ -1,9 +1,10 @@
+import type { SmtpPhase } from '../ports/smtp-phase';
 import { finalDot, withFinalDot } from './dot-stuffing';
 import { mailCommand, rcptCommand } from './smtp-envelope';
 import type { SmtpEnvelope } from './smtp-envelope';
 import { isNegative, isPositive } from './smtp-reply';
 import type { SmtpReply } from './smtp-reply';
-import type { SmtpFailed, SmtpPhase, SmtpRejected, SmtpResult } from './smtp-result';
+import type { SmtpFailed, SmtpRejected, SmtpResult } from './smtp-result';
 import { isFault } from './smtp-session';
 import type { SmtpSession } from './smtp-session';
 import { BLOCK_BYTES } from './smtp-timeouts';
@@ -28,7 +29,7 @@ const ENVELOPE_PHASES = ['mail', 'rcpt', 'data'] as const;
 const START_MAIL_INPUT = 354;
 
 /**
- * One message to one recipient: mail → rcpt → data → body → final-dot → done.
+ * One message to one recipient: mail → rcpt → data → final → done.
  *
  * With PIPELINING (RFC 2920) the three commands go in one write and their three replies are read in order; without, each
  * waits for the one before. A refusal at any of them leads through RSET back to an idle session; a fault, a 421 or a
@@ -126,22 +127,22 @@ async function sendInBlocks(session: SmtpSession, stuffed: Buffer, hooks: SmtpHo
   const { wire, timeouts } = session;
   wire.acceptsEarlyReply = true;
   for (let at = 0; at < stuffed.length; at += BLOCK_BYTES) {
-    await wire.writeBlock(stuffed.subarray(at, at + BLOCK_BYTES), timeouts.body);
+    await wire.writeBlock(stuffed.subarray(at, at + BLOCK_BYTES), timeouts.block);
     const early = wire.takeReply();
     if (early !== undefined) return interrupted(session, early);
-    if (wire.fault !== undefined) return session.failed('body', wire.fault);
+    if (wire.fault !== undefined) return session.failed('data', wire.fault);
   }
   wire.acceptsEarlyReply = false;
-  if (!mayFinish(session, hooks)) return session.failed('body', ABORTED);
+  if (!mayFinish(session, hooks)) return session.failed('data', ABORTED);
   wire.write(finalDot(stuffed), 1);
   return readFinalReply(session);
 }
 
 /** The server replied before the final dot: a refusal counts, anything else makes no sense. Either way it is over. */
 function interrupted(session: SmtpSession, reply: SmtpReply): SmtpResult {
-  if (!isNegative(reply)) return session.confused('body', reply);
+  if (!isNegative(reply)) return session.confused('data', reply);
   session.wire.destroy();
-  return session.rejected('body', reply);
+  return session.rejected('data', reply);
 }
 
 /** The caller's last word; an exception of the hook must not leave half a message on a usable connection. */
@@ -156,9 +157,9 @@ function mayFinish(session: SmtpSession, hooks: SmtpHooks): boolean {
 
 /** From here on no reply means that the outcome is unknown. */
 async function readFinalReply(session: SmtpSession): Promise<SmtpResult> {
-  const reply = await session.reply('final-dot');
-  if (isFault(reply)) return session.failed('final-dot', reply, { afterFinalDot: true });
+  const reply = await session.reply('final');
+  if (isFault(reply)) return session.failed('final', reply, { afterFinalDot: true });
   if (isPositive(reply)) return session.accepted(reply);
-  if (isNegative(reply)) return session.rejected('final-dot', reply);
-  return session.confused('final-dot', reply, { afterFinalDot: true });
+  if (isNegative(reply)) return session.rejected('final', reply);
+  return session.confused('final', reply, { afterFinalDot: true });
 }

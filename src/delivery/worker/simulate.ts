@@ -1,5 +1,6 @@
 import { SECOND } from '../../common/clock';
 import type { DeliveryOutcome, SmtpFacts } from '../ports/outcome';
+import type { SmtpPhase } from '../ports/smtp-phase';
 
 /** Host part of the addresses with a meaning, unless configured otherwise. */
 export const DEFAULT_SIMULATOR_DOMAIN = 'simulator.waybill.test';
@@ -64,7 +65,7 @@ function blocked(): DeliveryOutcome {
 }
 
 function delivered(_delivery: SimulatedDelivery, domain: string): DeliveryOutcome {
-  return { kind: 'delivered', smtp: facts(domain, 'dot', 250, '2.0.0', '2.0.0 OK: accepted by the simulator') };
+  return { kind: 'delivered', smtp: facts(domain, 'final', 250, '2.0.0', '2.0.0 OK: accepted by the simulator') };
 }
 
 function bounced({ recipient }: SimulatedDelivery, domain: string): DeliveryOutcome {
@@ -79,6 +80,6 @@ function deferredTwice(delivery: SimulatedDelivery, domain: string): DeliveryOut
   return { kind: 'deferred', nextAttemptAt, reason: 'temporary', smtp };
 }
 
-function facts(domain: string, phase: string, code: number, enhancedCode: string, text: string): SmtpFacts {
+function facts(domain: string, phase: SmtpPhase, code: number, enhancedCode: string, text: string): SmtpFacts {
   return { code, enhancedCode, response: `${code} ${text}`.slice(0, 500), mxHost: `mx.${domain}`, tls: true, phase };
 }

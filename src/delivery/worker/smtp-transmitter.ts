@@ -82,6 +82,7 @@ const NO_HOST: TransmissionResult = {
   permanent: false,
   enhancedCode: '4.4.4',
   reason: 'No host to try',
+  ruleId: 'no-address',
 };
 
 function endpointsOf(route: Hosts, config: AppConfig['delivery']): SmtpEndpoint[] {

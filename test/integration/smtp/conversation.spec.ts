@@ -172,7 +172,7 @@ describe('a conversation with a friendly server', () => {
   describe('the hook before the final dot', () => {
     it.each([
       ['small', MESSAGE, 'data'],
-      ['large', LARGE_MESSAGE, 'body'],
+      ['large', LARGE_MESSAGE, 'data'],
     ])('stops a %s message', async (_case, message, phase) => {
       await start();
       const connection = await clients.ready(endpointOf(sink.port));

@@ -83,7 +83,7 @@ describe('a malicious or broken server', () => {
     });
     // One complete 250 is an answer, whatever follows it.
     if (text.startsWith('250 ok')) expect(result).toMatchObject({ kind: 'accepted' });
-    else expect(result).toMatchObject({ kind: 'failed', phase: 'final-dot', cause: 'protocol', afterFinalDot: true });
+    else expect(result).toMatchObject({ kind: 'failed', phase: 'final', cause: 'protocol', afterFinalDot: true });
   });
 
   it.each([
@@ -97,13 +97,13 @@ describe('a malicious or broken server', () => {
     ['250 no line end', 'timeout'],
     ['25', 'timeout'],
   ])('that answers the final dot with %j leaves the outcome unknown', async (text, cause) => {
-    const timeouts = cause === 'timeout' ? { 'final-dot': SOON } : {};
+    const timeouts = cause === 'timeout' ? { final: SOON } : {};
     const result = await sendTo(async (peer) => {
       await peer.grantEnvelope();
       await peer.until('\r\n.\r\n');
       peer.send(text);
     }, timeouts);
-    expect(result).toMatchObject({ kind: 'failed', phase: 'final-dot', cause, afterFinalDot: true });
+    expect(result).toMatchObject({ kind: 'failed', phase: 'final', cause, afterFinalDot: true });
   });
 
   it('that answers 299 is taken at its first digit', async () => {
@@ -200,10 +200,10 @@ describe('a malicious or broken server', () => {
   });
 
   it.each([
-    ['refuses', '552 5.3.4 too much\r\n', { kind: 'rejected', phase: 'body', reply: { code: 552 } }],
-    ['closes with 421', '421 4.3.1 disk full\r\n', { kind: 'rejected', phase: 'body', reply: { code: 421 } }],
-    ['accepts', '250 enough\r\n', { kind: 'failed', phase: 'body', cause: 'protocol', afterFinalDot: false }],
-    ['talks nonsense', 'stop it\r\n', { kind: 'failed', phase: 'body', cause: 'protocol', afterFinalDot: false }],
+    ['refuses', '552 5.3.4 too much\r\n', { kind: 'rejected', phase: 'data', reply: { code: 552 } }],
+    ['closes with 421', '421 4.3.1 disk full\r\n', { kind: 'rejected', phase: 'data', reply: { code: 421 } }],
+    ['accepts', '250 enough\r\n', { kind: 'failed', phase: 'data', cause: 'protocol', afterFinalDot: false }],
+    ['talks nonsense', 'stop it\r\n', { kind: 'failed', phase: 'data', cause: 'protocol', afterFinalDot: false }],
   ])('that %s a message before its end never gets the final dot', async (_case, reply, expected) => {
     const result = await sendTo(
       async (peer) => {
@@ -249,7 +249,7 @@ describe('a malicious or broken server', () => {
       if (connection === 1) await peer.untilGone();
       peer.send(`250 taken on connection ${connection}\r\n`);
     });
-    const pool = clients.pool(endpointOf(server.port), { timeouts: { 'final-dot': 0.5 } });
+    const pool = clients.pool(endpointOf(server.port), { timeouts: { final: 0.5 } });
     const job = (recipient: string): Promise<SmtpResult> =>
       pool.send({
         envelope: { from: '', recipient, size: 3, smtpUtf8: false, eightBit: false },
@@ -257,7 +257,7 @@ describe('a malicious or broken server', () => {
         hooks: { beforeFinalDot: () => true },
       });
     const [first, second] = await Promise.all([job('a@example.org'), job('b@example.org')]);
-    expect(first).toMatchObject({ kind: 'failed', phase: 'final-dot', cause: 'timeout', afterFinalDot: true });
+    expect(first).toMatchObject({ kind: 'failed', phase: 'final', cause: 'timeout', afterFinalDot: true });
     expect(second).toMatchObject({ kind: 'accepted', reply: { lines: ['taken on connection 2'] } });
   });
 

@@ -41,7 +41,7 @@ describe('a connection that cannot be opened', () => {
   ])('banner %s', async (banner, code) => {
     sink = await SmtpSink.start({ banner });
     const refusal = await clients.refusal(endpointOf(sink.port));
-    expect(refusal).toMatchObject({ kind: 'rejected', phase: 'banner', reply: { code } });
+    expect(refusal).toMatchObject({ kind: 'rejected', phase: 'greeting', reply: { code } });
     expect(sink.commands).toEqual([]);
   });
 
@@ -54,10 +54,10 @@ describe('a connection that cannot be opened', () => {
 
   it('no banner', async () => {
     sink = await SmtpSink.start({ banner: '' });
-    const refusal = await clients.refusal(endpointOf(sink.port), { timeouts: { banner: SOON } });
+    const refusal = await clients.refusal(endpointOf(sink.port), { timeouts: { greeting: SOON } });
     expect(refusal).toMatchObject({
       kind: 'failed',
-      phase: 'banner',
+      phase: 'greeting',
       cause: 'timeout',
     });
   });
@@ -66,18 +66,18 @@ describe('a connection that cannot be opened', () => {
     const drip = await play(async (peer) => {
       while (!peer.clientIsGone) await peer.sendPieces(['220-wait\r\n']);
     });
-    expect(drip).toMatchObject({ kind: 'failed', phase: 'banner' });
+    expect(drip).toMatchObject({ kind: 'failed', phase: 'greeting' });
   });
 
   it('closed before the banner', async () => {
     const closed = await play((peer) => Promise.resolve(peer.close()));
-    expect(closed).toMatchObject({ kind: 'failed', phase: 'banner', cause: 'closed' });
+    expect(closed).toMatchObject({ kind: 'failed', phase: 'greeting', cause: 'closed' });
   });
 
   it.each([
-    ['421 busy', { kind: 'rejected', phase: 'ehlo', reply: { code: 421 } }],
-    ['451 later', { kind: 'rejected', phase: 'ehlo', reply: { code: 451 } }],
-    ['354 what', { kind: 'failed', phase: 'ehlo', cause: 'protocol' }],
+    ['421 busy', { kind: 'rejected', phase: 'greeting', reply: { code: 421 } }],
+    ['451 later', { kind: 'rejected', phase: 'greeting', reply: { code: 451 } }],
+    ['354 what', { kind: 'failed', phase: 'greeting', cause: 'protocol' }],
   ])('EHLO answered by %s', async (line, expected) => {
     const refusal = await play(async (peer) => {
       peer.send('220 hi\r\n');
@@ -99,6 +99,6 @@ describe('a connection that cannot be opened', () => {
       await peer.expect('HELO');
       peer.send(second);
     });
-    expect(refusal).toMatchObject({ kind: 'rejected', phase: 'ehlo', reply: { code: 550, enhancedCode: '5.7.1' } });
+    expect(refusal).toMatchObject({ kind: 'rejected', phase: 'greeting', reply: { code: 550, enhancedCode: '5.7.1' } });
   });
 });

@@ -37,8 +37,8 @@ describe('the phase is known', () => {
       ['rcpt-552-5.2.2', 'rcpt', 552, '5.2.2'],
       ['data-451', 'data', 451, undefined],
       ['data-554-5.5.1', 'data', 554, '5.5.1'],
-      ['dot-451', 'final-dot', 451, undefined],
-      ['dot-550-5.7.1', 'final-dot', 550, '5.7.1'],
+      ['dot-451', 'final', 451, undefined],
+      ['dot-550-5.7.1', 'final', 550, '5.7.1'],
     ])('%s, and the connection goes on', async (localPart, phase, code, enhancedCode) => {
       const { result, after } = await refuse(localPart);
       expect(result).toMatchObject({ kind: 'rejected', phase, reply: { code } });
@@ -52,7 +52,7 @@ describe('the phase is known', () => {
       ['mail-421', 'mail'],
       ['rcpt-421-4.7.0', 'rcpt'],
       ['data-421', 'data'],
-      ['dot-421', 'final-dot'],
+      ['dot-421', 'final'],
     ])('%s, and the connection is closed', async (localPart, phase) => {
       const { result, after } = await refuse(localPart);
       expect(result).toMatchObject({ kind: 'rejected', phase, reply: { code: 421 } });
@@ -95,7 +95,7 @@ describe('the phase is known', () => {
     it.each([
       ['at-rcpt', 'rcpt', false],
       ['at-data', 'data', false],
-      ['after-dot', 'final-dot', true],
+      ['after-dot', 'final', true],
     ])('%s', async (where, phase, afterFinalDot) => {
       const timeouts = { [phase]: SOON };
       for (const [how, cause] of [
@@ -115,18 +115,18 @@ describe('the phase is known', () => {
 
   it.each([['close-in-data'], ['reset-in-data'], ['hang-in-data']])('of a large message: %s', async (localPart) => {
     sink = await SmtpSink.start();
-    const timeouts = localPart.startsWith('hang') ? { body: SOON } : {};
+    const timeouts = localPart.startsWith('hang') ? { block: SOON } : {};
     const connection = await clients.ready(endpointOf(sink.port), { timeouts });
     const result = await send(connection, localPart, HUGE_MESSAGE);
     const cause = localPart.startsWith('hang') ? 'timeout' : ENDED;
-    expect(result).toMatchObject({ kind: 'failed', phase: 'body', cause, afterFinalDot: false });
+    expect(result).toMatchObject({ kind: 'failed', phase: 'data', cause, afterFinalDot: false });
   });
 
   it('of a small message that may have arrived as a whole', async () => {
     sink = await SmtpSink.start();
     const connection = await clients.ready(endpointOf(sink.port));
     const result = await send(connection, 'close-in-data');
-    expect(result).toMatchObject({ kind: 'failed', phase: 'final-dot', cause: ENDED, afterFinalDot: true });
+    expect(result).toMatchObject({ kind: 'failed', phase: 'final', cause: ENDED, afterFinalDot: true });
   });
 
   it.each([['250-then-rst'], ['250-then-close']])('%s counts as accepted', async (localPart) => {
@@ -159,6 +159,6 @@ describe('the phase is known', () => {
     const sending = send(connection, 'hang-after-dot');
     await sink.waitFor(() => sink.unanswered.length === 1);
     connection.destroy();
-    expect(await sending).toMatchObject({ kind: 'failed', phase: 'final-dot', cause: 'aborted', afterFinalDot: true });
+    expect(await sending).toMatchObject({ kind: 'failed', phase: 'final', cause: 'aborted', afterFinalDot: true });
   });
 });

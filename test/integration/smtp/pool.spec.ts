@@ -107,7 +107,7 @@ describe('a pool', () => {
     const pool = clients.pool(endpointOf(sink.port, { security: 'starttls' }));
     expect(await pool.send(jobTo('user@example.org'))).toMatchObject({
       kind: 'failed',
-      phase: 'starttls',
+      phase: 'tls',
       cause: 'tls',
     });
     expect(sink.connectionCount).toBe(1);
@@ -220,7 +220,7 @@ describe('a pool', () => {
     );
     pool.destroy();
     expect(await Promise.all(sending)).toMatchObject([
-      { ...ABORTED, phase: 'final-dot', afterFinalDot: true },
+      { ...ABORTED, phase: 'final', afterFinalDot: true },
       { ...ABORTED, phase: 'rcpt', afterFinalDot: false },
       { ...ABORTED, phase: 'connect', afterFinalDot: false },
     ]);

@@ -47,8 +47,8 @@ describe('encryption', () => {
   });
 
   it.each([
-    ['close-after-dot', 'final-dot', true],
-    ['reset-after-dot', 'final-dot', true],
+    ['close-after-dot', 'final', true],
+    ['reset-after-dot', 'final', true],
     ['reset-at-rcpt', 'rcpt', false],
   ])('reports %s as in plaintext', async (localPart, phase, afterFinalDot) => {
     const connection = await clients.ready(await endpoint({ startTls: 'offer' }, {}));
@@ -109,7 +109,7 @@ describe('encryption', () => {
     ['plaintext for TLS', {}, { security: 'implicit' }, false],
   ] as const)('fails: %s with %j', async (_case, options, more, mayRetry) => {
     const refusal = await clients.refusal(await endpoint(options, more));
-    expect(refusal).toMatchObject({ kind: 'failed', phase: 'starttls', afterFinalDot: false, tls: false });
+    expect(refusal).toMatchObject({ kind: 'failed', phase: 'tls', afterFinalDot: false, tls: false });
     expect(refusal).toHaveProperty('cause', expect.stringMatching(/^(tls|protocol)$/));
     expect('mayRetryInPlaintext' in (refusal ?? {})).toBe(mayRetry);
   });
@@ -150,9 +150,9 @@ describe('encryption', () => {
   ])(
     'fails when the server %s instead of shaking hands, and plaintext is allowed then',
     async (_case, prepare, cause) => {
-      const timeouts = cause.test('timeout') ? { starttls: SOON } : {};
+      const timeouts = cause.test('timeout') ? { tls: SOON } : {};
       const refusal = await clients.refusal(await prepare(), { timeouts });
-      expect(refusal).toMatchObject({ kind: 'failed', phase: 'starttls', mayRetryInPlaintext: true });
+      expect(refusal).toMatchObject({ kind: 'failed', phase: 'tls', mayRetryInPlaintext: true });
       expect(refusal).toHaveProperty('cause', expect.stringMatching(cause));
     },
   );
@@ -167,7 +167,7 @@ describe('encryption', () => {
         await peer.untilGone();
       });
       const refusal = await clients.refusal(endpointOf(server.port));
-      expect(refusal).toMatchObject({ kind: 'failed', phase: 'starttls', cause: 'protocol' });
+      expect(refusal).toMatchObject({ kind: 'failed', phase: 'tls', cause: 'protocol' });
       expect(refusal).not.toHaveProperty('mayRetryInPlaintext');
       expect(server.received).toBe(`EHLO ${HELO_NAME}\r\nSTARTTLS\r\n`);
     },
@@ -180,7 +180,7 @@ describe('encryption', () => {
       peer.send('421 4.3.2 going down\r\n');
     });
     const refusal = await clients.refusal(endpointOf(server.port));
-    expect(refusal).toMatchObject({ kind: 'rejected', phase: 'starttls', reply: { code: 421 } });
+    expect(refusal).toMatchObject({ kind: 'rejected', phase: 'tls', reply: { code: 421 } });
   });
 
   describe('and logging in', () => {
@@ -206,7 +206,7 @@ describe('encryption', () => {
 
     it('never falls back to plaintext', async () => {
       const refusal = await clients.refusal(await endpoint({ startTls: 'refuse', users }, { auth }));
-      expect(refusal).toMatchObject({ kind: 'failed', phase: 'starttls' });
+      expect(refusal).toMatchObject({ kind: 'failed', phase: 'tls' });
       expect(refusal).not.toHaveProperty('mayRetryInPlaintext');
     });
   });

@@ -1,4 +1,5 @@
-import { classifyReply } from '../../../delivery/policy/classify-reply';
+import { classifyReply, countsAgainstSender } from '../../../delivery/policy/classify-reply';
+import type { SmtpPhase } from '../../../delivery/ports/smtp-phase';
 import { printable, type Report } from './report';
 
 /** An SMTP reply as far as a text shows one. */
@@ -39,8 +40,10 @@ export interface FailureGrounds {
 }
 
 export const MAXIMUM_RESPONSE_LENGTH = 500;
+/** A reply of many lines, written as one, is judged by all of them. */
+const MAXIMUM_TEXT_LENGTH = 4_000;
 /** Where the text does not name the command that was answered. */
-const USUAL_PHASE = 'rcpt';
+const USUAL_PHASE: SmtpPhase = 'rcpt';
 
 /**
  * Reads a failure like the reply that caused it, through the engine's own table: hard and suppressed for what is wrong
@@ -49,10 +52,14 @@ const USUAL_PHASE = 'rcpt';
 export function evaluateFailure(grounds: FailureGrounds): BounceReport {
   const reply = findReply(grounds.text ?? '');
   const enhancedCode = enhancedCodeOf(reply, grounds.status);
-  const { action, class: reason } = classifyReply({
+  const {
+    action,
+    class: reason,
+    ruleId,
+  } = classifyReply({
     ...codeAndPhase(reply, grounds),
     enhancedCode,
-    text: printable(reply?.text ?? grounds.text, MAXIMUM_RESPONSE_LENGTH),
+    text: linesOf(printable(reply?.text ?? grounds.text, MAXIMUM_TEXT_LENGTH) ?? '', reply?.code),
     recipientCount: grounds.shared ? 2 : 1,
   });
   return {
@@ -61,6 +68,8 @@ export function evaluateFailure(grounds: FailureGrounds): BounceReport {
     bounceType: action.startsWith('bounce-hard') ? 'hard' : 'soft',
     suppress: action === 'bounce-hard-suppress',
     reason,
+    ruleId,
+    countsAgainstSender: countsAgainstSender(reason),
     code: reply?.code,
     enhancedCode,
     response: printable(grounds.text, MAXIMUM_RESPONSE_LENGTH),
@@ -73,11 +82,19 @@ function enhancedCodeOf(reply: FoundReply | undefined, status: string | undefine
   return codes.find((code) => !code.endsWith('.0.0')) ?? codes[0];
 }
 
+/** `550-one 550 two` → the lines that the reply had. */
+function linesOf(text: string, code: number | undefined): string[] {
+  return code === undefined ? [text] : text.split(new RegExp(` (?=${code}[ -])`));
+}
+
 /** Without any code only the words count, and the most careful stage that can bounce at all. */
-function codeAndPhase(reply: FoundReply | undefined, { text = '', status }: FailureGrounds) {
+function codeAndPhase(
+  reply: FoundReply | undefined,
+  { text = '', status }: FailureGrounds,
+): { code: number; phase: SmtpPhase } {
   if (status?.startsWith('4')) return { code: 450, phase: USUAL_PHASE };
   const code = reply?.code ?? codeOfStatus(reply?.enhancedCode ?? status);
-  return code === undefined ? { code: 550, phase: 'dot' } : { code, phase: phaseNamedIn(text) };
+  return code === undefined ? { code: 550, phase: 'final' } : { code, phase: phaseNamedIn(text) };
 }
 
 function codeOfStatus(status: string | undefined): number | undefined {
@@ -86,8 +103,8 @@ function codeOfStatus(status: string | undefined): number | undefined {
 }
 
 /** Postfix and Exim name the command that was answered. Before RCPT nothing was said of the recipient. */
-function phaseNamedIn(text: string): string {
-  if (/end of data|data command|after end of data/i.test(text)) return 'dot';
+function phaseNamedIn(text: string): SmtpPhase {
+  if (/end of data|data command|after end of data/i.test(text)) return 'final';
   return /reply to (?:mail from|helo|ehlo|starttls)|after (?:mail from|ehlo|helo)|initial connection/i.test(text)
     ? 'mail'
     : USUAL_PHASE;

@@ -5,7 +5,7 @@ import { BOUNCE_PATTERNS, DELAY_PATTERNS, FAILURE_PHRASES, GENERIC_BOUNCE_PATTER
 import { matchesPattern, type MessageView, type MessagePattern } from './message-view';
 
 /** Lines that are read with the one that shows a reply. */
-const REPLY_LINES = 4;
+const REPLY_LINES = 10;
 
 /** Reads a failure in the words of the known mail systems; undefined when the message fits none of their patterns. */
 export function readKnownBounce(view: MessageView): Report | undefined {
@@ -47,6 +47,6 @@ function phraseIn(lines: readonly string[]): FailureGrounds | undefined {
 }
 
 function lineOfTheTable(lines: readonly string[]): FailureGrounds | undefined {
-  const text = lines.find((line) => classifyReply({ phase: 'dot', code: 550, text: line }).class !== 'unclassified');
+  const text = lines.find((line) => classifyReply({ phase: 'final', code: 550, text: line }).class !== 'unclassified');
   return text === undefined ? undefined : { text };
 }

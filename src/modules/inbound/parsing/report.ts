@@ -8,7 +8,10 @@ export type Report =
       readonly action: 'failed';
       readonly bounceType: 'hard' | 'soft';
       readonly suppress: boolean;
+      /** The class of the reply. */
       readonly reason: string;
+      readonly ruleId: string;
+      readonly countsAgainstSender: boolean;
       readonly code?: number;
       readonly enhancedCode?: string;
       /** What the remote side said: at most 500 printable characters. */

@@ -14,8 +14,9 @@ export type ReportedOutcome = DeliveryOutcome & { readonly kind: 'bounced' | 'de
 export function decideOutcome(report: Report): ReportDecision {
   switch (report.kind) {
     case 'bounce': {
-      const { bounceType, suppress, reason } = report;
-      const event = { kind: 'bounced', bounceType, suppress, reason, smtp: smtpFactsOf(report) } as const;
+      const { bounceType, suppress, reason, ruleId, countsAgainstSender } = report;
+      const smtp = { ...smtpFactsOf(report), ruleId, class: reason };
+      const event = { kind: 'bounced', bounceType, suppress, reason, countsAgainstSender, smtp } as const;
       return { disposition: `${bounceType}_bounce`, outcome: { event, source: 'dsn' } };
     }
     case 'delivered':
