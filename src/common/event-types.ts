@@ -6,6 +6,7 @@ export const EVENT_TYPES = [
   'sent',
   'delivered',
   'deferred',
+  'unknown',
   'bounced',
   'hard_bounce',
   'soft_bounce',

@@ -29,6 +29,8 @@ import { AuditGuard1700000000028 } from './migrations/0028-audit-guard';
 import { DataMap1700000000029 } from './migrations/0029-data-map';
 import { RefuseListed1700000000030 } from './migrations/0030-refuse-listed';
 import { JobLeases1700000000031 } from './migrations/0031-job-leases';
+import { ExcusedBounces1700000000032 } from './migrations/0032-excused-bounces';
+import { MissingDomains1700000000033 } from './migrations/0033-missing-domains';
 
 /** In the order in which they run. */
 export const MIGRATIONS = [
@@ -63,4 +65,6 @@ export const MIGRATIONS = [
   DataMap1700000000029,
   RefuseListed1700000000030,
   JobLeases1700000000031,
+  ExcusedBounces1700000000032,
+  MissingDomains1700000000033,
 ];

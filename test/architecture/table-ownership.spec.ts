@@ -24,6 +24,7 @@ const OWNERS: Record<string, string> = {
   deliveries: 'delivery',
   worker_sessions: 'delivery',
   suppressions: 'modules/suppressions',
+  missing_domains: 'modules/suppressions',
   soft_bounces: 'modules/suppressions',
   suppression_hash_keys: 'modules/suppressions',
   stats_hourly: 'modules/stats',

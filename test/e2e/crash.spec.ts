@@ -62,7 +62,7 @@ describe('a killed worker', () => {
     const email = await api.waitForStatus(id, 'sent');
     await second.stop();
     expect(copiesOf(id)).toHaveLength(1);
-    expect(eventTypes(email)).toEqual(['queued', 'sending', 'deferred', 'sent']);
+    expect(eventTypes(email)).toEqual(['queued', 'sending', 'unknown', 'sent']);
     expect(email.recipients[0].attempts).toBe(1);
   });
 
@@ -80,7 +80,7 @@ describe('a killed worker', () => {
     const copies = [...sink.unanswered, ...sink.messages].filter((message) => message.content.includes(id));
     expect(copies).toHaveLength(2);
     expect(new Set(copies.map((message) => sha256(message.content))).size).toBe(1);
-    const [explanation] = email.events.filter((event: any) => event.eventType === 'deferred');
+    const [explanation] = email.events.filter((event: any) => event.eventType === 'unknown');
     expect(explanation).toMatchObject({ source: 'system', eventData: { reason: 'outcome_unknown', recipient } });
   });
 

@@ -13,6 +13,16 @@ export const HARD_BOUNCE: DeliveryOutcome = {
   smtp: { code: 550, enhancedCode: '5.1.1', response: '550 5.1.1 no such user' },
 };
 export const SOFT_BOUNCE: DeliveryOutcome = { kind: 'bounced', bounceType: 'soft', suppress: false, reason: 'full' };
+/** Refused to the end for the sake of this service, not of the sender. */
+export const EXCUSED_BOUNCE: DeliveryOutcome = {
+  ...{ kind: 'bounced', bounceType: 'soft', suppress: false, reason: 'retries exhausted: reputation' },
+  ...{ lastReason: 'reputation', countsAgainstSender: false },
+};
+/** The DNS knows no such domain. */
+export const MISSING_DOMAIN: DeliveryOutcome = {
+  ...{ kind: 'bounced', bounceType: 'hard', suppress: false, reason: 'bad-domain', isDomainMissing: true },
+  smtp: { enhancedCode: '5.1.2', phase: 'dns', ruleId: 'no-such-domain', class: 'bad-domain' },
+};
 export const DEFERRED: DeliveryOutcome = {
   kind: 'deferred',
   nextAttemptAt: new Date('2026-02-01T12:00:00.000Z'),

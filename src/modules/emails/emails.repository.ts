@@ -61,11 +61,9 @@ export class EmailsRepository {
     return recipients.find({ where: { organizationId, mode, emailId }, order: { position: 'ASC' } });
   }
 
+  /** In the order in which they were recorded: times come from several clocks. */
   findEvents({ organizationId, mode, emailId }: EmailKey, events = this.events): Promise<EmailEvent[]> {
-    return events.find({
-      where: { organizationId, mode, emailId },
-      order: { occurredAt: 'ASC', sequence: 'ASC' },
-    });
+    return events.find({ where: { organizationId, mode, emailId }, order: { sequence: 'ASC' } });
   }
 
   async findContents({ organizationId, mode }: Tenant, emailIds: readonly string[]): Promise<EmailContent[]> {

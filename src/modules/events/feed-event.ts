@@ -1,4 +1,5 @@
 import type { EmailKey } from '../../delivery/ports/delivery';
+import { withPresentPhase } from '../../delivery/ports/smtp-phase';
 
 /** An event as clients read it, by webhook or by the pull feed. */
 export interface FeedEvent extends EmailKey {
@@ -44,7 +45,7 @@ export function toPayload(event: FeedEvent): WebhookPayload {
     type: `email.${eventType}`,
     timestamp: event.occurredAt.toISOString(),
     data: {
-      ...event.data,
+      ...withPresentPhase(event.data),
       ...{ eventId: event.id, emailId, domainId, sequence, eventType, source },
       ...(tags && { tags }),
       ...(metadata && { metadata }),

@@ -2,6 +2,7 @@
 export interface ReputationCounts {
   readonly accepted: number;
   readonly delivered: number;
+  /** Those that count against the sender. */
   readonly bounced: number;
   readonly complaints: number;
 }

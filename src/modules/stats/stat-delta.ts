@@ -13,9 +13,13 @@ export const COUNTERS = [
   'unsubscribes',
   'opens',
   'clicks',
+  'excused',
 ] as const;
 
-/** `emails` and `accepted` count emails and their recipients; the rest count recipients. */
+/**
+ * `emails` and `accepted` count emails and their recipients; the rest count recipients. `excused` are those of `bounced` that
+ * say nothing of the sender.
+ */
 export type Counter = (typeof COUNTERS)[number];
 
 /** Something to count at the moment when it happened. */

@@ -20,6 +20,7 @@ export class StatsHourly {
   @Column('bigint', { default: 0 }) unsubscribes!: string;
   @Column('bigint', { default: 0 }) opens!: string;
   @Column('bigint', { default: 0 }) clicks!: string;
+  @Column('bigint', { default: 0 }) excused!: string;
 }
 
 /** Counters as commits append them; a job folds them into the hours. */
@@ -42,4 +43,5 @@ export class StatsDelta {
   @Column('integer', { default: 0 }) unsubscribes!: number;
   @Column('integer', { default: 0 }) opens!: number;
   @Column('integer', { default: 0 }) clicks!: number;
+  @Column('integer', { default: 0 }) excused!: number;
 }

@@ -70,7 +70,8 @@ export class StatsReportService {
     const now = this.clock.now().getTime();
     // The hours that began since, as for the domains' own scores.
     const window = { from: new Date(now - REPUTATION_DAYS * DAY), to: new Date(now + HOUR) };
-    return { ...reputationOf(await this.stats.sum(scope, window)), domainId: scope.domainId };
+    const sums = await this.stats.sum(scope, window);
+    return { ...reputationOf({ ...sums, bounced: sums.bounced - sums.excused }), domainId: scope.domainId };
   }
 
   private async scopeOf({ organizationId, mode, domainId: bound }: Tenant, wanted?: string): Promise<Scope> {

@@ -7,7 +7,7 @@ import { SuppressionsRepository } from './suppressions.repository';
 
 const BATCH = 5_000;
 
-/** Clears soft bounces that count no more and, after as long a time, suppressions that have expired. */
+/** Clears soft bounces and missing domains that count no more and, after as long a time, suppressions that have expired. */
 @Injectable()
 export class ClearSuppressionsJob implements OnApplicationBootstrap {
   constructor(
@@ -24,7 +24,10 @@ export class ClearSuppressionsJob implements OnApplicationBootstrap {
   async run(): Promise<number> {
     const before = new Date(this.clock.now().getTime() - SOFT_BOUNCE_RULE.windowDays * DAY);
     const bounces = (limit: number) => this.suppressions.deleteSoftBouncesBefore(before, limit);
+    const missing = (limit: number) => this.suppressions.deleteMissingDomainsBefore(before, limit);
     const expired = (limit: number) => this.suppressions.deleteExpiredBefore(before, limit);
-    return (await deleteInBatches(BATCH, bounces)) + (await deleteInBatches(BATCH, expired));
+    let deleted = 0;
+    for (const remove of [bounces, missing, expired]) deleted += await deleteInBatches(BATCH, remove);
+    return deleted;
   }
 }

@@ -40,6 +40,7 @@ export class SuppressionErasure {
     if (others.length > 0) await this.suppressions.delete(address, others, tx);
     await this.hash(address, lasting, { before, email: maskAddress(email) }, tx);
     await this.suppressions.deleteSoftBounces(address, tx);
+    await this.suppressions.deleteMissingDomain(address, tx);
     const kept = [...new Set([...before, ...lasting].map(({ reason }) => reason))];
     return { removed: others.length, hashed: lasting.length, kept };
   }

@@ -86,6 +86,7 @@ export class SuppressionListService {
     return this.database.transaction(async (tx) => {
       const removed = await this.removeWhere(address, () => true, OPERATOR, tx);
       await this.suppressions.deleteSoftBounces(address, tx);
+      await this.suppressions.deleteMissingDomain(address, tx);
       return removed;
     });
   }

@@ -54,6 +54,14 @@ export interface SoftBounce extends Tenant {
   readonly at: Date;
 }
 
+/** The DNS does not know the domain of a recipient, now. */
+export interface MissingDomainLook extends Tenant {
+  readonly email: string;
+}
+
+/** Looks further apart than that say nothing together. */
+export const MISSING_DOMAIN_WINDOW_DAYS = 30;
+
 /** The key that an organization's erased addresses are hashed with, as it is stored. */
 export interface EncryptedHashKey {
   readonly organizationId: string;

@@ -4,6 +4,7 @@ import { AuditModule } from '../../audit/audit.module';
 import { AddressHashing } from './address-hashing.service';
 import { ClearSuppressionsJob } from './clear-suppressions.job';
 import { HashKeysRepository } from './hash-keys.repository';
+import { MissingDomain } from './missing-domain.entity';
 import { SoftBounces } from './soft-bounces.entity';
 import { Suppression } from './suppression.entity';
 import { SuppressionErasure } from './suppression-erasure.service';
@@ -14,7 +15,7 @@ import { SuppressionsRepository } from './suppressions.repository';
 import { SuppressionsService } from './suppressions.service';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([Suppression, SoftBounces, SuppressionHashKey]), AuditModule],
+  imports: [TypeOrmModule.forFeature([Suppression, SoftBounces, MissingDomain, SuppressionHashKey]), AuditModule],
   controllers: [SuppressionsController],
   providers: [
     ...[AddressHashing, ClearSuppressionsJob, HashKeysRepository, SuppressionErasure],

@@ -4,15 +4,22 @@ import { In, IsNull, type Repository } from 'typeorm';
 import type { Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
+import { MissingDomain } from './missing-domain.entity';
 import { SoftBounces } from './soft-bounces.entity';
-import { addSuppressions, recordSoftBounces, type SoftBounceRule } from './sql/automatic-suppressions.sql';
-import { deleteOldSoftBounces, deleteOldSuppressions } from './sql/delete-old-entries.sql';
+import {
+  addSuppressions,
+  recordMissingDomains,
+  recordSoftBounces,
+  type SoftBounceRule,
+} from './sql/automatic-suppressions.sql';
+import { deleteOldMissingDomains, deleteOldSoftBounces, deleteOldSuppressions } from './sql/delete-old-entries.sql';
 import { findSuppressed, refuseListed, type SuppressedAddress } from './sql/find-suppressed.sql';
 import { insertSuppressions } from './sql/insert-suppressions.sql';
 import type {
   AddressLookup,
   EncryptedHashKey,
   MailLookup,
+  MissingDomainLook,
   NewSuppression,
   SoftBounce,
   SuppressionReason,
@@ -57,6 +64,10 @@ export class SuppressionsRepository {
 
   recordSoftBounces(rows: readonly SoftBounce[], rule: SoftBounceRule, now: Date, tx: Transaction): void {
     tx.write(recordSoftBounces(rows, rule, now));
+  }
+
+  recordMissingDomains(rows: readonly MissingDomainLook[], windowDays: number, tx: Transaction): void {
+    tx.write(recordMissingDomains(rows, windowDays));
   }
 
   /** Entries in force at `now`, newest first, with how many there are. */
@@ -117,6 +128,15 @@ export class SuppressionsRepository {
 
   async deleteSoftBounces({ organizationId, mode, key: addressKey }: AddressLookup, tx: Transaction): Promise<void> {
     await tx.manager.delete(SoftBounces, { organizationId, mode, addressKey });
+  }
+
+  async deleteMissingDomain({ organizationId, mode, key: addressKey }: AddressLookup, tx: Transaction): Promise<void> {
+    await tx.manager.delete(MissingDomain, { organizationId, mode, addressKey });
+  }
+
+  /** Returns how many were deleted. */
+  async deleteMissingDomainsBefore(before: Date, limit: number): Promise<number> {
+    return (await this.database.run(deleteOldMissingDomains(before, limit))).length;
   }
 
   /** Returns how many were deleted. */

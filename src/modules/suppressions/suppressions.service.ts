@@ -9,6 +9,8 @@ import type { SuppressedAddress } from './sql/find-suppressed.sql';
 import {
   type AddressLookup,
   type MailLookup,
+  MISSING_DOMAIN_WINDOW_DAYS,
+  type MissingDomainLook,
   SOFT_BOUNCE_RULE,
   type NewSuppression,
   type SoftBounce,
@@ -74,6 +76,11 @@ export class SuppressionsService {
     if (rows.length > 0) this.suppressions.recordSoftBounces(rows, SOFT_BOUNCE_RULE, this.clock.now(), tx);
   }
 
+  /** Remembers within the caller's transaction that recipients' domains do not exist; on a second day, the address is listed. */
+  recordMissingDomains(rows: readonly MissingDomainLook[], tx: Transaction): void {
+    if (rows.length > 0) this.suppressions.recordMissingDomains(rows, MISSING_DOMAIN_WINDOW_DAYS, tx);
+  }
+
   /** Every entry in force at `now`, under the address itself or its hash. One query; a second one for organizations that have erased somebody. */
   private async find(addresses: readonly AddressLookup[], now: Date): Promise<SuppressedAddress[]> {
     const { found, hashKeys } = await this.suppressions.findSuppressed(addresses, now);
@@ -91,6 +98,7 @@ export class SuppressionsService {
 export {
   SUPPRESSION_REASONS,
   type MailLookup,
+  type MissingDomainLook,
   type NewSuppression,
   type SoftBounce,
   type SuppressionReason,

@@ -59,7 +59,7 @@ describe('workers that died', () => {
     const { deliveries, events, email } = await scene.read(id);
     expect(deliveries).toMatchObject([{ state: 'ready', attempt: 0, crashes: 1, session_id: null, claim_token: 1 }]);
     expect(events.at(-1)).toMatchObject({
-      event_type: 'deferred',
+      event_type: 'unknown',
       source: 'system',
       data: { recipient: 'ada@x.example', attempt: 1, reason: 'outcome_unknown', detail: 'worker_lost' },
     });

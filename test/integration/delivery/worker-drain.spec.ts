@@ -81,6 +81,6 @@ describe('a worker that stops', () => {
     await worker.close();
     const { deliveries, events } = await scene.read(id);
     expect(deliveries).toMatchObject([{ state: 'waiting', attempt: 1 }]);
-    expect(events.at(-1)).toMatchObject({ event_type: 'deferred', data: { reason: 'outcome_unknown' } });
+    expect(events.at(-1)).toMatchObject({ event_type: 'unknown', data: { reason: 'outcome_unknown' } });
   });
 });

@@ -106,7 +106,7 @@ describe('a worker that has lost its lease', () => {
     release();
     await waitFor(() => gone.includes(1), { what: 'the first conversation to be broken off' });
     expect(messages).toEqual([2]);
-    expect(eventTypes(rows)).toEqual(['queued', 'sending', 'deferred', 'sent']);
+    expect(eventTypes(rows)).toEqual(['queued', 'sending', 'unknown', 'sent']);
     expect(eventTypes(await scene.read(id))).toEqual(eventTypes(rows));
     expect(await scene.queue()).toEqual({});
     await scene.clear();

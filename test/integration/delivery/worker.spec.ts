@@ -81,8 +81,10 @@ describe('a worker', () => {
     it('unknown, when the answer to the final dot is lost', async () => {
       const [id = ''] = await scene.acceptTo('close-after-dot');
       await start();
-      const rows = await scene.readWhen(id, (found) => eventTypes(found).includes('deferred'), 'a deferral');
-      expect(lastEvent(rows)?.data).toMatchObject({ reason: 'outcome_unknown', attempt: 1 });
+      const rows = await scene.readWhen(id, (found) => eventTypes(found).includes('unknown'), 'an unknown outcome');
+      expect(lastEvent(rows)?.data).toMatchObject({ reason: 'outcome_unknown', attempt: 1, phase: 'final' });
+      expect(lastEvent(rows)?.data).toHaveProperty('nextAttemptAt');
+      expect(rows.email.status).toBe('sending');
       expect(rows.deliveries).toMatchObject([{ state: 'waiting', attempt: 1 }]);
       expect(sink.unanswered).toHaveLength(1);
     });

@@ -76,6 +76,17 @@ describe('watching for suspicious senders', () => {
     ]);
   });
 
+  it('leaves out bounces that say nothing of the sender', async () => {
+    await count({ accepted: 1_000, bounced: 650, excused: 600 });
+    await watch();
+    await scene.core.get(StatsService).fold();
+    await watch();
+    expect(await status()).toBe('active');
+    await count({ bounced: 1 });
+    await watch();
+    expect(await status()).toBe('slowed');
+  });
+
   it('leaves neighbours alone, in the same organization and in others', async () => {
     const sibling = await addDomain(scene.db, scene.tenant.organizationId);
     const stranger = await createTenant(scene.db);

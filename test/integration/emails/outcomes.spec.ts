@@ -162,7 +162,7 @@ describe('recording outcomes', () => {
          count(distinct (email_id, data ->> 'recipient')) filter (where event_type = 'delivered')::int as delivered,
          count(*) filter (where event_type = 'bounced')::int as bounced,
          count(*) filter (where event_type = 'failed')::int as failed,
-         count(*) filter (where event_type = 'deferred')::int as deferred,
+         count(*) filter (where event_type in ('deferred', 'unknown'))::int as deferred,
          count(*) filter (where event_type = 'spam_report')::int as complaints,
          count(*) filter (where event_type = 'unsubscribed')::int as unsubscribes,
          count(distinct (email_id, data ->> 'recipient'))

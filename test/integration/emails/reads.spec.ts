@@ -231,6 +231,25 @@ describe('reading emails', () => {
       expect((await emails.events(tenant.as('live'), id)).map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5]);
     });
 
+    it('lists events as they were recorded, whatever the clocks of those who saw them', async () => {
+      const id = await accept({ to: ['r0@x.example'] });
+      const early = { occurredAt: new Date(Date.now() - HOUR) };
+      await record(recordedOutcome(tenant, id, { kind: 'sending' }, early));
+      await record(recordedOutcome(tenant, id, { kind: 'delivered' }, early));
+      const { events } = toDetailDto(await emails.detail(tenant.as('live'), id));
+      expect(events.map(({ eventType }) => eventType)).toEqual(['queued', 'sending', 'sent', 'delivered']);
+      const [queued, sending] = events.map(({ timestamp }) => Date.parse(timestamp));
+      expect(sending).toBeGreaterThanOrEqual(queued ?? Infinity);
+    });
+
+    it('names the phase of an old event as that of a new one', async () => {
+      const id = await accept({ to: ['r0@x.example'] });
+      await record(recordedOutcome(tenant, id, HARD_BOUNCE));
+      await db.query(`update email_events set data = data || '{"phase": "final-dot"}' where event_type = 'bounced'`);
+      const { events } = toDetailDto(await emails.detail(tenant.as('live'), id));
+      expect(events.at(-1)?.eventData).toMatchObject({ phase: 'final', code: 550 });
+    });
+
     it('shows its content until that is gone', async () => {
       const content = Buffer.from('%PDF').toString('base64');
       const attachments = [{ filename: 'a.pdf', content, contentType: 'application/pdf' }];

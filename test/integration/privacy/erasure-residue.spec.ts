@@ -4,6 +4,7 @@ import { ExportHandler } from '../../../src/modules/privacy/export/export-handle
 import { ACCESS, PrivacyRequestsService } from '../../../src/modules/privacy/requests/privacy-requests.service';
 import { PrivacyWork } from '../../../src/modules/privacy/requests/privacy-work.service';
 import { SuppressionListService } from '../../../src/modules/suppressions/suppression-list.service';
+import { SuppressionsService } from '../../../src/modules/suppressions/suppressions.service';
 import { DEFERRED, HARD_BOUNCE, SOFT_BOUNCE } from '../../factories/outcomes';
 import { readCounters } from '../../factories/stored-email';
 import { ErasureScene } from './erasure-scene';
@@ -39,6 +40,12 @@ describe('after an erasure', () => {
     await scene.tell(sole, ANN, { ...DEFERRED, smtp: { code: 451, response: `451 <${ANN}> later` } } as never);
     await scene.tell(sole, ANN, { kind: 'opened', data: { ip: '192.0.2.0', userAgent: 'Mail/1' } });
     await scene.tell(shared, ANN, SOFT_BOUNCE);
+    await scene.db.database.transaction((tx) => {
+      const { organizationId } = scene.tenant;
+      const look = { organizationId, mode: 'live' as const, email: ANN };
+      scene.delivery.core.get(SuppressionsService).recordMissingDomains([look], tx);
+      return Promise.resolve();
+    });
     await scene.tell(shared, BOB, { ...DEFERRED, reason: `after ${ANN}` } as never, 1);
     await scene.tell(sole, ANN, { ...HARD_BOUNCE, smtp: { code: 550, response: `550 5.1.1 <${ANN}>` } } as never);
     await scene.delivery.core
@@ -79,7 +86,7 @@ describe('after an erasure', () => {
   it('no table holds the address, in no spelling', async () => {
     expect(await scene.tablesWith(...SPELLINGS)).toEqual([
       ...['deliveries', 'email_attachments', 'email_contents', 'email_events', 'email_recipients', 'emails'],
-      ...['idempotency_keys', 'inbound_reports', 'mailbox_messages', 'soft_bounces', 'suppressions'],
+      ...['idempotency_keys', 'inbound_reports', 'mailbox_messages', 'missing_domains', 'soft_bounces', 'suppressions'],
     ]);
     const request = await scene.erase(ANN.toLowerCase());
     expect(request).toMatchObject({ status: 'completed', email: 'a***@x.example', subject: null, progress: {} });

@@ -3,7 +3,7 @@ import { DAY, HOUR } from '../../../src/common/clock';
 import { StatsCheckService } from '../../../src/modules/emails/outcomes/stats-check.service';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
 import { StatsService } from '../../../src/modules/stats/stats.service';
-import { anyOutcome, recordedOutcome } from '../../factories/outcomes';
+import { anyOutcome, EXCUSED_BOUNCE, recordedOutcome } from '../../factories/outcomes';
 import { DeliveryScene } from '../../setup/delivery-scene';
 import { startWorker } from '../../setup/worker-context';
 import type { Core } from '../../setup/core-context';
@@ -29,7 +29,7 @@ type Happening = { email: number; position: number; outcome: Parameters<typeof r
 const happening: fc.Arbitrary<Happening> = fc.record({
   email: fc.nat({ max: 1 }),
   position: fc.nat({ max: 2 }),
-  outcome: anyOutcome,
+  outcome: fc.oneof({ weight: 9, arbitrary: anyOutcome }, { weight: 1, arbitrary: fc.constant(EXCUSED_BOUNCE) }),
   hoursAgo: fc.nat({ max: 70 }),
 });
 const history = fc.array(

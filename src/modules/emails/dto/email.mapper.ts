@@ -1,5 +1,6 @@
 import { ValidationError } from '../../../common/errors/app-error';
 import { isUuid } from '../../../common/ids';
+import { withPresentPhase } from '../../../delivery/ports/smtp-phase';
 import type { EmailContent } from '../email-content.entity';
 import type { EmailEvent } from '../email-event.entity';
 import type { Email } from '../email.entity';
@@ -16,7 +17,7 @@ export function toEventDto(event: EmailEvent): EmailEventDto {
     eventType: event.eventType,
     source: event.source,
     timestamp: event.occurredAt.toISOString(),
-    eventData: event.data,
+    eventData: withPresentPhase(event.data),
   };
 }
 

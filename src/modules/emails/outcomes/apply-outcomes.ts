@@ -1,6 +1,6 @@
 import { isAutomated, type RecordedOutcome } from '../../../delivery/ports/outcome';
 import type { Counter, StatDelta } from '../../stats/stats.service';
-import type { NewSuppression, SoftBounce } from '../../suppressions/suppressions.service';
+import type { MissingDomainLook, NewSuppression, SoftBounce } from '../../suppressions/suppressions.service';
 import {
   type EmailChanges,
   type EmailState,
@@ -14,7 +14,7 @@ import {
 } from './email-state';
 import { isErased, withoutPerson } from './erased-recipient';
 import { eventsOf } from './outcome-events';
-import { isSoftBounce, suppressionReason } from './suppression-reason';
+import { isDomainMissing, isExcused, isSoftBounce, suppressionReason } from './suppression-reason';
 
 /**
  * Applies outcomes of one email to its state. Pure: the same outcomes in any order, once or twice, lead to the same
@@ -54,6 +54,7 @@ class EmailFold {
   private readonly deltas: StatDelta[] = [];
   private readonly suppressions: NewSuppression[] = [];
   private readonly softBounces: SoftBounce[] = [];
+  private readonly missingDomains: MissingDomainLook[] = [];
   private readonly times: Times = { sentAt: null, deliveredAt: null, bouncedAt: null, failedAt: null };
   private opens = 0;
   private clicks = 0;
@@ -91,6 +92,7 @@ class EmailFold {
       deltas: this.deltas,
       suppressions: this.suppressions,
       softBounces: this.softBounces,
+      missingDomains: this.missingDomains,
     };
   }
 
@@ -137,6 +139,7 @@ class EmailFold {
       .reduce((set, lasting) => {
         const counter = COUNTER_OF[lasting];
         if (counter) this.count(counter, outcome);
+        if (isExcused(outcome)) this.count('excused', outcome);
         return withSeen(set, lasting);
       }, seen);
   }
@@ -144,6 +147,7 @@ class EmailFold {
   private list(outcome: RecordedOutcome, seen: number): void {
     const reason = suppressionReason(outcome);
     if (reason) this.suppressions.push({ ...this.owner(), email: outcome.recipient, reason });
+    if (isDomainMissing(outcome)) this.missingDomains.push({ ...this.owner(), email: outcome.recipient });
     if (isSoftBounce(outcome) && !hasSeen(seen, 'bounced')) {
       this.softBounces.push({ ...this.owner(), email: outcome.recipient, at: outcome.occurredAt });
     }

@@ -1,7 +1,7 @@
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { DeliveryOutcome } from '../../../delivery/ports/outcome';
 import type { StatDelta } from '../../stats/stats.service';
-import type { NewSuppression, SoftBounce } from '../../suppressions/suppressions.service';
+import type { MissingDomainLook, NewSuppression, SoftBounce } from '../../suppressions/suppressions.service';
 
 export interface RecipientState {
   readonly position: number;
@@ -42,6 +42,8 @@ export interface EmailChanges extends EmailKey {
   readonly suppressions: readonly NewSuppression[];
   /** Recipients that have newly ended in a soft bounce. */
   readonly softBounces: readonly SoftBounce[];
+  /** Recipients whose domain the DNS does not know. */
+  readonly missingDomains: readonly MissingDomainLook[];
 }
 
 export const EMAIL_STATUSES = ['queued', 'scheduled', 'sending', 'sent', 'delivered', 'bounced', 'failed'] as const;

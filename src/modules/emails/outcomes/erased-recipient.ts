@@ -35,6 +35,6 @@ function impersonal(outcome: DeliveryOutcome): DeliveryOutcome {
   }
 }
 
-function codesOf({ code, enhancedCode }: SmtpFacts = {}): SmtpFacts {
-  return { code, enhancedCode };
+function codesOf({ code, enhancedCode, ruleId, class: kind }: SmtpFacts = {}): SmtpFacts {
+  return { code, enhancedCode, ruleId, class: kind };
 }

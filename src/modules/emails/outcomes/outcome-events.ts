@@ -38,8 +38,6 @@ function isRepeated(outcome: DeliveryOutcome, seen: number): boolean {
 
 function eventTypes(outcome: DeliveryOutcome, source: RecordedOutcome['source']): EventType[] {
   switch (outcome.kind) {
-    case 'unknown':
-      return ['deferred'];
     case 'bounced':
       // A notification after the fact has a name of its own.
       return source === 'dsn' ? [outcome.bounceType === 'hard' ? 'hard_bounce' : 'soft_bounce'] : ['bounced'];
@@ -49,6 +47,7 @@ function eventTypes(outcome: DeliveryOutcome, source: RecordedOutcome['source'])
     case 'sent':
     case 'delivered':
     case 'deferred':
+    case 'unknown':
     case 'spam_report':
     case 'opened':
     case 'clicked':
@@ -72,8 +71,11 @@ export function eventData({ recipient, outcome, attempt }: RecordedOutcome): Rec
         outcome.kind === 'unknown' ? { reason: 'outcome_unknown', detail: outcome.reason } : { reason: outcome.reason };
       return { ...base, ...why, nextAttemptAt: outcome.nextAttemptAt.toISOString(), ...smtpData(outcome.smtp) };
     }
-    case 'bounced':
-      return { ...base, bounceType: outcome.bounceType, reason: outcome.reason, ...smtpData(outcome.smtp) };
+    case 'bounced': {
+      const { bounceType, reason, countsAgainstSender } = outcome;
+      const excused = countsAgainstSender === false && { countsAgainstSender };
+      return { ...base, bounceType, reason, ...excused, ...smtpData(outcome.smtp) };
+    }
     case 'failed':
       return { ...base, reason: outcome.reason, ...(outcome.detail && { detail: outcome.detail }) };
     case 'spam_report':

@@ -41,6 +41,10 @@ export class OutcomeRecorder extends OutcomeSink {
       changes.flatMap((change) => change.softBounces),
       tx,
     );
+    this.suppressions.recordMissingDomains(
+      changes.flatMap((change) => change.missingDomains),
+      tx,
+    );
   }
 }
 

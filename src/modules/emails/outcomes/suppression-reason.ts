@@ -10,6 +10,16 @@ export function suppressionReason({ outcome }: RecordedOutcome): NewSuppression[
   return undefined;
 }
 
+/** Whether a bounce says that the recipient's domain does not exist, which lists the address only if it stays so. */
+export function isDomainMissing({ outcome }: RecordedOutcome): boolean {
+  return outcome.kind === 'bounced' && outcome.isDomainMissing === true;
+}
+
+/** Whether a bounce says nothing of the sender. Of several bounces of a recipient, the first is the one that counts. */
+export function isExcused({ outcome }: RecordedOutcome): boolean {
+  return outcome.kind === 'bounced' && outcome.countsAgainstSender === false;
+}
+
 /** Refusals of the sender or of the message: they say nothing of the address, and another mail may well get through. */
 const NOT_OF_THE_RECIPIENT: ReadonlySet<string> = new Set<ReplyClassification['class']>([
   'policy',

@@ -13,6 +13,7 @@ export interface LiveSums {
   /** Recipients, as are the others. */
   readonly accepted: number;
   readonly delivered: number;
+  /** Those that count against the sender. */
   readonly bounced: number;
   readonly complaints: number;
 }
@@ -25,14 +26,14 @@ const SUM_LIVE = `
   select w.domain_id as "domainId",
     coalesce(sum(c.accepted), 0)::double precision as accepted,
     coalesce(sum(c.delivered), 0)::double precision as delivered,
-    coalesce(sum(c.bounced), 0)::double precision as bounced,
+    coalesce(sum(c.bounced - c.excused), 0)::double precision as bounced,
     coalesce(sum(c.complaints), 0)::double precision as complaints
   from unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) as w (organization_id, domain_id, since)
   cross join lateral (
-    select accepted, delivered, bounced, complaints from stats_hourly s
+    select accepted, delivered, bounced, excused, complaints from stats_hourly s
     where s.organization_id = w.organization_id and s.mode = 'live' and s.domain_id = w.domain_id and s.hour >= w.since
     union all
-    select accepted, delivered, bounced, complaints from stats_deltas s
+    select accepted, delivered, bounced, excused, complaints from stats_deltas s
     where s.organization_id = w.organization_id and s.mode = 'live' and s.domain_id = w.domain_id and s.hour >= w.since
   ) c
   group by w.domain_id`;
@@ -63,7 +64,8 @@ export interface RateLimits {
   readonly perMille: { readonly bounces: number; readonly complaints: number };
 }
 
-// Domains whose live mail has bounced, or been complained about, more than it may; in key order.
+// Domains whose live mail has bounced, or been complained about, more than it may; in key order. Bounces that say nothing of
+// the sender are left out.
 // Reads: stats_hourly (index stats_hourly_live) and stats_deltas (folded within seconds, so read as a whole), in one
 // snapshot, so that what is being folded counts once. Locks: none. Rows: 24 hours of every domain that has sent, into
 // the few that are above.
@@ -71,10 +73,10 @@ export interface RateLimits {
 const FIND_DOMAINS_ABOVE = `
   select organization_id as "organizationId", domain_id as "domainId"
   from (
-    select organization_id, domain_id, accepted, bounced, complaints
+    select organization_id, domain_id, accepted, bounced - excused as bounced, complaints
     from stats_hourly where mode = 'live' and hour >= $1
     union all
-    select organization_id, domain_id, accepted, bounced, complaints
+    select organization_id, domain_id, accepted, bounced - excused as bounced, complaints
     from stats_deltas where mode = 'live' and hour >= $1
   ) c
   where (organization_id, domain_id) > ($5, $6)

@@ -9,12 +9,13 @@ import { COUNTERS, type HourlyDelta } from '../stat-delta';
 const APPEND_DELTAS = `
   insert into stats_deltas (
     organization_id, mode, domain_id, hour,
-    emails, accepted, sent, delivered, bounced, failed, deferred, complaints, unsubscribes, opens, clicks
+    emails, accepted, sent, delivered, bounced, failed, deferred, complaints, unsubscribes, opens, clicks, excused
   )
   select *
   from unnest(
     $1::uuid[], $2::text[], $3::uuid[], $4::timestamptz[],
-    $5::int[], $6::int[], $7::int[], $8::int[], $9::int[], $10::int[], $11::int[], $12::int[], $13::int[], $14::int[], $15::int[]
+    $5::int[], $6::int[], $7::int[], $8::int[], $9::int[], $10::int[], $11::int[], $12::int[], $13::int[], $14::int[], $15::int[],
+    $16::int[]
   )`;
 
 export function appendDeltas(rows: readonly HourlyDelta[]): Statement<never> {
@@ -46,6 +47,7 @@ const FOLD_DELTAS = `
       sum(emails) as emails, sum(accepted) as accepted, sum(sent) as sent, sum(delivered) as delivered,
       sum(bounced) as bounced, sum(failed) as failed, sum(deferred) as deferred, sum(complaints) as complaints,
       sum(unsubscribes) as unsubscribes, sum(opens) as opens, sum(clicks) as clicks,
+      sum(excused) as excused,
       count(*) as deltas
     from taken
     group by organization_id, mode, domain_id, hour
@@ -53,11 +55,11 @@ const FOLD_DELTAS = `
   ), folded as (
     insert into stats_hourly as s (
       organization_id, mode, domain_id, hour,
-      emails, accepted, sent, delivered, bounced, failed, deferred, complaints, unsubscribes, opens, clicks
+      emails, accepted, sent, delivered, bounced, failed, deferred, complaints, unsubscribes, opens, clicks, excused
     )
     select
       organization_id, mode, domain_id, hour,
-      emails, accepted, sent, delivered, bounced, failed, deferred, complaints, unsubscribes, opens, clicks
+      emails, accepted, sent, delivered, bounced, failed, deferred, complaints, unsubscribes, opens, clicks, excused
     from summed
     on conflict (organization_id, mode, domain_id, hour) do update set
       emails = s.emails + excluded.emails,
@@ -70,7 +72,8 @@ const FOLD_DELTAS = `
       complaints = s.complaints + excluded.complaints,
       unsubscribes = s.unsubscribes + excluded.unsubscribes,
       opens = s.opens + excluded.opens,
-      clicks = s.clicks + excluded.clicks
+      clicks = s.clicks + excluded.clicks,
+      excused = s.excused + excluded.excused
     returning 1
   )
   select coalesce(sum(deltas), 0)::int as folded from summed`;

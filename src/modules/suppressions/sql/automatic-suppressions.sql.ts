@@ -1,8 +1,9 @@
-// How addresses come onto a list by themselves: a hard bounce or a complaint lists one at once, soft bounces are counted first.
+// How addresses come onto a list by themselves: a hard bounce or a complaint lists one at once, soft bounces
+// and looks at a domain that does not exist are counted first.
 import { addressKey } from '../../../common/mail-address';
 import { newId } from '../../../common/ids';
 import type { Statement } from '../../../database/statement';
-import type { NewSuppression, SoftBounce } from '../suppression';
+import type { MissingDomainLook, NewSuppression, SoftBounce } from '../suppression';
 
 /**
  * What happens to an entry that is there already when it is listed automatically: one in force keeps its first date and
@@ -105,6 +106,53 @@ export function recordSoftBounces(rows: readonly SoftBounce[], rule: SoftBounceR
       rule.bounces,
       rule.suppressedDays,
       now,
+    ],
+  };
+}
+
+// Remembers that the DNS did not know a recipient's domain, and lists the address once that was so on two days: a lapsed
+// registration or a slip in a zone is back the next day. The days are the database's; looks longer ago than the window
+// begin anew.
+// Writes: missing_domains, suppressions (primary keys). Locks: rows in key order, those of missing_domains first.
+// Rows: the bounces of one settled batch. Not the ORM: part of the settle transaction, in one step.
+const RECORD_MISSING_DOMAINS = `
+  with given as (
+    select organization_id, mode, address_key, min(email) as email, (array_agg(id))[1] as id,
+      (clock_timestamp() at time zone 'UTC')::date as today
+    from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::uuid[])
+      as reported (organization_id, mode, address_key, email, id)
+    group by organization_id, mode, address_key
+  ), seen as (
+    insert into missing_domains as known (organization_id, mode, address_key, first_seen_on, last_seen_on)
+    select organization_id, mode, address_key, today, today
+    from given
+    order by organization_id, mode, address_key
+    on conflict (organization_id, mode, address_key) do update
+      set first_seen_on = case
+          when known.last_seen_on < excluded.last_seen_on - $6::int then excluded.first_seen_on else known.first_seen_on
+        end,
+        last_seen_on = greatest(known.last_seen_on, excluded.last_seen_on)
+    returning organization_id, mode, address_key, first_seen_on, last_seen_on
+  )
+  insert into suppressions (organization_id, mode, address_key, reason, id, email, source, suppressed_at, expires_at)
+  select organization_id, mode, address_key, 'hard_bounce', given.id, given.email, 'automatic', clock_timestamp(), null
+  from seen
+  join given using (organization_id, mode, address_key)
+  where first_seen_on < last_seen_on
+  order by organization_id, mode, address_key
+  ${KEEP_OR_REPLACE}`;
+
+export function recordMissingDomains(rows: readonly MissingDomainLook[], windowDays: number): Statement<never> {
+  return {
+    name: 'record-missing-domains',
+    text: RECORD_MISSING_DOMAINS,
+    values: [
+      rows.map((row) => row.organizationId),
+      rows.map((row) => row.mode),
+      rows.map((row) => addressKey(row.email)),
+      rows.map((row) => row.email),
+      rows.map(() => newId()),
+      windowDays,
     ],
   };
 }

@@ -1,5 +1,5 @@
-// Clears what has long had no effect: soft bounces outside the window, suppressions that expired as long ago.
-// Writes: soft_bounces (index on last_bounced_at), suppressions (index on expires_at). Locks: the rows, skip locked.
+// Clears what has long had no effect: soft bounces and missing domains outside the window, suppressions that expired as long ago.
+// Writes: soft_bounces (index on last_bounced_at), missing_domains (on last_seen_on), suppressions (on expires_at). Locks: the rows, skip locked.
 // Rows: up to $2.
 // Not the ORM: a bounded delete.
 import type { Statement } from '../../../database/statement';
@@ -15,6 +15,19 @@ const SOFT_BOUNCES = `
     for update skip locked
   ) old
   where s.organization_id = old.organization_id and s.mode = old.mode and s.address_key = old.address_key
+  returning 1 as deleted`;
+
+const MISSING_DOMAINS = `
+  delete from missing_domains m
+  using (
+    select organization_id, mode, address_key
+    from missing_domains
+    where last_seen_on < ($1::timestamptz at time zone 'UTC')::date
+    order by last_seen_on
+    limit $2
+    for update skip locked
+  ) old
+  where m.organization_id = old.organization_id and m.mode = old.mode and m.address_key = old.address_key
   returning 1 as deleted`;
 
 const SUPPRESSIONS = `
@@ -35,6 +48,10 @@ type Deleted = Statement<{ deleted: 1 }>;
 
 export function deleteOldSoftBounces(before: Date, limit: number): Deleted {
   return { name: 'delete-old-soft-bounces', text: SOFT_BOUNCES, values: [before, limit] };
+}
+
+export function deleteOldMissingDomains(before: Date, limit: number): Deleted {
+  return { name: 'delete-old-missing-domains', text: MISSING_DOMAINS, values: [before, limit] };
 }
 
 export function deleteOldSuppressions(expiredBefore: Date, limit: number): Deleted {

@@ -36,7 +36,7 @@ const TEXT = `
     from given
   ), inserted_events as (
     insert into email_events (organization_id, mode, email_id, sequence, id, event_type, source, occurred_at, data)
-    select organization_id, mode, id, 1, event_id(clock_timestamp(), 1), status, 'api', created_at, '{}'
+    select organization_id, mode, id, 1, event_id(clock_timestamp(), 1), status, 'api', clock_timestamp(), '{}'
     from given
   )
   insert into email_recipients (organization_id, mode, email_id, position, kind, address, status, updated_at)

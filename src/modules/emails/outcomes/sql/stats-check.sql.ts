@@ -16,9 +16,11 @@ const EVENTS = `
     select
       m.domain_id,
       date_trunc('hour', p.occurred_at, 'UTC') as hour,
+      p.data @> '{"countsAgainstSender": false}' as is_excused,
       case p.event_type
         when 'hard_bounce' then 'bounced'
         when 'soft_bounce' then 'bounced'
+        when 'unknown' then 'deferred'
         when 'blocked' then 'failed'
         when 'cancelled' then 'failed'
         when 'spam_report' then 'complaints'
@@ -44,6 +46,8 @@ const EVENTS = `
   from (select count(*)::int as read, (select id from page order by id desc limit 1) as last_id from page) l
   left join (
     select domain_id, hour, counter, count(*)::int as count from counted group by domain_id, hour, counter
+    union all
+    select domain_id, hour, 'excused', count(*)::int from counted where is_excused group by domain_id, hour
   ) c on true`;
 
 export function recountEvents(

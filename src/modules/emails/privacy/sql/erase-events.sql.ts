@@ -12,12 +12,15 @@ const KEPT = [
   'attempt',
   'automated',
   'bounceType',
+  'class',
   'code',
+  'countsAgainstSender',
   'duplicate',
   'enhancedCode',
   'method',
   'nextAttemptAt',
   'reason',
+  'ruleId',
 ];
 
 const EVENTS = `
