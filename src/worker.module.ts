@@ -6,7 +6,7 @@ import { NodeDnsResolver } from './common/dns/node-dns-resolver';
 import { AppConfig } from './config/config';
 import { DeliveryModule } from './delivery/delivery.module';
 import { MessageSource } from './delivery/ports/message-source';
-import { OrdinalSource, SigningKeySource } from './delivery/ports/sender-sources';
+import { OrdinalSource, SigningKeySource, WeightSource } from './delivery/ports/sender-sources';
 import { OutcomeSink } from './delivery/ports/outcome';
 import { DirectRouter } from './delivery/routing/direct-router';
 import { FixedRouter } from './delivery/routing/fixed-router';
@@ -33,9 +33,10 @@ import { WebhooksModule } from './modules/webhooks/webhooks.module';
     { provide: SigningKeySource, useExisting: SigningKeysService },
     { provide: OutcomeSink, useExisting: OutcomeRecorder },
     { provide: OrdinalSource, useExisting: OrganizationsService },
+    { provide: WeightSource, useExisting: OrganizationsService },
     { provide: Router, inject: [AppConfig, Clock, MailboxSmtpServer], useFactory: createRouter },
   ],
-  exports: [MessageSource, SigningKeySource, OutcomeSink, OrdinalSource, Router],
+  exports: [MessageSource, SigningKeySource, OutcomeSink, OrdinalSource, WeightSource, Router],
 })
 class PortsModule {}
 

@@ -19,6 +19,8 @@ export class Organization {
   @Column('text', { default: 'active' }) status!: OrganizationStatus;
   @Column('boolean', { name: 'track_opens', default: false }) trackOpens!: boolean;
   @Column('boolean', { name: 'track_clicks', default: false }) trackClicks!: boolean;
+  /** Its share of the deliveries beside other organizations: 1 to 100. */
+  @Column('integer', { default: 1 }) weight!: number;
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
   @Column('timestamptz', { name: 'updated_at', default: () => 'now()' }) updatedAt!: Date;
 }

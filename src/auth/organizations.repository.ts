@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import type { Repository } from 'typeorm';
+import { Not, type Repository } from 'typeorm';
 import type { Transaction } from '../database/transaction';
 import { Organization } from './organization.entity';
 
-type Changeable = Pick<Organization, 'status' | 'trackOpens' | 'trackClicks'>;
+type Changeable = Pick<Organization, 'status' | 'trackOpens' | 'trackClicks' | 'weight'>;
 
 @Injectable()
 export class OrganizationsRepository {
@@ -24,6 +24,11 @@ export class OrganizationsRepository {
 
   list(): Promise<Organization[]> {
     return this.organizations.find({ order: { id: 'ASC' } });
+  }
+
+  /** Those whose weight is not 1. */
+  findWeighted(): Promise<Pick<Organization, 'id' | 'weight'>[]> {
+    return this.organizations.find({ select: { id: true, weight: true }, where: { weight: Not(1) } });
   }
 
   /** Keeps others from changing it until the transaction ends. */

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { Clock, SECOND } from '../common/clock';
 import { AppError, NotFoundError } from '../common/errors/app-error';
 import { isUuid, newId } from '../common/ids';
-import { SingleFlight } from '../common/async/promises';
+import { BriefCache, SingleFlight } from '../common/async/promises';
 import { Database } from '../database/database.service';
 import { type AuditRecord, AuditService, OPERATOR } from '../audit/audit.service';
 import type { Organization, OrganizationStatus } from './organization.entity';
@@ -24,6 +24,9 @@ export interface OrganizationSettings extends TrackingSettings {
 
 const STATUS_ACTIONS = { active: 'organization.resumed', suspended: 'organization.suspended' } as const;
 const SETTINGS_CACHE_MS = 5 * SECOND;
+/** A change is to be heeded within 5 s. */
+const WEIGHTS_CACHE_MS = 3 * SECOND;
+const MAX_WEIGHT = 100;
 /** The column is a signed integer of 32 bits. */
 const MAX_ORDINAL = 2 ** 31 - 1;
 
@@ -35,13 +38,16 @@ export class OrganizationsService {
   /** A number is given once. */
   private readonly ids = new LRUCache<number, string>({ max: 10_000 });
   private readonly idLookUps = new SingleFlight<string | undefined>();
+  private readonly weighted: BriefCache<ReadonlyMap<string, number>>;
 
   constructor(
     private readonly organizations: OrganizationsRepository,
     private readonly audit: AuditService,
     private readonly database: Database,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    this.weighted = new BriefCache(() => this.lookUpWeights(), WEIGHTS_CACHE_MS, clock);
+  }
 
   /** @throws AppError invalid_request for an empty or too long name. */
   async create(name: string): Promise<{ id: string; name: string }> {
@@ -96,6 +102,22 @@ export class OrganizationsService {
     this.settings.delete(id);
   }
 
+  /** The weights that are not 1, by organization id, from memory for a few seconds. @throws UnavailableError */
+  weights(): Promise<ReadonlyMap<string, number>> {
+    return this.weighted.get();
+  }
+
+  /**
+   * Its share of the deliveries beside other organizations with ready mail; every worker heeds it within 5 s.
+   * @throws NotFoundError for an unknown id, AppError invalid_request for anything but 1 to 100
+   */
+  async setWeight(id: string, weight: number): Promise<void> {
+    if (!Number.isInteger(weight) || weight < 1 || weight > MAX_WEIGHT) {
+      throw new AppError('invalid_request', `An organization's weight is a whole number from 1 to ${MAX_WEIGHT}`);
+    }
+    await this.change(id, 'organization.weight_changed', { weight });
+  }
+
   /** Records a change that makes a difference. @throws NotFoundError */
   private async change(id: string, action: string, changes: Partial<Organization>): Promise<void> {
     if (!isUuid(id)) throw new NotFoundError('Organization');
@@ -106,6 +128,10 @@ export class OrganizationsService {
       await this.organizations.change(id, changes, this.clock.now(), tx);
       await this.audit.record([organizationEvent(action, id, changes)], tx);
     });
+  }
+
+  private async lookUpWeights(): Promise<ReadonlyMap<string, number>> {
+    return new Map((await this.organizations.findWeighted()).map(({ id, weight }) => [id, weight]));
   }
 
   private async ordinalOf(id: string): Promise<number | undefined> {

@@ -27,6 +27,12 @@ export function addOrganizationCommands(program: Command, session: CliSession): 
     .argument('<id>', '', parseId)
     .action((id: string) => session.run((services) => setStatus(services, id, 'active')));
   group
+    .command('weight')
+    .description('set its share of the deliveries beside other organizations: 1 to 100, 1 unless set')
+    .argument('<id>', '', parseId)
+    .argument('<weight>', '', Number)
+    .action((id: string, weight: number) => session.run((services) => setWeight(services, id, weight)));
+  group
     .command('tracking')
     .description('show or change whether mail is tracked that does not say for itself')
     .argument('<id>', '', parseId)
@@ -56,6 +62,13 @@ async function setStatus(services: Services, id: string, status: OrganizationSta
   await organizations.setStatus(id, status);
   const { name } = await organizations.get(id);
   return { json: { id, name, status }, text: fields({ id, name, status }) };
+}
+
+async function setWeight(services: Services, id: string, weight: number): Promise<Report> {
+  const organizations = services.get(OrganizationsService);
+  await organizations.setWeight(id, weight);
+  const { name } = await organizations.get(id);
+  return { json: { id, name, weight }, text: fields({ id, name, weight }) };
 }
 
 async function track(services: Services, id: string, { opens, clicks }: Switches): Promise<Report> {

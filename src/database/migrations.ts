@@ -31,6 +31,7 @@ import { RefuseListed1700000000030 } from './migrations/0030-refuse-listed';
 import { JobLeases1700000000031 } from './migrations/0031-job-leases';
 import { ExcusedBounces1700000000032 } from './migrations/0032-excused-bounces';
 import { MissingDomains1700000000033 } from './migrations/0033-missing-domains';
+import { FairTurns1700000000034 } from './migrations/0034-fair-turns';
 
 /** In the order in which they run. */
 export const MIGRATIONS = [
@@ -67,4 +68,5 @@ export const MIGRATIONS = [
   JobLeases1700000000031,
   ExcusedBounces1700000000032,
   MissingDomains1700000000033,
+  FairTurns1700000000034,
 ];

@@ -30,3 +30,9 @@ export abstract class OrdinalSource {
   /** Ordinals by organization id; unknown organizations are left out. */
   abstract ordinalsOf(organizationIds: readonly string[]): Promise<Map<string, number>>;
 }
+
+/** Where the engine learns how large the organizations' shares of its work are; bound to auth by the root module. */
+export abstract class WeightSource {
+  /** By organization id: 1 to 100. Those that are left out have 1. At most a few seconds old. */
+  abstract weights(): Promise<ReadonlyMap<string, number>>;
+}

@@ -6,6 +6,7 @@ import { enqueueDeliveries, type NewDelivery } from './sql/enqueue-deliveries.sq
 import { releaseDeliveries, type SettledDelivery, settleDeliveries } from './sql/settle-deliveries.sql';
 import { findHeldClaims, type FreedDelivery, notifyWorkers, reapSessions } from './sql/worker-sessions.sql';
 import { type ClaimInput, claimDeliveries } from './sql/claim-deliveries.sql';
+import { findReadyTenants, type ReadyTenant, type TenantWalk } from './sql/find-ready-tenants.sql';
 import { claimOverdue, promoteDue } from './sql/due-deliveries.sql';
 import {
   countOpen,
@@ -37,6 +38,11 @@ export class DeliveryQueueRepository {
   async promoteDue(now: Date, limit: number): Promise<number> {
     const [row] = await this.database.run(promoteDue(now, limit));
     return row?.promoted ?? 0;
+  }
+
+  /** Organizations with ready work, in the order of a walk round all of them. */
+  findReadyTenants(walk: TenantWalk): Promise<ReadyTenant[]> {
+    return this.database.run(findReadyTenants(walk));
   }
 
   claim(input: ClaimInput, tx: Transaction): Promise<ClaimedDelivery[]> {

@@ -4,21 +4,34 @@ import { Clock } from '../../common/clock';
 import { Database } from '../../database/database.service';
 import type { ClaimedDelivery } from '../ports/delivery';
 import { OutcomeSink, type RecordedOutcome } from '../ports/outcome';
+import { WeightSource } from '../ports/sender-sources';
+import { type Shares, TenantTurns } from '../policy/tenant-turns';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
-import type { ClaimInput, DestinationLimits } from '../queue/sql/claim-deliveries.sql';
+import type { DestinationLimits } from '../queue/sql/claim-deliveries.sql';
 import type { FreedDelivery } from '../queue/sql/worker-sessions.sql';
 import { NIL_ID } from '../../common/ids';
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
 /** Organizations whose place among their destinations is remembered; the others begin anywhere. */
 const MAX_CURSORS = 1_000;
-/** A claim serves 32 organizations; some of these may have nothing ready. */
-const CURSORS_PER_CLAIM = 64;
+/** Each claim looks for organizations with work that are not known yet; of thousands that are all held back, not at all. */
+const WALK = { mostFound: 32, mostSeen: 512 };
+/** Walks and claims of one call that find nothing; then the worker waits for a moment. */
+const MAX_TRIES = 20;
+
+/** What the worker can take right now. */
+interface Room {
+  readonly sessionId: string;
+  readonly limit: number;
+  readonly blocked: readonly string[];
+  readonly limits: DestinationLimits | undefined;
+}
 
 /** Takes due work for a session, in turn among organizations, and takes it back from dead ones; records either. */
 @Injectable()
 export class Claimer {
-  private afterOrganizationId = NIL_ID;
+  private readonly turns = new TenantTurns();
+  private walkedTo = NIL_ID;
   /** The destination that each organization was served last, so that those late in the alphabet have their turn too. */
   private readonly cursors = new LRUCache<string, string>({ max: MAX_CURSORS });
 
@@ -26,6 +39,7 @@ export class Claimer {
     private readonly database: Database,
     private readonly queue: DeliveryQueueRepository,
     private readonly outcomes: OutcomeSink,
+    private readonly weights: WeightSource,
     private readonly clock: Clock,
   ) {}
 
@@ -36,24 +50,40 @@ export class Claimer {
     blocked: readonly string[],
     limits?: DestinationLimits,
   ): Promise<ClaimedDelivery[]> {
-    const claimed = await this.claimFrom({ sessionId, limit, blockedDestinations: blocked, destinationLimits: limits });
-    if (claimed.length === 0 && this.afterOrganizationId !== NIL_ID) {
-      // The round is over: begin the next one.
-      this.afterOrganizationId = NIL_ID;
-      return this.claimFrom({ sessionId, limit, blockedDestinations: blocked, destinationLimits: limits });
+    this.turns.setWeights(await this.weights.weights());
+    for (let tries = 0, isRound = false; tries < MAX_TRIES; tries += 1) {
+      isRound = (await this.walk(blocked)) || isRound;
+      const shares = this.turns.next(limit);
+      const claimed = shares.size === 0 ? [] : await this.claimShares(shares, { sessionId, limit, blocked, limits });
+      this.turns.took(shares, countByOrganization(claimed));
+      for (const { organizationId, destination } of claimed) this.cursors.set(organizationId, destination);
+      if (claimed.length > 0 || (isRound && shares.size === 0)) return claimed;
     }
-    this.afterOrganizationId = lastOrganization(claimed) ?? NIL_ID;
-    for (const { organizationId, destination } of claimed) this.cursors.set(organizationId, destination);
-    return claimed;
+    return [];
   }
 
-  private claimFrom(wanted: Pick<ClaimInput, 'sessionId' | 'limit' | 'blockedDestinations' | 'destinationLimits'>) {
+  /** Goes on round the organizations; true when it has been round all of them. */
+  private async walk(blockedDestinations: readonly string[]): Promise<boolean> {
+    const walk = { afterOrganizationId: this.walkedTo, blockedDestinations, ...WALK };
+    const seen = await this.queue.findReadyTenants(walk);
+    this.turns.found(seen.filter(({ hasWork }) => hasWork).map(({ organizationId }) => organizationId));
+    const last = seen.at(-1);
+    if (last) this.walkedTo = last.organizationId;
+    return seen.length < WALK.mostFound && (last === undefined || last.step < WALK.mostSeen);
+  }
+
+  private claimShares(shares: Shares, { sessionId, blocked, limits }: Room): Promise<ClaimedDelivery[]> {
     const now = this.clock.now();
     const input = {
-      ...wanted,
-      afterOrganizationId: this.afterOrganizationId,
-      destinationPivot: randomLetter() + randomLetter(),
-      destinationCursors: this.cursorsAfter(this.afterOrganizationId),
+      sessionId,
+      shares: [...shares].map(([organizationId, share]) => ({
+        organizationId,
+        share,
+        cursor: this.cursors.get(organizationId) ?? randomLetter() + randomLetter(),
+      })),
+      blockedDestinations: blocked,
+      destinationLimits: limits,
+      bulkRounding: Math.random(),
       now,
     };
     return this.database.transaction(async (tx) => {
@@ -79,11 +109,6 @@ export class Claimer {
       return freed.length;
     });
   }
-
-  private cursorsAfter(organizationId: string): Map<string, string> {
-    const next = [...this.cursors.entries()].filter(([id]) => id > organizationId);
-    return new Map(next.sort(([one], [other]) => (one < other ? -1 : 1)).slice(0, CURSORS_PER_CLAIM));
-  }
 }
 
 function asSending(delivery: ClaimedDelivery, occurredAt: Date): RecordedOutcome {
@@ -97,11 +122,10 @@ function asWorkerLost(delivery: FreedDelivery, now: Date): RecordedOutcome {
   return { ...delivery, outcome, source: 'system', occurredAt: now };
 }
 
-function lastOrganization(claimed: readonly ClaimedDelivery[]): string | undefined {
-  return claimed.reduce<string | undefined>(
-    (last, { organizationId }) => (last === undefined || organizationId > last ? organizationId : last),
-    undefined,
-  );
+function countByOrganization(claimed: readonly ClaimedDelivery[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { organizationId } of claimed) counts.set(organizationId, (counts.get(organizationId) ?? 0) + 1);
+  return counts;
 }
 
 function randomLetter(): string {

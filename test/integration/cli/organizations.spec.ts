@@ -47,6 +47,15 @@ describe('waybill org', () => {
     });
   });
 
+  it('sets the share of the deliveries', async () => {
+    const created = await cli.json('org', 'create', 'Heavy');
+    expect(await cli.json('org', 'weight', created.id, '100')).toEqual({ ...created, weight: 100 });
+    for (const weight of ['0', '101', '1.5', 'much']) {
+      expect(await cli.failure('org', 'weight', created.id, weight)).toMatchObject({ code: 'invalid_request' });
+    }
+    expect(await cli.failure('org', 'weight', newId(), '2')).toMatchObject({ code: 'resource_not_found' });
+  });
+
   it.each(['suspend', 'resume', 'tracking'])('answers an id that nobody has: %s', async (command) => {
     expect(await cli.failure('org', command, newId())).toEqual({
       code: 'resource_not_found',

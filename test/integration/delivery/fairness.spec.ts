@@ -3,10 +3,9 @@ import { SystemClock } from '../../../src/common/clock';
 import type { ClaimedDelivery } from '../../../src/delivery/ports/delivery';
 import type { OutcomeSink } from '../../../src/delivery/ports/outcome';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
-import type { ClaimInput } from '../../../src/delivery/queue/sql/claim-deliveries.sql';
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
 import { Claimer } from '../../../src/delivery/worker/claimer';
-import { claimInput, countBy, fillQueue } from '../../factories/deliveries';
+import { claimInput, type ClaimRound, claimRound, countBy, fillQueue } from '../../factories/deliveries';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 
 const NO_SINK: OutcomeSink = { record: () => Promise.resolve() };
@@ -29,12 +28,15 @@ describe('claiming is fair', () => {
   });
   afterAll(() => db.drop());
 
-  const claim = (fields: Partial<ClaimInput> = {}) =>
-    db.database.transaction((tx) => queue.claim(claimInput(sessionId, fields), tx));
+  const claim = (fields: ClaimRound = {}) => claimRound(db, sessionId, fields);
 
   /** The worker's rounds: what each claim took. */
-  async function claimRounds(rounds: number, { limit = 100, blocked = [] as string[] } = {}) {
-    const claimer = new Claimer(db.database, queue, NO_SINK, new SystemClock());
+  async function claimRounds(
+    rounds: number,
+    { limit = 100, blocked = [] as string[], weights = new Map<string, number>() } = {},
+  ) {
+    const source = { weights: () => Promise.resolve(weights) };
+    const claimer = new Claimer(db.database, queue, NO_SINK, source, new SystemClock());
     const taken: ClaimedDelivery[][] = [];
     for (let round = 0; round < rounds; round += 1) taken.push(await claimer.claim(sessionId, limit, blocked));
     return taken;
@@ -61,6 +63,48 @@ describe('claiming is fair', () => {
       const first = countBy((await claimRounds(4)).flat(), 'organizationId');
       expect(quiet.filter((id) => !first.has(id))).toEqual([]);
       expect(first.get(noisy)).toBeLessThanOrEqual(8);
+    });
+
+    it.each([1, 32, 33, 40, 100])('%i with deep queues take equal shares over many claims', async (count) => {
+      const organizations = Array.from({ length: count }, newId);
+      for (const organizationId of organizations)
+        await fillQueue(db, Math.ceil(4_100 / count) + 20, { organizationId });
+      const taken = (await claimRounds(40)).flat();
+      expect(taken).toHaveLength(4_000);
+      const shares = organizations.map((id) => countBy(taken, 'organizationId').get(id) ?? 0);
+      expect(Math.max(...shares) - Math.min(...shares)).toBeLessThanOrEqual(4);
+    });
+
+    it.each([2, 40, 100])('%i take shares by weight', async (count) => {
+      const organizations = Array.from({ length: count }, newId);
+      const weightAt = (n: number) => 1 + (n % 5);
+      const all = organizations.reduce((sum, _id, n) => sum + weightAt(n), 0);
+      for (const organizationId of organizations)
+        await fillQueue(db, Math.ceil(20_000 / count) + 20, { organizationId });
+      const weights = new Map(organizations.map((id, n) => [id, weightAt(n)]));
+      const taken = countBy((await claimRounds(60, { weights })).flat(), 'organizationId');
+      for (const [n, id] of organizations.entries()) {
+        const wanted = (6_000 * weightAt(n)) / all;
+        expect(Math.abs((taken.get(id) ?? 0) - wanted)).toBeLessThanOrEqual(4 * weightAt(n));
+      }
+    });
+
+    it('serves one behind thousands that are held back, a bounded walk at a time', async () => {
+      await db.query(`
+        insert into deliveries (
+          organization_id, mode, email_id, position, domain_id, recipient, destination, category, state, due_at, first_due_at
+        )
+        select gen_random_uuid(), 'live', gen_random_uuid(), 0, gen_random_uuid(), 'r@slow.example', 'slow.example', 'bulk',
+          'ready', now(), now()
+        from generate_series(1, 2000)`);
+      const free = newId();
+      await fillQueue(db, 3, { organizationId: free, destination: 'fast.example' });
+      const walk = { afterOrganizationId: newId(), mostFound: 32, mostSeen: 100 };
+      const seen = await queue.findReadyTenants({ ...walk, blockedDestinations: ['slow.example', 'fast.example'] });
+      expect(seen).toEqual([{ organizationId: expect.any(String), hasWork: false, step: 100 }]);
+      const [taken = []] = await claimRounds(1, { blocked: ['slow.example'] });
+      expect([...countBy(taken, 'organizationId')]).toEqual([[free, 3]]);
+      expect(await claimRounds(1, { blocked: ['slow.example', 'fast.example'] })).toEqual([[]]);
     });
 
     it('many destinations are no larger share', async () => {
@@ -126,9 +170,9 @@ describe('claiming is fair', () => {
     it('a place to begin is a place to begin, not a border', async () => {
       const organizationId = newId();
       for (const n of numbered(10)) await fillQueue(db, 10, { organizationId, destination: `d${n}.example` });
-      const taken = await claim({ destinationPivot: 'd004.example', limit: 100 });
+      const taken = await claim({ cursor: 'd004.example', limit: 100 });
       expect([...countBy(taken, 'destination').values()]).toEqual(Array.from({ length: 10 }, () => 10));
-      const [next] = await claim({ destinationPivot: 'zz', limit: 1 });
+      const [next] = await claim({ cursor: 'zz', limit: 1 });
       expect(next).toBeUndefined();
     });
 
@@ -145,13 +189,47 @@ describe('claiming is fair', () => {
     });
   });
 
+  describe('transactional mail', () => {
+    const old = new Date('2026-01-01');
+    let organizationId: string;
+    beforeEach(async () => {
+      organizationId = newId();
+      await fillQueue(db, 5_000, { organizationId, category: 'bulk', dueAt: old });
+    });
+
+    it('goes before bulk mail to the same destination, however long that has waited', async () => {
+      await fillQueue(db, 5, { organizationId, category: 'transactional' });
+      const [first = []] = await claimRounds(1, { limit: 10 });
+      expect(countBy(first, 'category').get('transactional')).toBe(5);
+      // Nothing is left over for nobody.
+      expect(first).toHaveLength(10);
+    });
+
+    it.each([1, 4, 10, 100])('leaves a tenth to bulk mail, in claims of %i', async (limit) => {
+      await fillQueue(db, 3_000, { organizationId, category: 'transactional' });
+      const rounds = Math.ceil(1_000 / limit);
+      const taken = (await claimRounds(rounds, { limit })).flat();
+      expect(taken).toHaveLength(rounds * limit);
+      const bulk = countBy(taken, 'category').get('bulk') ?? 0;
+      // By chance where a claim is too small for a tenth: five standard deviations.
+      expect(bulk).toBeGreaterThanOrEqual(50);
+      expect(bulk).toBeLessThanOrEqual(150);
+    });
+
+    it('takes nothing twice where the tenth and the rest are both bulk', async () => {
+      const shares = [{ organizationId, share: 50, cursor: '' }];
+      const input = claimInput(sessionId, { shares, bulkRounding: 0.99 });
+      expect(await db.database.transaction((tx) => queue.claim(input, tx))).toHaveLength(50);
+    });
+  });
+
   it('never claims more than it was asked for, and never less than one of each while there is room', async () => {
     const organizations = Array.from({ length: 12 }, newId);
     for (const organizationId of organizations) {
       for (const n of numbered(7)) await fillQueue(db, 40, { organizationId, destination: `d${n}.example` });
     }
     for (const limit of [1, 5, 12, 13, 50, 84, 99]) {
-      const taken = await claim({ limit, destinationPivot: 'd003.example' });
+      const taken = await claim({ limit, cursor: 'd003.example' });
       expect(taken.length).toBe(limit);
       const shares = [...countBy(taken, 'organizationId').values()];
       expect(Math.max(...shares) - Math.min(...shares)).toBeLessThanOrEqual(1);

@@ -10,7 +10,8 @@ import { deleteDeadSessions, findHeldClaims, reapSessions } from '../../../src/d
 import { claimDeliveries } from '../../../src/delivery/queue/sql/claim-deliveries.sql';
 import { enqueueDeliveries } from '../../../src/delivery/queue/sql/enqueue-deliveries.sql';
 import { findOpenDeliveries } from '../../../src/delivery/queue/sql/open-deliveries.sql';
-import { promoteDue } from '../../../src/delivery/queue/sql/due-deliveries.sql';
+import { findReadyTenants } from '../../../src/delivery/queue/sql/find-ready-tenants.sql';
+import { claimOverdue, promoteDue } from '../../../src/delivery/queue/sql/due-deliveries.sql';
 import { releaseDeliveries, settleDeliveries } from '../../../src/delivery/queue/sql/settle-deliveries.sql';
 import { withdrawDeliveries } from '../../../src/delivery/queue/sql/withdraw-deliveries.sql';
 import { applyOutcomes } from '../../../src/modules/emails/outcomes/apply-outcomes';
@@ -29,7 +30,7 @@ import { writeOutcomes } from '../../../src/modules/emails/outcomes/sql/write-ou
 import { addSuppressions, recordSoftBounces } from '../../../src/modules/suppressions/sql/automatic-suppressions.sql';
 import { findSuppressed, refuseListed } from '../../../src/modules/suppressions/sql/find-suppressed.sql';
 import { acceptedEmail } from '../../factories/accepted-emails';
-import { claimInput, fillQueue, newDelivery } from '../../factories/deliveries';
+import { claimInput, fillQueue, newDelivery, NIL_ID } from '../../factories/deliveries';
 import { DEFERRED, recordedOutcome } from '../../factories/outcomes';
 import { loadSkewedData } from '../../factories/skewed-data';
 import { explainPrepared, type PlanNode } from '../../setup/explain';
@@ -50,7 +51,16 @@ const BIG =
 const PARTITIONED = /^(emails|email_contents|email_recipients)_(\d{4}_\d\d|default)$/;
 
 const STATEMENTS: Record<string, (facts: Facts) => Statement<unknown>> = {
-  claim: ({ sessionId }) => claimDeliveries(claimInput(sessionId, { blockedDestinations: ['blocked.example'] })),
+  claim: ({ sessionId, emails }) =>
+    claimDeliveries(claimInput(sessionId, { shares: sharesOf(emails), blockedDestinations: ['blocked.example'] })),
+  'find tenants': () =>
+    findReadyTenants({
+      afterOrganizationId: NIL_ID,
+      blockedDestinations: ['blocked.example'],
+      mostFound: 32,
+      mostSeen: 512,
+    }),
+  'claim the overdue': ({ sessionId }) => claimOverdue(sessionId, new Date(), BATCH, new Date()),
   promote: () => promoteDue(new Date(Date.now() + 600_000), BATCH),
   settle: ({ claims }) =>
     settleDeliveries(
@@ -174,7 +184,7 @@ describe('plans', () => {
 
     it('look at ready rows alone to claim, also in the queue of one organization', async () => {
       await db.query('truncate deliveries');
-      await fillQueue(db, 20_000);
+      await fillQueue(db, 20_000, { organizationId: facts.emails[0]!.organizationId });
       await db.query('vacuum analyze deliveries');
       expectReadyRowsAlone(await explain('generic', STATEMENTS.claim!));
       expectReadyRowsAlone(await explain('custom', STATEMENTS.claim!));
@@ -240,6 +250,12 @@ function unknownFacts(): Facts {
 
 function unknownEmail(): EmailKey {
   return { organizationId: newId(), mode: 'live', emailId: newId() };
+}
+
+/** A share for each of the first organizations. */
+function sharesOf(emails: readonly EmailKey[]) {
+  const organizationIds = [...new Set(emails.map(({ organizationId }) => organizationId))].slice(0, 32);
+  return organizationIds.map((organizationId) => ({ organizationId, share: 3, cursor: 'm' }));
 }
 
 const PAGE = { offset: 20, limit: 20 };

@@ -3,9 +3,8 @@ import { newId } from '../../../src/common/ids';
 import type { ClaimedDelivery } from '../../../src/delivery/ports/delivery';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import type { NewDelivery } from '../../../src/delivery/queue/sql/enqueue-deliveries.sql';
-import type { ClaimInput } from '../../../src/delivery/queue/sql/claim-deliveries.sql';
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
-import { claimInput, fillQueue, keyOf, newDelivery } from '../../factories/deliveries';
+import { type ClaimRound, claimRound, fillQueue, keyOf, newDelivery } from '../../factories/deliveries';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 
 const NOW = new Date('2026-03-01T10:00:00.000Z');
@@ -35,8 +34,8 @@ describe('the delivery queue', () => {
   const enqueue = (rows: readonly NewDelivery[], now = NOW) =>
     db.database.transaction((tx) => Promise.resolve(queue.enqueue(rows, now, tx)));
 
-  const claim = (fields: Partial<ClaimInput> = {}) =>
-    db.database.transaction((tx) => queue.claim(claimInput(sessionId, { now: NOW, ...fields }), tx));
+  const claim = ({ sessionId: id = sessionId, ...fields }: ClaimRound = {}) =>
+    claimRound(db, id, { now: NOW, ...fields });
 
   async function claimOne(fields: Partial<NewDelivery> = {}): Promise<ClaimedDelivery> {
     await enqueue([newDelivery({ dueAt: NOW, ...fields })]);

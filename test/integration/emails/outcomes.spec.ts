@@ -242,7 +242,13 @@ describe('recording outcomes', () => {
       const sessionId = newId();
       await new WorkerSessionsRepository(db.database).begin(sessionId, 'host', 1, 300);
       await db.query('delete from deliveries');
-      const claimer = new Claimer(db.database, new DeliveryQueueRepository(db.database), recorder, new SystemClock());
+      const claimer = new Claimer(
+        db.database,
+        new DeliveryQueueRepository(db.database),
+        recorder,
+        { weights: () => Promise.resolve(new Map()) },
+        new SystemClock(),
+      );
       const outcomes = { cancelled: 0, claimed: 0 };
       for (let round = 0; round < 100; round += 1) {
         const id = await accept(2);

@@ -1,13 +1,15 @@
-// Claims due deliveries for one worker session, fairly: organizations take equal shares, and within one organization its
-// destinations do, so neither a noisy tenant nor a slow destination starves the others. A session whose lease has ended
-// claims nothing: no job would free it again.
+// Claims due deliveries for one worker session: of each organization the share that its turn gives it. Within one, its
+// destinations take equal shares, and for one destination transactional mail goes before bulk, which keeps a tenth. So neither
+// a noisy tenant nor a slow destination nor a newsletter starves the others. A session whose lease has ended claims nothing:
+// no job would free it again.
 // Reads and writes: deliveries; reads worker_sessions (primary key). Index: deliveries_ready (organization_id, destination,
-// due_at, …), walked by loose index scans: the cost follows the number of pairs (organization, destination) read, not the
-// depth of the queue. Its order is given in full, else the planner may take the primary key and read all that is not ready.
-// Locks: the claimed rows, skip locked. Rows: up to $2.
+// category, due_at, …), walked by loose index scans: the cost follows the number of pairs (organization, destination) read, not
+// the depth of the queue.
+// Locks: the claimed rows, skip locked. Rows: up to the sum of the shares.
 // Not the ORM: recursive look-ups and SKIP LOCKED; 25,000–40,000 rows/s in batches of 100.
 import type { Statement } from '../../../database/statement';
 import type { ClaimedDelivery } from '../../ports/delivery';
+import { destinationsOf } from './ready-destinations.sql';
 
 /** A `ClaimedDelivery`, from the updated row `d`. */
 export const CLAIMED_COLUMNS = `
@@ -27,66 +29,23 @@ export const CLAIMED_COLUMNS = `
     d.first_due_at as "firstDueAt",
     d.expires_at as "expiresAt"`;
 
-/** The organization `tenant`'s destinations with ready work that are not blocked, in order, each found by one look-up. */
-const destinationsOf = (tenant: string, from = ''): string => `
-          with recursive destinations as (
-            (
-              select d.destination
-              from deliveries d
-              where d.state = 'ready' and d.organization_id = ${tenant} ${from}
-              order by d.destination
-              limit 1
-            )
-            union all
-            select (
-              select d.destination
-              from deliveries d
-              where d.state = 'ready' and d.organization_id = ${tenant} and d.destination > last.destination
-              order by d.destination
-              limit 1
-            )
-            from destinations last
-            where last.destination is not null
-          )
-          select destination
-          from destinations
-          where destination is not null and not destination = any($5::text[])`;
+/** The oldest ready rows of the pair `p` in one category, locked. */
+const oldest = (category: string, most: string): string => `
+          select * from (
+            select d.organization_id, d.mode, d.email_id, d.position
+            from deliveries d
+            where d.state = 'ready' and d.organization_id = p.organization_id and d.destination = p.destination
+              and d.category = '${category}'
+            order by d.due_at, d.email_id, d.position
+            ${most}
+            for update skip locked
+          ) ${category}`;
 
 const TEXT = `
-  with recursive tenant_scan as (
-    (
-      select organization_id
-      from deliveries
-      where state = 'ready' and organization_id > $3
-        and exists (select 1 from worker_sessions where id = $1 and lease_until > now())
-      order by organization_id, destination
-      limit 1
-    )
-    union all
-    select (
-      select d.organization_id
-      from deliveries d
-      where d.state = 'ready' and d.organization_id > o.organization_id
-      order by d.organization_id, d.destination
-      limit 1
-    )
-    from tenant_scan o
-    where o.organization_id is not null
-  ), tenants as materialized (
-    select organization_id, row_number() over () as turn, count(*) over () as tenants
-    from (
-      select s.organization_id
-      from tenant_scan s
-      where s.organization_id is not null and exists (${destinationsOf('s.organization_id')})
-      limit least(32, $2)
-    ) served
-  ), shares as materialized (
-    select
-      t.organization_id,
-      $2 / t.tenants + (t.turn <= $2 % t.tenants)::int as share,
-      coalesce(c.destination, $4) as cursor
-    from tenants t
-    left join unnest($7::uuid[], $8::text[]) as c (organization_id, destination) using (organization_id)
+  with shares as materialized (
+    select s.organization_id, s.share, s.cursor
+    from unnest($2::uuid[], $3::int[], $4::text[]) as s (organization_id, share, cursor)
+    where exists (select 1 from worker_sessions where id = $1 and lease_until > now())
   ), pairs as materialized (
     select
       s.organization_id,
@@ -96,29 +55,34 @@ const TEXT = `
       count(*) over (partition by s.organization_id) as siblings
     from shares s
     cross join lateral (
-      (${destinationsOf('s.organization_id', 'and d.destination > s.cursor')}
+      (${destinationsOf('s.organization_id', '$5', 'and d.destination > s.cursor')}
       )
       union all
-      (${destinationsOf('s.organization_id')} and destination <= s.cursor
+      (${destinationsOf('s.organization_id', '$5')} and destination <= s.cursor
       )
       limit least(32, s.share)
     ) pair
-  ), due as materialized (
-    select next.*
+  ), quotas as materialized (
+    select p.organization_id, p.destination, q.most, floor(q.most / 10.0 + $10::float8)::int as reserved
     from pairs p
     cross join lateral (
-      select d.organization_id, d.mode, d.email_id, d.position
-      from deliveries d
-      where d.state = 'ready' and d.organization_id = p.organization_id and d.destination = p.destination
-      order by d.due_at, d.email_id, d.position
-      limit least(
+      select least(
         p.share / p.siblings + (p.rank <= p.share % p.siblings)::int,
         coalesce(
-          (select k.most from unnest($9::text[], $10::int[]) as k (destination, most) where k.destination = p.destination),
-          $11::int
+          (select k.most from unnest($7::text[], $8::int[]) as k (destination, most) where k.destination = p.destination),
+          $9::int
         )
-      )
-      for update skip locked
+      ) as most
+    ) q
+  ), due as materialized (
+    select next.*
+    from quotas p
+    cross join lateral (
+      select * from (${oldest('bulk', 'limit p.reserved')}
+          union all${oldest('transactional', 'limit p.most')}
+          union all${oldest('bulk', 'limit p.most offset p.reserved')}
+      ) by_category
+      limit p.most
     ) next
   )
   update deliveries d
@@ -136,38 +100,42 @@ export interface DestinationLimits {
   readonly known: readonly { readonly destination: string; readonly limit: number }[];
 }
 
+/** What one organization may have of a claim. */
+export interface TenantShare {
+  readonly organizationId: string;
+  /** Deliveries. */
+  readonly share: number;
+  /** Destinations after this one come first, so that those late in the alphabet have their turn too. */
+  readonly cursor: string;
+}
+
 export interface ClaimInput {
   readonly sessionId: string;
-  readonly limit: number;
-  /** The round-robin's position: organizations after this id come first. */
-  readonly afterOrganizationId: string;
-  /** Where in the alphabet of destinations to begin, so that the first ones are not always served first. */
-  readonly destinationPivot: string;
-  /** The same for single organizations: the destination that was served last, by organization id. */
-  readonly destinationCursors?: ReadonlyMap<string, string>;
+  readonly shares: readonly TenantShare[];
   readonly blockedDestinations: readonly string[];
   /** How much to take for each destination; without bounds when absent. */
-  readonly destinationLimits?: DestinationLimits;
+  readonly destinationLimits?: DestinationLimits | undefined;
+  /** From 0 to 1: rounds the tenth that is bulk's up or down. Random, a tenth is kept in small claims too. */
+  readonly bulkRounding: number;
   readonly now: Date;
 }
 
 export function claimDeliveries(input: ClaimInput): Statement<ClaimedDelivery> {
-  const cursors = [...(input.destinationCursors ?? [])];
+  const { sessionId, shares, blockedDestinations, destinationLimits, bulkRounding, now } = input;
   return {
     name: 'claim-deliveries',
     text: TEXT,
     values: [
-      input.sessionId,
-      input.limit,
-      input.afterOrganizationId,
-      input.destinationPivot,
-      input.blockedDestinations,
-      input.now,
-      cursors.map(([organizationId]) => organizationId),
-      cursors.map(([, destination]) => destination),
-      (input.destinationLimits?.known ?? []).map(({ destination }) => destination),
-      (input.destinationLimits?.known ?? []).map(({ limit }) => limit),
-      input.destinationLimits?.fresh ?? UNBOUNDED,
+      sessionId,
+      shares.map(({ organizationId }) => organizationId),
+      shares.map(({ share }) => share),
+      shares.map(({ cursor }) => cursor),
+      blockedDestinations,
+      now,
+      (destinationLimits?.known ?? []).map(({ destination }) => destination),
+      (destinationLimits?.known ?? []).map(({ limit }) => limit),
+      destinationLimits?.fresh ?? UNBOUNDED,
+      bulkRounding,
     ],
   };
 }

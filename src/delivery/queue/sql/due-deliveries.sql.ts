@@ -28,17 +28,34 @@ export function promoteDue(now: Date, limit: number): Statement<{ promoted: numb
 }
 
 // Claims what has outlived its time without its turn having come (a destination held back for days), so that it can be ended.
-// Writes: deliveries, found by a scan of the open work every few minutes. Locks: rows, skip locked. Rows: up to $3.
+// Writes: deliveries (partial indexes deliveries_first_due and deliveries_expiring: one look-up each when nothing is overdue).
+// Locks: rows, skip locked. Rows: up to $3.
 // Not the ORM: SKIP LOCKED inside an update.
 const CLAIM_OVERDUE = `
-  with overdue as (
-    select organization_id, mode, email_id, position
-    from deliveries
-    where state in ('waiting', 'ready') and (expires_at <= $2 or first_due_at < $4)
-      and exists (select 1 from worker_sessions where id = $1 and lease_until > now())
-    order by organization_id, mode, email_id, position
+  with found as materialized (
+    (
+      select organization_id, mode, email_id, position
+      from deliveries
+      where state in ('waiting', 'ready') and first_due_at < $4
+      order by first_due_at
+      limit $3
+    )
+    union
+    (
+      select organization_id, mode, email_id, position
+      from deliveries
+      where state in ('waiting', 'ready') and expires_at is not null and expires_at <= $2
+      order by expires_at
+      limit $3
+    )
+  ), overdue as materialized (
+    select d.organization_id, d.mode, d.email_id, d.position
+    from found f
+    join deliveries d using (organization_id, mode, email_id, position)
+    where d.state in ('waiting', 'ready') and exists (select 1 from worker_sessions where id = $1 and lease_until > now())
+    order by d.organization_id, d.mode, d.email_id, d.position
     limit $3
-    for update skip locked
+    for update of d skip locked
   )
   update deliveries d
   set state = 'claimed', session_id = $1, claim_token = d.claim_token + 1, attempt = d.attempt + 1, claimed_at = $2

@@ -1,0 +1,98 @@
+import { LRUCache } from 'lru-cache';
+
+/** Organizations that one claim serves. */
+const MOST_SERVED = 32;
+/** Organizations without work whose place is remembered: one that comes back soon has not paid with its absence. */
+const MOST_REMEMBERED = 10_000;
+
+/** Whose turn it is now. */
+export type Shares = ReadonlyMap<string, number>;
+
+/**
+ * Shares out claims among organizations by weight, however many they are: weighted fair queuing.
+ *
+ *   unknown ──found to have work──► in turn ──took less than its share──► resting ──found again──► in turn
+ *
+ * Each has a virtual time that goes on by 1/weight with every delivery that it takes; those that are furthest behind come
+ * next. One that begins, or comes back, starts at the present: what it did not use is not owed to it.
+ */
+export class TenantTurns {
+  private readonly inTurn = new Map<string, number>();
+  private readonly resting = new LRUCache<string, number>({ max: MOST_REMEMBERED });
+  private present = 0;
+
+  /** @param weights of organizations whose weight is not 1 */
+  constructor(private weights: ReadonlyMap<string, number> = new Map()) {}
+
+  /** From now on. */
+  setWeights(weights: ReadonlyMap<string, number>): void {
+    this.weights = weights;
+  }
+
+  /** These have work. */
+  found(organizationIds: Iterable<string>): void {
+    for (const id of organizationIds) {
+      if (!this.inTurn.has(id)) this.inTurn.set(id, Math.max(this.present, this.resting.get(id) ?? 0));
+      this.resting.delete(id);
+    }
+  }
+
+  /** How many of the next `limit` deliveries each organization may have; nothing when none is known to have work. */
+  next(limit: number): Shares {
+    const next = this.furthestBehind();
+    const shares = new Map<string, number>();
+    for (let given = 0; given < limit; given += 1) {
+      const [first] = next;
+      if (!first) return shares;
+      shares.set(first.id, (shares.get(first.id) ?? 0) + 1);
+      first.finish += this.costOf(first.id);
+      sink(next);
+    }
+    return shares;
+  }
+
+  /** Says what a claim has taken. */
+  took(shares: Shares, taken: ReadonlyMap<string, number>): void {
+    const served = [...shares.keys()].filter((id) => taken.has(id)).map((id) => this.inTurn.get(id) ?? this.present);
+    if (served.length > 0) this.present = Math.max(this.present, Math.min(...served));
+    for (const [id, share] of shares) this.advance(id, share, taken.get(id) ?? 0);
+  }
+
+  private advance(id: string, share: number, taken: number): void {
+    const at = (this.inTurn.get(id) ?? this.present) + taken * this.costOf(id);
+    if (taken >= share) {
+      this.inTurn.set(id, at);
+      return;
+    }
+    this.inTurn.delete(id);
+    if (at > this.present) this.resting.set(id, at);
+  }
+
+  /** In order. */
+  private furthestBehind(): { readonly id: string; finish: number }[] {
+    const least: { id: string; finish: number }[] = [];
+    for (const [id, at] of this.inTurn) {
+      const finish = at + this.costOf(id);
+      const last = least.at(-1);
+      if (least.length === MOST_SERVED && last && finish >= last.finish) continue;
+      if (least.length === MOST_SERVED) least.pop();
+      const place = least.findIndex((other) => other.finish > finish);
+      least.splice(place === -1 ? least.length : place, 0, { id, finish });
+    }
+    return least;
+  }
+
+  private costOf(id: string): number {
+    return 1 / (this.weights.get(id) ?? 1);
+  }
+}
+
+/** Moves the first to its place among the others, which are in order. */
+function sink(ordered: { finish: number }[]): void {
+  for (let at = 0; at + 1 < ordered.length; at += 1) {
+    const [one, other] = [ordered[at], ordered[at + 1]];
+    if (!one || !other || one.finish < other.finish) return;
+    ordered[at] = other;
+    ordered[at + 1] = one;
+  }
+}

@@ -1,0 +1,31 @@
+/**
+ * SQL: the destinations of one organization with ready work that are not blocked, in order, each found by one look-up in the
+ * index deliveries_ready.
+ *
+ * @param tenant an expression: the organization's id
+ * @param blocked the parameter with the blocked destinations
+ * @param from where to begin
+ */
+export const destinationsOf = (tenant: string, blocked: string, from = ''): string => `
+          with recursive destinations as (
+            (
+              select d.destination
+              from deliveries d
+              where d.state = 'ready' and d.organization_id = ${tenant} ${from}
+              order by d.destination
+              limit 1
+            )
+            union all
+            select (
+              select d.destination
+              from deliveries d
+              where d.state = 'ready' and d.organization_id = ${tenant} and d.destination > last.destination
+              order by d.destination
+              limit 1
+            )
+            from destinations last
+            where last.destination is not null
+          )
+          select destination
+          from destinations
+          where destination is not null and not destination = any(${blocked}::text[])`;
