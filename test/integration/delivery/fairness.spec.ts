@@ -67,8 +67,9 @@ describe('claiming is fair', () => {
 
     it.each([1, 32, 33, 40, 100])('%i with deep queues take equal shares over many claims', async (count) => {
       const organizations = Array.from({ length: count }, newId);
-      for (const organizationId of organizations)
+      for (const organizationId of organizations) {
         await fillQueue(db, Math.ceil(4_100 / count) + 20, { organizationId });
+      }
       const taken = (await claimRounds(40)).flat();
       expect(taken).toHaveLength(4_000);
       const shares = organizations.map((id) => countBy(taken, 'organizationId').get(id) ?? 0);
@@ -79,8 +80,9 @@ describe('claiming is fair', () => {
       const organizations = Array.from({ length: count }, newId);
       const weightAt = (n: number) => 1 + (n % 5);
       const all = organizations.reduce((sum, _id, n) => sum + weightAt(n), 0);
-      for (const organizationId of organizations)
+      for (const organizationId of organizations) {
         await fillQueue(db, Math.ceil(20_000 / count) + 20, { organizationId });
+      }
       const weights = new Map(organizations.map((id, n) => [id, weightAt(n)]));
       const taken = countBy((await claimRounds(60, { weights })).flat(), 'organizationId');
       for (const [n, id] of organizations.entries()) {
