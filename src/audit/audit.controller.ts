@@ -3,7 +3,7 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { RequireScope } from '../common/http/scopes';
 import { CurrentPrincipal, type Principal } from '../common/http/principal';
 import { ApiErrors, ApiList } from '../common/http/openapi.decorators';
-import { Unbound } from '../common/http/unbound.guard';
+import { Unbound } from '../common/http/key-restrictions.guard';
 import { AuditService } from './audit.service';
 import { AuditEntryDto, AuditPaginationDto, ListAuditEntriesQuery } from './dto/audit-entry.dto';
 import { toAuditEntriesDto, toAuditFilter } from './dto/audit-entry.mapper';

@@ -98,6 +98,9 @@ it('is verified without being asked, as soon as the records are there', async ()
 it('changes the default and deletes', async () => {
   const domain = await add('other.example');
   expect((await api.delete(`/v1/domains/${acme.domainId}`)).body.error.code).toBe('default_domain_in_use');
+  expect((await api.post(`/v1/domains/${domain.id}/set-default`)).body.error.code).toBe('domain_not_verified');
+  publish(domain);
+  expect((await api.post(`/v1/domains/${domain.id}/verify`)).body.data.status).toBe('verified');
   expect((await api.post(`/v1/domains/${domain.id}/set-default`)).body.data.is_default).toBe(true);
   expect((await read(acme.domainId)).is_default).toBe(false);
   const { status, body } = await api.delete(`/v1/domains/${acme.domainId}`);

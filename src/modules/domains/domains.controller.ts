@@ -5,7 +5,7 @@ import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { NotFoundError } from '../../common/errors/app-error';
 import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
 import { RateLimitClass } from '../../common/http/request-limits';
-import { Unbound } from '../../common/http/unbound.guard';
+import { LiveOnly, Unbound } from '../../common/http/key-restrictions.guard';
 import { PathId } from '../../common/http/path-id.decorator';
 import { DkimKeysService } from './dkim/dkim-keys.service';
 import { DomainDetailsService } from './domain-details.service';
@@ -27,6 +27,7 @@ export class DomainsController {
     private readonly keys: DkimKeysService,
   ) {}
 
+  @LiveOnly()
   @Unbound()
   @Post()
   @RateLimitClass('domain-writes')
@@ -65,6 +66,7 @@ export class DomainsController {
     return this.show(principal, id);
   }
 
+  @LiveOnly()
   @Unbound()
   @Post(':id/set-default')
   @HttpCode(200)
@@ -73,12 +75,13 @@ export class DomainsController {
     description: 'Mail leaves from it when `from` names no domain.',
   })
   @ApiData(DomainDto)
-  @ApiErrors('domain_not_allowed', 'resource_not_found')
+  @ApiErrors('domain_not_allowed', 'domain_not_verified', 'resource_not_found')
   async setDefault(@CurrentPrincipal() principal: Principal, @PathId('id', 'Domain') id: string) {
     await this.domains.setDefault(principal.organizationId, id, principal.apiKeyId);
     return this.show(principal, id);
   }
 
+  @LiveOnly()
   @Delete(':id')
   @HttpCode(200)
   @ApiOperation({
@@ -97,6 +100,7 @@ export class DomainsController {
     return { success: true };
   }
 
+  @LiveOnly()
   @Post(':id/verify')
   @HttpCode(200)
   @RateLimitClass('domain-writes')
@@ -113,6 +117,7 @@ export class DomainsController {
     return { data: toVerificationDto(await this.verification.verifyAndReport(organizationId, id, apiKeyId)) };
   }
 
+  @LiveOnly()
   @Post(':id/rotate-dkim')
   @HttpCode(200)
   @RateLimitClass('domain-writes')

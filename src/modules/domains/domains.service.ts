@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService, OPERATOR } from '../../audit/audit.service';
 import { Clock } from '../../common/clock';
-import { NotFoundError } from '../../common/errors/app-error';
+import { AppError, NotFoundError } from '../../common/errors/app-error';
 import { isUuid } from '../../common/ids';
 import { AppConfig } from '../../config/config';
 import { violatedConstraint } from '../../database/database-errors';
@@ -33,13 +33,17 @@ export class DomainsService {
     return this.registration.add(organizationId, normalizeSenderDomain(name, this.config), actor);
   }
 
-  /** Chooses the domain from which mail leaves when its sender names none. @throws NotFoundError */
+  /**
+   * Chooses the domain from which mail leaves when its sender names none.
+   * @throws NotFoundError, AppError domain_not_verified
+   */
   async setDefault(organizationId: string, domainId: string, actor: string): Promise<void> {
     await this.database.transaction(async (tx) => {
       await this.domains.lockList(organizationId, tx);
       const domain = await this.domains.lock(organizationId, domainId, tx);
       if (!domain) throw new NotFoundError('Domain');
       if (domain.isDefault) return;
+      if (domain.verificationStatus !== 'verified') throw notVerified(domain.domain);
       await this.domains.makeDefault(organizationId, domainId, this.clock.now(), tx);
       await this.audit.record([domainEvent('domain.default_set', domain, actor)], tx);
     });
@@ -90,4 +94,10 @@ export class DomainsService {
     if (!domain) throw new NotFoundError('Domain');
     return domain;
   }
+}
+
+function notVerified(name: string): AppError {
+  return new AppError('domain_not_verified', `${name} is not verified; mail cannot be sent from it`, {
+    suggestion: 'Publish its records, verify it, and then make it the default',
+  });
 }

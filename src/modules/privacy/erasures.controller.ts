@@ -4,7 +4,7 @@ import { RequireScope } from '../../common/http/scopes';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { ApiData, ApiErrors } from '../../common/http/openapi.decorators';
 import { RateLimitClass } from '../../common/http/request-limits';
-import { Unbound } from '../../common/http/unbound.guard';
+import { Unbound } from '../../common/http/key-restrictions.guard';
 import { PathId } from '../../common/http/path-id.decorator';
 import { PrivacyErasureDto, RequestErasureDto } from './dto/privacy.dto';
 import { toErasureDto, toSubjectAddress } from './dto/privacy.mapper';

@@ -4,7 +4,7 @@ import { RequireScope } from '../../common/http/scopes';
 import { DEFAULT_BODY, MIB, TakesBody } from '../../common/http/request-body';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
-import { Unbound } from '../../common/http/unbound.guard';
+import { Unbound } from '../../common/http/key-restrictions.guard';
 import { addressKey } from '../../common/mail-address';
 import {
   AddSuppressionDto,

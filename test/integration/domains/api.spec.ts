@@ -1,6 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import type { Answer } from '../../e2e/kit/api-client';
 import { newId } from '../../../src/common/ids';
+import { DomainsService } from '../../../src/modules/domains/domains.service';
 import { DomainsApp, type Owner } from './domains-app';
 
 let app: DomainsApp;
@@ -249,7 +250,8 @@ describe('POST /v1/domains/{id}/verify', () => {
 describe('the audit log', () => {
   it('has every change with the key that made it', async () => {
     const first = await add(acme, 'first.example');
-    const second = await add(acme, 'second.example');
+    const second = await add(acme, 'audited.example');
+    await app.get(DomainsService).markVerified(acme.organizationId, second.id);
     await acme.api.post(`/v1/domains/${second.id}/set-default`);
     await acme.api.post(`/v1/domains/${second.id}/set-default`);
     await acme.api.post(`/v1/domains/${first.id}/rotate-dkim`);
@@ -257,7 +259,8 @@ describe('the audit log', () => {
     const actor = acme.keyId;
     expect(await app.audit(acme.organizationId)).toEqual([
       { actor, action: 'domain.added', target_id: first.id, data: { domain: 'first.example' } },
-      { actor, action: 'domain.added', target_id: second.id, data: { domain: 'second.example' } },
+      { actor, action: 'domain.added', target_id: second.id, data: { domain: 'audited.example' } },
+      { actor: 'operator', action: 'domain.verified', target_id: second.id, data: { vouched: true } },
       { actor, action: 'domain.default_set', target_id: second.id, data: {} },
       { actor, action: 'dkim.rotated', target_id: first.id, data: { selector: 'wb2' } },
       { actor, action: 'domain.deleted', target_id: first.id, data: { domain: 'first.example' } },

@@ -1,6 +1,9 @@
 import { ApiKeysService } from '../../../src/auth/api-keys.service';
+import { DomainsService } from '../../../src/modules/domains/domains.service';
 import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
+import { ALL_SCOPES } from '../../../src/common/http/scopes';
 import { SmtpSink } from '../../doubles/smtp-sink';
+import { ApiClient } from '../../e2e/kit/api-client';
 import { sendBody } from '../../factories/send-requests';
 import { readStoredEmail } from '../../factories/stored-email';
 import { waitFor } from '../../setup/wait-for';
@@ -21,7 +24,8 @@ async function add(name: string, owner = acme): Promise<any> {
   return (await owner.api.post('/v1/domains', { domain: name })).body.data;
 }
 
-const addSeveral = (count: number) => Promise.all(Array.from({ length: count }, (_, n) => add(`d${n}.example`)));
+const addSeveral = (count: number, name = 'd') =>
+  Promise.all(Array.from({ length: count }, (_, n) => add(`${name}${n}.example`)));
 
 async function defaults(owner = acme): Promise<string[]> {
   const { body } = await owner.api.get('/v1/domains');
@@ -29,12 +33,15 @@ async function defaults(owner = acme): Promise<string[]> {
 }
 
 const setDefault = (id: string) => acme.api.post(`/v1/domains/${id}/set-default`);
+const vouch = (...domains: any[]) =>
+  Promise.all(domains.map(({ id }) => app.get(DomainsService).markVerified(acme.organizationId, id)));
 const remove = (id: string, owner = acme) => owner.api.delete(`/v1/domains/${id}`);
 
 describe('the default domain', () => {
   it('is the first one, until another is chosen', async () => {
-    const [first, second] = [await add('first.example'), await add('second.example')];
+    const [first, second] = [await add('first.example'), await add('chosen.example')];
     expect([first.is_default, second.is_default]).toEqual([true, false]);
+    await vouch(second);
     const { status, body } = await setDefault(second.id);
     expect([status, body.data.is_default]).toEqual([200, true]);
     expect(await defaults()).toEqual([second.id]);
@@ -42,10 +49,19 @@ describe('the default domain', () => {
     expect(await defaults()).toEqual([second.id]);
   });
 
+  it('is never one that is not verified', async () => {
+    const [first, second] = [await add('first.example'), await add('unverified.example')];
+    const { status, body } = await setDefault(second.id);
+    expect([status, body.error.code]).toEqual([422, 'domain_not_verified']);
+    expect(await defaults()).toEqual([first.id]);
+  });
+
   it('is another one in each organization', async () => {
     const other = await app.owner('Other');
     const [mine, theirs] = [await add('first.example'), await add('theirs.example', other)];
-    await setDefault((await add('second.example')).id);
+    const second = await add('second-of-mine.example');
+    await vouch(second);
+    expect((await setDefault(second.id)).status).toBe(200);
     expect(await defaults(other)).toEqual([theirs.id]);
     expect((await setDefault(theirs.id)).status).toBe(404);
     expect(await defaults(other)).toEqual([theirs.id]);
@@ -58,7 +74,8 @@ describe('the default domain', () => {
   });
 
   it('is one, whatever fifty callers choose at once', async () => {
-    const domains = await addSeveral(10);
+    const domains = await addSeveral(10, 'vouched');
+    await vouch(...domains);
     const answers = await Promise.all(Array.from({ length: 50 }, (_, n) => setDefault(domains[n % 10].id)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
     expect(await defaults()).toHaveLength(1);
@@ -146,5 +163,23 @@ describe('DELETE /v1/domains/{id}', () => {
       await worker.close();
       await sink.stop();
     }
+  });
+});
+
+describe('a test key', () => {
+  it('reads domains and changes none: live mail leaves from them', async () => {
+    const [first, second] = [await add('first.example'), await add('second.example')];
+    const key = { name: 'Test', mode: 'test' as const, scopes: ALL_SCOPES };
+    const test = new ApiClient(app.port, (await app.get(ApiKeysService).create(acme.organizationId, key)).key);
+    const changes = await Promise.all([
+      test.post('/v1/domains', { domain: 'third.example' }),
+      test.delete(`/v1/domains/${first.id}`),
+      ...['verify', 'rotate-dkim', 'set-default'].map((action) => test.post(`/v1/domains/${second.id}/${action}`)),
+    ]);
+    expect(changes.map(({ status, body }) => [status, body.error?.code])).toEqual(
+      Array(5).fill([403, 'insufficient_permissions']),
+    );
+    expect((await test.get('/v1/domains')).body.total).toBe(2);
+    expect((await test.get(`/v1/domains/${first.id}`)).body.data.is_default).toBe(true);
   });
 });
