@@ -1,4 +1,7 @@
 import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { curlCommand, shellQuote } from './first-start';
 
 /** What a shell makes of a line: its words. */
@@ -22,20 +25,32 @@ describe('shellQuote', () => {
 });
 
 describe('curlCommand', () => {
-  const credentials = { organizationId: 'o', domain: 'waybill.test', liveKey: 'wb_live_abc', testKey: 'wb_test_abc' };
+  const folders: string[] = [];
+  afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true })));
+
+  function dataDir(name = 'data'): string {
+    const folder = mkdtempSync(join(tmpdir(), 'waybill-curl-'));
+    folders.push(folder);
+    mkdirSync(join(folder, name));
+    writeFileSync(join(folder, name, 'credentials.json'), JSON.stringify({ liveKey: 'wb_live_abc' }));
+    return join(folder, name);
+  }
 
   it('is one line that sends a mail from the domain to the example address', () => {
-    const command = curlCommand(credentials, 3000);
+    const command = curlCommand({ domain: 'waybill.test' }, dataDir(), 3000);
     expect(command).not.toContain('\n');
+    expect(command).not.toContain('wb_live');
     const [program, ...args] = words(command);
     expect(program).toBe('curl');
     expect(args).toContain('http://localhost:3000/v1/emails');
     expect(args).toContain('Authorization: Bearer wb_live_abc');
+    expect(args).toContain('Content-Type: application/json');
     expect(JSON.parse(args.at(-1) ?? '')).toMatchObject({ from: 'hello@waybill.test', to: ['you@example.com'] });
   });
 
-  it('survives any content', () => {
-    const args = words(curlCommand({ ...credentials, domain: "o'neill.test" }, 1));
+  it.each(["o'neill $HOME", 'with "quotes" `id`'])('finds the key in a folder called %s', (name) => {
+    const args = words(curlCommand({ domain: "o'neill.test" }, dataDir(name), 1));
+    expect(args).toContain('Authorization: Bearer wb_live_abc');
     expect(JSON.parse(args.at(-1) ?? '')).toMatchObject({ from: "hello@o'neill.test" });
   });
 });

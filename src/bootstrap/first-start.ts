@@ -132,17 +132,21 @@ async function writeCredentials(dataDir: string, credentials: Credentials): Prom
   await rename(temporary, target);
 }
 
-/** A command to copy and paste into a shell: sends a first mail. It contains the live key. */
-export function curlCommand({ domain, liveKey }: Credentials, port: number): string {
+/**
+ * A command to copy and paste into a shell: sends a first mail. It reads the live key from `credentials.json`, because what
+ * is printed ends up in logs and recordings.
+ */
+export function curlCommand({ domain }: Pick<Credentials, 'domain'>, dataDir: string, port: number): string {
   const mail = {
     from: `hello@${domain}`,
     to: ['you@example.com'],
     subject: 'Hello from Waybill',
     text: 'It works.',
   };
-  const words = ['curl', '-sS', `http://localhost:${port}/v1/emails`];
-  words.push('-H', `Authorization: Bearer ${liveKey}`, '-H', 'Content-Type: application/json');
-  return [...words, '-d', JSON.stringify(mail)].map(shellQuote).join(' ');
+  const readKey = ['node', '-p', 'require(process.argv[1]).liveKey', credentialsFile(path.resolve(dataDir))];
+  const authorization = `"Authorization: Bearer $(${readKey.map(shellQuote).join(' ')})"`;
+  const words = ['curl', '-sS', `http://localhost:${port}/v1/emails`, '-H', authorization];
+  return [...words, '-H', "'Content-Type: application/json'", '-d', shellQuote(JSON.stringify(mail))].join(' ');
 }
 
 /** One argument of a POSIX shell, whatever is in it. */

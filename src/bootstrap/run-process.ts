@@ -66,7 +66,7 @@ async function start(config: AppConfig, rootModule: RootModule, logger: Logger):
     const credentials = config.roles.has('api') ? await seedFirstStart(service.app, config) : undefined;
     const { port, metricsPort } = service;
     logger.info({ port, metricsPort, roles: [...config.roles], deliveryMode: config.delivery.mode }, 'ready');
-    if (credentials && port !== undefined) welcome(curlCommand(credentials, port), config, port);
+    if (credentials && port !== undefined) welcome(curlCommand(credentials, config.dataDir, port), config, port);
     return { database, service };
   } catch (error) {
     await database.stop();

@@ -1,9 +1,27 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitFor } from '../setup/wait-for';
 import { ApiClient, eventTypes } from './kit/api-client';
 import { ServiceProcess } from './kit/service-process';
+
+/** Sends what the printed curl command would send; curl itself need not be installed. Returns the email's id. */
+async function sendAsPrinted(output: string): Promise<string> {
+  const command = output.split('\n').find((line) => line.startsWith('curl ')) ?? '';
+  const words = execFileSync('sh', ['-c', `curl() { printf '%s\\0' "$@"; }; ${command}`], { encoding: 'utf8' }).split(
+    '\0',
+  );
+  const headers = words.filter((_word, index) => words[index - 1] === '-H').map((line) => line.split(': ', 2));
+  const url = words.find((word) => word.startsWith('http://')) ?? '';
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: Object.fromEntries(headers) as Record<string, string>,
+    body: words[words.indexOf('-d') + 1] ?? '',
+  });
+  expect(response.status).toBe(202);
+  return ((await response.json()) as { data: { id: string } }).data.id;
+}
 
 /** The first minutes of a newcomer: one command, one mail, and what remains after Ctrl-C. */
 describe('a first start', () => {
@@ -26,14 +44,16 @@ describe('a first start', () => {
     const service = await start();
     // Standard error has a pipe of its own, which may be read after that of the line "ready".
     await waitFor(() => service.other.includes('curl'), { what: 'the welcome' });
-    expect(service.other).toContain(credentials().liveKey);
+    expect(service.other).not.toContain(credentials().liveKey);
     expect(statSync(join(dataDir, 'credentials.json')).mode & 0o777).toBe(0o600);
     expect(credentials()).toMatchObject({
       domain: 'waybill.test',
       liveKey: expect.stringMatching(/^wb_live_/),
       testKey: expect.stringMatching(/^wb_test_/),
     });
+    const first = await sendAsPrinted(service.other);
     const api = new ApiClient(service.port, credentials().liveKey);
+    expect(await api.waitForStatus(first, 'delivered')).toMatchObject({ subject: 'Hello from Waybill' });
     const id = await api.send({
       from: 'hello@waybill.test',
       to: ['you@example.com'],
@@ -45,6 +65,7 @@ describe('a first start', () => {
     const listed = await api.as(undefined).get('/mailbox/messages.json');
     expect(listed.body.data).toEqual([
       expect.objectContaining({ recipients: ['you@example.com'], subject: 'First mail <b>' }),
+      expect.objectContaining({ recipients: ['you@example.com'], subject: 'Hello from Waybill' }),
     ]);
     const page = await api.as(undefined).get('/mailbox');
     expect(page.body).toContain('First mail &lt;b&gt;');
@@ -52,7 +73,7 @@ describe('a first start', () => {
       expect(await api.as(undefined).get(path)).toMatchObject({ status: 200 });
     }
     const metrics = await new ApiClient(service.metricsPort, undefined).get('/metrics');
-    expect(metrics.body).toContain('waybill_deliveries_total{outcome="delivered"} 1');
+    expect(metrics.body).toContain('waybill_deliveries_total{outcome="delivered"} 2');
     const postmaster = postmasterPid();
     expect(isAlive(postmaster)).toBe(true);
 
