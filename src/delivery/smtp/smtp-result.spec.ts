@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { toSmtpFacts } from './smtp-result';
 
 describe('toSmtpFacts', () => {
@@ -21,6 +22,27 @@ describe('toSmtpFacts', () => {
     expect(facts).toMatchObject({ code: 550, phase: 'rcpt' });
     expect(facts.response).toHaveLength(500);
     expect(facts).not.toHaveProperty('enhancedCode');
+  });
+
+  it('of a reply of several lines: all of them as they came', () => {
+    const reply = { code: 550, enhancedCode: '5.2.1', lines: ['5.2.1 at a rate', '', '5.2.1 https://x.example'] };
+    expect(toSmtpFacts({ kind: 'rejected', phase: 'rcpt', reply, ...conversation })).toMatchObject({
+      response: '550 5.2.1 https://x.example',
+      lines: ['550-5.2.1 at a rate', '550-', '550 5.2.1 https://x.example'],
+    });
+  });
+
+  it('keeps at most 20 lines of 500 characters, the last one always', () => {
+    const lines = fc.array(fc.string({ maxLength: 700 }), { minLength: 2, maxLength: 60 });
+    fc.assert(
+      fc.property(lines, (given) => {
+        const reply = { code: 451, lines: given };
+        const facts = toSmtpFacts({ kind: 'rejected', phase: 'final', reply, ...conversation });
+        expect(facts.lines).toHaveLength(Math.min(20, given.length));
+        expect(Math.max(...(facts.lines ?? []).map((line) => line.length))).toBeLessThanOrEqual(500);
+        expect(facts.lines?.at(-1)).toBe(facts.response);
+      }),
+    );
   });
 
   it('of a failure without a reply', () => {

@@ -49,6 +49,19 @@ describe('evaluateFailure', () => {
     expect(evaluateFailure(grounds)).toMatchObject({ kind: 'bounce', action: 'failed', bounceType, suppress, reason });
   });
 
+  it.each([
+    ['550-Verification failed for <b@example.org> 550-No Such User Here 550 Sender verify failed', 'sender-rejected'],
+    ['550-Sender verify failed 550 5.1.1 <b@example.org>: User unknown', 'sender-rejected'],
+    [
+      '550-5.2.1 The user you are trying to contact is receiving mail at a 550-5.2.1 rate that prevents additional ' +
+        '550 5.2.1 messages from being delivered',
+      'rate-limited',
+    ],
+    [`550-5.1.1 ${'no such user '.repeat(60)}550 5.1.1 Client host blocked using zen.spamhaus.org`, 'reputation'],
+  ])('reads all lines of %s', (text, reason) => {
+    expect(evaluateFailure({ text })).toMatchObject({ bounceType: 'soft', suppress: false, reason });
+  });
+
   it('cuts the response to printable text', () => {
     expect(evaluateFailure({ text: `550 \0\r\n${'x'.repeat(600)}` }).response).toBe(`550 ${'x'.repeat(496)}`);
   });

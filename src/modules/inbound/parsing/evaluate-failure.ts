@@ -20,11 +20,16 @@ const ENHANCED_ALONE = /(?:^|[\s#(:;<['"])([45]\.[0-7]\.\d{1,3})(?=[\s)>:;,\]#-]
 /** The first SMTP reply in a text of one line or a few; undefined when it has none. All patterns are linear. */
 export function findReply(text: string): FoundReply | undefined {
   const both = BOTH_CODES.exec(text);
-  if (both) return { code: Number(both[1]), enhancedCode: both[2], text: text.slice(both.index) };
-  const enhancedCode = ENHANCED_ALONE.exec(text)?.[1];
   const alone = CODE_ALONE.exec(text);
+  const aloneAt = alone?.[1] === undefined ? Infinity : alone.index + alone[0].indexOf(alone[1]);
+  if (both) {
+    // Lines of the same reply may come before the one with both codes, and say whom it is about.
+    const start = alone?.[1] === both[1] ? Math.min(aloneAt, both.index) : both.index;
+    return { code: Number(both[1]), enhancedCode: both[2], text: text.slice(start) };
+  }
+  const enhancedCode = ENHANCED_ALONE.exec(text)?.[1];
   if (!alone?.[1]) return enhancedCode === undefined ? undefined : { enhancedCode, text };
-  return { code: Number(alone[1]), enhancedCode, text: text.slice(alone.index + alone[0].indexOf(alone[1])) };
+  return { code: Number(alone[1]), enhancedCode, text: text.slice(aloneAt) };
 }
 
 export type BounceReport = Extract<Report, { kind: 'bounce' }>;
