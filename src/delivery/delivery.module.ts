@@ -4,14 +4,17 @@ import { AppConfig } from '../config/config';
 import { DeliveryQueueModule } from './queue/delivery-queue.module';
 import { AttemptService } from './worker/attempt.service';
 import { Claimer } from './worker/claimer';
+import { CrashRecovery } from './worker/crash-recovery';
 import { DeadSessionsJob } from './worker/dead-sessions.job';
 import { DeliveryPipeline } from './worker/delivery-pipeline';
 import { DeliveryWorker } from './worker/delivery-worker';
 import { DestinationSlots } from './worker/destination-slots';
+import { JournalTakeover } from './worker/journal-takeover';
 import { MessageComposer } from './worker/message-composer';
 import { MessagePreparer } from './worker/message-preparer';
 import { PromoteDueJob } from './worker/promote-due.job';
 import { QueueSweepJob } from './worker/queue-sweep.job';
+import { ResultCommit } from './worker/result-commit';
 import { ResultJournal } from './worker/result-journal';
 import { Settler } from './worker/settler';
 import { SmtpTransmitter } from './worker/smtp-transmitter';
@@ -43,9 +46,11 @@ const STAGES: Provider[] = [
   AttemptService,
   SmtpTransmitter,
   ResultJournal,
+  ResultCommit,
   Settler,
+  JournalTakeover,
 ];
-const WORKER: Provider[] = [DeliveryWorker, WorkerSession, WorkSignal, WorkerMetrics];
+const WORKER: Provider[] = [DeliveryWorker, CrashRecovery, WorkerSession, WorkSignal, WorkerMetrics];
 const JOBS: Provider[] = [PromoteDueJob, DeadSessionsJob, QueueSweepJob];
 
 /** The engine. It is given its ports (messages, keys, outcomes, ordinals, router) by the worker's root module. */

@@ -16,6 +16,11 @@ export interface DeliveryKey extends EmailKey {
 /** `bulk` mail honours unsubscriptions; `transactional` mail ignores those, and only those. */
 export type MailCategory = 'transactional' | 'bulk';
 
+/** Workers die for many reasons; a delivery that two of them held is a suspect, and from then on it is tried alone. */
+export const SUSPECT_CRASHES = 2;
+/** Three workers more died while they tried it alone: it is what kills them. */
+export const POISON_CRASHES = 5;
+
 /** A delivery that this worker session owns until it settles or its lease ends. */
 export interface ClaimedDelivery extends DeliveryKey {
   readonly domainId: string;
@@ -26,7 +31,7 @@ export interface ClaimedDelivery extends DeliveryKey {
   readonly category: MailCategory;
   /** 1 for the first attempt. */
   readonly attempt: number;
-  /** How often a worker died while it held this delivery. */
+  /** How often a worker died while it held this delivery, since the last attempt that came to its end. */
   readonly crashes: number;
   /** The worker session that holds it. */
   readonly sessionId: string;

@@ -16,6 +16,7 @@ import {
   type OpenDelivery,
   type OpenRange,
 } from './sql/open-deliveries.sql';
+import { claimSuspect, hasSuspect } from './sql/suspect-deliveries.sql';
 import { measureBloat, measureQueue, type QueueBloat, type QueueMeasure } from './sql/measure-queue.sql';
 import { withdrawDeliveries, type WithdrawnDelivery, withdrawRecipients } from './sql/withdraw-deliveries.sql';
 
@@ -24,6 +25,8 @@ import { withdrawDeliveries, type WithdrawnDelivery, withdrawRecipients } from '
  *
  *   waiting ──due──► ready ──claim──► claimed ──settle──► gone (terminal) or waiting (deferred)
  *                      ▲                 └──release, or the session's lease ends──► ready
+ *
+ * A suspect (see `SUSPECT_CRASHES`) goes from waiting to claimed, one at a time.
  *
  * Statements that change it run in the caller's transaction, together with what they mean for the email.
  */
@@ -71,6 +74,17 @@ export class DeliveryQueueRepository {
   /** Claims deliveries whose life is over, so that they can be ended. */
   claimOverdue(sessionId: string, now: Date, limit: number, bornBefore: Date): Promise<ClaimedDelivery[]> {
     return this.database.run(claimOverdue(sessionId, now, limit, bornBefore));
+  }
+
+  /** Claims one delivery that is suspected of killing its workers. */
+  async claimSuspect(sessionId: string, blocked: readonly string[]): Promise<ClaimedDelivery | undefined> {
+    const [suspect] = await this.database.run(claimSuspect(sessionId, blocked));
+    return suspect;
+  }
+
+  async hasSuspect(blocked: readonly string[]): Promise<boolean> {
+    const [row] = await this.database.run(hasSuspect(blocked));
+    return row?.hasSuspect ?? false;
   }
 
   /** Positions taken out of the queue; those already claimed or attempted stay. */

@@ -1,22 +1,34 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { Database } from '../../database/database.service';
-import { beginSession, deleteDeadSessions, endSession, renewSession } from './sql/worker-sessions.sql';
+import { LeaseConnection } from './lease-connection';
+import { beginSession, deleteDeadSessions, endSession, findLeases, renewSession } from './sql/worker-sessions.sql';
 
+/** The life of worker sessions. What a lease hangs on goes over a connection of its own. */
 @Injectable()
 export class WorkerSessionsRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    @Inject(LeaseConnection) private readonly lease: Pick<LeaseConnection, 'run'>,
+  ) {}
 
   async begin(id: string, host: string, processId: number, leaseSeconds: number): Promise<void> {
-    await this.database.run(beginSession(id, host, processId, leaseSeconds));
+    await this.lease.run(beginSession(id, host, processId, leaseSeconds));
   }
 
   /** False: the lease has ended. */
   async renew(id: string, leaseSeconds: number): Promise<boolean> {
-    return (await this.database.run(renewSession(id, leaseSeconds))).length > 0;
+    return (await this.lease.run(renewSession(id, leaseSeconds))).length > 0;
   }
 
+  /** Gives back whatever the session still holds, free of charge, and ends its lease. */
   async end(id: string): Promise<void> {
-    await this.database.run(endSession(id));
+    await this.lease.run(endSession(id));
+  }
+
+  /** Seconds until the leases of sessions end, negative once they have; a session that is gone is left out. */
+  async findLeases(ids: readonly string[]): Promise<Map<string, number>> {
+    const rows = await this.database.run(findLeases(ids));
+    return new Map(rows.map(({ id, secondsLeft }) => [id, secondsLeft]));
   }
 
   /** Removes sessions that ended a while ago and hold nothing any more. */

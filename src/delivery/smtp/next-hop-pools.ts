@@ -32,6 +32,11 @@ export class NextHopPools {
     return [...this.pools.values(), ...this.closing].reduce((sum, pool) => sum + pool.openConnections, 0);
   }
 
+  /** Ends what waits for a connection; what is on one goes on. */
+  dropWaiting(): void {
+    for (const pool of [...this.pools.values(), ...this.closing]) pool.dropWaiting();
+  }
+
   /** Waits for running conversations. */
   async close(): Promise<void> {
     const pools = [...this.pools.values(), ...this.closing];

@@ -40,6 +40,12 @@ export class AttemptService {
     }
   }
 
+  /** Begins nothing more: what waits for its turn is given back. Conversations go on. */
+  stop(): void {
+    this.slots.close();
+    this.transmitter.dropWaiting();
+  }
+
   private async transmit(
     claim: ClaimedDelivery,
     { withMessage }: PreparedMessage,

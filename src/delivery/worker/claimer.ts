@@ -9,6 +9,7 @@ import { type Shares, TenantTurns } from '../policy/tenant-turns';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
 import type { DestinationLimits } from '../queue/sql/claim-deliveries.sql';
 import type { FreedDelivery } from '../queue/sql/worker-sessions.sql';
+import { DestinationSlots } from './destination-slots';
 import { NIL_ID } from '../../common/ids';
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
@@ -40,8 +41,16 @@ export class Claimer {
     private readonly queue: DeliveryQueueRepository,
     private readonly outcomes: OutcomeSink,
     private readonly weights: WeightSource,
+    private readonly slots: DestinationSlots,
     private readonly clock: Clock,
   ) {}
+
+  /** Claims what may begin. @throws UnavailableError */
+  async claimNext(sessionId: string, limit: number): Promise<ClaimedDelivery[]> {
+    const heldBack = this.slots.heldBack();
+    if (heldBack.all) return [];
+    return this.claim(sessionId, limit, heldBack.destinations, this.slots.claimLimits());
+  }
 
   /** @throws UnavailableError */
   async claim(

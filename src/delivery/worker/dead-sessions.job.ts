@@ -3,6 +3,7 @@ import { MINUTE, SECOND } from '../../common/clock';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { WorkerSessionsRepository } from '../queue/worker-sessions.repository';
 import { Claimer } from './claimer';
+import { JournalTakeover } from './journal-takeover';
 import { WorkSignal } from './work-signal';
 import { WorkerSession } from './worker-session';
 
@@ -21,6 +22,7 @@ export class DeadSessionsJob implements OnApplicationBootstrap {
   constructor(
     private readonly jobs: PeriodicJobs,
     private readonly claimer: Claimer,
+    private readonly journals: JournalTakeover,
     private readonly sessions: WorkerSessionsRepository,
     private readonly session: WorkerSession,
     private readonly signal: WorkSignal,
@@ -34,9 +36,10 @@ export class DeadSessionsJob implements OnApplicationBootstrap {
 
   /** Frees the claims of dead sessions. */
   async reap(): Promise<void> {
-    // Whatever cost this worker its lease (a frozen database) probably cost the others theirs: they come first with the
+    // Whatever cost a worker its lease (a frozen database) probably cost the others theirs: they come first with the
     // results that they have kept, else each would repeat the other's mail.
-    if (this.session.lately().length > 0) return;
+    if (!this.session.hasWatchedLease) return;
+    await this.journals.takeDying();
     const freed = await this.claimer.freeDead(REAP_BATCH);
     if (freed === 0) return;
     this.logger.warn(`${freed} deliveries of lost workers are tried again`);

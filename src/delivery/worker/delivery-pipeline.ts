@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
+import { SECOND } from '../../common/clock';
 import type { ClaimedDelivery } from '../ports/delivery';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
 import { type AttemptResult, AttemptService } from './attempt.service';
@@ -10,6 +10,8 @@ import { WorkerSession } from './worker-session';
 
 /** Results that may wait for their commit, for each delivery that may be under way. */
 const SETTLING_PER_ATTEMPT = 8;
+/** After the drain time, for the results of what was cut off. */
+const COMMIT_MS = 4 * SECOND;
 
 /**
  * Carries claimed deliveries through their stages, and knows which are under way:
@@ -23,9 +25,12 @@ const SETTLING_PER_ATTEMPT = 8;
 export class DeliveryPipeline {
   private readonly logger = new Logger(DeliveryPipeline.name);
   private readonly underWay = new Set<Promise<void>>();
-  private readonly inHand = new Set<string>();
+  private readonly inHand = new Map<string, ClaimedDelivery>();
+  /** Of those in hand, the ones whose result waits for its commit. */
+  private readonly settling = new Set<ClaimedDelivery>();
+  private readonly waiting = new Set<() => void>();
   private attempting = 0;
-  private wakeWaiting: (() => void) | undefined;
+  private closing = false;
 
   constructor(
     private readonly preparer: MessagePreparer,
@@ -41,55 +46,90 @@ export class DeliveryPipeline {
     return this.attempting;
   }
 
+  /** Nothing more is taken on. */
+  get isClosing(): boolean {
+    return this.closing;
+  }
+
   /** False for a claim that this process does not work on. */
   has(claim: ClaimedDelivery): boolean {
     return this.inHand.has(nameOf(claim));
   }
 
-  /** To be called before the first `take`: commits what an earlier process has left uncommitted. */
-  open(): Promise<void> {
-    return this.settler.recover();
-  }
-
-  /** Takes claims on; a batch that cannot be prepared (the database is away) is given back. */
+  /** Takes claims on; a batch that cannot be prepared (the database is away), or comes too late, is given back. */
   async take(claims: readonly ClaimedDelivery[]): Promise<void> {
-    for (const claim of claims) this.inHand.add(nameOf(claim));
+    if (this.closing) return this.release(claims);
+    for (const claim of claims) this.inHand.set(nameOf(claim), claim);
     const prepared = await this.prepare(claims);
     if (prepared) for (const [claim, item] of prepared) this.track(claim, item);
-    else for (const claim of claims) this.inHand.delete(nameOf(claim));
+    else for (const claim of claims) this.drop(claim);
   }
 
-  /** Resolves when fewer than `limit` attempts are under way, and not too many results wait for their commit. */
-  waitForCapacity(limit: number): Promise<void> {
-    return this.waitWhile(() => this.attempting >= limit || this.underWay.size >= limit * SETTLING_PER_ATTEMPT);
+  /** Resolves when fewer than `limit` attempts are under way, and not too many results wait for their commit; or at the close. */
+  async waitForCapacity(limit: number): Promise<void> {
+    await this.until(
+      () => this.closing || (this.attempting < limit && this.underWay.size < limit * SETTLING_PER_ATTEMPT),
+    );
+  }
+
+  /** Resolves true once nothing is under way, false after `limitMs` or at the close. */
+  async isIdleWithin(limitMs: number): Promise<boolean> {
+    await this.until(() => this.closing || this.inHand.size === 0, limitMs);
+    return this.inHand.size === 0;
+  }
+
+  /** Resolves true once a claim's attempt is over, false after `limitMs`. */
+  isOverWithin(claim: ClaimedDelivery, limitMs: number): Promise<boolean> {
+    return this.until(() => !this.has(claim), limitMs);
   }
 
   /**
-   * Finishes what is under way; conversations that have not written their final dot after `limitMs` are cut off.
+   * Gives back what has not begun and finishes the rest; conversations that have not written their final dot after `limitMs`
+   * are cut off. What is not committed soon after that (the database is away) is given up: acceptances are in the journal.
+   * @returns false when something was given up, which the session holds until its lease ends
    */
-  async close(limitMs: number): Promise<void> {
-    const drained = this.waitWhile(() => this.underWay.size > 0);
-    const limit = new AbortController();
-    const timeout = delay(limitMs, 'timeout', { signal: limit.signal, ref: false });
-    const ended = await Promise.race([drained, timeout.catch(() => undefined)]);
-    limit.abort();
-    if (ended === 'timeout') {
+  async close(limitMs: number): Promise<boolean> {
+    this.closing = true;
+    this.notifyWaiting();
+    this.attempts.stop();
+    if (!(await this.until(() => this.inHand.size === 0, limitMs))) {
       this.logger.warn(`${this.size} deliveries are cut off by the end of the drain time`);
       this.transmitter.destroy();
-      await drained;
+      await this.until(() => this.inHand.size === 0, COMMIT_MS);
     }
+    const given = this.inHand.size;
+    if (given > 0) await this.giveUp();
     await this.transmitter.close();
     this.settler.end();
+    return given === 0;
   }
 
-  private async waitWhile(isBusy: () => boolean): Promise<void> {
-    while (isBusy()) await new Promise<void>((resolve) => (this.wakeWaiting = resolve));
+  private async giveUp(): Promise<void> {
+    const unbegun = [...this.inHand.values()].filter((claim) => !this.settling.has(claim));
+    this.logger.error(`${this.settling.size} results are not committed; acceptances among them are in the journal`);
+    this.settler.abandon();
+    if (unbegun.length > 0) await this.release(unbegun);
+  }
+
+  /** True once a condition holds, which is looked at whenever something ends; false after `limitMs`. */
+  private async until(isMet: () => boolean, limitMs?: number): Promise<boolean> {
+    if (isMet()) return true;
+    return new Promise((resolve) => {
+      const end = (met: boolean): void => {
+        clearTimeout(timer);
+        this.waiting.delete(look);
+        resolve(met);
+      };
+      const look = (): void => {
+        if (isMet()) end(true);
+      };
+      const timer = limitMs === undefined ? undefined : setTimeout(() => end(false), limitMs);
+      this.waiting.add(look);
+    });
   }
 
   private notifyWaiting(): void {
-    const { wakeWaiting } = this;
-    this.wakeWaiting = undefined;
-    wakeWaiting?.();
+    for (const look of this.waiting) look();
   }
 
   private async prepare(claims: readonly ClaimedDelivery[]): Promise<Map<ClaimedDelivery, Prepared> | undefined> {
@@ -111,10 +151,15 @@ export class DeliveryPipeline {
       )
       .finally(() => {
         this.underWay.delete(tracked);
-        this.inHand.delete(nameOf(claim));
-        this.notifyWaiting();
+        this.drop(claim);
       });
     this.underWay.add(tracked);
+  }
+
+  private drop(claim: ClaimedDelivery): void {
+    this.inHand.delete(nameOf(claim));
+    this.settling.delete(claim);
+    this.notifyWaiting();
   }
 
   private async attempt(claim: ClaimedDelivery, prepared: Prepared): Promise<AttemptResult> {
@@ -128,8 +173,9 @@ export class DeliveryPipeline {
   }
 
   private async finish(claim: ClaimedDelivery, result: AttemptResult): Promise<void> {
-    if (result.kind === 'settled') await this.settler.settle(result.settlement);
-    else await this.release([claim]);
+    if (result.kind === 'released') return this.release([claim]);
+    this.settling.add(claim);
+    await this.settler.settle(result.settlement);
   }
 
   /** A claim that cannot be given back now is found again by the sweep, as one that is not in hand. */

@@ -3,65 +3,85 @@ import { Injectable, Logger, type BeforeApplicationShutdown, type OnApplicationB
 import { SECOND } from '../../common/clock';
 import { AppConfig } from '../../config/config';
 import { Claimer } from './claimer';
+import { CrashRecovery } from './crash-recovery';
 import { DeliveryPipeline } from './delivery-pipeline';
-import { DestinationSlots } from './destination-slots';
 import { WorkSignal } from './work-signal';
 import { WorkerSession } from './worker-session';
 
 /** How long an idle worker waits for a notification before it checks by itself. */
 const POLL_MS = SECOND;
 const OUTAGE_PAUSE_MS = SECOND;
+/** For a session's last word to a database that may be away. */
+const FAREWELL_MS = 2 * SECOND;
 
 /**
  * The worker's loop.
  *
  *   stopped ──bootstrap──► running: claim while the pipeline has capacity, else wait for capacity or for work
- *                            └──shutdown──► draining: claim nothing more, finish what is under way within the time
- *                                 limit; then cut the conversations that have not written their final dot ──► stopped
+ *                            └──stop──► draining: claim nothing more, give back what has not begun, finish the rest within
+ *                                 the time limit; then cut the conversations that have not written their final dot ──► stopped
  *
  * A lost lease or an absent database stops the claiming, not the loop.
  */
 @Injectable()
 export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(DeliveryWorker.name);
-  private state: 'stopped' | 'running' | 'draining' = 'stopped';
-  private loop: Promise<void> = Promise.resolve();
+  private readonly ending = new AbortController();
+  private loop: Promise<void> | undefined;
+  private stopping: Promise<void> | undefined;
 
   constructor(
     private readonly session: WorkerSession,
-    private readonly slots: DestinationSlots,
     private readonly claimer: Claimer,
+    private readonly recovery: CrashRecovery,
     private readonly pipeline: DeliveryPipeline,
     private readonly signal: WorkSignal,
     private readonly config: AppConfig,
   ) {}
 
   onApplicationBootstrap(): void {
-    this.state = 'running';
     this.signal.start();
     this.loop = this.run();
   }
 
   /** Before, because the shutdown itself closes the connection pool. */
   async beforeApplicationShutdown(): Promise<void> {
-    if (this.state !== 'running') return;
-    this.state = 'draining';
+    await this.stop();
+  }
+
+  /** Ends within the drain time and some seconds, whatever the other side and the database do; once. */
+  stop(): Promise<void> {
+    this.stopping ??= this.loop ? this.drain(this.loop) : Promise.resolve();
+    return this.stopping;
+  }
+
+  private async drain(loop: Promise<void>): Promise<void> {
+    this.ending.abort();
     this.signal.notify();
-    await this.loop;
-    await this.pipeline.close(this.config.delivery.drainSeconds * SECOND);
+    // The loop may wait for the database; what it still claims is given back by the pipeline.
+    const isDone = await this.pipeline.close(this.config.delivery.drainSeconds * SECOND);
+    const farewell = this.farewell(loop, isDone);
+    await Promise.race([farewell, delay(FAREWELL_MS, undefined, { ref: false })]);
+  }
+
+  private async farewell(loop: Promise<void>, isDone: boolean): Promise<void> {
+    await loop;
     await this.signal.stop();
-    await this.session.end().catch(() => undefined);
-    this.state = 'stopped';
+    // What is not committed must stay ours until the journal is read, or the lease ends.
+    if (!isDone) this.session.abandon();
+    await this.session
+      .end()
+      .catch((error: Error) => this.logger.warn(`The lease runs out by itself: ${error.message}`));
   }
 
   private async run(): Promise<void> {
-    await this.pipeline.open();
-    while (this.state === 'running') {
+    const { signal } = this.ending;
+    while (!signal.aborted) {
       try {
         if (!(await this.step())) await this.signal.wait(POLL_MS);
       } catch (error) {
         this.logger.warn(`Claiming paused: ${(error as Error).message}`);
-        await delay(OUTAGE_PAUSE_MS);
+        await delay(OUTAGE_PAUSE_MS, undefined, { signal }).catch(() => undefined);
       }
     }
   }
@@ -71,11 +91,10 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     const { concurrency } = this.config.delivery;
     await this.pipeline.waitForCapacity(Math.ceil(concurrency / 2));
     if (this.session.id === undefined) await this.session.begin();
-    const heldBack = this.slots.heldBack();
+    await this.recovery.run();
     const { id } = this.session;
-    if (id === undefined || heldBack.all || this.state !== 'running') return false;
-    const limit = concurrency - this.pipeline.size;
-    const claims = await this.claimer.claim(id, limit, heldBack.destinations, this.slots.claimLimits());
+    if (id === undefined || this.ending.signal.aborted) return false;
+    const claims = await this.claimer.claimNext(id, concurrency - this.pipeline.size);
     if (claims.length === 0) return false;
     await this.pipeline.take(claims);
     return true;

@@ -22,6 +22,7 @@ const CLAIM_AHEAD = 2;
 export class DestinationSlots {
   private readonly limiter: DestinationLimiter;
   private readonly startConcurrency: number;
+  private closed = false;
   private readonly waiting = new Map<string, ((granted: boolean) => void)[]>();
 
   constructor(
@@ -35,6 +36,7 @@ export class DestinationSlots {
   /** Resolves true when a conversation may begin, false when the destination is held back and asking again later is better. */
   acquire(destination: string): Promise<boolean> {
     const key = this.keyOf(destination);
+    if (this.closed) return Promise.resolve(false);
     if (this.tryAcquire(key)) return Promise.resolve(true);
     if (this.limiter.pausedUntil(key)) return Promise.resolve(false);
     return new Promise((resolve) => {
@@ -67,6 +69,13 @@ export class DestinationSlots {
       return { destination, limit: Math.max(0, CLAIM_AHEAD * limit - active - waiting) };
     });
     return { fresh: CLAIM_AHEAD * this.startConcurrency, known };
+  }
+
+  /** Refuses all that wait, and whoever comes. */
+  close(): void {
+    this.closed = true;
+    for (const queue of this.waiting.values()) for (const refuse of queue.splice(0)) refuse(false);
+    this.waiting.clear();
   }
 
   describe(): DestinationState[] {

@@ -1,14 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, HOUR } from '../../common/clock';
 import { DELIVERY_LIFE_MS, jitter } from '../policy/retry-schedule';
-import type { ClaimedDelivery } from '../ports/delivery';
+import { type ClaimedDelivery, POISON_CRASHES, SUSPECT_CRASHES } from '../ports/delivery';
 import { MessageSource } from '../ports/message-source';
 import { OrdinalSource, SENDING_PAUSED, SigningKeySource } from '../ports/sender-sources';
 import type { DeliveryOutcome } from '../ports/outcome';
 import { MessageComposer, type PreparedMessage, type SharedMessages, type SignedMessage } from './message-composer';
 
-/** A worker that died this often while it held the same delivery was probably killed by it. */
-const MAX_CRASHES = 5;
+const POISON = {
+  kind: 'failed',
+  reason: 'poison',
+  detail:
+    `${POISON_CRASHES} workers died while they held this mail, ` +
+    `the last ${POISON_CRASHES - SUSPECT_CRASHES} while they tried it alone`,
+} as const;
 
 type Ending = Extract<DeliveryOutcome, { kind: 'failed' | 'bounced' } | { nextAttemptAt: Date }>;
 
@@ -55,7 +60,7 @@ export class MessagePreparer {
 
   private endingOf(claim: ClaimedDelivery): Ending | undefined {
     const now = this.clock.now().getTime();
-    if (claim.crashes >= MAX_CRASHES) return { kind: 'failed', reason: 'poison' };
+    if (claim.crashes >= POISON_CRASHES) return POISON;
     if (claim.expiresAt && claim.expiresAt.getTime() <= now) return { kind: 'failed', reason: 'expired' };
     if (claim.firstDueAt.getTime() + DELIVERY_LIFE_MS > now) return undefined;
     return { kind: 'bounced', bounceType: 'soft', suppress: false, reason: 'retries exhausted' };

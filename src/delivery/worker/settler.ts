@@ -1,12 +1,12 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import { Clock, SECOND } from '../../common/clock';
 import { AppError } from '../../common/errors/app-error';
 import { Metrics } from '../../common/metrics/metrics';
 import { MicroBatcher } from '../../common/async/micro-batcher';
-import { Database } from '../../database/database.service';
-import { OutcomeSink, type Settlement } from '../ports/outcome';
-import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
+import type { Settlement } from '../ports/outcome';
+import { ResultCommit } from './result-commit';
 import { ResultJournal } from './result-journal';
 
 const RETRY_MS = SECOND;
@@ -17,6 +17,7 @@ const RETRY_MS = SECOND;
 const PATIENCE = { weight: 64, ms: 25, always: true };
 /** Failures closer together than this belong to one outage. */
 const QUIET_MS = 30 * SECOND;
+const MAX_BATCH = 200;
 const NO_FAILURE = (): undefined => undefined;
 
 /**
@@ -28,36 +29,33 @@ const NO_FAILURE = (): undefined => undefined;
 @Injectable()
 export class Settler {
   private readonly logger = new Logger(Settler.name);
+  private readonly abandoned = new AbortController();
   private loggedAtMs = -Infinity;
   private readonly batcher = new MicroBatcher<Settlement, Error | undefined>((batch) => this.commit(batch), {
-    maxWeight: 200,
+    maxWeight: MAX_BATCH,
     concurrency: 2,
     patience: PATIENCE,
   });
 
   constructor(
-    private readonly database: Database,
-    private readonly queue: DeliveryQueueRepository,
-    private readonly outcomes: OutcomeSink,
+    private readonly results: ResultCommit,
     private readonly journal: ResultJournal,
     private readonly clock: Clock,
     private readonly metrics: Metrics,
-  ) {}
-
-  /** Settles what a killed predecessor had read but not committed. To be called before the first claim. */
-  async recover(): Promise<void> {
-    const { left, discard } = this.journal.begin();
-    if (left.length > 0) this.logger.log(`${left.length} acceptances of an earlier process are settled`);
-    await Promise.all(left.map((settlement) => this.commitEventually(settlement)));
-    discard();
+  ) {
+    // Every result that waits out an outage listens.
+    setMaxListeners(0, this.abandoned.signal);
   }
 
-  /** Resolves once the result is committed, or known to be outdated. */
+  /** Resolves once the result is committed, or known to be outdated, or when it is given up. */
   async settle(settlement: Settlement): Promise<void> {
-    if (!isAcceptance(settlement)) return this.commitEventually(settlement);
-    this.journal.note(settlement);
-    await this.commitEventually(settlement);
-    this.journal.settled();
+    const settled = isAcceptance(settlement) ? this.journal.note(settlement) : undefined;
+    if (await this.commitEventually(settlement)) settled?.();
+  }
+
+  /** Tries no longer to commit; acceptances stay in the journal. To be called when the process must end. */
+  abandon(): void {
+    this.abandoned.abort();
   }
 
   /** Ends the journal; to be called when nothing is under way. */
@@ -65,17 +63,20 @@ export class Settler {
     this.journal.end();
   }
 
-  private async commitEventually(settlement: Settlement): Promise<void> {
-    for (let failures = 0; ; failures += 1) {
+  /** False: given up. */
+  private async commitEventually(settlement: Settlement): Promise<boolean> {
+    const { signal } = this.abandoned;
+    for (let failures = 0; !signal.aborted; failures += 1) {
       try {
         const failure = await this.batcher.add(settlement);
         if (failure) throw failure;
-        return;
+        return true;
       } catch (error) {
         this.logOnce(error as Error);
-        await delay(RETRY_MS * Math.min(10, 1 + failures));
+        await delay(RETRY_MS * Math.min(10, 1 + failures), undefined, { signal }).catch(() => undefined);
       }
     }
+    return false;
   }
 
   /** Once per outage, not once per mail. */
@@ -103,13 +104,7 @@ export class Settler {
   }
 
   private async write(batch: readonly Settlement[]): Promise<void> {
-    const taken = await this.database.transaction(async (tx) => {
-      const indexes = await this.queue.settle(batch.map(toQueueResult), this.clock.now(), tx);
-      const outcomes = indexes.flatMap((index) => batch[index]?.outcomes ?? []);
-      await this.outcomes.record(outcomes, tx);
-      return indexes.length;
-    });
-    this.count(batch, taken);
+    this.count(batch, await this.results.commit(batch));
   }
 
   private count(batch: readonly Settlement[], taken: number): void {
@@ -132,10 +127,4 @@ export class Settler {
 function isAcceptance({ claim, outcomes }: Settlement): boolean {
   const { kind } = outcomes[0].outcome;
   return claim.mode !== 'test' && (kind === 'sent' || kind === 'delivered');
-}
-
-function toQueueResult({ claim, outcomes }: Settlement) {
-  const { outcome } = outcomes[0];
-  const nextAttemptAt = outcome.kind === 'deferred' || outcome.kind === 'unknown' ? outcome.nextAttemptAt : null;
-  return { ...claim, nextAttemptAt };
 }

@@ -63,6 +63,11 @@ export class SmtpTransmitter {
     return result;
   }
 
+  /** Calls off what waits for a connection. */
+  dropWaiting(): void {
+    this.pools.dropWaiting();
+  }
+
   /** Waits for running conversations, then closes idle connections. */
   close(): Promise<void> {
     return this.pools.close();

@@ -7,8 +7,8 @@ import { WorkerSessionsRepository } from '../queue/worker-sessions.repository';
 
 /** Part of the lease that must be left for a final dot to be written: the reply and the commit come after it. */
 const SAFETY = 1 / 6;
-/** Results held back by an outage are committed within this time after it. */
-const SETTLE_MS = 30 * SECOND;
+/** After a renewal that failed: the lease is short, and it may have been the connection. */
+const RETRY_MS = SECOND;
 
 /**
  * This process's lease on what it has claimed.
@@ -25,8 +25,9 @@ export class WorkerSession {
   private readonly leaseMs: number;
   private timer: NodeJS.Timeout | undefined;
   private safeUntilMs = -Infinity;
+  /** Since when every renewal has succeeded. */
+  private soundSinceMs = Infinity;
   private current: string | undefined;
-  private lost: { readonly id: string; readonly atMs: number }[] = [];
 
   constructor(
     private readonly sessions: WorkerSessionsRepository,
@@ -47,13 +48,11 @@ export class WorkerSession {
   }
 
   /**
-   * Sessions that this process lost a short while ago: after an outage of the database results are about to be committed,
-   * here and elsewhere.
+   * Whether the database has answered throughout a whole lease. Only then a lease that has ended tells of a dead worker:
+   * after an outage others may live, and be about to commit the results that they have kept.
    */
-  lately(): string[] {
-    const since = this.clock.monotonicMs() - SETTLE_MS;
-    const lost = this.lost.filter(({ atMs }) => atMs > since).map(({ id }) => id);
-    return this.current === undefined || this.holds(this.current) ? lost : [...lost, this.current];
+  get hasWatchedLease(): boolean {
+    return this.id !== undefined && this.clock.monotonicMs() - this.soundSinceMs >= this.leaseMs;
   }
 
   /** Begins a session, or a new one after a loss. @throws UnavailableError */
@@ -61,19 +60,23 @@ export class WorkerSession {
     const id = newId();
     const startedMs = this.clock.monotonicMs();
     await this.sessions.begin(id, hostname(), process.pid, this.leaseMs / SECOND);
-    this.remember(startedMs);
     this.current = id;
+    this.soundSinceMs = startedMs;
     this.extend(startedMs);
-    this.timer ??= setInterval(() => void this.renew(), this.leaseMs / 3).unref();
   }
 
-  /** Gives the lease up; whatever is still claimed is freed by the next reaper. */
+  /** Gives the lease up, and with it whatever is still claimed. */
   async end(): Promise<void> {
-    clearInterval(this.timer);
-    this.timer = undefined;
+    const id = this.abandon();
+    if (id !== undefined) await this.sessions.end(id);
+  }
+
+  /** Renews no longer: what is claimed is freed when the lease has ended by itself. */
+  abandon(): string | undefined {
+    clearTimeout(this.timer);
     const id = this.current;
     this.current = undefined;
-    if (id !== undefined) await this.sessions.end(id);
+    return id;
   }
 
   private async renew(): Promise<void> {
@@ -86,22 +89,26 @@ export class WorkerSession {
       if (renewed) this.extend(startedMs);
       else this.lose();
     } catch (error) {
+      if (this.current !== id) return;
       this.logger.warn(`The worker's lease could not be renewed: ${(error as Error).message}`);
+      this.soundSinceMs = Infinity;
+      this.renewIn(Math.min(RETRY_MS, this.leaseMs / 3));
     }
   }
 
   private extend(fromMs: number): void {
     this.safeUntilMs = fromMs + this.leaseMs * (1 - SAFETY);
+    this.soundSinceMs = Math.min(this.soundSinceMs, fromMs);
+    this.renewIn(this.leaseMs / 3);
+  }
+
+  private renewIn(delayMs: number): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.renew(), delayMs).unref();
   }
 
   private lose(): void {
     this.logger.warn('The worker has lost its lease; others may own its claims');
-    this.remember(this.clock.monotonicMs());
     this.current = undefined;
-  }
-
-  private remember(atMs: number): void {
-    if (this.current === undefined) return;
-    this.lost = [...this.lost.slice(-9), { id: this.current, atMs }];
   }
 }

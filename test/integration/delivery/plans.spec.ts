@@ -6,13 +6,19 @@ import { firstIdAt, newId, timeOfId } from '../../../src/common/ids';
 import { createDataSource, poolOf } from '../../../src/database/data-source';
 import type { Statement } from '../../../src/database/statement';
 import type { ClaimedDelivery, EmailKey } from '../../../src/delivery/ports/delivery';
-import { deleteDeadSessions, findHeldClaims, reapSessions } from '../../../src/delivery/queue/sql/worker-sessions.sql';
+import {
+  deleteDeadSessions,
+  endSession,
+  findHeldClaims,
+  reapSessions,
+} from '../../../src/delivery/queue/sql/worker-sessions.sql';
 import { claimDeliveries } from '../../../src/delivery/queue/sql/claim-deliveries.sql';
 import { enqueueDeliveries } from '../../../src/delivery/queue/sql/enqueue-deliveries.sql';
 import { findOpenDeliveries } from '../../../src/delivery/queue/sql/open-deliveries.sql';
 import { findReadyTenants } from '../../../src/delivery/queue/sql/find-ready-tenants.sql';
 import { claimOverdue, promoteDue } from '../../../src/delivery/queue/sql/due-deliveries.sql';
 import { releaseDeliveries, settleDeliveries } from '../../../src/delivery/queue/sql/settle-deliveries.sql';
+import { claimSuspect, hasSuspect } from '../../../src/delivery/queue/sql/suspect-deliveries.sql';
 import { withdrawDeliveries } from '../../../src/delivery/queue/sql/withdraw-deliveries.sql';
 import { applyOutcomes } from '../../../src/modules/emails/outcomes/apply-outcomes';
 import type { EmailState } from '../../../src/modules/emails/outcomes/email-state';
@@ -69,6 +75,9 @@ const STATEMENTS: Record<string, (facts: Facts) => Statement<unknown>> = {
     ),
   release: ({ claims }) => releaseDeliveries(claims),
   reap: () => reapSessions(BATCH),
+  'claim a suspect': ({ sessionId }) => claimSuspect(sessionId, ['blocked.example']),
+  'has a suspect': () => hasSuspect(['blocked.example']),
+  'end a session': ({ sessionId }) => endSession(sessionId),
   bury: () => deleteDeadSessions(),
   withdraw: ({ emails }) => withdrawDeliveries(emails[0] ?? unknownEmail()),
   'find open': ({ emails }) => findOpenDeliveries(emails[0] ?? unknownEmail()),

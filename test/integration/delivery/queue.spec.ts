@@ -27,7 +27,7 @@ describe('the delivery queue', () => {
 
   async function beginSession(): Promise<string> {
     const id = newId();
-    await new WorkerSessionsRepository(db.database).begin(id, 'host', 1, 30);
+    await new WorkerSessionsRepository(db.database, db.database).begin(id, 'host', 1, 30);
     return id;
   }
 

@@ -1,7 +1,13 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Database } from '../../../src/database/database.service';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
 import { Claimer } from '../../../src/delivery/worker/claimer';
 import { DeadSessionsJob } from '../../../src/delivery/worker/dead-sessions.job';
+import { JournalTakeover } from '../../../src/delivery/worker/journal-takeover';
+import { ResultJournal } from '../../../src/delivery/worker/result-journal';
 import { Settler } from '../../../src/delivery/worker/settler';
 import { WorkerSession } from '../../../src/delivery/worker/worker-session';
 import { SmtpSink } from '../../doubles/smtp-sink';
@@ -9,6 +15,7 @@ import { outcomeOfClaim } from '../../factories/outcomes';
 import { readCounters } from '../../factories/stored-email';
 import type { Core } from '../../setup/core-context';
 import { DeliveryScene } from '../../setup/delivery-scene';
+import { waitFor } from '../../setup/wait-for';
 
 describe('workers that died', () => {
   let scene: DeliveryScene;
@@ -44,10 +51,10 @@ describe('workers that died', () => {
     const session = dying.get(WorkerSession);
     await session.begin();
     await dying.get(Claimer).claim(session.id ?? '', 10, []);
-    await other.get(DeadSessionsJob).reap();
+    await other.get(Claimer).freeDead(500);
     expect(await scene.queue()).toEqual({ claimed: 1 });
     await scene.db.query('update worker_sessions set lease_until = now()');
-    await other.get(DeadSessionsJob).reap();
+    await other.get(Claimer).freeDead(500);
     expect(await scene.queue()).toEqual({ ready: 1 });
   });
 
@@ -55,7 +62,7 @@ describe('workers that died', () => {
     const before = await readCounters(scene.db, scene.tenant.organizationId);
     const [id = ''] = await scene.acceptTo('ada');
     await claimAndDie(await startParts());
-    await (await startParts()).get(DeadSessionsJob).reap();
+    await (await startParts()).get(Claimer).freeDead(500);
     const { deliveries, events, email } = await scene.read(id);
     expect(deliveries).toMatchObject([{ state: 'ready', attempt: 0, crashes: 1, session_id: null, claim_token: 1 }]);
     expect(events.at(-1)).toMatchObject({
@@ -72,8 +79,8 @@ describe('workers that died', () => {
     const ids = await scene.acceptTo(...Array.from({ length: 40 }, (_, n) => `r${n}`));
     expect(await claimAndDie(await startParts())).toHaveLength(40);
     const reapers = [await startParts(), await startParts(), await startParts()];
-    await Promise.all(reapers.flatMap((worker) => [1, 2].map(() => worker.get(DeadSessionsJob).reap())));
-    await reapers[0]?.get(DeadSessionsJob).reap();
+    await Promise.all(reapers.flatMap((worker) => [1, 2].map(() => worker.get(Claimer).freeDead(500))));
+    await reapers[0]?.get(Claimer).freeDead(500);
     expect(await scene.queue()).toEqual({ ready: 40 });
     const rows = await scene.db.query('select distinct crashes, attempt from deliveries');
     expect(rows).toEqual([{ crashes: 1, attempt: 0 }]);
@@ -91,7 +98,7 @@ describe('workers that died', () => {
     await scene.db.query(`update worker_sessions set lease_until = now() - interval '11 minutes'`);
     await repository.deleteDead();
     expect(await sessions()).toBe(1);
-    await (await startParts()).get(DeadSessionsJob).reap();
+    await (await startParts()).get(Claimer).freeDead(500);
     await repository.deleteDead();
     expect(await sessions()).toBe(0);
   });
@@ -102,7 +109,7 @@ describe('workers that died', () => {
     const [claim] = await claimAndDie(dead);
     if (!claim) throw new Error('nothing was claimed');
     const other = await startParts();
-    await other.get(DeadSessionsJob).reap();
+    await other.get(Claimer).freeDead(500);
     const late = { claim, outcomes: [outcomeOfClaim(claim, { kind: 'delivered' })] as const };
     await dead.get(Settler).settle(late);
     await dead.get(DeliveryQueueRepository).release([claim]);
@@ -116,18 +123,88 @@ describe('workers that died', () => {
     expect((await scene.read(id)).email.status).toBe('sending');
   });
 
-  it('were killed by a mail that does so every time: it ends after five of them', async () => {
-    const [poison = ''] = await scene.acceptTo('poison');
-    for (let crash = 1; crash <= 5; crash += 1) {
-      expect(await claimAndDie(await startParts())).toMatchObject([{ crashes: crash - 1, attempt: 1 }]);
-      await (await startParts()).get(DeadSessionsJob).reap();
+  it('are given time to settle by whoever has not watched a whole lease: it may have been an outage', async () => {
+    await scene.acceptTo('ada');
+    await claimAndDie(await startParts());
+    const fresh = await scene.startWorker({ hopPort: sink.port, isRunning: false, env: { LEASE_SECONDS: '2' } });
+    const session = fresh.get(WorkerSession);
+    await fresh.get(DeadSessionsJob).reap();
+    await session.begin();
+    await fresh.get(DeadSessionsJob).reap();
+    expect(await scene.queue()).toEqual({ claimed: 1 });
+    await waitFor(() => session.hasWatchedLease, { what: 'a whole lease' });
+    await fresh.get(DeadSessionsJob).reap();
+    expect(await scene.queue()).toEqual({ ready: 1 });
+  });
+
+  it('do not lose their lease because the pool is busy', async () => {
+    const env = { LEASE_SECONDS: '1', DATABASE_POOL_SIZE: '1' };
+    const worker = await scene.startWorker({ hopPort: sink.port, isRunning: false, env });
+    const session = worker.get(WorkerSession);
+    await session.begin();
+    const { id } = session;
+    const leaseUntil = async () =>
+      (await scene.db.query<{ lease_until: Date }>('select lease_until from worker_sessions'))[0]?.lease_until ?? 0;
+    await worker.get(Database).transaction(async () => {
+      for (const turn of [1, 2, 3]) {
+        const before = await leaseUntil();
+        await waitFor(async () => (await leaseUntil()) > before, { what: `renewal ${turn}` });
+      }
+    });
+    expect(session.id).toBe(id);
+  });
+
+  describe('with a journal on the volume that they share with others', () => {
+    let WAYBILL_DATA_DIR: string;
+    beforeEach(() => (WAYBILL_DATA_DIR = mkdtempSync(join(tmpdir(), 'waybill-shared-'))));
+    afterEach(() => rmSync(WAYBILL_DATA_DIR, { recursive: true }));
+
+    const start = (LEASE_SECONDS = '30') =>
+      scene.startWorker({ hopPort: sink.port, isRunning: false, env: { WAYBILL_DATA_DIR, LEASE_SECONDS } });
+    const journals = () => readdirSync(join(WAYBILL_DATA_DIR, 'journal'));
+
+    async function claimAndNote(worker: Core) {
+      const session = worker.get(WorkerSession);
+      await session.begin();
+      const [claim] = await worker.get(Claimer).claim(session.id ?? '', 1, []);
+      if (!claim) throw new Error('nothing was claimed');
+      const settled = worker
+        .get(ResultJournal)
+        .note({ claim, outcomes: [outcomeOfClaim(claim, { kind: 'delivered' })] });
+      return { session, settled };
     }
-    const [other = ''] = await scene.acceptTo('other');
-    await scene.startWorker({ hopPort: sink.port });
-    const rows = await scene.readWhenStatus(poison, 'failed');
-    expect(rows.events.at(-1)).toMatchObject({ event_type: 'failed', data: { reason: 'poison' } });
-    expect(rows.deliveries).toEqual([]);
-    await scene.readWhenStatus(other, 'sent');
-    expect(sink.messages.flatMap(({ recipients }) => recipients)).toEqual(['other@x.example']);
+
+    it('are settled before their claims are freed', async () => {
+      const [id = ''] = await scene.acceptTo('ada');
+      await claimAndNote(await start());
+      await scene.db.query('update worker_sessions set lease_until = now()');
+      const other = await start('1');
+      await other.get(WorkerSession).begin();
+      await waitFor(() => other.get(WorkerSession).hasWatchedLease, { what: 'a whole lease' });
+      await other.get(DeadSessionsJob).reap();
+      expect(await scene.queue()).toEqual({});
+      expect((await scene.read(id)).email.status).toBe('delivered');
+      expect(journals()).toEqual([]);
+    });
+
+    it('are settled by a restarted process at once, which leaves the file until the lease has ended', async () => {
+      const [id = ''] = await scene.acceptTo('ada');
+      const { session } = await claimAndNote(await start());
+      const next = await start();
+      await next.get(JournalTakeover).takeAll();
+      expect((await scene.read(id)).email.status).toBe('delivered');
+      expect(journals()).toEqual([`${session.id}.jsonl`]);
+      await scene.db.query(`update worker_sessions set lease_until = now() - interval '1 second'`);
+      await next.get(JournalTakeover).takeDying();
+      expect(journals()).toEqual([]);
+    });
+
+    it('and are left to themselves while they live', async () => {
+      await scene.acceptTo('ada');
+      const { session } = await claimAndNote(await start());
+      await (await start()).get(JournalTakeover).takeDying();
+      expect(await scene.queue()).toEqual({ claimed: 1 });
+      expect(journals()).toEqual([`${session.id}.jsonl`]);
+    });
   });
 });

@@ -4,7 +4,7 @@ import { Database } from '../../../src/database/database.service';
 import { MessageSource } from '../../../src/delivery/ports/message-source';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { QueueSweepJob } from '../../../src/delivery/worker/queue-sweep.job';
-import { DeadSessionsJob } from '../../../src/delivery/worker/dead-sessions.job';
+import { Claimer } from '../../../src/delivery/worker/claimer';
 import { FakeClock } from '../../doubles/fake-clock';
 import { type ScriptedPeer, ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
 import { SmtpSink } from '../../doubles/smtp-sink';
@@ -99,7 +99,7 @@ describe('a worker that has lost its lease', () => {
     // Others see the lease end too, and free the mail for whoever asks next: the same worker under its next lease.
     await scene.db.query('update worker_sessions set lease_until = now()');
     const other = await scene.startWorker({ hopPort: server.port, isRunning: false });
-    await other.get(DeadSessionsJob).reap();
+    await other.get(Claimer).freeDead(500);
     const rows = await scene.readWhenStatus(id, 'sent');
     expect(await sessions()).toBe(2);
     expect(messages).toEqual([2]);

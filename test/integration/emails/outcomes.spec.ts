@@ -10,6 +10,7 @@ import { SendEmailsService } from '../../../src/modules/emails/accept/send-email
 import { StatsService } from '../../../src/modules/stats/stats.service';
 import { newId } from '../../../src/common/ids';
 import { Claimer } from '../../../src/delivery/worker/claimer';
+import { DestinationSlots } from '../../../src/delivery/worker/destination-slots';
 import { SystemClock } from '../../../src/common/clock';
 import { anyOutcome, DEFERRED, HARD_BOUNCE, OCCURRED_AT, recordedOutcome, SOFT_BOUNCE } from '../../factories/outcomes';
 import { sendBody } from '../../factories/send-requests';
@@ -240,14 +241,17 @@ describe('recording outcomes', () => {
 
     it('and of a claim: one of the two, never both', async () => {
       const sessionId = newId();
-      await new WorkerSessionsRepository(db.database).begin(sessionId, 'host', 1, 300);
+      await new WorkerSessionsRepository(db.database, db.database).begin(sessionId, 'host', 1, 300);
       await db.query('delete from deliveries');
+      const clock = new SystemClock();
+      const slots = new DestinationSlots(clock, { slots: 100, sharedHop: true });
       const claimer = new Claimer(
         db.database,
         new DeliveryQueueRepository(db.database),
         recorder,
         { weights: () => Promise.resolve(new Map()) },
-        new SystemClock(),
+        slots,
+        clock,
       );
       const outcomes = { cancelled: 0, claimed: 0 };
       for (let round = 0; round < 100; round += 1) {

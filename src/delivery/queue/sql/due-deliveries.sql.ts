@@ -1,15 +1,15 @@
 import type { Statement } from '../../../database/statement';
-import type { ClaimedDelivery } from '../../ports/delivery';
+import { type ClaimedDelivery, SUSPECT_CRASHES } from '../../ports/delivery';
 import { CLAIMED_COLUMNS } from './claim-deliveries.sql';
 
-// Makes waiting deliveries ready once they are due.
+// Makes waiting deliveries ready once they are due; suspects go on waiting until a worker tries them alone.
 // Writes: deliveries (partial index deliveries_waiting). Locks: rows in due order, skip locked. Rows: up to $2.
 // Not the ORM: SKIP LOCKED inside an update. Keeping the future out of the ready index lets a claim read due work only.
 const PROMOTE = `
   with due as (
     select organization_id, mode, email_id, position
     from deliveries
-    where state = 'waiting' and due_at <= $1
+    where state = 'waiting' and due_at <= $1 and crashes < ${SUSPECT_CRASHES}
     order by due_at
     limit $2
     for update skip locked

@@ -1,6 +1,7 @@
 import type { Statement } from '../../../database/statement';
-import type { ClaimedDelivery, DeliveryKey } from '../../ports/delivery';
+import { type ClaimedDelivery, type DeliveryKey, SUSPECT_CRASHES } from '../../ports/delivery';
 import { CLAIMED_COLUMNS } from './claim-deliveries.sql';
+import { READY_STATE } from './suspect-deliveries.sql';
 
 // A worker session's life: begin, renew, end. Time is the database's own.
 // Writes: worker_sessions (primary key). Locks: the session's row. Rows: one.
@@ -24,11 +25,40 @@ export function renewSession(id: string, leaseSeconds: number): Statement<{ id: 
   return { name: 'renew-session', text: RENEW, values: [id, leaseSeconds] };
 }
 
-const END = `update worker_sessions set lease_until = now() where id = $1`;
+// Ends a session in good order: nothing that it still holds is left to the reaper, who would charge it.
+// Writes: worker_sessions, deliveries (partial index deliveries_claimed). Locks: rows in primary-key order. Rows: what a
+// stopping worker could not give back.
+// Not the ORM: two tables in one statement.
+const END = `
+  with held as materialized (
+    select organization_id, mode, email_id, position
+    from deliveries
+    where session_id = $1 and state = 'claimed'
+    order by organization_id, mode, email_id, position
+    for update
+  ), released as (
+    update deliveries d
+    set state = ${READY_STATE}, session_id = null, attempt = d.attempt - 1
+    from held h
+    where d.organization_id = h.organization_id and d.mode = h.mode and d.email_id = h.email_id and d.position = h.position
+  )
+  update worker_sessions set lease_until = now() where id = $1`;
 
-/** The next reaper frees what it still holds. */
 export function endSession(id: string): Statement<never> {
   return { name: 'end-session', text: END, values: [id] };
+}
+
+// How long the leases of some sessions last.
+// Reads: worker_sessions (primary key). Locks: none. Rows: those whose journals lie in one directory.
+// Not the ORM: the server's clock.
+const FIND_LEASES = `
+  select id, extract(epoch from lease_until - now())::float8 as "secondsLeft"
+  from worker_sessions
+  where id = any($1::uuid[])`;
+
+/** A session that is gone has no row. */
+export function findLeases(ids: readonly string[]): Statement<{ id: string; secondsLeft: number }> {
+  return { name: 'find-leases', text: FIND_LEASES, values: [ids] };
 }
 
 // What the database says a session holds since before $2: for finding claims that their worker does not know of.
@@ -44,29 +74,46 @@ export function findHeldClaims(sessionId: string, claimedBefore: Date): Statemen
 }
 
 // Frees the claims of worker sessions whose lease has ended, a bounded number at a time so that a mass recovery is no storm.
-// The attempt is not charged; the crash is counted, so that a mail that kills its worker is found out.
-// Writes: deliveries (partial index deliveries_claimed). Locks: rows, skip locked. Rows: up to $1.
-// Not the ORM: SKIP LOCKED across a join. Time is the database's own, the one clock that all workers share.
+// The attempt is not charged; the crash is, so that a mail that kills its worker is found out: to the suspect that was
+// being tried alone (the one claimed last), and only to it; without one to all, who become suspects the second time.
+// Reads: worker_sessions. Writes: deliveries (partial index deliveries_claimed). Locks: rows, skip locked, suspects last, so
+// that they are still there to take the blame when a session is freed in several turns. Rows: up to $1.
+// Not the ORM: SKIP LOCKED inside an update.
 export interface FreedDelivery extends DeliveryKey {
-  domainId: string;
-  recipient: string;
-  attempt: number;
+  readonly domainId: string;
+  readonly recipient: string;
+  /** The attempt that the crash ended. */
+  readonly attempt: number;
 }
 
 const REAP = `
-  with orphans as (
-    select d.organization_id, d.mode, d.email_id, d.position
+  with orphans as materialized (
+    select d.organization_id, d.mode, d.email_id, d.position, d.session_id
     from worker_sessions s
     join deliveries d on d.session_id = s.id and d.state = 'claimed'
     where s.lease_until < now()
-    order by d.organization_id, d.mode, d.email_id, d.position
+    order by d.crashes >= ${SUSPECT_CRASHES}, d.organization_id, d.mode, d.email_id, d.position
     limit $1
     for update of d skip locked
+  ), tried as materialized (
+    select distinct on (d.session_id) d.session_id, d.organization_id, d.mode, d.email_id, d.position
+    from deliveries d
+    where d.state = 'claimed' and d.crashes >= ${SUSPECT_CRASHES}
+      and d.session_id = any(array(select distinct session_id from orphans))
+    order by d.session_id, d.claimed_at desc
+  ), charged as materialized (
+    select o.*, (
+      t.session_id is null
+      or (o.organization_id, o.mode, o.email_id, o.position) = (t.organization_id, t.mode, t.email_id, t.position)
+    )::int as charge
+    from orphans o
+    left join tried t using (session_id)
   )
   update deliveries d
-  set state = 'ready', session_id = null, attempt = d.attempt - 1, crashes = d.crashes + 1
-  from orphans o
-  where d.organization_id = o.organization_id and d.mode = o.mode and d.email_id = o.email_id and d.position = o.position
+  set state = case when d.crashes + c.charge >= ${SUSPECT_CRASHES} then 'waiting' else 'ready' end,
+    session_id = null, attempt = d.attempt - 1, crashes = d.crashes + c.charge
+  from charged c
+  where d.organization_id = c.organization_id and d.mode = c.mode and d.email_id = c.email_id and d.position = c.position
   returning
     d.organization_id as "organizationId",
     d.mode,

@@ -1,0 +1,79 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { Clock, SECOND } from '../../common/clock';
+import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
+import { DeliveryPipeline } from './delivery-pipeline';
+import { DestinationSlots } from './destination-slots';
+import { JournalTakeover } from './journal-takeover';
+import { WorkerSession } from './worker-session';
+
+const LOOK_EVERY_MS = SECOND;
+/** For what is in hand to end. A conversation that lasts longer is past composing and signing, and waits for the other side. */
+const QUIET_MS = 5 * SECOND;
+/** The same for a suspect: the next one need not wait for its slow server. */
+const TRIAL_MS = 5 * SECOND;
+/** Trials in a row, then as long for other mail. */
+const ROUND_MS = 10 * SECOND;
+
+/**
+ * What a worker does about those that died before it, besides freeing their claims: it settles what they had noted, and tries
+ * suspects, deliveries that two workers died with, one at a time while nothing else begins in this process. When the
+ * worker dies now, the suspect that it claimed last is to blame (the reaper charges no other); one whose attempt ends, however
+ * that may be, is no suspect any more.
+ */
+@Injectable()
+export class CrashRecovery {
+  private readonly logger = new Logger(CrashRecovery.name);
+  private hasJournals = false;
+  private nextLookMs = -Infinity;
+
+  constructor(
+    private readonly journals: JournalTakeover,
+    private readonly queue: DeliveryQueueRepository,
+    private readonly pipeline: DeliveryPipeline,
+    private readonly slots: DestinationSlots,
+    private readonly session: WorkerSession,
+    private readonly clock: Clock,
+  ) {}
+
+  /** To be called before every claim, and while nothing is claimed. @throws UnavailableError */
+  async run(): Promise<void> {
+    if (!this.hasJournals) await this.journals.takeAll();
+    this.hasJournals = true;
+    const nowMs = this.clock.monotonicMs();
+    if (nowMs < this.nextLookMs) return;
+    this.nextLookMs = nowMs + LOOK_EVERY_MS;
+    if (await this.queue.hasSuspect(this.slots.heldBack().destinations)) await this.tryAll();
+  }
+
+  private async tryAll(): Promise<void> {
+    await this.pipeline.isIdleWithin(QUIET_MS);
+    const beginMs = this.clock.monotonicMs();
+    const elapsedMs = () => this.clock.monotonicMs() - beginMs;
+    const tried = new Set<string>();
+    while (elapsedMs() < ROUND_MS && (await this.tryNext(tried)));
+    this.nextLookMs = this.clock.monotonicMs() + Math.max(LOOK_EVERY_MS, elapsedMs());
+  }
+
+  /** False when there is no other, or the same again: it could not be tried. */
+  private async tryNext(tried: Set<string>): Promise<boolean> {
+    const { id } = this.session;
+    const heldBack = this.slots.heldBack();
+    if (id === undefined || heldBack.all || this.pipeline.isClosing) return false;
+    const suspect = await this.queue.claimSuspect(id, heldBack.destinations);
+    if (!suspect) return false;
+    const { emailId, position, organizationId, crashes } = suspect;
+    const name = `${emailId} ${position}`;
+    const isAgain = tried.has(name);
+    tried.add(name);
+    this.logger.warn({
+      msg: 'A delivery that workers died with is tried alone',
+      emailId,
+      position,
+      organizationId,
+      crashes,
+    });
+    await this.pipeline.take([suspect]);
+    await this.pipeline.isOverWithin(suspect, TRIAL_MS);
+    return !isAgain;
+  }
+}

@@ -1,0 +1,167 @@
+import { UnavailableError } from '../../../src/common/errors/app-error';
+import type { ClaimedDelivery } from '../../../src/delivery/ports/delivery';
+import { MessageSource } from '../../../src/delivery/ports/message-source';
+import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
+import { Claimer } from '../../../src/delivery/worker/claimer';
+import { PromoteDueJob } from '../../../src/delivery/worker/promote-due.job';
+import { Settler } from '../../../src/delivery/worker/settler';
+import { WorkerSession } from '../../../src/delivery/worker/worker-session';
+import { SmtpSink } from '../../doubles/smtp-sink';
+import { outcomeOfClaim } from '../../factories/outcomes';
+import type { Core } from '../../setup/core-context';
+import { DeliveryScene } from '../../setup/delivery-scene';
+
+describe('a mail that kills its workers', () => {
+  let scene: DeliveryScene;
+  let sink: SmtpSink;
+
+  beforeAll(async () => {
+    scene = await DeliveryScene.open();
+    sink = await SmtpSink.start();
+  });
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await scene.clear();
+    sink.clear();
+  });
+  afterAll(async () => {
+    await scene.close();
+    await sink.stop();
+  });
+
+  const startParts = () => scene.startWorker({ hopPort: sink.port, isRunning: false });
+  const crashes = async () =>
+    Object.fromEntries(
+      (await scene.db.query('select recipient, state, crashes from deliveries')).map((row) => [
+        String(row.recipient).split('@')[0],
+        `${row.crashes} ${row.state}`,
+      ]),
+    );
+
+  /** What a worker of parts claims, and how it ends. */
+  class Parts {
+    constructor(
+      private readonly core: Core,
+      private readonly sessionId: string,
+    ) {}
+
+    static async begin(): Promise<Parts> {
+      const core = await startParts();
+      await core.get(WorkerSession).begin();
+      return new Parts(core, core.get(WorkerSession).id ?? '');
+    }
+
+    claim = (limit = 1_000) => this.core.get(Claimer).claim(this.sessionId, limit, []);
+    claimSuspect = () => this.core.get(DeliveryQueueRepository).claimSuspect(this.sessionId, []);
+    release = (claims: readonly ClaimedDelivery[]) => this.core.get(DeliveryQueueRepository).release(claims);
+    end = () => this.core.get(WorkerSession).end();
+
+    async die(): Promise<void> {
+      await scene.db.query('update worker_sessions set lease_until = now() where id = $1', [this.sessionId]);
+      await this.core.get(Claimer).freeDead(500);
+    }
+
+    defer(claim: ClaimedDelivery): Promise<void> {
+      const outcome = { kind: 'deferred', nextAttemptAt: new Date(), reason: 'later' } as const;
+      return this.core.get(Settler).settle({ claim, outcomes: [outcomeOfClaim(claim, outcome)] });
+    }
+  }
+
+  async function dieWithAll(times: number): Promise<void> {
+    for (let time = 0; time < times; time += 1) {
+      const worker = await Parts.begin();
+      await worker.claim();
+      await worker.die();
+    }
+  }
+
+  it('ends alone: whoever was in hand with it arrives, once', async () => {
+    const innocent = Array.from({ length: 49 }, (_, n) => `r${n}`);
+    const worker = await scene.startWorker({ hopPort: sink.port, isRunning: false, env: { LEASE_SECONDS: '2' } });
+    const reaper = (await startParts()).get(Claimer);
+    const [poison = '', ...others] = await scene.acceptTo('poison', ...innocent);
+    const source = worker.get(MessageSource);
+    const load = source.load.bind(source);
+    const company: number[] = [];
+    jest.spyOn(source, 'load').mockImplementation(async (emails) => {
+      if (!emails.some(({ emailId }) => emailId === poison)) return load(emails);
+      // As if the process had died, and another one had been started.
+      company.push(emails.length);
+      await scene.db.query('update worker_sessions set lease_until = now()');
+      await reaper.freeDead(500);
+      throw new UnavailableError();
+    });
+    await worker.start();
+    const { events, deliveries } = await scene.readWhenStatus(poison, 'failed');
+    expect(events.at(-1)).toMatchObject({
+      event_type: 'failed',
+      data: { reason: 'poison', detail: expect.stringContaining('5 workers died') },
+    });
+    expect(deliveries).toEqual([]);
+    expect(company).toEqual([50, 50, 1, 1, 1]);
+    for (const id of others) await scene.readWhenStatus(id, 'sent');
+    const recipients = sink.messages.flatMap((message) => message.recipients);
+    expect(recipients.sort()).toEqual(innocent.map((name) => `${name}@x.example`).sort());
+    expect(await scene.queue()).toEqual({});
+  });
+
+  it('is suspected with its neighbours from the second crash on, and no claim of many takes a suspect', async () => {
+    await scene.acceptTo('poison', 'ada');
+    await dieWithAll(1);
+    expect(await crashes()).toEqual({ poison: '1 ready', ada: '1 ready' });
+    await dieWithAll(1);
+    expect(await crashes()).toEqual({ poison: '2 waiting', ada: '2 waiting' });
+    const worker = await Parts.begin();
+    await (await startParts()).get(PromoteDueJob).promote();
+    expect(await worker.claim()).toEqual([]);
+    const [first, second] = [await worker.claimSuspect(), await worker.claimSuspect()];
+    expect([first?.recipient, second?.recipient].sort()).toEqual(['ada@x.example', 'poison@x.example']);
+    expect(await worker.claimSuspect()).toBeUndefined();
+  });
+
+  it('is charged alone when it is tried alone, whatever else the worker had', async () => {
+    await scene.acceptTo('poison');
+    await dieWithAll(2);
+    await scene.acceptTo('ada', 'bob');
+    const worker = await Parts.begin();
+    await worker.claim();
+    await worker.claimSuspect();
+    await worker.die();
+    expect(await crashes()).toEqual({ poison: '3 waiting', ada: '0 ready', bob: '0 ready' });
+  });
+
+  it('takes the blame for the suspect that was tried before it and still waits for its server', async () => {
+    await scene.acceptTo('slow');
+    await dieWithAll(2);
+    const worker = await Parts.begin();
+    await worker.claimSuspect();
+    await scene.acceptTo('poison');
+    await dieWithAll(2);
+    await worker.claimSuspect();
+    await worker.die();
+    expect(await crashes()).toEqual({ slow: '2 waiting', poison: '3 waiting' });
+  });
+
+  it('is no suspect when its attempt has come to an end, and still one when it was given back', async () => {
+    await scene.acceptTo('ada', 'bob');
+    await dieWithAll(2);
+    const worker = await Parts.begin();
+    const given = await worker.claimSuspect();
+    await worker.release(given ? [given] : []);
+    expect(await crashes()).toEqual({ ada: '2 waiting', bob: '2 waiting' });
+    const tried = await worker.claimSuspect();
+    if (tried) await worker.defer(tried);
+    const name = tried?.recipient.split('@')[0] ?? '';
+    expect(await crashes()).toMatchObject({ [name]: expect.stringMatching(/^0 /) });
+  });
+
+  it('charges nobody when a worker ends in good order', async () => {
+    await scene.acceptTo('ada');
+    const worker = await Parts.begin();
+    await worker.claim();
+    await worker.end();
+    expect(await scene.db.query('select state, attempt, crashes from deliveries')).toEqual([
+      { state: 'ready', attempt: 0, crashes: 0 },
+    ]);
+  });
+});
