@@ -144,8 +144,9 @@ export class ResultJournal {
       return parseJournal(readFileSync(path, 'utf8'));
     } catch (error) {
       // Another process was faster, or it belongs to another user.
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
         this.logger.warn(`A journal is not read: ${String(error)}`);
+      }
       return [];
     }
   }
