@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { type AuditRecord, AuditService, OPERATOR } from '../audit/audit.service';
 import { Clock } from '../common/clock';
 import { AppError, NotFoundError, ValidationError } from '../common/errors/app-error';
@@ -35,7 +35,7 @@ export class ApiKeysService {
   constructor(
     private readonly keys: ApiKeysRepository,
     private readonly verifier: ApiKeyVerifier,
-    private readonly domains: DomainDirectory,
+    @Optional() @Inject(DomainDirectory) private readonly domains: DomainDirectory | undefined,
     private readonly audit: AuditService,
     private readonly database: Database,
     private readonly clock: Clock,
@@ -73,7 +73,7 @@ export class ApiKeysService {
     if (wanted.expiresAt && wanted.expiresAt <= now) {
       throw new ValidationError({ expiresAt: ['expiresAt must be in the future'] });
     }
-    if (wanted.domainId && !(await this.domains.owns(organizationId, wanted.domainId))) {
+    if (wanted.domainId && !(await this.owns(organizationId, wanted.domainId))) {
       throw new ValidationError({ domainId: ['domainId must name a domain of this organization'] });
     }
     const { key, hash, prefix } = mintKey(wanted.mode);
@@ -122,6 +122,11 @@ export class ApiKeysService {
       revoked.map((key) => keyEvent('api_key.revoked', { organizationId, ...key }, actor, { domainId })),
       tx,
     );
+  }
+
+  private async owns(organizationId: string, domainId: string): Promise<boolean> {
+    if (!this.domains) throw new Error('An API key is to be bound to a domain, but this process does not know domains');
+    return this.domains.owns(organizationId, domainId);
   }
 
   private async insert(key: Omit<ApiKey, 'lastUsedAt' | 'revokedAt'>, actor: string): Promise<void> {

@@ -6,14 +6,19 @@ import { ApiKeyVerifier } from './api-key-verifier.service';
 import { ApiKeysController } from './api-keys.controller';
 import { ApiKeysRepository } from './api-keys.repository';
 import { ApiKeysService } from './api-keys.service';
-import { OrganizationsModule } from './organizations.module';
+import { Organization } from './organization.entity';
+import { OrganizationsRepository } from './organizations.repository';
+import { OrganizationsService } from './organizations.service';
 import { RefusedAccessService } from './refused-access.service';
 
 /** Organizations and API keys. The guards are registered in the root module, in the order in which they run. */
 @Module({
-  imports: [AuditModule, OrganizationsModule, TypeOrmModule.forFeature([ApiKey])],
+  imports: [AuditModule, TypeOrmModule.forFeature([ApiKey, Organization])],
   controllers: [ApiKeysController],
-  providers: [RefusedAccessService, ApiKeysRepository, ApiKeysService, ApiKeyVerifier],
-  exports: [OrganizationsModule, RefusedAccessService, ApiKeysService, ApiKeyVerifier],
+  providers: [
+    ...[ApiKeysRepository, ApiKeysService, ApiKeyVerifier],
+    ...[OrganizationsRepository, OrganizationsService, RefusedAccessService],
+  ],
+  exports: [ApiKeysService, ApiKeyVerifier, OrganizationsService, RefusedAccessService],
 })
 export class AuthModule {}

@@ -9,7 +9,7 @@ import { DeliveryQueueModule } from '../../delivery/queue/delivery-queue.module'
 import { DomainsModule } from '../../modules/domains/domains.module';
 import { InboundModule } from '../../modules/inbound/inbound.module';
 import { SuppressionsModule } from '../../modules/suppressions/suppressions.module';
-import { PrivacyRequestsModule } from '../../modules/privacy/requests/privacy-requests.module';
+import { PrivacyModule } from '../../modules/privacy/privacy.module';
 import { WebhooksModule } from '../../modules/webhooks/webhooks.module';
 import { EmailsModule } from '../../modules/emails/emails.module';
 
@@ -29,7 +29,7 @@ export class CliModule {
         DomainsModule,
         InboundModule,
         EmailsModule,
-        PrivacyRequestsModule,
+        PrivacyModule,
         WebhooksModule,
         SuppressionsModule,
         DeliveryQueueModule,

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { OrganizationsModule } from '../../auth/organizations.module';
+import { AuthModule } from '../../auth/auth.module';
 import { DeleteOldReportsJob } from './delete-old-reports.job';
 import { FeedbackReport } from './feedback-report.entity';
 import { InboundLimits } from './inbound-limits';
@@ -17,7 +17,7 @@ import { InboundService } from './inbound.service';
  * alone does not load.
  */
 @Module({
-  imports: [TypeOrmModule.forFeature([InboundReport, FeedbackReport]), OrganizationsModule],
+  imports: [TypeOrmModule.forFeature([InboundReport, FeedbackReport]), AuthModule],
   providers: [
     ...[InboundLimits, InboundRepository, InboundService, DeleteOldReportsJob],
     ...[InboundMetrics, InboundReception, InboundSmtpServer],

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../../audit/audit.module';
 import { EmailsModule } from '../emails/emails.module';
 import { InboundModule } from '../inbound/inbound.module';
@@ -16,8 +17,22 @@ import { ExportsService } from './export/exports.service';
 import { ExportsController } from './exports.controller';
 import { PrivacyRequestsJob } from './privacy-requests.job';
 import { PrivacyMetrics } from './privacy.metrics';
-import { PrivacyRequestsModule } from './requests/privacy-requests.module';
+import { EncryptedPrivacyService } from './requests/encrypted-privacy.service';
+import { PrivacyExportPart } from './requests/privacy-export-part.entity';
+import { PrivacyExportPartsRepository } from './requests/privacy-export-parts.repository';
+import { PrivacyKeyring } from './requests/privacy-keyring.service';
+import { PrivacyRequest } from './requests/privacy-request.entity';
+import { PrivacyRequestsRepository } from './requests/privacy-requests.repository';
+import { PrivacyRequestsService } from './requests/privacy-requests.service';
+import { PrivacyWork } from './requests/privacy-work.service';
 
+const STORING = [
+  PrivacyExportPartsRepository,
+  PrivacyKeyring,
+  PrivacyRequestsRepository,
+  PrivacyRequestsService,
+  PrivacyWork,
+];
 const EXPORTING = [CleanUpExportsJob, ExportCollector, ExportHandler, ExportParts, ExportsService];
 const ERASING = [ErasureHandler, ErasureSteps, RetentionExceptionsService];
 /** Those who own data of subjects. */
@@ -25,8 +40,9 @@ const OWNERS = [EmailsModule, InboundModule, MailboxModule, SuppressionsModule];
 
 /** Exports and erasures of data subjects: the API accepts and shows them, workers work them off. */
 @Module({
-  imports: [AuditModule, PrivacyRequestsModule, ...OWNERS],
+  imports: [TypeOrmModule.forFeature([PrivacyExportPart, PrivacyRequest]), AuditModule, ...OWNERS],
   controllers: [ExportsController, ErasuresController],
-  providers: [...EXPORTING, ...ERASING, PrivacyMetrics, PrivacyRequestsJob],
+  providers: [...STORING, ...EXPORTING, ...ERASING, EncryptedPrivacyService, PrivacyMetrics, PrivacyRequestsJob],
+  exports: [EncryptedPrivacyService],
 })
 export class PrivacyModule {}
