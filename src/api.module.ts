@@ -6,7 +6,6 @@ import { ScopeGuard } from './auth/scope.guard';
 import { BodyGuard, UndeclaredInputGuard } from './common/http/body.guard';
 import { ErrorFilter } from './common/http/error-response';
 import { DtoPipe } from './common/http/validate-dto';
-import { DocsModule } from './openapi/docs.module';
 import { DomainsModule } from './modules/domains/domains.module';
 import { EmailsModule } from './modules/emails/emails.module';
 import { HealthModule } from './modules/health/health.module';
@@ -33,7 +32,6 @@ import { ThrottlingModule } from './throttling/throttling.module';
     TrackingModule,
     WebhooksModule,
     HealthModule,
-    DocsModule,
   ],
   providers: [
     { provide: APP_FILTER, useClass: ErrorFilter },

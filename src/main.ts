@@ -1,14 +1,29 @@
-import { loadConfig, loadEnvFile } from './config/load-config';
-import { createLogger } from './common/logging/logger';
-import { AppModule } from './app.module';
+import { ApiModule } from './api.module';
+import type { Modules } from './bootstrap/process.module';
 import { limitHeapGrowth, runProcess } from './bootstrap/run-process';
+import { createLogger } from './common/logging/logger';
+import type { Role } from './config/config';
+import { loadConfig, loadEnvFile } from './config/load-config';
+import { DkimZoneModule } from './modules/dkim-zone/dkim-zone.module';
+import { MasterKeyCheckModule } from './modules/domains/dkim/master-key-check.module';
+import { InboundModule } from './modules/inbound/inbound.module';
+import { WorkerModule } from './worker.module';
+
+/** What each role adds to a process. */
+const MODULES: Record<Role, Modules> = {
+  api: [MasterKeyCheckModule, ApiModule],
+  worker: [MasterKeyCheckModule, WorkerModule],
+  inbound: [MasterKeyCheckModule, InboundModule],
+  dns: [DkimZoneModule],
+};
 
 /** Starts the roles of this process and serves until a signal stops it. */
 limitHeapGrowth();
 loadEnvFile();
 try {
   const config = loadConfig();
-  void runProcess(config, (parts) => AppModule.register(parts), createLogger({ level: config.logLevel }));
+  const modules = [...config.roles].flatMap((role) => MODULES[role]);
+  void runProcess(config, modules, createLogger({ level: config.logLevel }));
 } catch (error) {
   process.stderr.write(`${(error as Error).message}\n`);
   process.exitCode = 1;

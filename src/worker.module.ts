@@ -1,15 +1,13 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import { AuthModule } from './auth/auth.module';
 import { OrganizationsService } from './auth/organizations.service';
 import { Clock } from './common/clock';
-import { NodeDnsResolver } from './common/dns/node-dns-resolver';
 import { AppConfig } from './config/config';
 import { DeliveryModule } from './delivery/delivery.module';
 import { MessageSource } from './delivery/ports/message-source';
 import { OrdinalSource, SigningKeySource, WeightSource } from './delivery/ports/sender-sources';
 import { OutcomeSink } from './delivery/ports/outcome';
-import { DirectRouter } from './delivery/routing/direct-router';
-import { FixedRouter } from './delivery/routing/fixed-router';
+import { createRouter } from './delivery/routing/create-router';
 import { Router } from './delivery/routing/router';
 import { DomainsModule } from './modules/domains/domains.module';
 import { SigningKeysService } from './modules/domains/dkim/signing-keys.service';
@@ -34,39 +32,29 @@ import { WebhooksModule } from './modules/webhooks/webhooks.module';
     { provide: OutcomeSink, useExisting: OutcomeRecorder },
     { provide: OrdinalSource, useExisting: OrganizationsService },
     { provide: WeightSource, useExisting: OrganizationsService },
-    { provide: Router, inject: [AppConfig, Clock, MailboxSmtpServer], useFactory: createRouter },
+    {
+      provide: Router,
+      inject: [AppConfig, Clock, MailboxSmtpServer],
+      useFactory: (config: AppConfig, clock: Clock, mailbox: MailboxSmtpServer) =>
+        createRouter(config.delivery, clock, () => mailbox.listen()),
+    },
   ],
   exports: [MessageSource, SigningKeySource, OutcomeSink, OrdinalSource, WeightSource, Router],
 })
 class PortsModule {}
 
 /** Role `worker`: the engine, and the background jobs of the features. */
-@Module({})
-export class WorkerModule {
-  static register(): DynamicModule {
-    return {
-      module: WorkerModule,
-      imports: [
-        DeliveryModule.register([PortsModule]),
-        DomainsModule,
-        EmailsModule,
-        InboundProcessingModule,
-        PrivacyModule,
-        StatsModule,
-        SuppressionsModule,
-        WebhookDispatchModule,
-        WebhooksModule,
-      ],
-    };
-  }
-}
-
-async function createRouter({ delivery }: AppConfig, clock: Clock, mailbox: MailboxSmtpServer): Promise<Router> {
-  const { mode, relay, smtpPort, mailHost, allowPrivateDestinations, dnsServers } = delivery;
-  if (mode === 'local') {
-    return new FixedRouter(clock, { hostName: '127.0.0.1', port: await mailbox.listen(), final: true });
-  }
-  if (relay) return new FixedRouter(clock, { hostName: relay.host, port: relay.port, final: false });
-  const resolver = new NodeDnsResolver({ servers: dnsServers });
-  return new DirectRouter(resolver, clock, { port: smtpPort, ownHostNames: [mailHost], allowPrivateDestinations });
-}
+@Module({
+  imports: [
+    DeliveryModule.register([PortsModule]),
+    DomainsModule,
+    EmailsModule,
+    InboundProcessingModule,
+    PrivacyModule,
+    StatsModule,
+    SuppressionsModule,
+    WebhookDispatchModule,
+    WebhooksModule,
+  ],
+})
+export class WorkerModule {}

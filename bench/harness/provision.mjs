@@ -4,13 +4,10 @@ import { load } from './product.mjs';
 export async function provision(environment, databaseUrl) {
   const { loadConfig } = load('./config/load-config.js');
   const { openDatabase } = load('./database/open-database.js');
-  const { CliModule } = load('./cli/session/cli.module.js');
-  const { NestFactory } = load('@nestjs/core');
+  const { createServices } = load('./cli/session/cli-session.js');
   const config = loadConfig(environment);
   await (await openDatabase(config, { log: () => undefined, migrate: true })).stop();
-  const services = await NestFactory.createApplicationContext(CliModule.register(config, databaseUrl), {
-    logger: false,
-  });
+  const services = await createServices(config, databaseUrl);
   try {
     return await createTenant(services);
   } finally {

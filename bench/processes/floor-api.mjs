@@ -8,18 +8,13 @@ serve({ start });
 
 async function start({ environment }) {
   load('./bootstrap/run-process.js').limitHeapGrowth();
-  const { AppModule } = load('./app.module.js');
+  const { ApiModule } = load('./api.module.js');
   const { loadConfig } = load('./config/load-config.js');
   const { createLogger } = load('./common/logging/logger.js');
   const { startService } = load('./bootstrap/start-service.js');
-  const routes = benchModule();
-  const rootModule = (parts) => {
-    const module = AppModule.register(parts);
-    return { ...module, imports: [...module.imports, routes] };
-  };
   const config = loadConfig({ ...environment, WAYBILL_ROLES: 'api' });
   const logger = createLogger({ level: config.logLevel });
-  const { port } = await startService(config, config.database.url, rootModule, logger);
+  const { port } = await startService(config, config.database.url, [ApiModule, benchModule()], logger);
   return { port };
 }
 

@@ -4,7 +4,8 @@ import { SECOND } from '../common/clock';
 import type { AppConfig } from '../config/config';
 import { openDatabase } from '../database/open-database';
 import { curlCommand, seedFirstStart } from './first-start';
-import { type RootModule, type RunningService, startService } from './start-service';
+import type { Modules } from './process.module';
+import { type RunningService, startService } from './start-service';
 
 /**
  * V8 lets a small heap grow fourfold between two collections: 300 MB of RSS at full load, where 200 do as well and as fast.
@@ -28,8 +29,10 @@ interface Parts {
 /**
  * A process's life: database, service, first-start seeding, "ready"; then SIGINT, SIGTERM or SIGHUP stops the service first and
  * the embedded database last. A second signal, or a stop that takes too long, ends it with exit code 1.
+ *
+ * @param modules of the configuration's roles
  */
-export async function runProcess(config: AppConfig, rootModule: RootModule, logger: Logger): Promise<void> {
+export async function runProcess(config: AppConfig, modules: Modules, logger: Logger): Promise<void> {
   const stopping = new AbortController();
   const stopped = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -39,7 +42,7 @@ export async function runProcess(config: AppConfig, rootModule: RootModule, logg
   process.on('uncaughtException', (error) => die(logger, 'uncaught exception', error));
   let parts: Parts | undefined;
   try {
-    parts = await start(config, rootModule, logger);
+    parts = await start(config, modules, logger);
     await stopped;
   } catch (error) {
     failStart(error, stopping.signal, logger);
@@ -58,11 +61,11 @@ function failStart(error: unknown, stopping: AbortSignal, logger: Logger): void 
   process.exitCode = 1;
 }
 
-async function start(config: AppConfig, rootModule: RootModule, logger: Logger): Promise<Parts> {
+async function start(config: AppConfig, modules: Modules, logger: Logger): Promise<Parts> {
   const log = (message: string): void => logger.info(message);
   const database = await openDatabase(config, { log, stopWhenLast: true, revive: true });
   try {
-    const service = await startService(config, database.url, rootModule, logger);
+    const service = await startService(config, database.url, modules, logger);
     const credentials = config.roles.has('api') ? await seedFirstStart(service.app, config) : undefined;
     const { port, metricsPort } = service;
     logger.info({ port, metricsPort, roles: [...config.roles], deliveryMode: config.delivery.mode }, 'ready');

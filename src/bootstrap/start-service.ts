@@ -1,4 +1,4 @@
-import type { DynamicModule, INestApplicationContext } from '@nestjs/common';
+import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { SECOND } from '../common/clock';
@@ -12,22 +12,11 @@ import type { AppConfig } from '../config/config';
 import { translateDatabaseError } from '../database/database-errors';
 import { InboundSmtpServer } from '../modules/inbound/inbound-smtp.server';
 import { buildOpenApiDocument } from '../openapi/openapi-document';
-import { setUpDocs } from '../openapi/docs.module';
+import { setUpDocs } from '../openapi/docs';
+import { type Modules, ProcessModule } from './process.module';
 
 /** Requests that are under way may take this long once the service stops. */
 const FINISH_REQUESTS_MS = 30 * SECOND;
-
-/** What a process is made of besides its modules. */
-export interface ProcessParts {
-  readonly config: AppConfig;
-  /** Of a database whose schema is up to date. */
-  readonly databaseUrl: string;
-  readonly draining: Draining;
-  readonly metrics: Metrics;
-}
-
-/** Builds the root module of a process. */
-export type RootModule = (parts: ProcessParts) => DynamicModule;
 
 export interface RunningService {
   readonly app: INestApplicationContext;
@@ -38,18 +27,22 @@ export interface RunningService {
   close(): Promise<void>;
 }
 
-/** Starts the configuration's roles in this process, on a database whose schema is up to date. */
+/**
+ * Starts the configuration's roles in this process, on a database whose schema is up to date.
+ * @param imports the roles' modules
+ */
 export async function startService(
   config: AppConfig,
   databaseUrl: string,
-  rootModule: RootModule,
+  imports: Modules,
   logger: Logger,
 ): Promise<RunningService> {
   const draining = new Draining();
   const metrics = new Metrics();
   metrics.collectProcessMetrics();
   observeDroppedLines(metrics);
-  const module = rootModule({ config, databaseUrl, draining, metrics });
+  const runJobs = config.roles.has('worker');
+  const module = ProcessModule.register({ config, databaseUrl, imports, runJobs, draining, metrics });
   const nestOptions = { logger: new NestLogger(logger), abortOnError: false };
   const http = config.roles.has('api');
   const app = http

@@ -1,14 +1,11 @@
-import { Global, Module, type Type } from '@nestjs/common';
-import { Test, type TestingModule } from '@nestjs/testing';
+import type { Type } from '@nestjs/common';
+import { Test, type TestingModule, type TestingModuleBuilder } from '@nestjs/testing';
 import { tmpdir } from 'node:os';
 import { AuthModule } from '../../src/auth/auth.module';
-import { type Clock, SystemClock } from '../../src/common/clock';
-import { JobsModule } from '../../src/common/jobs/jobs.module';
-import { Metrics } from '../../src/common/metrics/metrics';
+import { ProcessModule, type ProcessOptions } from '../../src/bootstrap/process.module';
+import type { Clock } from '../../src/common/clock';
 import type { AppConfig } from '../../src/config/config';
-import { ConfigModule } from '../../src/config/config.module';
 import { loadConfig } from '../../src/config/load-config';
-import { DatabaseModule } from '../../src/database/database.module';
 import { DeliveryQueueModule } from '../../src/delivery/queue/delivery-queue.module';
 import { DomainsModule } from '../../src/modules/domains/domains.module';
 import { EmailsModule } from '../../src/modules/emails/emails.module';
@@ -25,14 +22,6 @@ const CORE = [
   SuppressionsModule,
   DeliveryQueueModule,
 ];
-
-/** The global modules of a process's root module. */
-@Global()
-@Module({ providers: [Metrics], exports: [Metrics] })
-export class FloorModule {}
-
-/** Background jobs are registered and do not run. */
-export const QUIET_JOBS = JobsModule.register({ run: false });
 
 export interface CoreOptions {
   readonly clock?: Clock;
@@ -54,9 +43,13 @@ export function testConfig(env: Record<string, string> = {}): AppConfig {
 }
 
 /** The services behind the API on a database, without HTTP and without a worker; stands for one process. */
-export async function startCore(url: string, { clock = new SystemClock(), env }: CoreOptions = {}): Promise<Core> {
-  const floors = [ConfigModule.register(testConfig(env), clock), DatabaseModule.register(url), FloorModule, QUIET_JOBS];
-  return contextOf(await Test.createTestingModule({ imports: [...floors, ...CORE] }).compile());
+export async function startCore(databaseUrl: string, { clock, env }: CoreOptions = {}): Promise<Core> {
+  return contextOf(await processOf({ config: testConfig(env), databaseUrl, clock, imports: CORE }).compile());
+}
+
+/** A process of these modules, to be compiled after what a test replaces in it. */
+export function processOf(options: ProcessOptions): TestingModuleBuilder {
+  return Test.createTestingModule({ imports: [ProcessModule.register(options)] });
 }
 
 /** A context that does not log; without `isRunning` its background work is not started. */

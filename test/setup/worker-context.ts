@@ -1,15 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Test } from '@nestjs/testing';
 import { type Clock, SystemClock } from '../../src/common/clock';
-import { JobsModule } from '../../src/common/jobs/jobs.module';
-import { ConfigModule } from '../../src/config/config.module';
-import { DatabaseModule } from '../../src/database/database.module';
 import { Router } from '../../src/delivery/routing/router';
 import { FixedRouter } from '../../src/delivery/routing/fixed-router';
 import { WorkerModule } from '../../src/worker.module';
-import { contextOf, type Core, FloorModule, testConfig } from './core-context';
+import { contextOf, type Core, processOf, testConfig } from './core-context';
 
 export interface WorkerOptions {
   readonly clock?: Clock;
@@ -36,9 +32,8 @@ export async function startWorker(url: string, options: WorkerOptions): Promise<
     DRAIN_SECONDS: '5',
     ...options.env,
   });
-  const floors = [ConfigModule.register(config, clock), DatabaseModule.register(url, 'waybill-worker'), FloorModule];
-  const jobs = JobsModule.register({ run: true });
-  const module = await Test.createTestingModule({ imports: [...floors, jobs, WorkerModule.register()] })
+  const parts = { config, databaseUrl: url, clock, applicationName: 'waybill-worker', runJobs: true };
+  const module = await processOf({ ...parts, imports: [WorkerModule] })
     .overrideProvider(Router)
     .useValue(new FixedRouter(clock, { hostName: '127.0.0.1', port, final }))
     .compile();

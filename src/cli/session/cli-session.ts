@@ -1,17 +1,31 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { InvalidArgumentError } from 'commander';
+import { AuthModule } from '../../auth/auth.module';
+import { ProcessModule } from '../../bootstrap/process.module';
 import { isUuid } from '../../common/ids';
 import type { AppConfig } from '../../config/config';
 import { readMasterKeyFrom } from '../../config/data-dir';
 import { loadConfig } from '../../config/load-config';
 import { openDatabase, type OpenDatabaseOptions } from '../../database/open-database';
+import { DeliveryQueueModule } from '../../delivery/queue/delivery-queue.module';
+import { DomainsModule } from '../../modules/domains/domains.module';
+import { EmailsModule } from '../../modules/emails/emails.module';
+import { InboundModule } from '../../modules/inbound/inbound.module';
+import { PrivacyModule } from '../../modules/privacy/privacy.module';
+import { SuppressionsModule } from '../../modules/suppressions/suppressions.module';
+import { WebhooksModule } from '../../modules/webhooks/webhooks.module';
 import { CliError } from './cli-error';
-import { CliModule } from './cli.module';
 import type { Output, Report } from './output';
 
 /** Where a command finds its services. */
 export type Services = Pick<INestApplicationContext, 'get'>;
+
+/** Whose services the commands call: those of the API, without HTTP. */
+const MODULES = [
+  ...[AuthModule, DeliveryQueueModule, DomainsModule, EmailsModule],
+  ...[InboundModule, PrivacyModule, SuppressionsModule, WebhooksModule],
+];
 
 /** One command at a time needs one connection, and a second one inside a transaction. */
 const POOL_SIZE = 2;
@@ -53,10 +67,7 @@ export class CliSession {
   ): Promise<T> {
     const database = await openDatabase(config, options);
     try {
-      const services = await NestFactory.createApplicationContext(CliModule.register(config, database.url), {
-        logger: false,
-        abortOnError: false,
-      });
+      const services = await createServices(config, database.url);
       try {
         return await work(services, database.url);
       } finally {
@@ -66,6 +77,12 @@ export class CliSession {
       await database.stop();
     }
   }
+}
+
+/** The services of the commands, on a database whose schema is up to date; to be closed. */
+export function createServices(config: AppConfig, databaseUrl: string): Promise<INestApplicationContext> {
+  const module = ProcessModule.register({ config, databaseUrl, applicationName: 'waybill-cli', imports: MODULES });
+  return NestFactory.createApplicationContext(module, { logger: false, abortOnError: false });
 }
 
 /** For arguments that are ids. */

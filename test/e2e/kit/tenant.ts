@@ -1,20 +1,14 @@
-import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ApiKeysService } from '../../../src/auth/api-keys.service';
 import { AuthModule } from '../../../src/auth/auth.module';
 import { OrganizationsService } from '../../../src/auth/organizations.service';
+import { ProcessModule } from '../../../src/bootstrap/process.module';
 import { ALL_SCOPES, type Scope } from '../../../src/common/http/scopes';
 import type { Mode } from '../../../src/common/tenant';
-import { ConfigModule } from '../../../src/config/config.module';
 import { loadConfig } from '../../../src/config/load-config';
-import { DatabaseModule } from '../../../src/database/database.module';
 import { DomainsModule } from '../../../src/modules/domains/domains.module';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
-import { FloorModule, QUIET_JOBS } from '../../setup/core-context';
 import { MASTER_KEY } from './service-process';
-
-@Module({})
-class TenantModule {}
 
 export interface Tenant {
   organizationId: string;
@@ -32,17 +26,8 @@ export class TenantFactory {
 
   static async open(databaseUrl: string): Promise<TenantFactory> {
     const config = loadConfig({ DATABASE_URL: databaseUrl, MASTER_KEY, DATABASE_POOL_SIZE: '2' });
-    const module = {
-      module: TenantModule,
-      imports: [
-        ConfigModule.register(config),
-        DatabaseModule.register(databaseUrl, 'waybill-test'),
-        FloorModule,
-        QUIET_JOBS,
-        AuthModule,
-        DomainsModule,
-      ],
-    };
+    const imports = [AuthModule, DomainsModule];
+    const module = ProcessModule.register({ config, databaseUrl, applicationName: 'waybill-test', imports });
     return new TenantFactory(
       await NestFactory.createApplicationContext(module, { logger: false, abortOnError: false }),
     );

@@ -2,12 +2,11 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import os from 'node:os';
 import path from 'node:path';
 import type { INestApplicationContext } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
 import { ApiKeyVerifier } from '../../../src/auth/api-key-verifier.service';
 import { ApiKeysService } from '../../../src/auth/api-keys.service';
 import { OrganizationsService } from '../../../src/auth/organizations.service';
 import { ALL_SCOPES } from '../../../src/common/http/scopes';
-import { CliModule } from '../../../src/cli/session/cli.module';
+import { createServices } from '../../../src/cli/session/cli-session';
 import type { AppConfig } from '../../../src/config/config';
 import { loadConfig } from '../../../src/config/load-config';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
@@ -22,10 +21,7 @@ const contexts: INestApplicationContext[] = [];
 
 /** A process of its own, as far as the seeding can tell: embedded mode, but on a test database. */
 async function startProcess(): Promise<INestApplicationContext> {
-  const context = await NestFactory.createApplicationContext(CliModule.register(config, database.url), {
-    logger: false,
-    abortOnError: false,
-  });
+  const context = await createServices(config, database.url);
   contexts.push(context);
   return context;
 }

@@ -1,8 +1,4 @@
-import { Test } from '@nestjs/testing';
 import { Clock } from '../../../src/common/clock';
-import { JobsModule } from '../../../src/common/jobs/jobs.module';
-import { ConfigModule } from '../../../src/config/config.module';
-import { DatabaseModule } from '../../../src/database/database.module';
 import { DomainsModule } from '../../../src/modules/domains/domains.module';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
 import { InboundModule } from '../../../src/modules/inbound/inbound.module';
@@ -10,7 +6,7 @@ import { InboundSmtpServer } from '../../../src/modules/inbound/inbound-smtp.ser
 import { SmtpSink } from '../../doubles/smtp-sink';
 import type { SinkMessage } from '../../doubles/smtp-sink';
 import { verifyDkim } from '../../e2e/kit/verify-dkim';
-import { contextOf, type Core, FloorModule, testConfig } from '../../setup/core-context';
+import { contextOf, type Core, processOf, testConfig } from '../../setup/core-context';
 import { DeliveryScene } from '../../setup/delivery-scene';
 import { RawSmtpClient } from '../inbound/raw-smtp-client';
 
@@ -86,11 +82,6 @@ describe('the return path', () => {
 /** The role `inbound` as another process of the same installation. */
 async function startInbound({ db, core }: DeliveryScene): Promise<Core> {
   const config = testConfig({ INBOUND_SMTP_PORT: '0' });
-  const floors = [
-    ConfigModule.register(config, core.get(Clock)),
-    DatabaseModule.register(db.url),
-    FloorModule,
-    JobsModule.register({ run: true }),
-  ];
-  return contextOf(await Test.createTestingModule({ imports: [...floors, DomainsModule, InboundModule] }).compile());
+  const options = { config, databaseUrl: db.url, clock: core.get(Clock), runJobs: true };
+  return contextOf(await processOf({ ...options, imports: [DomainsModule, InboundModule] }).compile());
 }

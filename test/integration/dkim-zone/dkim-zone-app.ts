@@ -2,19 +2,17 @@ import 'reflect-metadata';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { Test, type TestingModule } from '@nestjs/testing';
+import type { TestingModule } from '@nestjs/testing';
 import * as dnsPacket from 'dns-packet';
 import type { DecodedPacket, Packet, Question } from 'dns-packet';
 import { DataSource } from 'typeorm';
 import { newId } from '../../../src/common/ids';
 import { Metrics } from '../../../src/common/metrics/metrics';
-import { ConfigModule } from '../../../src/config/config.module';
-import { DatabaseModule } from '../../../src/database/database.module';
 import { DkimZoneLimits } from '../../../src/modules/dkim-zone/dkim-zone-limits';
 import { DkimZoneModule } from '../../../src/modules/dkim-zone/dkim-zone.module';
 import { DkimZoneServer } from '../../../src/modules/dkim-zone/dkim-zone.server';
 import { FakeClock } from '../../doubles/fake-clock';
-import { FloorModule, testConfig } from '../../setup/core-context';
+import { processOf, testConfig } from '../../setup/core-context';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
 import { waitFor } from '../../setup/wait-for';
 
@@ -55,14 +53,7 @@ export class DkimZoneApp {
     const database = await createTestDatabase();
     const clock = new FakeClock();
     const config = testConfig({ DKIM_ZONE: ZONE, DKIM_ZONE_SERVERS: NAME_SERVERS.join(), DNS_PORT: '0' });
-    const module = await Test.createTestingModule({
-      imports: [
-        ConfigModule.register(config, clock),
-        DatabaseModule.register(database.url),
-        FloorModule,
-        DkimZoneModule,
-      ],
-    })
+    const module = await processOf({ config, databaseUrl: database.url, clock, imports: [DkimZoneModule] })
       .overrideProvider(DkimZoneLimits)
       .useValue(Object.assign(new DkimZoneLimits(), { repliesPerSecond: Infinity, ...limits }))
       .compile();

@@ -1,32 +1,19 @@
 import 'reflect-metadata';
 import type { AddressInfo } from 'node:net';
-import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { ApiModule } from '../../../src/api.module';
 import { ApiKeysService } from '../../../src/auth/api-keys.service';
 import { OrganizationsService } from '../../../src/auth/organizations.service';
+import { ProcessModule } from '../../../src/bootstrap/process.module';
 import { ALL_SCOPES, type Scope } from '../../../src/common/http/scopes';
-import { Draining } from '../../../src/common/http/draining';
 import { createHttpAdapter } from '../../../src/common/http/http-server';
-import { JobsModule } from '../../../src/common/jobs/jobs.module';
-import { ConfigModule } from '../../../src/config/config.module';
-import { DatabaseModule } from '../../../src/database/database.module';
 import { translateDatabaseError } from '../../../src/database/database-errors';
 import { type DnsRecords, DnsServer } from '../../doubles/dns-server';
 import { FakeClock } from '../../doubles/fake-clock';
 import { ApiClient } from '../../e2e/kit/api-client';
-import { FloorModule, testConfig } from '../../setup/core-context';
+import { testConfig } from '../../setup/core-context';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
-
-const DRAINING = { provide: Draining, useValue: new Draining() };
-
-@Global()
-@Module({ providers: [DRAINING], exports: [DRAINING] })
-class DrainingModule {}
-
-@Module({})
-class DomainsTestModule {}
 
 export interface Owner {
   readonly organizationId: string;
@@ -54,17 +41,7 @@ export class DomainsApp {
     const dns = await DnsServer.start();
     const clock = new FakeClock();
     const config = testConfig({ DNS_SERVERS: dns.endpoint, RATE_LIMIT_ENABLED: 'false', ...env });
-    const module: DynamicModule = {
-      module: DomainsTestModule,
-      imports: [
-        ConfigModule.register(config, clock),
-        DatabaseModule.register(db.url),
-        JobsModule.register({ run: false }),
-        FloorModule,
-        DrainingModule,
-        ApiModule,
-      ],
-    };
+    const module = ProcessModule.register({ config, databaseUrl: db.url, clock, imports: [ApiModule] });
     const adapter = createHttpAdapter({ translateError: translateDatabaseError });
     const app = await NestFactory.create<NestExpressApplication>(module, adapter, {
       logger: false,

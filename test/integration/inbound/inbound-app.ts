@@ -2,8 +2,8 @@ import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConsoleLogger, Global, Module } from '@nestjs/common';
-import { Test, type TestingModule } from '@nestjs/testing';
+import { ConsoleLogger } from '@nestjs/common';
+import type { TestingModule } from '@nestjs/testing';
 import { DataSource } from 'typeorm';
 import type { Organization } from '../../../src/auth/organization.entity';
 import { OrganizationsService } from '../../../src/auth/organizations.service';
@@ -11,16 +11,14 @@ import { DAY } from '../../../src/common/clock';
 import { deriveKey } from '../../../src/common/encryption/encryption';
 import { Metrics } from '../../../src/common/metrics/metrics';
 import { AppConfig } from '../../../src/config/config';
-import { JobsModule } from '../../../src/common/jobs/jobs.module';
-import { ConfigModule } from '../../../src/config/config.module';
 import { loadConfig } from '../../../src/config/load-config';
-import { DatabaseModule } from '../../../src/database/database.module';
 import { ReturnPath, type ReturnPathTarget } from '../../../src/delivery/tokens/return-path';
 import { InboundLimits } from '../../../src/modules/inbound/inbound-limits';
 import { InboundModule } from '../../../src/modules/inbound/inbound.module';
 import { InboundSmtpServer } from '../../../src/modules/inbound/inbound-smtp.server';
 import { DeleteOldReportsJob } from '../../../src/modules/inbound/delete-old-reports.job';
 import { FakeClock } from '../../doubles/fake-clock';
+import { processOf } from '../../setup/core-context';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
 import { RawSmtpClient } from './raw-smtp-client';
 
@@ -34,10 +32,6 @@ export interface StoredReport {
   digest: Buffer;
   raw: Buffer;
 }
-
-@Global()
-@Module({ providers: [Metrics], exports: [Metrics] })
-class TestMetricsModule {}
 
 class SilentLogger extends ConsoleLogger {
   protected override printMessages(): void {}
@@ -69,15 +63,8 @@ export class InboundApp {
       MAIL_HOST,
       ...env,
     });
-    const module = await Test.createTestingModule({
-      imports: [
-        ConfigModule.register(config, clock),
-        DatabaseModule.register(database.url),
-        JobsModule.register({ run: true }),
-        TestMetricsModule,
-        InboundModule,
-      ],
-    })
+    const options = { config, databaseUrl: database.url, clock, runJobs: true };
+    const module = await processOf({ ...options, imports: [InboundModule] })
       .setLogger(new SilentLogger())
       .overrideProvider(InboundLimits)
       .useValue(Object.assign(new InboundLimits(), limits))

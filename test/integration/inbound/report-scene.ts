@@ -1,13 +1,9 @@
-import { Test } from '@nestjs/testing';
 import { OrganizationsService } from '../../../src/auth/organizations.service';
 import { Clock, DAY } from '../../../src/common/clock';
 import { deriveKey } from '../../../src/common/encryption/encryption';
 import { Metrics } from '../../../src/common/metrics/metrics';
 import { AppConfig } from '../../../src/config/config';
-import { JobsModule } from '../../../src/common/jobs/jobs.module';
-import { ConfigModule } from '../../../src/config/config.module';
 import { Database } from '../../../src/database/database.service';
-import { DatabaseModule } from '../../../src/database/database.module';
 import type { DeliveryOutcome } from '../../../src/delivery/ports/outcome';
 import { ReturnPath, type ReturnPathTarget } from '../../../src/delivery/tokens/return-path';
 import { DomainsModule } from '../../../src/modules/domains/domains.module';
@@ -17,7 +13,7 @@ import { InboundSmtpServer } from '../../../src/modules/inbound/inbound-smtp.ser
 import { ProcessReportsJob } from '../../../src/modules/inbound/processing/process-reports.job';
 import { FakeClock } from '../../doubles/fake-clock';
 import { recordedOutcome } from '../../factories/outcomes';
-import { contextOf, type Core, FloorModule, testConfig } from '../../setup/core-context';
+import { contextOf, type Core, processOf, testConfig } from '../../setup/core-context';
 import { DeliveryScene } from '../../setup/delivery-scene';
 import { RawSmtpClient } from './raw-smtp-client';
 
@@ -28,13 +24,8 @@ const NO_HOP = 9;
 /** The role `inbound` as another process of the same installation. */
 async function startInbound({ db, core }: DeliveryScene, env: Record<string, string>): Promise<Core> {
   const config = testConfig({ INBOUND_SMTP_PORT: '0', ...env });
-  const floors = [
-    ConfigModule.register(config, core.get(Clock)),
-    DatabaseModule.register(db.url),
-    FloorModule,
-    JobsModule.register({ run: true }),
-  ];
-  return contextOf(await Test.createTestingModule({ imports: [...floors, DomainsModule, InboundModule] }).compile());
+  const options = { config, databaseUrl: db.url, clock: core.get(Clock), runJobs: true };
+  return contextOf(await processOf({ ...options, imports: [DomainsModule, InboundModule] }).compile());
 }
 
 /** A tenant whose mail is reported on: the listener, and workers that work off reports when told to. */

@@ -8,13 +8,12 @@ import { APP_FILTER, APP_GUARD, APP_PIPE, NestFactory, Reflector } from '@nestjs
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { DataSource } from 'typeorm';
+import { ProcessModule } from '../../../src/bootstrap/process.module';
 import { PUBLIC_METADATA } from '../../../src/common/http/scopes';
 import { ErrorFilter } from '../../../src/common/http/error-response';
 import { createHttpAdapter } from '../../../src/common/http/http-server';
 import { DtoPipe } from '../../../src/common/http/validate-dto';
-import { ConfigModule } from '../../../src/config/config.module';
 import { loadConfig } from '../../../src/config/load-config';
-import { DatabaseModule } from '../../../src/database/database.module';
 import { translateDatabaseError } from '../../../src/database/database-errors';
 import { MailboxModule } from '../../../src/modules/mailbox/mailbox.module';
 import { MailboxSmtpServer } from '../../../src/modules/mailbox/mailbox-smtp.server';
@@ -65,7 +64,7 @@ export class MailboxApp {
     });
 
     @Module({
-      imports: [ConfigModule.register(config, clock), DatabaseModule.register(database.url), MailboxModule],
+      imports: [ProcessModule.register({ config, databaseUrl: database.url, clock, imports: [MailboxModule] })],
       providers: [
         { provide: APP_GUARD, useClass: PublicOnlyGuard },
         { provide: APP_PIPE, useClass: DtoPipe },

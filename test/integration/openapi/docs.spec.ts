@@ -6,7 +6,7 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Public } from '../../../src/common/http/scopes';
 import { ErrorFilter } from '../../../src/common/http/error-response';
 import { createHttpAdapter } from '../../../src/common/http/http-server';
-import { DocsModule, setUpDocs } from '../../../src/openapi/docs.module';
+import { setUpDocs } from '../../../src/openapi/docs';
 import { buildOpenApiDocument } from '../../../src/openapi/openapi-document';
 
 @ApiTags('Health')
@@ -21,7 +21,6 @@ class ThingsController {
 }
 
 @Module({
-  imports: [DocsModule],
   controllers: [ThingsController],
   providers: [{ provide: APP_FILTER, useClass: ErrorFilter }],
 })

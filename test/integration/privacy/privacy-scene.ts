@@ -1,16 +1,12 @@
-import { Test } from '@nestjs/testing';
 import { ApiKeysService } from '../../../src/auth/api-keys.service';
 import { ALL_SCOPES } from '../../../src/common/http/scopes';
 import type { Clock } from '../../../src/common/clock';
 import type { Mode } from '../../../src/common/tenant';
-import { JobsModule } from '../../../src/common/jobs/jobs.module';
-import { ConfigModule } from '../../../src/config/config.module';
-import { DatabaseModule } from '../../../src/database/database.module';
 import { ExportHandler } from '../../../src/modules/privacy/export/export-handler.service';
 import { PrivacyModule } from '../../../src/modules/privacy/privacy.module';
 import { PrivacyRequestsJob } from '../../../src/modules/privacy/privacy-requests.job';
 import type { ApiClient, Answer } from '../../e2e/kit/api-client';
-import { contextOf, type Core, FloorModule, testConfig } from '../../setup/core-context';
+import { contextOf, type Core, processOf, testConfig } from '../../setup/core-context';
 import { DomainsApp } from '../domains/domains-app';
 
 export interface Requester {
@@ -108,14 +104,8 @@ export class PrivacyScene {
 
 /** The privacy work of a process; nothing runs by itself. */
 export async function startPrivacyWorker(url: string, clock: Clock, env: Record<string, string> = {}): Promise<Core> {
-  const floors = [
-    ConfigModule.register(testConfig(env), clock),
-    DatabaseModule.register(url),
-    FloorModule,
-    JobsModule.register({ run: true }),
-  ];
-  const module = Test.createTestingModule({ imports: [...floors, PrivacyModule] });
-  return contextOf(await module.compile(), false);
+  const options = { config: testConfig(env), databaseUrl: url, clock, runJobs: true };
+  return contextOf(await processOf({ ...options, imports: [PrivacyModule] }).compile(), false);
 }
 
 export function dataOf({ status, body }: Answer, expected = 200): any {

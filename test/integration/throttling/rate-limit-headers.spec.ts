@@ -17,6 +17,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { IsString } from 'class-validator';
 import type { Request } from 'express';
 import type { DataSource } from 'typeorm';
+import { Clock } from '../../../src/common/clock';
 import { AppError } from '../../../src/common/errors/app-error';
 import { AuthenticationFailures, RateLimitClass } from '../../../src/common/http/request-limits';
 import { BodyGuard } from '../../../src/common/http/body.guard';
@@ -24,7 +25,7 @@ import { ErrorFilter } from '../../../src/common/http/error-response';
 import { createHttpAdapter } from '../../../src/common/http/http-server';
 import { DtoPipe } from '../../../src/common/http/validate-dto';
 import { Metrics } from '../../../src/common/metrics/metrics';
-import { ConfigModule } from '../../../src/config/config.module';
+import { AppConfig } from '../../../src/config/config';
 import { loadConfig } from '../../../src/config/load-config';
 import { createDataSource } from '../../../src/database/data-source';
 import { Database } from '../../../src/database/database.service';
@@ -96,18 +97,20 @@ describe('rate limit headers', () => {
   beforeAll(async () => {
     testDatabase = await createTestDatabase();
     source = await createDataSource(testDatabase.url, { poolSize: 2 }).initialize();
-    const database = new Database(source);
+
+    const shared = [
+      Metrics,
+      { provide: AppConfig, useValue: loadConfig({ RATE_LIMITS: '{"send":3,"reads":50}' }) },
+      { provide: Clock, useValue: new FakeClock(NOW) },
+      { provide: Database, useValue: new Database(source) },
+    ];
 
     @Global()
-    @Module({ providers: [Metrics, { provide: Database, useValue: database }], exports: [Metrics, Database] })
-    class TestDatabaseModule {}
+    @Module({ providers: shared, exports: shared })
+    class SharedModule {}
 
     @Module({
-      imports: [
-        ConfigModule.register(loadConfig({ RATE_LIMITS: '{"send":3,"reads":50}' }), new FakeClock(NOW)),
-        TestDatabaseModule,
-        ThrottlingModule,
-      ],
+      imports: [SharedModule, ThrottlingModule],
       controllers: [Things],
       providers: [
         { provide: APP_GUARD, useClass: KeyGuard },

@@ -1,13 +1,9 @@
 import 'reflect-metadata';
-import { Test } from '@nestjs/testing';
 import { newId } from '../../../src/common/ids';
 import { NodeDnsResolver } from '../../../src/common/dns/node-dns-resolver';
 import { EGRESS_LIMITS, EgressClient, type EgressLimits } from '../../../src/common/egress/egress-client';
 import { PublicEgressGuard } from '../../../src/common/egress/egress-guard';
 import type { Mode } from '../../../src/common/tenant';
-import { JobsModule } from '../../../src/common/jobs/jobs.module';
-import { ConfigModule } from '../../../src/config/config.module';
-import { DatabaseModule } from '../../../src/database/database.module';
 import { EmailsModule } from '../../../src/modules/emails/emails.module';
 import { EventsService } from '../../../src/modules/events/events.service';
 import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
@@ -20,7 +16,7 @@ import { WebhookSecrets } from '../../../src/modules/webhooks/webhook-secrets.se
 import { FakeClock } from '../../doubles/fake-clock';
 import { sendBody } from '../../factories/send-requests';
 import { createTenant, type Tenant } from '../../factories/tenants';
-import { contextOf, type Core, FloorModule, testConfig } from '../../setup/core-context';
+import { contextOf, type Core, processOf, testConfig } from '../../setup/core-context';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 import { waitFor } from '../../setup/wait-for';
 
@@ -171,13 +167,8 @@ export class DispatchScene {
 async function startDispatch(url: string, clock: FakeClock, limits: Partial<EgressLimits>): Promise<Core> {
   const config = testConfig({ WEBHOOK_ALLOW_PRIVATE: 'true', DNS_SERVERS: '127.0.0.1:9' });
   const guard = new PublicEgressGuard(new NodeDnsResolver({ servers: ['127.0.0.1:9'] }), { allowLoopback: true });
-  const floors = [
-    ConfigModule.register(config, clock),
-    DatabaseModule.register(url),
-    FloorModule,
-    JobsModule.register({ run: true }),
-  ];
-  const module = await Test.createTestingModule({ imports: [...floors, EmailsModule, WebhookDispatchModule] })
+  const options = { config, databaseUrl: url, clock, runJobs: true };
+  const module = await processOf({ ...options, imports: [EmailsModule, WebhookDispatchModule] })
     .overrideProvider(EgressClient)
     .useValue(new EgressClient(guard, { ...EGRESS_LIMITS, ...limits }))
     .compile();

@@ -1,7 +1,8 @@
-import { Injectable } from '@nestjs/common';
+import type { HttpServer, INestApplication } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
 import { NotFoundError } from '../common/errors/app-error';
-import { type StaticFile, staticFile, SwaggerUiAssets } from './static-files';
+import { sendFile, type StaticFile, staticFile, SwaggerUiAssets } from './static-files';
 
 /** Scripts only from files of our own, so that nothing that finds its way into the page can run. */
 const PAGE_POLICY = [
@@ -55,33 +56,25 @@ const PAGE_FILE = staticFile(PAGE, {
 });
 const INITIALIZER_FILE = staticFile(INITIALIZER, { type: 'text/javascript; charset=utf-8', maxAgeSeconds: 0 });
 
-/** The files of the documentation. There is no document until one is published. */
-@Injectable()
-export class DocsService {
-  private readonly assets = new SwaggerUiAssets();
-  private published: StaticFile | undefined;
+const ASSETS = new SwaggerUiAssets();
 
-  publish(document: OpenAPIObject): void {
-    this.published = staticFile(JSON.stringify(document), {
-      type: 'application/json; charset=utf-8',
-      maxAgeSeconds: 0,
-    });
-  }
+/**
+ * Publishes the document for programs at `/openapi.json` and for people at `/docs`. Plain routes of the HTTP server: no
+ * guard runs, as for `@Public()`, and they are no part of the document themselves.
+ */
+export function setUpDocs(app: INestApplication, document: OpenAPIObject): void {
+  const file = staticFile(JSON.stringify(document), { type: 'application/json; charset=utf-8', maxAgeSeconds: 0 });
+  const routes = app.getHttpAdapter() as HttpServer<Request<Record<string, string>>, Response>;
+  routes.get('/openapi.json', (request, response) => sendFile(request, response, file));
+  routes.get('/docs', (request, response) => sendFile(request, response, PAGE_FILE));
+  routes.get('/docs/:file', async (request, response) => {
+    sendFile(request, response, await findAsset(request.params.file ?? ''));
+  });
+}
 
-  /** @throws NotFoundError */
-  document(): StaticFile {
-    if (!this.published) throw new NotFoundError('Document');
-    return this.published;
-  }
-
-  page(): StaticFile {
-    return PAGE_FILE;
-  }
-
-  /** @throws NotFoundError */
-  async asset(name: string): Promise<StaticFile> {
-    const file = name === 'initializer.js' ? INITIALIZER_FILE : await this.assets.find(name);
-    if (!file) throw new NotFoundError('File');
-    return file;
-  }
+/** @throws NotFoundError */
+async function findAsset(name: string): Promise<StaticFile> {
+  const file = name === 'initializer.js' ? INITIALIZER_FILE : await ASSETS.find(name);
+  if (!file) throw new NotFoundError('File');
+  return file;
 }

@@ -1,0 +1,50 @@
+import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { Clock, SystemClock } from '../common/clock';
+import { Draining } from '../common/http/draining';
+import { JobsModule } from '../common/jobs/jobs.module';
+import { Metrics } from '../common/metrics/metrics';
+import { AppConfig } from '../config/config';
+import { DatabaseModule } from '../database/database.module';
+
+/** Nest modules, as `imports` takes them. */
+export type Modules = NonNullable<DynamicModule['imports']>;
+
+export interface ProcessOptions {
+  readonly config: AppConfig;
+  /** Of a Postgres 14+ whose schema is up to date. */
+  readonly databaseUrl: string;
+  /** What this process is for. */
+  readonly imports: Modules;
+  /** Whether it runs the background jobs that its modules register; without it they only stand ready. */
+  readonly runJobs?: boolean;
+  /** What Postgres calls its connections. */
+  readonly applicationName?: string;
+  readonly clock?: Clock;
+  readonly draining?: Draining;
+  readonly metrics?: Metrics;
+}
+
+/** The root module of every process, service and command line alike: what all modules share, and those of its task. */
+@Global()
+@Module({})
+export class ProcessModule {
+  static register(options: ProcessOptions): DynamicModule {
+    const { config, databaseUrl, imports, runJobs = false, applicationName } = options;
+    const { clock = new SystemClock(), draining = new Draining(), metrics = new Metrics() } = options;
+    return {
+      module: ProcessModule,
+      imports: [
+        DatabaseModule.register(databaseUrl, applicationName),
+        JobsModule.register({ run: runJobs }),
+        ...imports,
+      ],
+      providers: [
+        { provide: AppConfig, useValue: config },
+        { provide: Clock, useValue: clock },
+        { provide: Draining, useValue: draining },
+        { provide: Metrics, useValue: metrics },
+      ],
+      exports: [AppConfig, Clock, Draining, Metrics],
+    };
+  }
+}
