@@ -1,5 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
+import ipaddr from 'ipaddr.js';
 import { NotFoundError } from '../../common/errors/app-error';
 import { AppConfig } from '../../config/config';
 
@@ -7,8 +8,9 @@ const LOCAL_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 const HOST = /^(\[[0-9a-f:.]+\]|[^\s:@/[\]]+)(?::\d{1,5})?$/i;
 
 /**
- * The pages exist in local mode only, and only under this host's own names: a foreign page whose name suddenly
- * points here (DNS rebinding) could otherwise read the mail, for there is no key to ask for.
+ * The pages exist in local mode only, because they need no key: for clients on this machine, by the peer address of their
+ * connection, and under this host's own names, or a foreign page whose name suddenly points here (DNS rebinding) could read
+ * the mail. What a proxy forwards comes from elsewhere.
  */
 @Injectable()
 export class MailboxAccessGuard implements CanActivate {
@@ -21,9 +23,16 @@ export class MailboxAccessGuard implements CanActivate {
   }
 
   canActivate(context: ExecutionContext): boolean {
-    const { host } = context.switchToHttp().getRequest<Request>().headers;
-    const name = HOST.exec(host ?? '')?.[1]?.toLowerCase();
-    if (this.isLocal && name !== undefined && this.hosts.has(name)) return true;
+    const { headers, socket } = context.switchToHttp().getRequest<Request>();
+    const name = HOST.exec(headers.host ?? '')?.[1]?.toLowerCase();
+    const isNamed = name !== undefined && this.hosts.has(name);
+    const isForwarded = headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined;
+    if (this.isLocal && isNamed && !isForwarded && isLoopback(socket.remoteAddress)) return true;
     throw new NotFoundError('Resource');
   }
+}
+
+/** Undefined once the connection is gone. */
+function isLoopback(address: string | undefined): boolean {
+  return address !== undefined && ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback';
 }
