@@ -19,6 +19,8 @@ export interface WholeEmail {
   readonly events: readonly EmailEvent[];
 }
 
+export type EmailBodies = Pick<EmailContent, 'emailId' | 'html' | 'text'>;
+
 /** What a search found among the emails that it examined. */
 export interface FoundEmails {
   readonly ids: readonly string[];
@@ -69,6 +71,23 @@ export class EmailsRepository {
   async findContents({ organizationId, mode }: Tenant, emailIds: readonly string[]): Promise<EmailContent[]> {
     if (emailIds.length === 0) return [];
     return this.contents.findBy({ organizationId, mode, emailId: In(emailIds) });
+  }
+
+  /** The bodies of at most so many bytes; longer ones stay in the database, which knows their length without reading them. */
+  findShortBodies(
+    { organizationId, mode }: Tenant,
+    emailIds: readonly string[],
+    maxBytes: number,
+  ): Promise<EmailBodies[]> {
+    if (emailIds.length === 0) return Promise.resolve([]);
+    return this.contents
+      .createQueryBuilder('c')
+      .select('c.email_id', 'emailId')
+      .addSelect('case when octet_length(c.html) <= :maxBytes then c.html end', 'html')
+      .addSelect('case when octet_length(c.text) <= :maxBytes then c.text end', 'text')
+      .where({ organizationId, mode, emailId: In(emailIds) })
+      .setParameters({ maxBytes })
+      .getRawMany<EmailBodies>();
   }
 
   /** Without their bytes. */

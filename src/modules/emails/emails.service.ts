@@ -13,12 +13,12 @@ import type { EmailEvent } from './email-event.entity';
 import { type EmailFilter, EmailListService, type ListedEmails, type ListPage } from './email-list.service';
 import type { EmailRecipient } from './email-recipient.entity';
 import type { Email } from './email.entity';
-import { EmailsRepository } from './emails.repository';
+import { type EmailBodies, EmailsRepository } from './emails.repository';
 import { OutcomeRecorder } from './outcomes/outcome-recorder.service';
 
 /** One page of a list, each email with its content if that is still there. */
 export interface EmailPage extends Omit<ListedEmails, 'emails'> {
-  readonly emails: readonly { readonly email: Email; readonly content: EmailContent | undefined }[];
+  readonly emails: readonly { readonly email: Email; readonly bodies: EmailBodies | undefined }[];
 }
 
 export interface EmailDetail {
@@ -31,6 +31,9 @@ export interface EmailContentView {
   readonly content: EmailContent;
   readonly attachments: readonly EmailAttachment[];
 }
+
+/** A page holds a hundred emails: longer bodies are read one by one. */
+const LISTED_BODY_BYTES = 64 * 1024;
 
 /** Reading emails, and cancelling them. */
 @Injectable()
@@ -48,12 +51,10 @@ export class EmailsService {
   async list(tenant: Tenant, { recipient, ...others }: EmailFilter, page: ListPage): Promise<EmailPage> {
     const filter = { ...others, recipient: recipient === undefined ? undefined : normalForm(recipient) };
     const listed = await this.lists.page(tenant, filter, page);
-    const contents = await this.emails.findContents(
-      tenant,
-      listed.emails.map((email) => email.id),
-    );
-    const byId = new Map(contents.map((content) => [content.emailId, content]));
-    return { ...listed, emails: listed.emails.map((email) => ({ email, content: byId.get(email.id) })) };
+    const ids = listed.emails.map((email) => email.id);
+    const bodies = await this.emails.findShortBodies(tenant, ids, LISTED_BODY_BYTES);
+    const byId = new Map(bodies.map((body) => [body.emailId, body]));
+    return { ...listed, emails: listed.emails.map((email) => ({ email, bodies: byId.get(email.id) })) };
   }
 
   /** @throws NotFoundError */
@@ -123,3 +124,5 @@ function normalForm(recipient: string): string {
 function keyOf({ organizationId, mode, id }: Email) {
   return { organizationId, mode, emailId: id };
 }
+
+export type { EmailBodies };

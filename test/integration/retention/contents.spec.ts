@@ -42,7 +42,7 @@ describe('the retention of contents', () => {
     const viewer = scene.mail.tenant.as('live');
     await expect(emails.content(viewer, id)).rejects.toMatchObject({ code: 'resource_not_found' });
     const { emails: listed } = await emails.list(viewer, {}, { page: 1, limit: 10 });
-    expect(listed.map(({ email, content }) => [email.id, content])).toEqual([[id, undefined]]);
+    expect(listed.map(({ email, bodies }) => [email.id, bodies])).toEqual([[id, undefined]]);
   });
 
   it('counts from the last recipient, whose state is what matters and not the age of the email', async () => {

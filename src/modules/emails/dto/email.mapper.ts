@@ -1,15 +1,13 @@
 import { ValidationError } from '../../../common/errors/app-error';
 import { isUuid } from '../../../common/ids';
 import { withPresentPhase } from '../../../delivery/ports/smtp-phase';
-import type { EmailContent } from '../email-content.entity';
 import type { EmailEvent } from '../email-event.entity';
 import type { Email } from '../email.entity';
-import type { EmailContentView, EmailDetail, EmailPage } from '../emails.service';
+import type { EmailBodies, EmailContentView, EmailDetail, EmailPage } from '../emails.service';
 import type { EmailContentDto, EmailDetailDto, EmailEventDto, EmailListItemDto } from './email.dto';
 import type { ListEmailsQuery } from './list-emails.query';
 
 /** Longer bodies are left out of the list form. */
-const LISTED_BODY_BYTES = 64 * 1024;
 
 export function toEventDto(event: EmailEvent): EmailEventDto {
   return {
@@ -37,7 +35,7 @@ export function toDetailDto({ email, recipients, events }: EmailDetail): EmailDe
 
 export function toListDto({ emails, total, next, partial }: EmailPage, { page, limit }: ListEmailsQuery) {
   return {
-    data: emails.map(({ email, content }) => toListItem(email, content)),
+    data: emails.map(({ email, bodies }) => toListItem(email, bodies)),
     pagination: {
       page,
       limit,
@@ -65,7 +63,7 @@ export function toContentDto({ content, attachments }: EmailContentView): EmailC
   };
 }
 
-function toListItem(email: Email, content: EmailContent | undefined): EmailListItemDto {
+function toListItem(email: Email, bodies: EmailBodies | undefined): EmailListItemDto {
   return {
     ...baseOf(email),
     domainId: email.domainId,
@@ -74,8 +72,8 @@ function toListItem(email: Email, content: EmailContent | undefined): EmailListI
     openCount: email.openCount,
     clickCount: email.clickCount,
     ...present({
-      htmlBody: listed(content?.html),
-      textBody: listed(content?.text),
+      htmlBody: bodies?.html || undefined,
+      textBody: bodies?.text || undefined,
     }),
   };
 }
@@ -103,10 +101,6 @@ function baseOf(email: Email) {
       metadata: email.metadata ?? undefined,
     }),
   };
-}
-
-function listed(body: string | null | undefined): string | undefined {
-  return body && Buffer.byteLength(body) <= LISTED_BODY_BYTES ? body : undefined;
 }
 
 function iso(time: Date | null): string | undefined {
