@@ -59,10 +59,13 @@ export function resolveOutcome(result: TransmissionResult, facts: RetryFacts): D
   }
 }
 
+/** Called off, or out of descriptors: another host would meet the same. */
+const OWN_ENDS: ReadonlySet<string> = new Set(['aborted', 'local']);
+
 /** Whether another host of the destination may take what this one did not (RFC 5321 section 5.1). */
 export function isWorthAnotherHost(result: TransmissionResult): boolean {
   if (result.kind === 'rejected') return classifyRejection(result).tryNextHost;
-  if (result.kind !== 'failed' || result.afterFinalDot || result.cause === 'aborted') return false;
+  if (result.kind !== 'failed' || result.afterFinalDot || OWN_ENDS.has(result.cause)) return false;
   return isBeforeRecipient(result.smtp.phase);
 }
 
@@ -138,7 +141,7 @@ function bounced(
 }
 
 /** Attempts that this side ended: they show nothing of the other. */
-const OWN_CAUSES: ReadonlySet<string> = new Set(['aborted', 'insecure', 'too-large', 'unsupported']);
+const OWN_CAUSES: ReadonlySet<string> = new Set(['aborted', 'insecure', 'local', 'too-large', 'unsupported']);
 
 const SIGNAL_OF: Readonly<Record<ReplyAction, ReleaseSignal>> = {
   retry: 'neutral',

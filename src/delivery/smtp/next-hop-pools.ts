@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { MINUTE } from '../../common/clock';
 import type { SmtpEndpoint } from './smtp-endpoint';
-import { SmtpPool, type SmtpPoolOptions } from './smtp-pool';
+import { type MessageCap, SmtpPool, type SmtpPoolOptions } from './smtp-pool';
 
 /** Hosts that connections are kept to; the longest unused are closed first. */
 const MAX_POOLS = 2_000;
@@ -17,15 +17,25 @@ export class NextHopPools {
     dispose: (pool) => void this.retire(pool),
   });
 
+  /** What hosts take on one connection, whichever of their addresses said so. */
+  private readonly caps = new LRUCache<string, MessageCap>({ max: MAX_POOLS });
+
   constructor(private readonly options: SmtpPoolOptions) {}
 
   to(endpoint: SmtpEndpoint): SmtpPool {
     const key = `${endpoint.hostName} ${endpoint.address} ${endpoint.port}`;
     const known = this.pools.get(key);
     if (known) return known;
-    const pool = new SmtpPool(endpoint, this.options);
+    const pool = new SmtpPool(endpoint, { ...this.options, cap: this.capOf(endpoint) });
     this.pools.set(key, pool);
     return pool;
+  }
+
+  private capOf({ hostName, port }: SmtpEndpoint): MessageCap {
+    const key = `${hostName} ${port}`;
+    const cap = this.caps.get(key) ?? { messages: Infinity, untilMs: 0 };
+    this.caps.set(key, cap);
+    return cap;
   }
 
   get openConnections(): number {

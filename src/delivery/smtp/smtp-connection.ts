@@ -54,12 +54,15 @@ export class SmtpConnection {
     return this.sentMessages;
   }
 
-  /** Connects, greets, encrypts and logs in; returns nothing on success. */
-  async open(): Promise<SmtpRefusal | undefined> {
+  /**
+   * Connects, greets, encrypts and logs in; returns nothing on success.
+   * @param attemptSeconds what is left of the attempt's time
+   */
+  async open(attemptSeconds = Infinity): Promise<SmtpRefusal | undefined> {
     this.assertState('new');
     this.state = 'opening';
     const { wire, timeouts } = this.session;
-    wire.deadline.beginAttempt(timeouts.attempt);
+    wire.deadline.beginAttempt(Math.min(timeouts.attempt, attemptSeconds));
     const refusal = await this.handshake();
     if (refusal !== undefined) return refusal;
     // Closed in the same breath as it became ready.
@@ -72,10 +75,16 @@ export class SmtpConnection {
    * Delivers one message to one recipient. The first message of a connection shares the attempt's time with `open`.
    *
    * @param message complete bytes with CRLF line ends, not dot-stuffed.
+   * @param attemptSeconds what is left of the attempt's time
    * @throws AppError for an unsafe envelope or message, or while not ready: faults on this side. A closed connection
    * is a result.
    */
-  async send(envelope: SmtpEnvelope, message: Buffer, hooks: SmtpHooks): Promise<SmtpResult> {
+  async send(
+    envelope: SmtpEnvelope,
+    message: Buffer,
+    hooks: SmtpHooks,
+    attemptSeconds = Infinity,
+  ): Promise<SmtpResult> {
     if (this.state === 'closed') return this.session.failed('mail', this.session.wire.fault ?? ABORTED);
     this.assertState('ready');
     assertSafeEnvelope(envelope);
@@ -84,7 +93,7 @@ export class SmtpConnection {
     if (refusal !== undefined) return session.declined(refusal);
     const stuffed = stuffDots(message);
     this.state = 'sending';
-    session.wire.deadline.beginAttempt(session.timeouts.attempt);
+    session.wire.deadline.beginAttempt(Math.min(session.timeouts.attempt, attemptSeconds));
     this.sentMessages += 1;
     const result = await runTransaction(session, envelope, stuffed, hooks);
     session.wire.deadline.endAttempt();

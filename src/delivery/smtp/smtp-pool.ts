@@ -1,3 +1,4 @@
+import { HOUR, SECOND, SystemClock } from '../../common/clock';
 import { SmtpConnection } from './smtp-connection';
 import { assertHeloName } from './smtp-endpoint';
 import type { SmtpEndpoint } from './smtp-endpoint';
@@ -14,6 +15,8 @@ export interface SmtpPoolOptions {
   readonly maxConnections: number;
   /** Receivers limit it, and a fresh connection lets a load balancer choose again. */
   readonly maxMessagesPerConnection?: number;
+  /** Shared by the pools of one host. */
+  readonly cap?: MessageCap;
   /** How long an unused connection is kept. */
   readonly idleSeconds?: number;
   /** Overrides of `SMTP_TIMEOUTS`, in seconds. */
@@ -26,6 +29,14 @@ export interface SmtpJob {
   /** Complete bytes with CRLF line ends, not dot-stuffed. */
   readonly message: Buffer;
   readonly hooks: SmtpHooks;
+  /** What is left of the attempt's time. */
+  readonly attemptSeconds?: number;
+}
+
+/** What a host was seen to take on one connection before it said 421, for an hour: a wrong lesson costs handshakes. */
+export interface MessageCap {
+  messages: number;
+  untilMs: number;
 }
 
 interface Entry {
@@ -34,23 +45,31 @@ interface Entry {
   readonly reject: (error: unknown) => void;
   /** Plaintext after opportunistic TLS failed. */
   readonly endpoint: SmtpEndpoint;
-  /** True for the second try after a kept connection proved to be closed. */
+  /** True for the second try after a kept connection proved to be closed, or ended with 421. */
   readonly needsFresh: boolean;
+  /** What the connection had carried that ended with 421. */
+  readonly capSeen?: number | undefined;
 }
 
+const clock = new SystemClock();
+/** After a rest of this length a 421 is about idleness, and tells nothing of a host's limit. */
+const RESTED_MS = SECOND;
 const DEFAULTS = { maxMessagesPerConnection: 100, idleSeconds: 15 };
 
 /**
  * The connections to one next hop.
  *
  * A job takes the connection that fell idle last (so that spare ones reach their idle limit), else opens one, else waits
- * its turn. A connection goes from job to job until it has carried its number of messages.
+ * its turn. A connection goes from job to job until it has carried its number of messages: ours, or the host's, which a 421
+ * on a connection that has carried mail tells. That job goes again over a fresh one, once.
  *
  * States: open → (`close`) closing: what waits is still sent, new jobs are turned away, connections say QUIT →
  * closed. `destroy` goes to closed at once from either.
  */
 export class SmtpPool {
   private readonly options: Required<Omit<SmtpPoolOptions, 'timeouts'>> & Pick<SmtpPoolOptions, 'timeouts'>;
+  /** When each connection's last job ended. */
+  private readonly lastUsedMs = new WeakMap<SmtpConnection, number>();
   private readonly connections = new Set<SmtpConnection>();
   private readonly idle: SmtpConnection[] = [];
   private readonly entries: Entry[] = [];
@@ -64,7 +83,7 @@ export class SmtpPool {
     options: SmtpPoolOptions,
   ) {
     assertHeloName(options.heloName);
-    this.options = { ...DEFAULTS, ...options };
+    this.options = { ...DEFAULTS, cap: { messages: Infinity, untilMs: 0 }, ...options };
   }
 
   /** Connections of any state: being opened, in use, idle, saying QUIT. */
@@ -74,6 +93,11 @@ export class SmtpPool {
 
   get idleConnections(): number {
     return this.idle.length;
+  }
+
+  /** False when one more job would have to wait for a connection. */
+  get hasRoom(): boolean {
+    return this.unsettled < this.options.maxConnections;
   }
 
   /** Jobs that wait for a connection. */
@@ -127,18 +151,26 @@ export class SmtpPool {
   private dispatch(): void {
     for (let next = this.entries[0]; next !== undefined; next = this.entries[0]) {
       const hasRoom = this.connections.size < this.options.maxConnections;
-      const connection = next.needsFresh && hasRoom ? undefined : this.idle.pop();
-      if (connection === undefined && !hasRoom) return;
+      const connection = next.needsFresh ? undefined : this.idle.pop();
+      if (connection === undefined && !hasRoom) return this.makeRoom();
       this.entries.shift();
       void this.run(next, connection);
     }
   }
 
+  /** For one that needs a fresh connection an idle one makes room. */
+  private makeRoom(): void {
+    const spare = this.idle[0];
+    if (spare !== undefined) this.retire(spare);
+  }
+
   private async run(entry: Entry, connection: SmtpConnection | undefined): Promise<void> {
     try {
       const isReused = connection !== undefined;
-      const result = await (isReused ? this.sendOn(connection, entry.job) : this.sendOnNew(entry));
-      const again = this.state === 'closed' ? undefined : secondTry(entry, result, isReused);
+      const restedMs = isReused ? clock.monotonicMs() - (this.lastUsedMs.get(connection) ?? 0) : 0;
+      const result = await (isReused ? this.sendOn(connection, entry) : this.sendOnNew(entry));
+      const capSeen = isReused && restedMs < RESTED_MS ? connection.messageCount - 1 : undefined;
+      const again = this.state === 'closed' ? undefined : secondTry(entry, result, isReused, capSeen);
       if (again === undefined) return this.settle(entry, result);
       this.entries.unshift(again);
       this.dispatch();
@@ -148,16 +180,19 @@ export class SmtpPool {
     }
   }
 
-  private async sendOnNew({ endpoint, job }: Entry): Promise<SmtpResult> {
+  private async sendOnNew(entry: Entry): Promise<SmtpResult> {
+    const { endpoint, job } = entry;
     const { heloName, timeouts = {} } = this.options;
     const connection = new SmtpConnection(endpoint, { heloName, timeouts, onClosed: () => this.forget(connection) });
     this.connections.add(connection);
-    return (await connection.open()) ?? this.sendOn(connection, job);
+    return (await connection.open(job.attemptSeconds)) ?? this.sendOn(connection, entry);
   }
 
-  private async sendOn(connection: SmtpConnection, job: SmtpJob): Promise<SmtpResult> {
+  private async sendOn(connection: SmtpConnection, { job, capSeen }: Entry): Promise<SmtpResult> {
     try {
-      return await connection.send(job.envelope, job.message, job.hooks);
+      const result = await connection.send(job.envelope, job.message, job.hooks, job.attemptSeconds);
+      if (capSeen !== undefined && result.kind === 'accepted') this.learnCap(capSeen);
+      return result;
     } finally {
       this.release(connection);
     }
@@ -166,12 +201,24 @@ export class SmtpPool {
   /** A connection whose job is done: next job, rest, or goodbye. */
   private release(connection: SmtpConnection): void {
     if (!connection.isUsable) return;
-    if (connection.messageCount >= this.options.maxMessagesPerConnection) return this.retire(connection);
+    const { maxMessagesPerConnection, cap, idleSeconds } = this.options;
+    const nowMs = clock.monotonicMs();
+    const most = nowMs < cap.untilMs ? Math.min(cap.messages, maxMessagesPerConnection) : maxMessagesPerConnection;
+    if (connection.messageCount >= most) return this.retire(connection);
+    this.lastUsedMs.set(connection, nowMs);
+    if (this.entries[0]?.needsFresh) return this.retire(connection);
     const next = this.entries.shift();
     if (next !== undefined) return void this.run(next, connection);
     if (this.state !== 'open') return this.retire(connection);
     this.idle.push(connection);
-    connection.park(this.options.idleSeconds, () => this.retire(connection));
+    connection.park(idleSeconds, () => this.retire(connection));
+  }
+
+  /** Only once a fresh connection has taken what the used one refused: else the 421 was about something else. */
+  private learnCap(messages: number): void {
+    const { cap } = this.options;
+    cap.messages = Math.max(1, messages);
+    cap.untilMs = clock.monotonicMs() + HOUR;
   }
 
   private retire(connection: SmtpConnection): void {
@@ -217,14 +264,22 @@ function removeFrom(connections: SmtpConnection[], connection: SmtpConnection): 
  * The job as it goes to the front of the line again, when its failure allows that: it then waits like any other,
  * so that the limit of connections holds.
  */
-function secondTry(entry: Entry, result: SmtpResult, isReused: boolean): Entry | undefined {
-  if (result.kind !== 'failed') return undefined;
+function secondTry(entry: Entry, result: SmtpResult, isReused: boolean, capSeen?: number): Entry | undefined {
+  if (result.kind !== 'failed') {
+    const endsConnection = isReused && !entry.needsFresh && isEndOfConnection(result);
+    return endsConnection ? { ...entry, needsFresh: true, capSeen } : undefined;
+  }
   // Opportunistic TLS (RFC 7435): broken encryption is worth no more than none, but no less either.
   if (result.mayRetryInPlaintext) {
     return { ...entry, needsFresh: true, endpoint: { ...entry.endpoint, security: 'none' } };
   }
   // Others that were idle may be as dead, hence a fresh one.
   return isReused && !entry.needsFresh && isStale(result) ? { ...entry, needsFresh: true } : undefined;
+}
+
+/** 421 on a connection that has carried mail: "too many messages in this session". The message was not taken. */
+function isEndOfConnection(result: SmtpResult): boolean {
+  return result.kind === 'rejected' && result.reply.code === 421;
 }
 
 /**

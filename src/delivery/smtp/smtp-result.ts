@@ -13,8 +13,10 @@ export type SmtpFailureCause =
   | 'reset'
   /** Nothing listens there. */
   | 'refused'
-  /** No route, no such host, no local address. */
+  /** No route, no such host, no local address of that family. */
   | 'unreachable'
+  /** This host is out of descriptors, ports or memory; nothing was learned of the remote side. */
+  | 'local'
   /** Handshake or certificate failed, or TLS is required and not offered. */
   | 'tls'
   /** The remote side broke the protocol: unreadable, oversized, unexpected or injected replies. */

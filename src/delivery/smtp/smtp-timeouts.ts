@@ -11,8 +11,8 @@ export type SmtpTimeouts = Readonly<Record<SmtpTimeLimit, number>>;
  * senders. Each limit counts from the moment the reply is owed, so a reply that drips byte by byte gains nothing.
  */
 export const SMTP_TIMEOUTS: SmtpTimeouts = {
-  /** Several SYN retransmissions (1, 2, 4, 8, 16 s); a host that needs longer is not reachable. */
-  connect: 30,
+  /** Three SYN retransmissions (1, 2, 4 s); a host that needs longer is not reachable, and others wait behind it. */
+  connect: 10,
   /** The banner and the reply to EHLO, each. Receivers delay the banner on purpose to see who talks too early; few go past 30 s. */
   greeting: 60,
   /** The reply and the TLS handshake, each. */
@@ -31,7 +31,7 @@ export const SMTP_TIMEOUTS: SmtpTimeouts = {
   /** The outcome of the message is known by then; only the connection is at stake. */
   rset: 20,
   quit: 5,
-  /** One attempt from connect, or from MAIL on a reused connection: bounds what a tarpit can hold. */
+  /** One attempt at a mail, all its connections together: bounds what a tarpit can hold. */
   attempt: 900,
 };
 

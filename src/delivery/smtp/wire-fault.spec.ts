@@ -9,7 +9,9 @@ describe('faultOf', () => {
     ['ETIMEDOUT', false, 'timeout'],
     ['EHOSTUNREACH', false, 'unreachable'],
     ['ENOTFOUND', false, 'unreachable'],
-    ['EMFILE', false, 'unreachable'],
+    ['EMFILE', false, 'local'],
+    ['ENFILE', true, 'local'],
+    ['EADDRNOTAVAIL', false, 'local'],
     ['DEPTH_ZERO_SELF_SIGNED_CERT', true, 'tls'],
     ['ERR_TLS_CERT_ALTNAME_INVALID', true, 'tls'],
     ['ERR_SSL_WRONG_VERSION_NUMBER', true, 'tls'],
@@ -18,6 +20,11 @@ describe('faultOf', () => {
       cause,
       detail: 'what happened',
     });
+  });
+
+  it('takes a missing IPv6 address of this host for what it is', () => {
+    const error = Object.assign(new Error('no address'), { code: 'EADDRNOTAVAIL', address: '2001:db8::1' });
+    expect(faultOf(error, false).cause).toBe('unreachable');
   });
 
   it('quotes the remote side in short and printable', () => {

@@ -13,6 +13,10 @@ const CAUSES: Readonly<Record<string, SmtpFailureCause>> = {
   ECONNABORTED: 'reset',
   EPIPE: 'closed',
   ETIMEDOUT: 'timeout',
+  EMFILE: 'local',
+  ENFILE: 'local',
+  ENOBUFS: 'local',
+  ENOMEM: 'local',
 };
 
 const MAX_DETAIL_CHARACTERS = 300;
@@ -21,15 +25,20 @@ const MAX_DETAIL_CHARACTERS = 300;
  * The cause that a socket error stands for. Those of TLS have many codes (OpenSSL reasons, certificate checks), as have
  * those of routing and name resolution, so each is the rest of its side.
  */
-export function faultOf(error: NodeJS.ErrnoException, usesTls: boolean): WireFault {
+export function faultOf(error: NodeJS.ErrnoException & { address?: string }, usesTls: boolean): WireFault {
   const code = error.code ?? '';
   // A connection attempt to several addresses fails with an AggregateError without a message of its own.
   const detail = error.message || code;
   // Errors of TLS quote the remote side's certificate.
   return {
-    cause: CAUSES[code] ?? (usesTls ? 'tls' : 'unreachable'),
+    cause: CAUSES[code] ?? (isOutOfPorts(error) ? 'local' : usesTls ? 'tls' : 'unreachable'),
     detail: printable(detail.slice(0, MAX_DETAIL_CHARACTERS)),
   };
+}
+
+/** No port is left to connect from. With an IPv6 address it means that this host has none, and IPv4 may still work. */
+function isOutOfPorts({ code, address = '' }: NodeJS.ErrnoException & { address?: string }): boolean {
+  return code === 'EADDRNOTAVAIL' && !address.includes(':');
 }
 
 /** The other side ended the connection in the regular way. */

@@ -123,13 +123,41 @@ describe('a pool', () => {
     expect(pool).toMatchObject({ openConnections: 0, waiting: 0 });
   });
 
-  it('hands a 421 to its own message only', async () => {
-    await start({ maxMessagesPerConnection: 2 });
-    const pool = clients.pool(endpointOf(sink.port));
-    const results = await Promise.all(recipients(4).map((recipient) => pool.send(jobTo(recipient))));
-    expect(results.map((result) => result.kind)).toEqual(['accepted', 'accepted', 'rejected', 'accepted']);
-    expect(results[2]).toMatchObject({ phase: 'mail', reply: { code: 421 } });
-    expect(sink.connectionCount).toBe(2);
+  describe('to a host that takes two messages on a connection', () => {
+    it('sends what it refused with 421 again at once over a fresh one, and learns', async () => {
+      await start({ maxMessagesPerConnection: 2 });
+      const pool = clients.pool(endpointOf(sink.port));
+      const results = await Promise.all(recipients(8).map((recipient) => pool.send(jobTo(recipient))));
+      for (const result of results) expect(result).toMatchObject(ACCEPTED);
+      // The third MAIL on the first connection was refused; after that it was not tried again.
+      expect(sink.commands.filter((line) => line.startsWith('MAIL'))).toHaveLength(9);
+    });
+
+    it('shares the lesson among the addresses of the host', async () => {
+      await start({ maxMessagesPerConnection: 2 });
+      const cap = { messages: Infinity, untilMs: 0 };
+      for (let address = 1; address <= 2; address += 1) {
+        const pool = clients.pool(endpointOf(sink.port), { cap });
+        await Promise.all(recipients(4).map((recipient) => pool.send(jobTo(recipient))));
+      }
+      expect(cap.messages).toBe(2);
+      expect(sink.commands.filter((line) => line.startsWith('MAIL'))).toHaveLength(9);
+    });
+
+    it('takes a 421 on a fresh connection at its word', async () => {
+      await start();
+      const pool = clients.pool(endpointOf(sink.port));
+      await pool.send(jobTo('user@example.org'));
+      const refused = await pool.send(jobTo('mail-421@example.org'));
+      // The kept connection is not to blame twice.
+      expect(refused).toMatchObject({ kind: 'rejected', phase: 'mail', reply: { code: 421 } });
+      expect(sink.connectionCount).toBe(2);
+      const results = [];
+      for (const recipient of recipients(3)) results.push(await pool.send(jobTo(recipient)));
+      // Nor has it taught anything.
+      expect(results).toMatchObject([ACCEPTED, ACCEPTED, ACCEPTED]);
+      expect(sink.connectionCount).toBe(3);
+    });
   });
 
   it('rejects unsafe jobs and goes on with the others', async () => {
