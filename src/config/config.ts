@@ -44,6 +44,8 @@ export interface DeliveryConfig {
   readonly concurrency: number;
   /** Connections to one next hop from one worker process. */
   readonly connectionsPerHost: number;
+  /** What a worker may use for mail, above its memory at the start. */
+  readonly workerMemoryBytes: number;
   /** How long a stopping worker waits for running conversations. */
   readonly drainSeconds: number;
   /** A worker session that has not renewed for this long loses its claims. */

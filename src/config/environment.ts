@@ -71,6 +71,7 @@ export class Environment {
 
   @Count(2_000) DELIVERY_CONCURRENCY = 100;
   @Count(500) CONNECTIONS_PER_HOST = 20;
+  @Count(1_048_576) WORKER_MEMORY_MB = 256;
   @Count(3_600) DRAIN_SECONDS = 90;
   @Count(3_600) LEASE_SECONDS = 30;
   @toBoolean @IsBoolean() RATE_LIMIT_ENABLED = true;

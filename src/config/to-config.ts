@@ -59,6 +59,7 @@ function toDelivery(environment: Environment): AppConfig['delivery'] {
     mailHost: mailHostOf(environment),
     concurrency: environment.DELIVERY_CONCURRENCY,
     connectionsPerHost: environment.CONNECTIONS_PER_HOST,
+    workerMemoryBytes: environment.WORKER_MEMORY_MB * 1024 * 1024,
     drainSeconds: environment.DRAIN_SECONDS,
     leaseSeconds: environment.LEASE_SECONDS,
   };

@@ -2,13 +2,17 @@ import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { Clock } from '../common/clock';
 import { AppConfig } from '../config/config';
 import { DeliveryQueueModule } from './queue/delivery-queue.module';
+import { DESTINATION_LIMITER_DEFAULTS } from './policy/destination-limiter';
+import { AttemptDispatcher } from './worker/attempt-dispatcher';
 import { AttemptService } from './worker/attempt.service';
+import { ByteBudget } from './worker/byte-budget';
+import { ClaimPlanner } from './worker/claim-plan';
 import { Claimer } from './worker/claimer';
 import { CrashRecovery } from './worker/crash-recovery';
 import { DeadSessionsJob } from './worker/dead-sessions.job';
 import { DeliveryPipeline } from './worker/delivery-pipeline';
 import { DeliveryWorker } from './worker/delivery-worker';
-import { DestinationSlots } from './worker/destination-slots';
+import { GiveBackJob } from './worker/give-back.job';
 import { JournalTakeover } from './worker/journal-takeover';
 import { MessageComposer } from './worker/message-composer';
 import { MessagePreparer } from './worker/message-preparer';
@@ -19,22 +23,43 @@ import { ResultJournal } from './worker/result-journal';
 import { Settler } from './worker/settler';
 import { SmtpTransmitter } from './worker/smtp-transmitter';
 import { WorkSignal } from './worker/work-signal';
+import { WorkerSlots } from './worker/worker-slots';
 import { WorkerSession } from './worker/worker-session';
 import { WorkerMetrics } from './worker/worker.metrics';
 
 const slots: Provider = {
-  provide: DestinationSlots,
+  provide: WorkerSlots,
   inject: [Clock, AppConfig],
-  useFactory: (clock: Clock, { delivery }: AppConfig) => {
-    const sharedHop = delivery.mode !== 'direct';
-    const most = delivery.connectionsPerHost;
-    // One hop of our own choosing needs no careful start.
-    const shape = sharedHop
-      ? { startConcurrency: most * 2, maximumConcurrency: most * 2 }
-      : { maximumConcurrency: most };
-    return new DestinationSlots(clock, { slots: delivery.concurrency, sharedHop, ...shape });
-  },
+  useFactory: (clock: Clock, { delivery }: AppConfig) =>
+    new WorkerSlots(clock, {
+      slots: delivery.concurrency,
+      sharedHop: delivery.mode !== 'direct',
+      connectionsPerHost: delivery.connectionsPerHost,
+      startConcurrency: startConcurrencyOf(delivery),
+      maximumConcurrency: delivery.connectionsPerHost,
+    }),
 };
+
+const planner: Provider = {
+  provide: ClaimPlanner,
+  inject: [WorkerSlots, AppConfig],
+  useFactory: (workerSlots: WorkerSlots, { delivery }: AppConfig) =>
+    new ClaimPlanner(workerSlots, {
+      slots: delivery.concurrency,
+      startConcurrency: delivery.mode === 'direct' ? startConcurrencyOf(delivery) : undefined,
+    }),
+};
+
+const budget: Provider = {
+  provide: ByteBudget,
+  inject: [AppConfig],
+  useFactory: ({ delivery }: AppConfig) => new ByteBudget(delivery.workerMemoryBytes),
+};
+
+/** One hop of our own choosing needs no careful start. */
+function startConcurrencyOf({ mode, connectionsPerHost }: AppConfig['delivery']): number {
+  return mode === 'direct' ? DESTINATION_LIMITER_DEFAULTS.startConcurrency : connectionsPerHost;
+}
 
 /** The stages of a delivery, in order. */
 const STAGES: Provider[] = [
@@ -43,6 +68,9 @@ const STAGES: Provider[] = [
   MessageComposer,
   DeliveryPipeline,
   slots,
+  planner,
+  budget,
+  AttemptDispatcher,
   AttemptService,
   SmtpTransmitter,
   ResultJournal,
@@ -51,7 +79,7 @@ const STAGES: Provider[] = [
   JournalTakeover,
 ];
 const WORKER: Provider[] = [DeliveryWorker, CrashRecovery, WorkerSession, WorkSignal, WorkerMetrics];
-const JOBS: Provider[] = [PromoteDueJob, DeadSessionsJob, QueueSweepJob];
+const JOBS: Provider[] = [PromoteDueJob, DeadSessionsJob, QueueSweepJob, GiveBackJob];
 
 /** The engine. It is given its ports (messages, keys, outcomes, ordinals, router) by the worker's root module. */
 @Module({})

@@ -22,6 +22,8 @@ export function message(parts: Partial<CompleteMessage> = {}): CompleteMessage {
     trackOpens: false,
     trackClicks: false,
     headers: {},
+    bodyBytes: 8,
+    isBodyLoaded: true,
     attachmentBytes: 0,
     attachments: [],
     ...parts,

@@ -2,6 +2,9 @@ import { newId } from '../../src/common/ids';
 import { TenantTurns } from '../../src/delivery/policy/tenant-turns';
 import type { ClaimedDelivery, MailCategory } from '../../src/delivery/ports/delivery';
 import { DeliveryQueueRepository } from '../../src/delivery/queue/delivery-queue.repository';
+import type { Clock } from '../../src/common/clock';
+import { ClaimPlanner } from '../../src/delivery/worker/claim-plan';
+import { WorkerSlots } from '../../src/delivery/worker/worker-slots';
 import type { NewDelivery } from '../../src/delivery/queue/sql/enqueue-deliveries.sql';
 import type { ClaimInput } from '../../src/delivery/queue/sql/claim-deliveries.sql';
 import type { OpenTestDatabase } from '../setup/open-test-database';
@@ -24,6 +27,12 @@ export function newDelivery(fields: Partial<NewDelivery> = {}): NewDelivery {
     expiresAt: null,
     ...fields,
   };
+}
+
+/** Of a worker with free slots and one next hop for everything: nothing is held back. */
+export function openPlanner(clock: Clock): ClaimPlanner {
+  const slots = new WorkerSlots(clock, { slots: 100, sharedHop: true, connectionsPerHost: 20 });
+  return new ClaimPlanner(slots, { slots: 100, startConcurrency: undefined });
 }
 
 /** A claim by `sessionId` for one organization of its whole share. */

@@ -1,9 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { dkimVerify } from 'mailauth/lib/dkim/verify';
 import { loadConfig } from '../../src/config/load-config';
-import type { ClaimedDelivery } from '../../src/delivery/ports/delivery';
-import { MessageSource, type OutgoingMessage } from '../../src/delivery/ports/message-source';
+import type { ClaimedDelivery, EmailKey } from '../../src/delivery/ports/delivery';
+import { type MessageBody, MessageSource, type OutgoingMessage } from '../../src/delivery/ports/message-source';
 import type { SigningKey } from '../../src/delivery/ports/sender-sources';
+import { ByteBudget } from '../../src/delivery/worker/byte-budget';
 import { MessageComposer } from '../../src/delivery/worker/message-composer';
 import { FakeClock } from '../doubles/fake-clock';
 import { message, PIXEL } from '../factories/composed-messages';
@@ -14,14 +15,19 @@ export const masterKey = Buffer.alloc(32, 7);
 export const clock = new FakeClock('2027-03-04T05:06:08Z');
 
 class OneAttachment extends MessageSource {
+  readonly bodies = new Map<string, MessageBody>();
+
   load = () => Promise.resolve(new Map());
   findBlocked = () => Promise.resolve(new Map());
+  loadBody = ({ emailId }: EmailKey) => Promise.resolve(this.bodies.get(emailId) ?? {});
   loadAttachments = () => Promise.resolve([{ filename: 'a.png', contentType: 'image/png', content: PIXEL }]);
 }
 
+const SOURCE = new OneAttachment();
+
 export function newCopies(publicUrl = 'https://mail.example.org/base/'): MessageComposer {
   const config = loadConfig({ MASTER_KEY: masterKey.toString('base64'), PUBLIC_URL: publicUrl });
-  return new MessageComposer(new OneAttachment(), config, clock);
+  return new MessageComposer(SOURCE, new ByteBudget(config.delivery.workerMemoryBytes), config, clock);
 }
 
 /** A delivery of bulk mail, unless the fields say otherwise. */
@@ -36,16 +42,25 @@ export function claimOf(position: number, fields: Partial<ClaimedDelivery> = {})
 interface Wanted {
   readonly claim?: ClaimedDelivery;
   readonly copies?: MessageComposer;
-  readonly shared?: Map<string, Promise<Buffer>>;
   readonly fields?: Partial<OutgoingMessage>;
   readonly key?: SigningKey;
 }
 
 /** The bytes of one recipient's message, from the organization with the number 7. */
 export async function bytesOf(wanted: Wanted): Promise<Buffer> {
-  const { claim = claimOf(0), copies = newCopies(), shared = new Map(), fields, key = signingKey } = wanted;
-  const { withMessage } = copies.prepare({ claim, message: message(fields), key, ordinal: 7 }, shared);
-  return withMessage(({ bytes }) => Promise.resolve(bytes));
+  const { claim = claimOf(0), copies = newCopies(), fields, key = signingKey } = wanted;
+  const outgoing = message(fields);
+  const { emailId, html, text, attachmentBytes } = outgoing;
+  SOURCE.bodies.set(emailId, { ...(html !== undefined && { html }), ...(text !== undefined && { text }) });
+  const prepared = copies.prepare({
+    claim,
+    message: { ...outgoing, isBodyLoaded: attachmentBytes === 0 },
+    key,
+    ordinal: 7,
+  });
+  const bytes = await prepared.use((signed) => Promise.resolve(signed.bytes));
+  prepared.drop();
+  return bytes;
 }
 
 /** The values of all header fields of a name, unfolded. */

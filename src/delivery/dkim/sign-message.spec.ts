@@ -116,6 +116,8 @@ describe('signMessage', () => {
           replyTo: [],
           subject,
           html,
+          bodyBytes: html.length,
+          isBodyLoaded: true,
           trackOpens: false,
           trackClicks: false,
           headers: { 'List-Unsubscribe': '<https://mail.example/u>', 'X-Any': name },

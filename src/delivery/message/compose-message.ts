@@ -101,11 +101,15 @@ async function* slices(content: Buffer): AsyncGenerator<Buffer> {
   }
 }
 
-/** Keeps of nodemailer's root header only what describes the content. */
+/** Keeps of nodemailer's root header only what describes the content. Large content is not copied for it. */
 function withoutMessageHeader(chunks: readonly Buffer[]): Buffer[] {
-  const bytes = Buffer.concat(chunks);
-  const end = bytes.indexOf(HEADER_END);
-  const fields = bytes.toString('latin1', 0, end).split(/\r\n(?![\t ])/);
+  let start = Buffer.alloc(0);
+  let used = 0;
+  for (; !start.includes(HEADER_END) && used < chunks.length; used += 1) {
+    start = Buffer.concat([start, chunks[used] ?? Buffer.alloc(0)]);
+  }
+  const end = start.indexOf(HEADER_END);
+  const fields = start.toString('latin1', 0, end).split(/\r\n(?![\t ])/);
   const kept = fields.filter((field) => /^content-/i.test(field)).join('\r\n');
-  return [Buffer.from(kept, 'latin1'), bytes.subarray(end)];
+  return [Buffer.from(kept, 'latin1'), start.subarray(end), ...chunks.slice(used)];
 }

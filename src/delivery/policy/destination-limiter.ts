@@ -28,6 +28,8 @@ export const DESTINATION_LIMITER_DEFAULTS: Omit<DestinationLimiterOptions, 'slot
 
 /** Part of all slots that one destination may hold while others wait, so that a tarpit cannot stop the worker. */
 const SLOT_SHARE = 0.25;
+/** Conversations under way, and none has ended for this long. */
+const SLOW_AFTER_MS = 10 * SECOND;
 const FIRST_PAUSE_MS = 5 * SECOND;
 const LONGEST_PAUSE_MS = 15 * MINUTE;
 /** A block list forgets nobody within minutes, and what is refused meanwhile speaks for staying on it. */
@@ -45,6 +47,10 @@ interface Destination {
   /** On the monotonic clock; the pause is over from then on. */
   pausedUntilMs: number;
   usedAtMs: number;
+  /** Whether the last conversation that showed anything was a success. */
+  isTaking: boolean;
+  /** When a conversation last ended, or the first of those under way began. */
+  movedAtMs: number;
   cause: string | undefined;
 }
 
@@ -97,6 +103,7 @@ export class DestinationLimiter {
   tryAcquire(destination: string, othersWait = true): boolean {
     const state = this.touch(destination);
     if (state.active >= this.allowed(state, othersWait)) return false;
+    if (state.active === 0) state.movedAtMs = state.usedAtMs;
     state.active += 1;
     return true;
   }
@@ -106,6 +113,8 @@ export class DestinationLimiter {
     const state = this.destinations.get(destination);
     if (state === undefined || state.active === 0) return;
     state.active -= 1;
+    state.movedAtMs = this.clock.monotonicMs();
+    if (signal !== 'neutral') state.isTaking = signal === 'success';
     switch (signal) {
       case 'success':
         return this.raise(state);
@@ -117,6 +126,27 @@ export class DestinationLimiter {
       case 'neutral':
         if (state.pauses > 0 && !this.isPaused(state)) this.open(state, 1);
     }
+  }
+
+  /** How many more conversations may begin now. @param othersWait as for `tryAcquire` */
+  roomFor(destination: string, othersWait = true): number {
+    const state = this.destinations.get(destination);
+    if (state !== undefined) return Math.max(0, this.allowed(state, othersWait) - state.active);
+    return othersWait ? Math.min(this.options.startConcurrency, this.share()) : this.options.startConcurrency;
+  }
+
+  loadOf(destination: string): { limit: number; active: number } {
+    const state = this.destinations.get(destination);
+    return state === undefined
+      ? { limit: this.options.startConcurrency, active: 0 }
+      : { limit: this.limitIn(state), active: state.active };
+  }
+
+  /** True for a destination that takes our mail, and does it without long silences: the opposite of unknown, down or slow. */
+  isPrompt(destination: string): boolean {
+    const state = this.destinations.get(destination);
+    if (state === undefined || !state.isTaking || state.pauses > 0) return false;
+    return state.active === 0 || this.clock.monotonicMs() - state.movedAtMs < SLOW_AFTER_MS;
   }
 
   /** Destinations whose limit or load differs from a new one's, with both: what a claim goes by. The latest 1,000 of them. */
@@ -162,7 +192,11 @@ export class DestinationLimiter {
 
   private allowed(state: Destination, othersWait: boolean): number {
     const limit = this.limitIn(state);
-    return othersWait ? Math.min(limit, Math.max(1, Math.floor(this.options.slots * SLOT_SHARE))) : limit;
+    return othersWait ? Math.min(limit, this.share()) : limit;
+  }
+
+  private share(): number {
+    return Math.max(1, Math.floor(this.options.slots * SLOT_SHARE));
   }
 
   private limitIn(state: Destination): number {
@@ -227,7 +261,16 @@ export class DestinationLimiter {
   private create(): Destination {
     if (this.destinations.size >= this.options.maximumDestinations) this.forgetOldest();
     const limit = this.options.startConcurrency;
-    return { active: 0, limit, pauses: 0, pausedUntilMs: -Infinity, usedAtMs: 0, cause: undefined };
+    return {
+      active: 0,
+      limit,
+      pauses: 0,
+      pausedUntilMs: -Infinity,
+      usedAtMs: 0,
+      isTaking: false,
+      movedAtMs: 0,
+      cause: undefined,
+    };
   }
 
   /** The longest unused stand first, so that a call reads no further than it deletes. */

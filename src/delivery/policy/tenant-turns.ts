@@ -5,6 +5,8 @@ const MOST_SERVED = 32;
 /** Organizations without work whose place is remembered: one that comes back soon has not paid with its absence. */
 const MOST_REMEMBERED = 10_000;
 
+const NONE: ReadonlySet<string> = new Set();
+
 /** Whose turn it is now. */
 export type Shares = ReadonlyMap<string, number>;
 
@@ -37,9 +39,12 @@ export class TenantTurns {
     }
   }
 
-  /** How many of the next `limit` deliveries each organization may have; nothing when none is known to have work. */
-  next(limit: number): Shares {
-    const next = this.furthestBehind();
+  /**
+   * How many of the next `limit` deliveries each organization may have; nothing when none is known to have work.
+   * @param except those that have enough in hand
+   */
+  next(limit: number, except: ReadonlySet<string> = NONE): Shares {
+    const next = this.furthestBehind(except);
     const shares = new Map<string, number>();
     for (let given = 0; given < limit; given += 1) {
       const [first] = next;
@@ -69,9 +74,10 @@ export class TenantTurns {
   }
 
   /** In order. */
-  private furthestBehind(): { readonly id: string; finish: number }[] {
+  private furthestBehind(except: ReadonlySet<string>): { readonly id: string; finish: number }[] {
     const least: { id: string; finish: number }[] = [];
     for (const [id, at] of this.inTurn) {
+      if (except.has(id)) continue;
       const finish = at + this.costOf(id);
       const last = least.at(-1);
       if (least.length === MOST_SERVED && last && finish >= last.finish) continue;

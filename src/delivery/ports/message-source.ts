@@ -9,6 +9,8 @@ export interface MessageAttachment {
   readonly content: Buffer;
 }
 
+export type MessageBody = Pick<OutgoingMessage, 'html' | 'text'>;
+
 /** An email's content, attachments aside, the same at every attempt. */
 export interface OutgoingMessage extends EmailKey {
   readonly domainId: string;
@@ -19,8 +21,13 @@ export interface OutgoingMessage extends EmailKey {
   readonly cc: readonly Mailbox[];
   readonly replyTo: readonly Mailbox[];
   readonly subject: string;
+  /** Both are absent while `isBodyLoaded` is false. */
   readonly html?: string;
   readonly text?: string;
+  /** What both weigh as they are stored. */
+  readonly bodyBytes: number;
+  /** False: it is large or has attachments, and is loaded apart, right before it is sent. */
+  readonly isBodyLoaded: boolean;
   /** Whether opening the html, and following its links, is to be noticed. */
   readonly trackOpens: boolean;
   readonly trackClicks: boolean;
@@ -37,8 +44,13 @@ export interface CompleteMessage extends OutgoingMessage {
 
 /** Where the engine gets messages from; bound to the emails feature by the worker's root module. */
 export abstract class MessageSource {
-  /** Messages by email id; an email whose content is gone is left out. */
-  abstract load(emails: readonly EmailKey[]): Promise<Map<string, OutgoingMessage>>;
+  /**
+   * Messages by email id; an email whose content is gone is left out.
+   * @param maxBodyBytes of the small bodies that come along, in the order of the emails; the others are left out
+   */
+  abstract load(emails: readonly EmailKey[], maxBodyBytes: number): Promise<Map<string, OutgoingMessage>>;
+  /** @throws Error when it is gone */
+  abstract loadBody(email: EmailKey): Promise<MessageBody>;
   /** Loaded apart, right before they are sent: they are large, and few mails have any. @throws Error when they are gone */
   abstract loadAttachments(email: EmailKey): Promise<MessageAttachment[]>;
   /** Those of the deliveries whose recipient has been suppressed since acceptance, with the reason. */

@@ -8,7 +8,7 @@ const MAX_ADDRESSES = 10_000;
 
 /**
  * Addresses at which nobody answered, for all mails: a first mail exchanger that is down costs one of them the time to
- * find out, not each. An address is dead when no connection or no banner came about, and alive again with the first one.
+ * find out, not each. An address is dead when nobody connects or greets there, and alive again with the first who does.
  */
 export class DeadAddresses {
   private readonly untilMs = new LRUCache<string, number>({ max: MAX_ADDRESSES });
@@ -31,5 +31,5 @@ export class DeadAddresses {
 function isSilence(result: SmtpResult): boolean {
   if (result.kind !== 'failed' || result.reply !== undefined) return false;
   if (result.cause === 'aborted' || result.cause === 'local') return false;
-  return result.phase === 'connect' || result.phase === 'banner';
+  return result.phase === 'connect' || result.phase === 'greeting';
 }

@@ -5,64 +5,68 @@ import { releaseSignalOf, resolveOutcome, type TransmissionResult } from '../pol
 import type { ClaimedDelivery } from '../ports/delivery';
 import type { DeliveryOutcome, OutcomeSource, RecordedOutcome, Settlement } from '../ports/outcome';
 import { simulate } from './simulate';
-import { DestinationSlots } from './destination-slots';
+import type { ReleaseSignal } from '../policy/destination-limiter';
+import type { Unroutable } from '../routing/router';
 import type { PreparedMessage } from './message-composer';
-import type { Prepared } from './message-preparer';
-import { SmtpTransmitter } from './smtp-transmitter';
+import { SmtpTransmitter, type Target, type Transmission } from './smtp-transmitter';
+import { WorkerSession } from './worker-session';
 
 /** `released`: the attempt did not begin or was called off before its final dot, and is not charged. */
 export type AttemptResult =
   { readonly kind: 'settled'; readonly settlement: Settlement } | { readonly kind: 'released' };
 
-const RELEASED: AttemptResult = { kind: 'released' };
+export const RELEASED: AttemptResult = { kind: 'released' };
 
-/** One attempt at one delivery, from prepared message to outcome. */
+/** What an attempt came to, and what it showed of its destination; `local`: this host has run out of something. */
+export interface EndedAttempt {
+  readonly result: AttemptResult;
+  readonly signal: ReleaseSignal | 'local';
+  readonly cause?: string | undefined;
+}
+
+/** One attempt at one delivery, from prepared message to outcome; or the outcome of one that is not made. */
 @Injectable()
 export class AttemptService {
   private readonly logger = new Logger(AttemptService.name);
 
   constructor(
     private readonly transmitter: SmtpTransmitter,
-    private readonly slots: DestinationSlots,
+    private readonly session: WorkerSession,
     private readonly config: AppConfig,
     private readonly clock: Clock,
   ) {}
 
-  /** @param mayFinish asked right before the final dot */
-  async run(claim: ClaimedDelivery, prepared: Prepared, mayFinish: () => boolean): Promise<AttemptResult> {
-    // No attempt was made: the one that the claim counted is taken back.
-    if ('ending' in prepared) return this.settled({ ...claim, attempt: claim.attempt - 1 }, prepared.ending, 'worker');
-    if (claim.mode === 'test') return this.simulate(claim);
+  /** No attempt is made: the one that the claim counted is taken back. */
+  end(claim: ClaimedDelivery, ending: DeliveryOutcome): AttemptResult {
+    return this.settled({ ...claim, attempt: claim.attempt - 1 }, ending, 'worker');
+  }
+
+  unroutable(claim: ClaimedDelivery, route: Unroutable): AttemptResult {
+    return this.settled(claim, resolveOutcome(route, this.retryFacts(claim)), 'smtp');
+  }
+
+  /** Never rejects. */
+  async run(claim: ClaimedDelivery, message: PreparedMessage, target: Target): Promise<EndedAttempt> {
+    const mayFinish = (): boolean => this.session.holds(claim.sessionId);
     try {
-      return await this.transmit(claim, prepared, mayFinish);
+      const sent = await message.use((signed) => this.transmitter.transmit(claim, signed, target, mayFinish));
+      return this.resolve(claim, sent);
     } catch (error) {
-      return this.unforeseen(claim, error);
+      return { result: this.fail(claim, error), signal: 'neutral' };
     }
   }
 
-  /** Begins nothing more: what waits for its turn is given back. Conversations go on. */
-  stop(): void {
-    this.slots.close();
-    this.transmitter.dropWaiting();
-  }
-
-  private async transmit(
-    claim: ClaimedDelivery,
-    { withMessage }: PreparedMessage,
-    mayFinish: () => boolean,
-  ): Promise<AttemptResult> {
-    if (!(await this.slots.acquire(claim.destination))) return RELEASED;
-    let result: TransmissionResult | undefined;
-    try {
-      result = await withMessage((message) => this.transmitter.transmit(claim, message, mayFinish));
-    } finally {
-      this.slots.release(claim.destination, result ? releaseSignalOf(result) : 'neutral', causeOf(result));
+  private resolve(claim: ClaimedDelivery, sent: Transmission): EndedAttempt {
+    if (sent.kind === 'busy') return { result: RELEASED, signal: 'neutral' };
+    if (sent.kind === 'failed' && sent.cause === 'local' && !sent.afterFinalDot) {
+      return { result: RELEASED, signal: 'local' };
     }
-    if (result.kind === 'failed' && result.cause === 'aborted' && !result.afterFinalDot) return RELEASED;
-    return this.settled(claim, resolveOutcome(result, this.retryFacts(claim)), 'smtp');
+    const [signal, cause] = [releaseSignalOf(sent), causeOf(sent)];
+    if (sent.kind === 'failed' && sent.cause === 'aborted' && !sent.afterFinalDot) return { result: RELEASED, signal };
+    return { result: this.settled(claim, resolveOutcome(sent, this.retryFacts(claim)), 'smtp'), signal, cause };
   }
 
-  private simulate(claim: ClaimedDelivery): AttemptResult {
+  simulate(claim: ClaimedDelivery): AttemptResult {
     const { recipient, attempt } = claim;
     const { simulatorDomain } = this.config;
     const { outcome, followUps } = simulate({ recipient, attempt, now: this.clock.now(), simulatorDomain });
@@ -75,7 +79,7 @@ export class AttemptService {
   }
 
   /** Our own mistake, not the remote side's: it is logged, and the mail keeps its retry schedule. */
-  private unforeseen(claim: ClaimedDelivery, error: unknown): AttemptResult {
+  fail(claim: ClaimedDelivery, error: unknown): AttemptResult {
     const { emailId, position, organizationId } = claim;
     this.logger.error({ msg: 'A delivery attempt failed unexpectedly', emailId, position, organizationId, error });
     const failure = { kind: 'failed', cause: 'internal', afterFinalDot: false, smtp: {} } as const;
@@ -100,7 +104,7 @@ export class AttemptService {
   }
 }
 
-function causeOf(result: TransmissionResult | undefined): string | undefined {
-  if (result?.kind === 'failed') return result.smtp.response ?? result.cause;
-  return result?.kind === 'rejected' ? result.smtp.response : undefined;
+function causeOf(result: TransmissionResult): string | undefined {
+  if (result.kind === 'failed') return result.smtp.response ?? result.cause;
+  return result.kind === 'rejected' ? result.smtp.response : undefined;
 }

@@ -9,7 +9,7 @@ import { type Shares, TenantTurns } from '../policy/tenant-turns';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
 import type { DestinationLimits } from '../queue/sql/claim-deliveries.sql';
 import type { FreedDelivery } from '../queue/sql/worker-sessions.sql';
-import { DestinationSlots } from './destination-slots';
+import { ClaimPlanner } from './claim-plan';
 import { NIL_ID } from '../../common/ids';
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
@@ -41,15 +41,17 @@ export class Claimer {
     private readonly queue: DeliveryQueueRepository,
     private readonly outcomes: OutcomeSink,
     private readonly weights: WeightSource,
-    private readonly slots: DestinationSlots,
+    private readonly planner: ClaimPlanner,
     private readonly clock: Clock,
   ) {}
 
   /** Claims what may begin. @throws UnavailableError */
-  async claimNext(sessionId: string, limit: number): Promise<ClaimedDelivery[]> {
-    const heldBack = this.slots.heldBack();
-    if (heldBack.all) return [];
-    return this.claim(sessionId, limit, heldBack.destinations, this.slots.claimLimits());
+  async claimNext(sessionId: string): Promise<ClaimedDelivery[]> {
+    const plan = this.planner.plan();
+    if (plan.limit === 0) return [];
+    const claims = await this.claim(sessionId, plan.limit, plan.blockedDestinations, plan.destinationLimits);
+    this.planner.note(plan, claims);
+    return claims;
   }
 
   /** @throws UnavailableError */
@@ -60,9 +62,10 @@ export class Claimer {
     limits?: DestinationLimits,
   ): Promise<ClaimedDelivery[]> {
     this.turns.setWeights(await this.weights.weights());
+    const full = new Set(limits?.full);
     for (let tries = 0, isRound = false; tries < MAX_TRIES; tries += 1) {
-      isRound = (await this.walk(blocked)) || isRound;
-      const shares = this.turns.next(limit);
+      isRound = (await this.walk(blocked, limits)) || isRound;
+      const shares = this.turns.next(limit, full);
       const claimed = shares.size === 0 ? [] : await this.claimShares(shares, { sessionId, limit, blocked, limits });
       this.turns.took(shares, countByOrganization(claimed));
       for (const { organizationId, destination } of claimed) this.cursors.set(organizationId, destination);
@@ -72,8 +75,9 @@ export class Claimer {
   }
 
   /** Goes on round the organizations; true when it has been round all of them. */
-  private async walk(blockedDestinations: readonly string[]): Promise<boolean> {
-    const walk = { afterOrganizationId: this.walkedTo, blockedDestinations, ...WALK };
+  private async walk(blockedDestinations: readonly string[], limits?: DestinationLimits): Promise<boolean> {
+    const { provenOnly } = limits ?? {};
+    const walk = { afterOrganizationId: this.walkedTo, blockedDestinations, provenOnly, ...WALK };
     const seen = await this.queue.findReadyTenants(walk);
     this.turns.found(seen.filter(({ hasWork }) => hasWork).map(({ organizationId }) => organizationId));
     const last = seen.at(-1);

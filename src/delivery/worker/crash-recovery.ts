@@ -1,8 +1,8 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Clock, SECOND } from '../../common/clock';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
+import { ClaimPlanner } from './claim-plan';
 import { DeliveryPipeline } from './delivery-pipeline';
-import { DestinationSlots } from './destination-slots';
 import { JournalTakeover } from './journal-takeover';
 import { WorkerSession } from './worker-session';
 
@@ -30,7 +30,7 @@ export class CrashRecovery {
     private readonly journals: JournalTakeover,
     private readonly queue: DeliveryQueueRepository,
     private readonly pipeline: DeliveryPipeline,
-    private readonly slots: DestinationSlots,
+    private readonly planner: ClaimPlanner,
     private readonly session: WorkerSession,
     private readonly clock: Clock,
   ) {}
@@ -42,7 +42,7 @@ export class CrashRecovery {
     const nowMs = this.clock.monotonicMs();
     if (nowMs < this.nextLookMs) return;
     this.nextLookMs = nowMs + LOOK_EVERY_MS;
-    if (await this.queue.hasSuspect(this.slots.heldBack().destinations)) await this.tryAll();
+    if (await this.queue.hasSuspect(this.planner.heldBack().destinations)) await this.tryAll();
   }
 
   private async tryAll(): Promise<void> {
@@ -57,7 +57,7 @@ export class CrashRecovery {
   /** False when there is no other, or the same again: it could not be tried. */
   private async tryNext(tried: Set<string>): Promise<boolean> {
     const { id } = this.session;
-    const heldBack = this.slots.heldBack();
+    const heldBack = this.planner.heldBack();
     if (id === undefined || heldBack.all || this.pipeline.isClosing) return false;
     const suspect = await this.queue.claimSuspect(id, heldBack.destinations);
     if (!suspect) return false;

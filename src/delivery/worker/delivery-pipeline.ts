@@ -1,25 +1,25 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { MicroBatcher } from '../../common/async/micro-batcher';
 import { SECOND } from '../../common/clock';
 import type { ClaimedDelivery } from '../ports/delivery';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
+import { AttemptDispatcher } from './attempt-dispatcher';
 import { type AttemptResult, AttemptService } from './attempt.service';
 import { MessagePreparer, type Prepared } from './message-preparer';
 import { Settler } from './settler';
 import { SmtpTransmitter } from './smtp-transmitter';
-import { WorkerSession } from './worker-session';
 
-/** Results that may wait for their commit, for each delivery that may be under way. */
-const SETTLING_PER_ATTEMPT = 8;
+/** Claims that are given back together. */
+const RELEASE_BATCH = 200;
 /** After the drain time, for the results of what was cut off. */
 const COMMIT_MS = 4 * SECOND;
 
 /**
  * Carries claimed deliveries through their stages, and knows which are under way:
  *
- *   take ──► prepare (a batch: load, compose, sign) ──► attempt (each: slot, transmit) ──► settle, or release
+ *   take ──► prepare (a batch: load, compose, sign) ──► wait for a slot, attempt (`AttemptDispatcher`) ──► settle, or release
  *
- * Its capacity is what attempts take: a mail's content is in memory until its attempt has ended, and a result that waits
- * for its commit weighs nothing.
+ * A mail's content is in memory until its attempt has ended, and a result that waits for its commit weighs nothing.
  */
 @Injectable()
 export class DeliveryPipeline {
@@ -29,21 +29,24 @@ export class DeliveryPipeline {
   /** Of those in hand, the ones whose result waits for its commit. */
   private readonly settling = new Set<ClaimedDelivery>();
   private readonly waiting = new Set<() => void>();
-  private attempting = 0;
+  private readonly releases = new MicroBatcher<ClaimedDelivery, undefined>((claims) => this.releaseAll(claims), {
+    maxWeight: RELEASE_BATCH,
+    concurrency: 1,
+  });
   private closing = false;
 
   constructor(
     private readonly preparer: MessagePreparer,
     private readonly attempts: AttemptService,
+    private readonly dispatcher: AttemptDispatcher,
     private readonly transmitter: SmtpTransmitter,
     private readonly settler: Settler,
     private readonly queue: DeliveryQueueRepository,
-    private readonly session: WorkerSession,
   ) {}
 
-  /** Deliveries whose attempt has not ended. */
+  /** Deliveries that are claimed and not settled. */
   get size(): number {
-    return this.attempting;
+    return this.underWay.size;
   }
 
   /** Nothing more is taken on. */
@@ -65,16 +68,10 @@ export class DeliveryPipeline {
     else for (const claim of claims) this.drop(claim);
   }
 
-  /** Resolves when fewer than `limit` attempts are under way, and not too many results wait for their commit; or at the close. */
-  async waitForCapacity(limit: number): Promise<void> {
-    await this.until(
-      () => this.closing || (this.attempting < limit && this.underWay.size < limit * SETTLING_PER_ATTEMPT),
-    );
-  }
-
-  /** Resolves true once nothing is under way, false after `limitMs` or at the close. */
+  /** Resolves true once nothing is under way, false after `limitMs` or at the close; what waits by then is given back. */
   async isIdleWithin(limitMs: number): Promise<boolean> {
     await this.until(() => this.closing || this.inHand.size === 0, limitMs);
+    this.dispatcher.turnAwayAll();
     return this.inHand.size === 0;
   }
 
@@ -91,7 +88,7 @@ export class DeliveryPipeline {
   async close(limitMs: number): Promise<boolean> {
     this.closing = true;
     this.notifyWaiting();
-    this.attempts.stop();
+    this.dispatcher.close();
     if (!(await this.until(() => this.inHand.size === 0, limitMs))) {
       this.logger.warn(`${this.size} deliveries are cut off by the end of the drain time`);
       this.transmitter.destroy();
@@ -163,19 +160,27 @@ export class DeliveryPipeline {
   }
 
   private async attempt(claim: ClaimedDelivery, prepared: Prepared): Promise<AttemptResult> {
-    this.attempting += 1;
-    try {
-      return await this.attempts.run(claim, prepared, () => this.session.holds(claim.sessionId));
-    } finally {
-      this.attempting -= 1;
-      this.notifyWaiting();
+    switch (prepared.kind) {
+      case 'message':
+        return this.dispatcher.enter(claim, prepared.message);
+      case 'ending':
+        return this.attempts.end(claim, prepared.ending);
+      case 'simulation':
+        return this.attempts.simulate(claim);
+      case 'fault':
+        return this.attempts.fail(claim, prepared.error);
     }
   }
 
   private async finish(claim: ClaimedDelivery, result: AttemptResult): Promise<void> {
-    if (result.kind === 'released') return this.release([claim]);
+    if (result.kind === 'released') return void (await this.releases.add(claim));
     this.settling.add(claim);
     await this.settler.settle(result.settlement);
+  }
+
+  private async releaseAll(claims: readonly ClaimedDelivery[]): Promise<undefined[]> {
+    await this.release(claims);
+    return claims.map(() => undefined);
   }
 
   /** A claim that cannot be given back now is found again by the sweep, as one that is not in hand. */

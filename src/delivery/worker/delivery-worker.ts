@@ -11,13 +11,15 @@ import { WorkerSession } from './worker-session';
 /** How long an idle worker waits for a notification before it checks by itself. */
 const POLL_MS = SECOND;
 const OUTAGE_PAUSE_MS = SECOND;
+/** Deliveries that wait, are under way or wait for their commit, for each slot: little as these weigh, they are bounded. */
+const MOST_PER_SLOT = 8;
 /** For a session's last word to a database that may be away. */
 const FAREWELL_MS = 2 * SECOND;
 
 /**
  * The worker's loop.
  *
- *   stopped ──bootstrap──► running: claim while the pipeline has capacity, else wait for capacity or for work
+ *   stopped ──bootstrap──► running: claim as long as anything can begin, else wait for room or for work
  *                            └──stop──► draining: claim nothing more, give back what has not begun, finish the rest within
  *                                 the time limit; then cut the conversations that have not written their final dot ──► stopped
  *
@@ -88,13 +90,12 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
 
   /** One claim; false when there was nothing to do. */
   private async step(): Promise<boolean> {
-    const { concurrency } = this.config.delivery;
-    await this.pipeline.waitForCapacity(Math.ceil(concurrency / 2));
     if (this.session.id === undefined) await this.session.begin();
     await this.recovery.run();
     const { id } = this.session;
-    if (id === undefined || this.ending.signal.aborted) return false;
-    const claims = await this.claimer.claimNext(id, concurrency - this.pipeline.size);
+    const isFull = this.pipeline.size >= this.config.delivery.concurrency * MOST_PER_SLOT;
+    if (id === undefined || isFull || this.ending.signal.aborted) return false;
+    const claims = await this.claimer.claimNext(id);
     if (claims.length === 0) return false;
     await this.pipeline.take(claims);
     return true;

@@ -19,10 +19,9 @@ const tokenOf = (bytes: Buffer) =>
 describe('bulk mail', () => {
   it.each([0, 100])('with %s bytes of attachments has a link for each recipient under its signature', async (size) => {
     const copies = newCopies();
-    const shared = new Map();
     const claims = [claimOf(0), claimOf(1)];
     const sent = await Promise.all(
-      claims.map((claim) => bytesOf({ claim, copies, shared, fields: { attachmentBytes: size } })),
+      claims.map((claim) => bytesOf({ claim, copies, fields: { attachmentBytes: size } })),
     );
     for (const [position, bytes] of sent.entries()) {
       expectSound(bytes);
@@ -56,10 +55,9 @@ describe('bulk mail', () => {
 
   it('keeps the link of the customer, however it is spelled, and adds none', async () => {
     const headers = { 'list-UNSUBSCRIBE': '<mailto:leave@shop.example>' };
-    const shared = new Map();
     const copies = newCopies();
     const sent = await Promise.all(
-      [0, 1].map((position) => bytesOf({ claim: claimOf(position), copies, shared, fields: { headers } })),
+      [0, 1].map((position) => bytesOf({ claim: claimOf(position), copies, fields: { headers } })),
     );
     expect(fieldsOf(sent[0]!, 'List-Unsubscribe')).toEqual(['<mailto:leave@shop.example>']);
     expect(fieldsOf(sent[0]!, 'List-Unsubscribe-Post')).toEqual([]);
@@ -83,9 +81,8 @@ describe('bulk mail', () => {
 describe('transactional mail', () => {
   it('has no link, and its recipients share one message', async () => {
     const copies = newCopies();
-    const shared = new Map();
     const claims = [0, 1].map((position) => claimOf(position, { category: 'transactional' }));
-    const [first, second] = await Promise.all(claims.map((claim) => bytesOf({ claim, copies, shared })));
+    const [first, second] = await Promise.all(claims.map((claim) => bytesOf({ claim, copies })));
     expect(fieldsOf(first!, 'List-Unsubscribe')).toEqual([]);
     expect(second).toBe(first);
     expect(await dkimResult(first!)).toBe('pass');

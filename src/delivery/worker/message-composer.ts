@@ -8,12 +8,13 @@ import type { ClaimedDelivery } from '../ports/delivery';
 import { type CompleteMessage, MessageSource, type OutgoingMessage } from '../ports/message-source';
 import type { SigningKey } from '../ports/sender-sources';
 import { signMessage } from '../dkim/sign-message';
+import { ByteBudget } from './byte-budget';
+import { ComposedMessage } from './composed-message';
 import { RecipientHeaders } from './recipient-headers';
-import { HeavyMessages } from './heavy-messages';
 import { RecipientTracking } from './recipient-tracking';
 
-/** Content of all messages that are composed on the spot; as bytes on the wire they take about three times as much. */
-const MAX_HEAVY_BYTES = 32 * 1024 * 1024;
+/** What composing takes at its peak for each byte of content: the row, base64 or quoted-printable, and the signed copy. */
+const PEAK = { attachments: 4, body: 6, any: 4 * 1024 };
 
 /** A message ready for the wire. */
 export interface SignedMessage {
@@ -23,7 +24,7 @@ export interface SignedMessage {
   readonly smtpUtf8: boolean;
 }
 
-/** All that one delivery's message is made of, attachments aside. */
+/** All that one delivery's message is made of, attachments and large bodies aside. */
 export interface MessageParts {
   readonly claim: ClaimedDelivery;
   readonly message: OutgoingMessage;
@@ -32,28 +33,39 @@ export interface MessageParts {
   readonly ordinal: number;
 }
 
+/** The message of one delivery: in memory already when it is small, else from the moment of `use`. */
 export interface PreparedMessage {
-  /** Runs `use` with the message; a heavy one is in memory only meanwhile. Rejects when it cannot be made. */
-  readonly withMessage: <T>(use: (message: SignedMessage) => Promise<T>) => Promise<T>;
+  /** True when its bytes are in memory. */
+  readonly isPresent: boolean;
+  /** Whether the byte budget allows `use` now. */
+  readonly mayBegin: boolean;
+  /** Runs `work` with the message, which is in memory meanwhile. Rejects when it cannot be made. */
+  use<T>(work: (message: SignedMessage) => Promise<T>): Promise<T>;
+  /** Gives back what was composed ahead; to be called once, whether or not it was used. */
+  drop(): void;
 }
 
-/** Messages composed ahead, by email id, for the recipients in one batch to share. */
-export type SharedMessages = Map<string, Promise<Buffer>>;
+interface Shared {
+  readonly composed: ComposedMessage;
+  owners: number;
+}
 
 /**
- * Gives each delivery its bytes. The recipients of an email share one signed message, composed while they wait for their
- * turn. Bulk mail differs in its unsubscribe link and tracked mail in all its links: each recipient has a copy, which is
- * made when its turn has come, for fifty copies of a large mail ahead of time would fill the memory. The same goes for
- * mail with attachments.
+ * Gives each delivery its bytes. The recipients of an email share one signed message. Bulk mail differs in its unsubscribe
+ * link and tracked mail in all its links: there each recipient has a copy.
+ *
+ * Small messages are composed and signed ahead of their connection, as far as the budget goes. What is large or has
+ * attachments is loaded, composed and signed when its attempt begins, and is gone when that ends.
  */
 @Injectable()
 export class MessageComposer {
-  private readonly heavy = new HeavyMessages(MAX_HEAVY_BYTES);
+  private readonly shared = new Map<string, Shared>();
   private readonly headers: RecipientHeaders;
   private readonly tracking: RecipientTracking;
 
   constructor(
     private readonly messages: MessageSource,
+    private readonly budget: ByteBudget,
     config: AppConfig,
     clock: Clock,
   ) {
@@ -61,54 +73,91 @@ export class MessageComposer {
     this.tracking = new RecipientTracking(config);
   }
 
-  prepare(parts: MessageParts, shared: SharedMessages): PreparedMessage {
+  prepare(parts: MessageParts): PreparedMessage {
     const { claim, message, key, ordinal } = parts;
     const ownFields = this.headers.unsubscribeFields(claim, ordinal, message.headers);
     const isPersonal = ownFields.length > 0 || this.tracking.appliesTo(message);
-    if (isPersonal) return this.prepareOnTheSpot(`${message.emailId} ${claim.position}`, parts, ownFields);
-    if (message.attachmentBytes > 0) return this.prepareOnTheSpot(message.emailId, parts, ownFields);
-    const bytes = shared.get(message.emailId) ?? composeAhead(message, key);
-    shared.set(message.emailId, bytes);
-    return { withMessage: async (use) => use(this.address(parts, await bytes)) };
-  }
-
-  /** @param id of the copy: deliveries with the same one share it */
-  private prepareOnTheSpot(id: string, parts: MessageParts, ownFields: readonly HeaderField[]): PreparedMessage {
-    const { message, key } = parts;
-    const make = async () => compose(await this.complete(parts), key, ownFields);
+    const id = isPersonal ? `${message.emailId} ${claim.position}` : message.emailId;
+    const shared = this.share(id, parts, ownFields);
+    const isAhead = this.composeAhead(shared.composed, parts, ownFields);
+    const smtpUtf8 = needsSmtpUtf8(claim.recipient) || headerNeedsSmtpUtf8(message);
+    const address = (bytes: Buffer): SignedMessage => {
+      return { bytes, returnPath: this.headers.envelopeSender(claim, ordinal, key.returnPathHost), smtpUtf8 };
+    };
     return {
-      withMessage: (use) =>
-        this.heavy.use({ id, weight: weightOf(message) }, make, (bytes) => use(this.address(parts, bytes))),
+      get isPresent() {
+        return shared.composed.isPresent;
+      },
+      get mayBegin() {
+        return shared.composed.mayBegin;
+      },
+      use: (work) => use(shared.composed, (bytes) => work(address(bytes))),
+      drop: () => {
+        if (isAhead) shared.composed.end();
+        shared.owners -= 1;
+        if (shared.owners === 0) this.shared.delete(id);
+      },
     };
   }
 
-  private async complete({ claim, message, key, ordinal }: MessageParts): Promise<CompleteMessage> {
+  private share(id: string, parts: MessageParts, ownFields: readonly HeaderField[]): Shared {
+    const shared = this.shared.get(id) ?? { composed: this.compositionOf(parts, ownFields), owners: 0 };
+    shared.owners += 1;
+    this.shared.set(id, shared);
+    return shared;
+  }
+
+  /** Holds on to no body: what is not composed ahead is loaded again. */
+  private compositionOf(parts: MessageParts, ownFields: readonly HeaderField[]): ComposedMessage {
+    const message = withoutBody(parts.message);
+    const cost = PEAK.attachments * message.attachmentBytes + PEAK.body * message.bodyBytes + PEAK.any;
+    const bare = { ...parts, message };
+    const make = async () => this.sign(await this.loadAndCompose(bare, ownFields), bare);
+    return new ComposedMessage(this.budget, { organizationId: message.organizationId, cost, make });
+  }
+
+  private composeAhead(composed: ComposedMessage, parts: MessageParts, ownFields: readonly HeaderField[]): boolean {
+    const { message } = parts;
+    if (!message.isBodyLoaded) return false;
+    if (!composed.isPresent && PEAK.body * message.bodyBytes + PEAK.any > this.budget.aheadRoom) return false;
+    composed.composeAhead(async () => this.sign(await this.compose(parts, message, ownFields), parts));
+    return true;
+  }
+
+  /** Apart from the signing, so that the content is free before the signed copy is made. */
+  private async loadAndCompose(parts: MessageParts, ownFields: readonly HeaderField[]): Promise<Buffer> {
+    const { message } = parts;
+    const body = await this.messages.loadBody(message);
     const attachments = message.attachmentBytes > 0 ? await this.messages.loadAttachments(message) : [];
+    return this.compose(parts, { ...message, ...body, attachments }, ownFields);
+  }
+
+  private compose(
+    { claim, key, ordinal }: MessageParts,
+    message: OutgoingMessage & Partial<CompleteMessage>,
+    ownFields: readonly HeaderField[],
+  ): Promise<Buffer> {
     const { mode, emailId, position } = claim;
     const recipient = { organizationOrdinal: ordinal, mode, emailId, position, trackingHost: key.trackingHost };
-    return this.tracking.apply({ ...message, attachments }, recipient);
+    return composeMessage(this.tracking.apply({ attachments: [], ...message }, recipient), ownFields);
   }
 
-  private address({ claim, message, key, ordinal }: MessageParts, bytes: Buffer): SignedMessage {
-    return {
-      bytes,
-      returnPath: this.headers.envelopeSender(claim, ordinal, key.returnPathHost),
-      smtpUtf8: needsSmtpUtf8(claim.recipient) || headerNeedsSmtpUtf8(message),
-    };
+  private sign(bytes: Buffer, { key, message }: MessageParts): Promise<Buffer> {
+    return signMessage(bytes, key, { signedAt: message.date });
   }
 }
 
-/** A failure is the attempt's, not the process's. */
-function composeAhead(message: OutgoingMessage, key: SigningKey): Promise<Buffer> {
-  const bytes = compose({ ...message, attachments: [] }, key, []);
-  bytes.catch(() => undefined);
-  return bytes;
+function withoutBody(message: OutgoingMessage): OutgoingMessage {
+  const bare: { -readonly [Name in keyof OutgoingMessage]: OutgoingMessage[Name] } = { ...message };
+  delete bare.html;
+  delete bare.text;
+  return bare;
 }
 
-async function compose(message: CompleteMessage, key: SigningKey, ownFields: readonly HeaderField[]): Promise<Buffer> {
-  return signMessage(await composeMessage(message, ownFields), key, { signedAt: message.date });
-}
-
-function weightOf({ attachmentBytes, html = '', text = '' }: OutgoingMessage): number {
-  return attachmentBytes + html.length + text.length;
+async function use<T>(composed: ComposedMessage, work: (bytes: Buffer) => Promise<T>): Promise<T> {
+  try {
+    return await work(await composed.begin());
+  } finally {
+    composed.end();
+  }
 }

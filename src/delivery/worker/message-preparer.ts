@@ -5,7 +5,8 @@ import { type ClaimedDelivery, POISON_CRASHES, SUSPECT_CRASHES } from '../ports/
 import { MessageSource } from '../ports/message-source';
 import { OrdinalSource, SENDING_PAUSED, SigningKeySource } from '../ports/sender-sources';
 import type { DeliveryOutcome } from '../ports/outcome';
-import { MessageComposer, type PreparedMessage, type SharedMessages, type SignedMessage } from './message-composer';
+import { ByteBudget } from './byte-budget';
+import { MessageComposer, type PreparedMessage } from './message-composer';
 
 const POISON = {
   kind: 'failed',
@@ -17,10 +18,19 @@ const POISON = {
 
 type Ending = Extract<DeliveryOutcome, { kind: 'failed' | 'bounced' } | { nextAttemptAt: Date }>;
 
-/** Either a message to transmit, or the reason why none will be. */
-export type Prepared = PreparedMessage | { readonly ending: Ending };
+/** A message to transmit, or what is to be done instead. */
+export type Prepared =
+  | { readonly kind: 'message'; readonly message: PreparedMessage }
+  | { readonly kind: 'ending'; readonly ending: Ending }
+  /** Test mode: no message is needed. */
+  | { readonly kind: 'simulation' }
+  /** Nothing that the sender or the receiver did. */
+  | { readonly kind: 'fault'; readonly error: Error };
 
-const EMPTY: SignedMessage = { bytes: Buffer.alloc(0), returnPath: '', smtpUtf8: false };
+/** Of small bodies, as they are stored, in one claim. */
+const MAX_BODY_BYTES = 8 * 1024 * 1024;
+/** What composing a small message takes for each byte, in the budget. */
+const COST_PER_BYTE = 6;
 
 /** From claims to bytes: who is still to be written to, what the mail says, and its signature. */
 @Injectable()
@@ -30,6 +40,7 @@ export class MessagePreparer {
     private readonly keys: SigningKeySource,
     private readonly ordinals: OrdinalSource,
     private readonly composer: MessageComposer,
+    private readonly budget: ByteBudget,
     private readonly clock: Clock,
   ) {}
 
@@ -38,7 +49,7 @@ export class MessagePreparer {
     const prepared = new Map<ClaimedDelivery, Prepared>();
     const open = claims.filter((claim) => {
       const ending = this.endingOf(claim);
-      if (ending) prepared.set(claim, { ending });
+      if (ending) prepared.set(claim, { kind: 'ending', ending });
       return !ending;
     });
     const batch = await this.load(open);
@@ -50,12 +61,16 @@ export class MessagePreparer {
     const live = claims.filter((claim) => claim.mode === 'live');
     const organizationIds = [...new Set(live.map((claim) => claim.organizationId))];
     const [messages, keys, ordinals, blocked] = await Promise.all([
-      this.messages.load([...new Map(live.map((claim) => [claim.emailId, claim])).values()]),
+      this.messages.load([...new Map(live.map((claim) => [claim.emailId, claim])).values()], this.bodyRoom()),
       this.keys.keysFor([...new Map(live.map((claim) => [claim.domainId, claim])).values()]),
       this.ordinals.ordinalsOf(organizationIds),
       this.messages.findBlocked(claims),
     ]);
-    return { messages, keys, ordinals, blocked, shared: new Map() as SharedMessages };
+    return { messages, keys, ordinals, blocked };
+  }
+
+  private bodyRoom(): number {
+    return Math.min(MAX_BODY_BYTES, this.budget.aheadRoom / COST_PER_BYTE);
   }
 
   private endingOf(claim: ClaimedDelivery): Ending | undefined {
@@ -68,17 +83,17 @@ export class MessagePreparer {
 
   private prepareOne(claim: ClaimedDelivery, batch: Awaited<ReturnType<MessagePreparer['load']>>): Prepared {
     const reason = batch.blocked.get(claim);
-    if (reason !== undefined) return { ending: { kind: 'failed', reason: 'blocked', detail: reason } };
+    if (reason !== undefined) return end({ kind: 'failed', reason: 'blocked', detail: reason });
     // The simulator reads no message.
-    if (claim.mode === 'test') return { withMessage: (use) => use(EMPTY) };
+    if (claim.mode === 'test') return { kind: 'simulation' };
     const message = batch.messages.get(claim.emailId);
-    if (!message) return { ending: { kind: 'failed', reason: 'content_unavailable' } };
+    if (!message) return end({ kind: 'failed', reason: 'content_unavailable' });
     const key = batch.keys.get(claim.domainId);
     const ordinal = batch.ordinals.get(claim.organizationId);
-    if (key === SENDING_PAUSED) return { ending: this.hold() };
-    if (key instanceof Error) return { withMessage: () => Promise.reject(key) };
-    if (!key || ordinal === undefined) return { ending: { kind: 'failed', reason: 'domain_removed' } };
-    return this.composer.prepare({ claim, message, key, ordinal }, batch.shared);
+    if (key === SENDING_PAUSED) return end(this.hold());
+    if (key instanceof Error) return { kind: 'fault', error: key };
+    if (!key || ordinal === undefined) return end({ kind: 'failed', reason: 'domain_removed' });
+    return { kind: 'message', message: this.composer.prepare({ claim, message, key, ordinal }) };
   }
 
   /** For about an hour, spread so that a resumption does not begin with a stampede. */
@@ -86,4 +101,8 @@ export class MessagePreparer {
     const holdMs = HOUR * jitter(Math.random);
     return { kind: 'deferred', nextAttemptAt: new Date(this.clock.now().getTime() + holdMs), reason: SENDING_PAUSED };
   }
+}
+
+function end(ending: Ending): Prepared {
+  return { kind: 'ending', ending };
 }

@@ -23,14 +23,14 @@ export class RecipientTracking {
     this.publicUrl = http.publicUrl;
   }
 
-  /** Whether each recipient has a copy of their own. */
-  appliesTo({ html = '', trackOpens, trackClicks }: OutgoingMessage): boolean {
-    return html !== '' && (trackOpens || trackClicks);
+  /** Whether each recipient has a copy of their own; a body that is not loaded may have html. */
+  appliesTo({ html = '', isBodyLoaded, trackOpens, trackClicks }: OutgoingMessage): boolean {
+    return (html !== '' || !isBodyLoaded) && (trackOpens || trackClicks);
   }
 
   /** The same recipient's copy is the same every time. What it says as text is what it said before. */
   apply(message: CompleteMessage, { trackingHost, ...target }: TrackedRecipient): CompleteMessage {
-    if (!this.appliesTo(message)) return message;
+    if (!this.appliesTo(message) || (message.html ?? '') === '') return message;
     const base = this.baseOf(trackingHost);
     const html = trackHtml(message.html ?? '', {
       pixelUrl: message.trackOpens ? `${base}/t/o/${this.links.issue('open', target)}` : undefined,

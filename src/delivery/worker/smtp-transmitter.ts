@@ -1,30 +1,48 @@
 import { Injectable } from '@nestjs/common';
+import { Clock, SECOND } from '../../common/clock';
 import { AppConfig } from '../../config/config';
 import { isWorthAnotherHost, type TransmissionResult } from '../policy/transmission-result';
 import type { ClaimedDelivery } from '../ports/delivery';
 import { type Route, Router } from '../routing/router';
+import { DeadAddresses } from '../smtp/dead-addresses';
 import { isLoopback, type SmtpEndpoint } from '../smtp/smtp-endpoint';
 import { type SmtpResult, toSmtpFacts } from '../smtp/smtp-result';
+import { SMTP_TIMEOUTS } from '../smtp/smtp-timeouts';
 import { NextHopPools } from '../smtp/next-hop-pools';
 import type { SignedMessage } from './message-composer';
 
 /** Addresses tried within one attempt; more would keep a slot busy with a destination that is down. */
-const MAX_ADDRESSES = 10;
+const MAX_ADDRESSES = 4;
+/** After this long no further address is tried: the destination is slow, not one of its hosts. */
+const NEXT_ADDRESS_MS = 60 * SECOND;
 
-type Hosts = Extract<Route, { kind: 'hosts' }>;
+/** Where one mail may go, in the order in which to try it. */
+export type Hosts = Extract<Route, { kind: 'hosts' }>;
+
+/** A route, and the host to begin with: one of `firstHosts`. */
+export interface Target {
+  readonly hosts: Hosts;
+  readonly first: string;
+}
+
+/** What one attempt came to; `busy`: nothing was tried, as each host has all the connections that it may have. */
+export type Transmission = TransmissionResult | { readonly kind: 'busy' };
 
 /** Over SMTP to the hosts that the router names, in order, until one takes the message or refuses it for good. */
 @Injectable()
 export class SmtpTransmitter {
   private readonly pools: NextHopPools;
+  private readonly dead: DeadAddresses;
   private readonly config: AppConfig['delivery'];
   private destroyed = false;
 
   constructor(
     private readonly router: Router,
     { delivery }: AppConfig,
+    private readonly clock: Clock,
   ) {
     this.config = delivery;
+    this.dead = new DeadAddresses(clock);
     this.pools = new NextHopPools({ heloName: delivery.mailHost, maxConnections: delivery.connectionsPerHost });
   }
 
@@ -33,18 +51,40 @@ export class SmtpTransmitter {
     return this.pools.openConnections;
   }
 
+  /** True once conversations have been cut off: none may begin. */
+  get isDestroyed(): boolean {
+    return this.destroyed;
+  }
+
+  /** To be asked before a slot is taken: the DNS may take seconds. */
+  routeTo(destination: string): Promise<Route> {
+    return this.router.resolve(destination);
+  }
+
   /**
-   * One attempt. Never throws for what the network or the remote side do.
+   * The hosts that an attempt would begin with now, of which any will do: those of the best preference that answer.
+   * When none is known to answer, the first.
+   */
+  firstHosts({ hosts, port }: Hosts): string[] {
+    const live = hosts.filter(({ addresses }) => addresses.some((address) => !this.dead.has(address, port)));
+    const best = live[0] ?? hosts[0];
+    if (best === undefined) return [];
+    return live.length === 0
+      ? [best.hostName]
+      : live.filter(({ preference }) => preference === best.preference).map(({ hostName }) => hostName);
+  }
+
+  /**
+   * One attempt, bounded in all. Never throws for what the network or the remote side do.
    * @param mayFinish asked right before the final dot; false aborts the attempt safely
    */
   async transmit(
     delivery: ClaimedDelivery,
     message: SignedMessage,
+    { hosts: route, first }: Target,
     mayFinish: () => boolean,
-  ): Promise<TransmissionResult> {
-    const route = await this.router.resolve(delivery.destination);
+  ): Promise<Transmission> {
     if (this.destroyed) return CALLED_OFF;
-    if (route.kind === 'unroutable') return route;
     const envelope = {
       from: message.returnPath,
       recipient: delivery.recipient,
@@ -55,9 +95,17 @@ export class SmtpTransmitter {
       ...(!route.final && { envelopeId: delivery.emailId }),
     };
     const job = { envelope, message: message.bytes, hooks: { beforeFinalDot: mayFinish } };
-    let result: TransmissionResult = NO_HOST;
-    for (const endpoint of endpointsOf(route, this.config)) {
-      result = toTransmission(await this.pools.to(endpoint).send(job), route.final);
+    const startedMs = this.clock.monotonicMs();
+    let result: Transmission = BUSY;
+    for (const endpoint of this.endpointsOf(route, first)) {
+      const elapsedMs = this.clock.monotonicMs() - startedMs;
+      if (elapsedMs > NEXT_ADDRESS_MS) break;
+      const pool = this.pools.to(endpoint);
+      if (!pool.hasRoom) continue;
+      const attemptSeconds = SMTP_TIMEOUTS.attempt - elapsedMs / SECOND;
+      const sent = await pool.send({ ...job, attemptSeconds });
+      this.dead.note(endpoint.address, endpoint.port, sent);
+      result = toTransmission(sent, route.final);
       if (!isWorthAnotherHost(result)) break;
     }
     return result;
@@ -78,24 +126,23 @@ export class SmtpTransmitter {
     this.destroyed = true;
     this.pools.destroy();
   }
+
+  /** Addresses that are known to be dead are left out, unless there are no others. */
+  private endpointsOf({ hosts, port }: Hosts, first: string): SmtpEndpoint[] {
+    const ordered = [
+      ...hosts.filter((host) => host.hostName === first),
+      ...hosts.filter((host) => host.hostName !== first),
+    ];
+    const all = ordered.flatMap(({ hostName, addresses }) =>
+      addresses.map((address) => ({ hostName, address, port, ...securityOf(address, this.config) })),
+    );
+    const live = all.filter(({ address }) => !this.dead.has(address, port));
+    return (live.length > 0 ? live : all).slice(0, MAX_ADDRESSES);
+  }
 }
 
 const CALLED_OFF: TransmissionResult = { kind: 'failed', cause: 'aborted', afterFinalDot: false, smtp: {} };
-
-const NO_HOST: TransmissionResult = {
-  kind: 'unroutable',
-  permanent: false,
-  enhancedCode: '4.4.4',
-  reason: 'No host to try',
-  ruleId: 'no-address',
-};
-
-function endpointsOf(route: Hosts, config: AppConfig['delivery']): SmtpEndpoint[] {
-  const all = route.hosts.flatMap(({ hostName, addresses }) =>
-    addresses.map((address) => ({ hostName, address, port: route.port, ...securityOf(address, config) })),
-  );
-  return all.slice(0, MAX_ADDRESSES);
-}
+const BUSY = { kind: 'busy' } as const;
 
 /** Mail exchangers: opportunistic TLS. A relay with credentials must prove who it is before it sees them. */
 function securityOf(address: string, { mode, relay }: AppConfig['delivery']) {

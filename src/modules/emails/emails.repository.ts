@@ -104,9 +104,13 @@ export class EmailsRepository {
     });
   }
 
-  /** All that composing takes, besides the attachments. */
-  loadMessages(emails: readonly EmailKey[]): Promise<LoadedMessage[]> {
-    return this.database.run(loadMessages(emails));
+  /** All that composing takes, besides the attachments and the bodies that do not fit into `maxBodyBytes`. */
+  loadMessages(emails: readonly EmailKey[], maxBodyBytes: number): Promise<LoadedMessage[]> {
+    return this.database.run(loadMessages(emails, maxBodyBytes));
+  }
+
+  loadBody({ organizationId, mode, emailId }: EmailKey): Promise<Pick<EmailContent, 'html' | 'text'> | null> {
+    return this.contents.findOne({ select: { html: true, text: true }, where: { organizationId, mode, emailId } });
   }
 
   /** In any order; unknown ones are left out. */

@@ -1,7 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { addressKey } from '../../common/mail-address';
 import type { ClaimedDelivery, EmailKey } from '../../delivery/ports/delivery';
-import { type MessageAttachment, MessageSource, type OutgoingMessage } from '../../delivery/ports/message-source';
+import {
+  type MessageAttachment,
+  type MessageBody,
+  MessageSource,
+  type OutgoingMessage,
+} from '../../delivery/ports/message-source';
 import { SuppressionsService } from '../suppressions/suppressions.service';
 import { EmailsRepository, type LoadedMessage } from './emails.repository';
 
@@ -15,9 +20,15 @@ export class OutgoingMessagesService extends MessageSource {
     super();
   }
 
-  async load(emails: readonly EmailKey[]): Promise<Map<string, OutgoingMessage>> {
-    const loaded = await this.emails.loadMessages(emails);
+  async load(emails: readonly EmailKey[], maxBodyBytes: number): Promise<Map<string, OutgoingMessage>> {
+    const loaded = await this.emails.loadMessages(emails, maxBodyBytes);
     return new Map(loaded.map((message) => [message.emailId, toMessage(message)]));
+  }
+
+  async loadBody(email: EmailKey): Promise<MessageBody> {
+    const body = await this.emails.loadBody(email);
+    if (body === null) throw new Error('The content is gone');
+    return toBody(body);
   }
 
   async loadAttachments(email: EmailKey): Promise<MessageAttachment[]> {
@@ -49,8 +60,11 @@ function toMessage(loaded: LoadedMessage): OutgoingMessage {
     ...rest,
     from: { email: fromEmail, ...(fromName !== null && { name: fromName }) },
     ...addressees,
-    ...(html !== null && { html }),
-    ...(text !== null && { text }),
+    ...toBody({ html, text }),
     headers: headers ?? {},
   };
+}
+
+function toBody({ html, text }: { html: string | null; text: string | null }): MessageBody {
+  return { ...(html !== null && { html }), ...(text !== null && { text }) };
 }

@@ -5,12 +5,10 @@ import type { OutcomeSink } from '../../../src/delivery/ports/outcome';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
 import { Claimer } from '../../../src/delivery/worker/claimer';
-import { DestinationSlots } from '../../../src/delivery/worker/destination-slots';
-import { claimInput, type ClaimRound, claimRound, countBy, fillQueue } from '../../factories/deliveries';
+import { claimInput, type ClaimRound, claimRound, countBy, fillQueue, openPlanner } from '../../factories/deliveries';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 
 const clock = new SystemClock();
-const OPEN = { slots: 100, sharedHop: true };
 const NO_SINK: OutcomeSink = { record: () => Promise.resolve() };
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => String(n).padStart(3, '0'));
 const sum = (counts: Map<string, number>) => [...counts.values()].reduce((total, count) => total + count, 0);
@@ -39,7 +37,7 @@ describe('claiming is fair', () => {
     { limit = 100, blocked = [] as string[], weights = new Map<string, number>() } = {},
   ) {
     const source = { weights: () => Promise.resolve(weights) };
-    const claimer = new Claimer(db.database, queue, NO_SINK, source, new DestinationSlots(clock, OPEN), clock);
+    const claimer = new Claimer(db.database, queue, NO_SINK, source, openPlanner(clock), clock);
     const taken: ClaimedDelivery[][] = [];
     for (let round = 0; round < rounds; round += 1) taken.push(await claimer.claim(sessionId, limit, blocked));
     return taken;

@@ -85,7 +85,7 @@ const STATEMENTS: Record<string, (facts: Facts) => Statement<unknown>> = {
   enqueue: () => enqueueDeliveries([newDelivery(), newDelivery()], new Date()),
   'lock emails': ({ emails }) => lockEmails(emails),
   'load recipients': ({ emails }) => loadRecipients(emails),
-  'load messages': ({ emails }) => loadMessages(emails),
+  'load messages': ({ emails }) => loadMessages(emails, 1_000_000),
   'list ids': ({ emails }) => listIds(scopeOf(emails), [hourOf(emails), hourOf(emails)], PAGE),
   search: ({ emails }) => searchEmails(scopeOf(emails), hourOf(emails), { ...NO_TERMS, tag: 'x' }, PAGE),
   'search by recipient': ({ emails }) =>

@@ -83,8 +83,8 @@ describe('a mail that kills its workers', () => {
     const source = worker.get(MessageSource);
     const load = source.load.bind(source);
     const company: number[] = [];
-    jest.spyOn(source, 'load').mockImplementation(async (emails) => {
-      if (!emails.some(({ emailId }) => emailId === poison)) return load(emails);
+    jest.spyOn(source, 'load').mockImplementation(async (emails, room) => {
+      if (!emails.some(({ emailId }) => emailId === poison)) return load(emails, room);
       // As if the process had died, and another one had been started.
       company.push(emails.length);
       await scene.db.query('update worker_sessions set lease_until = now()');

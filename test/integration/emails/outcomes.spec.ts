@@ -10,8 +10,8 @@ import { SendEmailsService } from '../../../src/modules/emails/accept/send-email
 import { StatsService } from '../../../src/modules/stats/stats.service';
 import { newId } from '../../../src/common/ids';
 import { Claimer } from '../../../src/delivery/worker/claimer';
-import { DestinationSlots } from '../../../src/delivery/worker/destination-slots';
 import { SystemClock } from '../../../src/common/clock';
+import { openPlanner } from '../../factories/deliveries';
 import { anyOutcome, DEFERRED, HARD_BOUNCE, OCCURRED_AT, recordedOutcome, SOFT_BOUNCE } from '../../factories/outcomes';
 import { sendBody } from '../../factories/send-requests';
 import { readCounters, readStoredEmail } from '../../factories/stored-email';
@@ -244,13 +244,12 @@ describe('recording outcomes', () => {
       await new WorkerSessionsRepository(db.database, db.database).begin(sessionId, 'host', 1, 300);
       await db.query('delete from deliveries');
       const clock = new SystemClock();
-      const slots = new DestinationSlots(clock, { slots: 100, sharedHop: true });
       const claimer = new Claimer(
         db.database,
         new DeliveryQueueRepository(db.database),
         recorder,
         { weights: () => Promise.resolve(new Map()) },
-        slots,
+        openPlanner(clock),
         clock,
       );
       const outcomes = { cancelled: 0, claimed: 0 };

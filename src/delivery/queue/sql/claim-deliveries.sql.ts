@@ -9,7 +9,7 @@
 // Not the ORM: recursive look-ups and SKIP LOCKED; 25,000–40,000 rows/s in batches of 100.
 import type { Statement } from '../../../database/statement';
 import type { ClaimedDelivery } from '../../ports/delivery';
-import { destinationsOf } from './ready-destinations.sql';
+import { destinationsOf, type ProvenOnly, provenOnlyColumns } from './ready-destinations.sql';
 
 /** A `ClaimedDelivery`, from the updated row `d`. */
 export const CLAIMED_COLUMNS = `
@@ -41,6 +41,8 @@ const oldest = (category: string, most: string): string => `
             for update skip locked
           ) ${category}`;
 
+const FILTER = { blocked: '$5', restricted: '$11', proven: '$12' };
+
 const TEXT = `
   with shares as materialized (
     select s.organization_id, s.share, s.cursor
@@ -55,10 +57,10 @@ const TEXT = `
       count(*) over (partition by s.organization_id) as siblings
     from shares s
     cross join lateral (
-      (${destinationsOf('s.organization_id', '$5', 'and d.destination > s.cursor')}
+      (${destinationsOf('s.organization_id', FILTER, 'and d.destination > s.cursor')}
       )
       union all
-      (${destinationsOf('s.organization_id', '$5')} and destination <= s.cursor
+      (${destinationsOf('s.organization_id', FILTER)} and destination <= s.cursor
       )
       limit least(32, s.share)
     ) pair
@@ -96,8 +98,12 @@ const UNBOUNDED = 1_000_000;
 
 /** The most rows to take for known destinations, and for any other. */
 export interface DestinationLimits {
-  readonly fresh: number;
+  /** Without a bound when undefined. */
+  readonly fresh: number | undefined;
   readonly known: readonly { readonly destination: string; readonly limit: number }[];
+  readonly provenOnly?: ProvenOnly;
+  /** Organizations that get nothing, as they hold their share of the worker. */
+  readonly full?: readonly string[];
 }
 
 /** What one organization may have of a claim. */
@@ -132,10 +138,14 @@ export function claimDeliveries(input: ClaimInput): Statement<ClaimedDelivery> {
       shares.map(({ cursor }) => cursor),
       blockedDestinations,
       now,
-      (destinationLimits?.known ?? []).map(({ destination }) => destination),
-      (destinationLimits?.known ?? []).map(({ limit }) => limit),
-      destinationLimits?.fresh ?? UNBOUNDED,
+      ...limitColumns(destinationLimits),
       bulkRounding,
+      ...provenOnlyColumns(destinationLimits?.provenOnly),
     ],
   };
+}
+
+function limitColumns(limits: DestinationLimits | undefined): unknown[] {
+  const { known = [], fresh = UNBOUNDED } = limits ?? {};
+  return [known.map(({ destination }) => destination), known.map(({ limit }) => limit), fresh];
 }

@@ -1,6 +1,6 @@
 import { NIL_ID } from '../../../common/ids';
 import type { Statement } from '../../../database/statement';
-import { destinationsOf } from './ready-destinations.sql';
+import { destinationsOf, type ProvenOnly, provenOnlyColumns } from './ready-destinations.sql';
 
 // Goes round the organizations with ready work, from one on and at the end from the beginning, and says which of them have a
 // destination that is not blocked. It stops after $3 of those, after $4 organizations, or where it began.
@@ -14,6 +14,8 @@ export interface ReadyTenant {
   /** Which organization of the walk it was, from 1. */
   step: number;
 }
+
+const FILTER = { blocked: '$2', restricted: '$5', proven: '$6' };
 
 const TEXT = `
   with recursive walk as (
@@ -45,7 +47,7 @@ const TEXT = `
   )
   select organization_id as "organizationId", has_work as "hasWork", step
   from (
-    select walk.organization_id, walk.step, exists (${destinationsOf('walk.organization_id', '$2')}) as has_work
+    select walk.organization_id, walk.step, exists (${destinationsOf('walk.organization_id', FILTER)}) as has_work
     from walk
     where walk.step > 0
     offset 0
@@ -57,16 +59,17 @@ export interface TenantWalk {
   /** The walk begins after this organization. */
   readonly afterOrganizationId: string;
   readonly blockedDestinations: readonly string[];
+  readonly provenOnly?: ProvenOnly | undefined;
   /** How many with work to find, and how many to look at. */
   readonly mostFound: number;
   readonly mostSeen: number;
 }
 
 export function findReadyTenants(walk: TenantWalk): Statement<ReadyTenant> {
-  const { afterOrganizationId, blockedDestinations, mostFound, mostSeen } = walk;
+  const { afterOrganizationId, blockedDestinations, mostFound, mostSeen, provenOnly } = walk;
   return {
     name: 'find-ready-tenants',
     text: TEXT,
-    values: [afterOrganizationId, blockedDestinations, mostFound, mostSeen],
+    values: [afterOrganizationId, blockedDestinations, mostFound, mostSeen, ...provenOnlyColumns(provenOnly)],
   };
 }

@@ -1,12 +1,33 @@
+/** Organizations that get nothing but mail for these destinations. */
+export interface ProvenOnly {
+  readonly organizationIds: readonly string[];
+  readonly destinations: readonly string[];
+}
+
+/** The values of the parameters `restricted` and `proven`. */
+export function provenOnlyColumns(only: ProvenOnly | undefined): [readonly string[], readonly string[]] {
+  return [only?.organizationIds ?? [], only?.destinations ?? []];
+}
+
+/** Parameters: what is left out, for all or for some. */
+export interface DestinationFilter {
+  readonly blocked: string;
+  readonly restricted: string;
+  readonly proven: string;
+}
+
 /**
  * SQL: the destinations of one organization with ready work that are not blocked, in order, each found by one look-up in the
  * index deliveries_ready.
  *
  * @param tenant an expression: the organization's id
- * @param blocked the parameter with the blocked destinations
  * @param from where to begin
  */
-export const destinationsOf = (tenant: string, blocked: string, from = ''): string => `
+export const destinationsOf = (
+  tenant: string,
+  { blocked, restricted, proven }: DestinationFilter,
+  from = '',
+): string => `
           with recursive destinations as (
             (
               select d.destination
@@ -28,4 +49,5 @@ export const destinationsOf = (tenant: string, blocked: string, from = ''): stri
           )
           select destination
           from destinations
-          where destination is not null and not destination = any(${blocked}::text[])`;
+          where destination is not null and not destination = any(${blocked}::text[])
+            and (${tenant} <> all(${restricted}::uuid[]) or destination = any(${proven}::text[]))`;

@@ -1,0 +1,141 @@
+import { Injectable } from '@nestjs/common';
+import { Clock, SECOND } from '../../common/clock';
+import type { ClaimedDelivery } from '../ports/delivery';
+import { type AttemptResult, AttemptService, RELEASED } from './attempt.service';
+import { ClaimPlanner, type Expected } from './claim-plan';
+import type { PreparedMessage } from './message-composer';
+import { type Hosts, SmtpTransmitter } from './smtp-transmitter';
+import { type Waiting, WaitingRoom } from './waiting-room';
+import { WorkSignal } from './work-signal';
+import { type Refusal, type Ticket, WorkerSlots } from './worker-slots';
+
+/** A claim that could not begin in this time is given back; large mail may wait for room in memory a little longer. */
+const MOMENT_MS = 5 * SECOND;
+const LARGE_MOMENT_MS = 30 * SECOND;
+
+/** Why something waits; `turn`: nothing is in its way but those before it. */
+export type WaitReason = Refusal | 'bytes' | 'turn';
+
+interface Ready extends Waiting {
+  readonly message: PreparedMessage;
+  readonly route: Hosts;
+  readonly expected: Expected;
+  readonly resolve: (result: AttemptResult) => void;
+}
+
+/**
+ * Begins attempts as soon as nothing refuses them: a slot (`WorkerSlots`) and room in memory (`ByteBudget`) are taken in
+ * the same moment, so that nothing that holds the one waits for the other.
+ *
+ *   entered ──its route is known──► ready ──► attempt ──► ended
+ *      └── no route ──► ended         └── a moment has passed, or the worker stops ──► given back
+ */
+@Injectable()
+export class AttemptDispatcher {
+  private readonly room = new WaitingRoom<Ready>();
+  private isScheduled = false;
+  private isClosed = false;
+
+  constructor(
+    private readonly attempts: AttemptService,
+    private readonly transmitter: SmtpTransmitter,
+    private readonly slots: WorkerSlots,
+    private readonly planner: ClaimPlanner,
+    private readonly signal: WorkSignal,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Resolves when the attempt has ended, or will not be made now. */
+  async enter(claim: ClaimedDelivery, message: PreparedMessage): Promise<AttemptResult> {
+    const expected = this.planner.expect(claim);
+    const route = await this.transmitter.routeTo(claim.destination);
+    if (route.kind === 'hosts' && !this.isClosed) {
+      return new Promise((resolve) => {
+        const isLarge = !message.isPresent;
+        this.room.add({ claim, message, route, expected, resolve, isLarge, readyMs: this.clock.monotonicMs() });
+        this.schedule();
+      });
+    }
+    this.planner.leave(expected);
+    message.drop();
+    return route.kind === 'hosts' ? RELEASED : this.attempts.unroutable(claim, route);
+  }
+
+  /** Gives back what has waited for more than a moment, and looks whether anything can begin. */
+  giveBack(): Map<WaitReason, number> {
+    const nowMs = this.clock.monotonicMs();
+    const counts = new Map<WaitReason, number>();
+    const late = this.room.remove((item) => nowMs - item.readyMs > (item.isLarge ? LARGE_MOMENT_MS : MOMENT_MS));
+    for (const item of late) {
+      const reason = this.reasonOf(item);
+      counts.set(reason, (counts.get(reason) ?? 0) + 1);
+      this.turnAway(item);
+    }
+    this.schedule();
+    return counts;
+  }
+
+  /** How many wait for what. */
+  waits(): Map<WaitReason, number> {
+    const counts = new Map<WaitReason, number>();
+    for (const item of this.room) {
+      const reason = this.reasonOf(item);
+      counts.set(reason, (counts.get(reason) ?? 0) + 1);
+    }
+    return counts;
+  }
+
+  /** Begins nothing more; what waits is given back. */
+  close(): void {
+    this.isClosed = true;
+    this.turnAwayAll();
+    this.transmitter.dropWaiting();
+  }
+
+  /** Gives back what waits. */
+  turnAwayAll(): void {
+    for (const item of this.room.remove(() => true)) this.turnAway(item);
+  }
+
+  private turnAway(item: Ready): void {
+    this.planner.leave(item.expected);
+    item.message.drop();
+    item.resolve(RELEASED);
+  }
+
+  /** Once for all that happens in the same turn. */
+  private schedule(): void {
+    if (this.isScheduled) return;
+    this.isScheduled = true;
+    queueMicrotask(() => {
+      this.isScheduled = false;
+      if (!this.isClosed) this.room.offer((item) => this.tryBegin(item));
+    });
+  }
+
+  private tryBegin(item: Ready): boolean | 'full' {
+    const hosts = this.transmitter.firstHosts(item.route);
+    const refusal = this.slots.refusalOf(item.claim, hosts);
+    if (refusal === 'slots') return 'full';
+    if (refusal !== undefined || !item.message.mayBegin) return false;
+    this.planner.leave(item.expected);
+    void this.run(item, this.slots.take(item.claim, hosts));
+    return true;
+  }
+
+  private async run({ claim, message, route, resolve }: Ready, ticket: Ticket): Promise<void> {
+    const { result, signal, cause } = await this.attempts.run(claim, message, { hosts: route, first: ticket.host });
+    if (signal === 'local') this.slots.backOff();
+    this.slots.give(ticket, signal === 'local' ? 'neutral' : signal, cause);
+    message.drop();
+    this.schedule();
+    const { organizationId, destination } = claim;
+    if (this.planner.wasCut(organizationId, destination) && this.planner.couldClaim(destination)) this.signal.notify();
+    resolve(result);
+  }
+
+  private reasonOf({ claim, route, message }: Ready): WaitReason {
+    const refusal = this.slots.refusalOf(claim, this.transmitter.firstHosts(route));
+    return refusal ?? (message.mayBegin ? 'turn' : 'bytes');
+  }
+}

@@ -1,0 +1,83 @@
+/** The rest is for connections, batches of rows and what the garbage collector has not come to yet. */
+const PART_OF_MEMORY = 0.75;
+/** Of the budget, for small messages that are composed ahead of their connection. */
+const AHEAD_PART = 0.2;
+
+/** Bytes taken from the budget; given back once. */
+export interface Reservation {
+  /** Corrects an estimate, now that the size is known. */
+  resize(bytes: number): void;
+  free(): void;
+}
+
+type Kind = 'ahead' | 'large';
+
+/**
+ * The bytes of all messages that are loaded or composed in this worker: html, text and attachments, and what composing
+ * makes of them. Two accounts, so that small mail goes on whatever large mail does:
+ *
+ * - `ahead`: small messages, composed before their connection is free. A fifth.
+ * - `large`: loaded and composed once a connection is theirs, which is taken in the same moment. A tenant that holds some
+ *   may take more as long as it then holds no more than is left free, so one alone gets a half, two a third each, and a
+ *   newcomer always finds something. One message that is larger than everything goes when no other is there.
+ *
+ * Nobody waits here: `may…` answers at once, and whoever is refused holds nothing.
+ */
+export class ByteBudget {
+  readonly limit: number;
+  private readonly used: Record<Kind, number> = { ahead: 0, large: 0 };
+  private readonly byTenant = new Map<string, number>();
+  private highest = 0;
+
+  /** @param memoryBytes what the worker may use above its memory at the start */
+  constructor(memoryBytes: number) {
+    this.limit = Math.floor(memoryBytes * PART_OF_MEMORY);
+  }
+
+  get inUse(): number {
+    return this.used.ahead + this.used.large;
+  }
+
+  /** The most that was ever in use. */
+  get peak(): number {
+    return this.highest;
+  }
+
+  /** What small messages may still take. */
+  get aheadRoom(): number {
+    return Math.max(0, this.limit * AHEAD_PART - this.used.ahead);
+  }
+
+  takeAhead(bytes: number): Reservation {
+    return this.take('ahead', undefined, bytes);
+  }
+
+  mayTakeLarge(organizationId: string, bytes: number): boolean {
+    if (this.used.large === 0) return true;
+    const free = this.limit * (1 - AHEAD_PART) - this.used.large - bytes;
+    const held = this.byTenant.get(organizationId) ?? 0;
+    return free >= 0 && (held === 0 || held + bytes <= free);
+  }
+
+  takeLarge(organizationId: string, bytes: number): Reservation {
+    return this.take('large', organizationId, bytes);
+  }
+
+  private take(kind: Kind, organizationId: string | undefined, bytes: number): Reservation {
+    let held = 0;
+    const resize = (to: number): void => {
+      this.used[kind] += to - held;
+      this.highest = Math.max(this.highest, this.inUse);
+      if (organizationId !== undefined) this.charge(organizationId, to - held);
+      held = to;
+    };
+    resize(bytes);
+    return { resize, free: () => resize(0) };
+  }
+
+  private charge(organizationId: string, bytes: number): void {
+    const held = (this.byTenant.get(organizationId) ?? 0) + bytes;
+    if (held === 0) this.byTenant.delete(organizationId);
+    else this.byTenant.set(organizationId, held);
+  }
+}

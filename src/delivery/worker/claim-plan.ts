@@ -1,0 +1,159 @@
+import type { ClaimedDelivery } from '../ports/delivery';
+import type { DestinationLimits } from '../queue/sql/claim-deliveries.sql';
+import { Tally } from './tally';
+import type { WorkerSlots } from './worker-slots';
+
+/** Claims in hand for each slot beyond those under way: the signer is never idle, and a claim is worth its statement. */
+const AHEAD_PER_SLOT = 2;
+/** For a prompt destination: those under way, and twice as many to follow them. */
+const AHEAD_PER_CONNECTION = 3;
+
+export interface ClaimPlan {
+  /** 0: nothing could begin soon. */
+  readonly limit: number;
+  readonly blockedDestinations: readonly string[];
+  readonly destinationLimits: Required<DestinationLimits>;
+}
+
+export interface ClaimPlannerOptions {
+  readonly slots: number;
+  /** Conversations that a new destination begins with; undefined where one hop takes all, so that none bounds a claim. */
+  readonly startConcurrency: number | undefined;
+}
+
+/** A claim that has not begun; given back with `leave`. */
+export interface Expected {
+  readonly claim: ClaimedDelivery;
+  readonly isUnproven: boolean;
+}
+
+/**
+ * Decides how much a claim may take, and of whom: what can begin now, and what is worth having ready behind it.
+ *
+ * - A destination that is unknown, slow or down: as many as may begin now. It has nothing in reserve.
+ * - A prompt one: twice its limit in reserve, and nothing more until half of that is used up.
+ * - A tenant with its share of unproven destinations under way: only prompt ones, until half of that share is free.
+ * - A tenant that waits with more than there is room left for others: nothing.
+ */
+export class ClaimPlanner {
+  private readonly byDestination = new Tally();
+  private readonly byTenant = new Tally();
+  private readonly unprovenByTenant = new Tally();
+  private readonly restricted = new Set<string>();
+  private readonly cut = new Set<string>();
+  private mayBeMore = false;
+  private waiting = 0;
+
+  constructor(
+    private readonly slots: WorkerSlots,
+    private readonly options: ClaimPlannerOptions,
+  ) {}
+
+  /** Claims that have not begun. */
+  get size(): number {
+    return this.waiting;
+  }
+
+  expect(claim: ClaimedDelivery): Expected {
+    const expected = { claim, isUnproven: !this.slots.isPrompt(claim.destination) };
+    this.count(expected, 1);
+    return expected;
+  }
+
+  leave(expected: Expected): void {
+    this.count(expected, -1);
+  }
+
+  /** True when a claim would find room; false until enough has begun to make one worth while. */
+  get hasRoom(): boolean {
+    return !this.slots.isHeldBack && this.slots.free + this.ahead() - this.waiting > this.ahead() / 2;
+  }
+
+  /** Destinations at which nothing can begin now; `all`: the one hop for everything is held back. */
+  heldBack(): { readonly all: boolean; readonly destinations: readonly string[] } {
+    const { known } = this.destinations();
+    return {
+      all: this.slots.isHeldBack,
+      destinations: known.filter(({ limit }) => limit === 0).map(({ destination }) => destination),
+    };
+  }
+
+  plan(): ClaimPlan {
+    const limit = this.hasRoom ? Math.max(0, this.slots.free + this.ahead() - this.waiting) : 0;
+    const { known, proven } = this.destinations();
+    this.restrictTenants();
+    const provenOnly = { organizationIds: [...this.restricted], destinations: proven };
+    const destinationLimits = { fresh: this.options.startConcurrency, known, provenOnly, full: this.fullTenants() };
+    const blockedDestinations = known.filter((one) => one.limit === 0).map(({ destination }) => destination);
+    return { limit, blockedDestinations, destinationLimits };
+  }
+
+  /** Whether a claim could take more for this one: asked when an attempt has ended. */
+  couldClaim(destination: string): boolean {
+    if (!this.hasRoom) return false;
+    return this.options.startConcurrency === undefined || this.limitOf(this.slots.loadOf(destination)) > 0;
+  }
+
+  /** Whether the last plan held something back that an attempt for these two may have made room for. */
+  wasCut(organizationId: string, destination: string): boolean {
+    return this.mayBeMore || this.restricted.has(organizationId) || this.cut.has(destination);
+  }
+
+  /** Learns which destinations may have more than the claim took. */
+  note({ destinationLimits: { fresh = Infinity, known, full } }: ClaimPlan, claims: readonly ClaimedDelivery[]): void {
+    const limits = new Map(known.map((one) => [one.destination, one.limit]));
+    const taken = new Tally();
+    for (const { destination } of claims) taken.add(destination);
+    this.cut.clear();
+    for (const [destination, most] of limits) if (most === 0) this.cut.add(destination);
+    for (const [destination, count] of taken.entries()) {
+      if (count >= (limits.get(destination) ?? fresh)) this.cut.add(destination);
+    }
+    this.mayBeMore = claims.length > 0 || full.length > 0;
+  }
+
+  private destinations() {
+    const { startConcurrency } = this.options;
+    if (startConcurrency === undefined) return { known: [], proven: [] };
+    const loads = new Map(this.slots.loads().map((load) => [load.destination, load]));
+    for (const [destination] of this.byDestination.entries()) {
+      if (loads.has(destination)) continue;
+      loads.set(destination, { destination, limit: startConcurrency, active: 0 });
+    }
+    const known = [...loads.values()].map((load) => ({ destination: load.destination, limit: this.limitOf(load) }));
+    const proven = known.filter(({ destination }) => this.slots.isPrompt(destination));
+    return { known, proven: proven.map(({ destination }) => destination) };
+  }
+
+  private limitOf({ destination, limit, active }: { destination: string; limit: number; active: number }): number {
+    const waiting = this.byDestination.of(destination);
+    if (!this.slots.isPrompt(destination)) return Math.max(0, limit - active - waiting);
+    return waiting > limit ? 0 : Math.max(0, AHEAD_PER_CONNECTION * limit - active - waiting);
+  }
+
+  private restrictTenants(): void {
+    const waiting = [...this.unprovenByTenant.entries()].map(([tenant]) => tenant);
+    for (const tenant of [...waiting, ...this.slots.unprovenTenants()]) {
+      if (!this.slots.mayTryUnproven(tenant, this.unprovenByTenant.of(tenant))) this.restricted.add(tenant);
+    }
+    for (const tenant of this.restricted) {
+      if (this.slots.mayTryUnproven(tenant, this.unprovenByTenant.of(tenant), 0.5)) this.restricted.delete(tenant);
+    }
+  }
+
+  private fullTenants(): string[] {
+    const left = this.ahead() - this.waiting;
+    return [...this.byTenant.entries()].filter(([, count]) => count > left).map(([tenant]) => tenant);
+  }
+
+  private ahead(): number {
+    return AHEAD_PER_SLOT * this.options.slots;
+  }
+
+  private count({ claim: { organizationId, destination }, isUnproven }: Expected, by: 1 | -1): void {
+    this.waiting += by;
+    this.byDestination.add(destination, by);
+    this.byTenant.add(organizationId, by);
+    if (isUnproven) this.unprovenByTenant.add(organizationId, by);
+  }
+}

@@ -1,0 +1,183 @@
+import { SECOND, type Clock } from '../../common/clock';
+import {
+  type DestinationLimiterOptions,
+  DestinationLimiter,
+  type DestinationState,
+  type ReleaseSignal,
+} from '../policy/destination-limiter';
+import { Tally } from './tally';
+
+export type WorkerSlotsOptions = Pick<DestinationLimiterOptions, 'slots'> &
+  Partial<DestinationLimiterOptions> & {
+    /** One next hop takes everything, so that it is what is shaped, not the recipient's domain. */
+    readonly sharedHop: boolean;
+    readonly connectionsPerHost: number;
+  };
+
+/** Whose attempt it is, and where it goes. */
+export interface Candidate {
+  readonly organizationId: string;
+  readonly destination: string;
+}
+
+/** A slot that is held; given back once. */
+export interface Ticket extends Candidate {
+  readonly host: string;
+  readonly isUnproven: boolean;
+}
+
+/** What keeps an attempt from beginning; `slots`: no other can begin either. */
+export type Refusal = 'slots' | 'destination' | 'host' | 'tenant';
+
+const SHARED_HOP = 'next-hop';
+/** For each free slot, how many a tenant may hold: nine leave it nine tenths when it is alone, and room for the next. */
+const SHARE_PER_FREE = 9;
+/** The same for destinations that are unknown, slow or down: a quarter of all slots when it is alone. */
+const UNPROVEN_PER_FREE = 1 / 3;
+/** When this host itself runs out (descriptors, ports), the worker does less of what it did, and nothing for a moment. */
+const BACK_OFF = 0.75;
+const BACK_OFF_MS = SECOND;
+const RECOVERY_PER_SUCCESS = 0.1;
+
+/**
+ * The connections that this worker may have at a time, and who may have the next one. **Waiting holds no slot**: a slot is
+ * taken at the moment in which an attempt begins, with all that it needs, and given back when it ends.
+ *
+ *   claimed ──► waiting (holds nothing) ──nothing refuses it──► under way (holds one slot) ──► ended
+ *                  └── cannot begin within a moment ──► given back to the queue, for this worker or another
+ *
+ * What may refuse it:
+ * - `slots`: all are taken, or this host has just run out of descriptors or ports;
+ * - `destination`: its limit (`DestinationLimiter`), or a quarter of all slots while others need some;
+ * - `host`: the mail exchanger, behind however many domains, has all the connections that it gets;
+ * - `tenant`: its share. It goes by what is free, so that it needs no list of who else might come: a tenant holds at most
+ *   nine times the free slots, two tenants with much to do end up with half each, and there is always one left for a
+ *   newcomer. Destinations that have not proven to be prompt count a second time, against a third of the free slots: one
+ *   tenant's tarpits get a quarter of the worker, all tenants' tarpits together never everything.
+ */
+export class WorkerSlots {
+  private readonly limiter: DestinationLimiter;
+  private readonly tenants = new Tally();
+  private readonly unproven = new Tally();
+  private readonly hosts = new Tally();
+  private most: number;
+  private taken = 0;
+  private backOffUntilMs = -Infinity;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly options: WorkerSlotsOptions,
+  ) {
+    this.limiter = new DestinationLimiter(clock, options);
+    this.most = options.slots;
+  }
+
+  /** Attempts under way. */
+  get active(): number {
+    return this.taken;
+  }
+
+  /** Slots that attempts may still take. */
+  get free(): number {
+    return this.isBackingOff() ? 0 : Math.max(0, Math.floor(this.most) - this.taken);
+  }
+
+  /** Undefined when the attempt may begin now, at one of the hosts. */
+  refusalOf({ organizationId, destination }: Candidate, hosts: readonly string[]): Refusal | undefined {
+    if (this.free === 0) return 'slots';
+    const key = this.keyOf(destination);
+    if (this.limiter.roomFor(key, this.othersAreActive(key)) === 0) {
+      return this.options.sharedHop ? 'slots' : 'destination';
+    }
+    if (this.hostWithRoom(hosts) === undefined) return this.options.sharedHop ? 'slots' : 'host';
+    const hasShare = this.tenants.of(organizationId) < Math.max(1, this.free * SHARE_PER_FREE);
+    return hasShare && this.mayTry(organizationId, key) ? undefined : 'tenant';
+  }
+
+  /** Takes a slot for an attempt that nothing refuses. */
+  take({ organizationId, destination }: Candidate, hosts: readonly string[]): Ticket {
+    const key = this.keyOf(destination);
+    const host = this.hostWithRoom(hosts) ?? hosts[0] ?? key;
+    const isUnproven = !this.isPrompt(destination);
+    this.limiter.tryAcquire(key, this.othersAreActive(key));
+    this.taken += 1;
+    this.tenants.add(organizationId);
+    this.hosts.add(host);
+    if (isUnproven) this.unproven.add(organizationId);
+    return { organizationId, destination, host, isUnproven };
+  }
+
+  give({ organizationId, destination, host, isUnproven }: Ticket, signal: ReleaseSignal, cause?: string): void {
+    this.taken -= 1;
+    this.tenants.add(organizationId, -1);
+    this.hosts.add(host, -1);
+    if (isUnproven) this.unproven.add(organizationId, -1);
+    this.limiter.release(this.keyOf(destination), signal, cause);
+    if (signal === 'success') this.most = Math.min(this.options.slots, this.most + RECOVERY_PER_SUCCESS);
+  }
+
+  /** This host has run out of something that connections take: nobody else's fault, and more of them would not help. */
+  backOff(): void {
+    if (this.isBackingOff()) return;
+    this.most = Math.max(1, Math.floor(Math.min(this.most, this.taken) * BACK_OFF));
+    this.backOffUntilMs = this.clock.monotonicMs() + BACK_OFF_MS;
+  }
+
+  /** True for a destination that takes our mail without long silences; a hop of our own choosing counts as one. */
+  isPrompt(destination: string): boolean {
+    return this.options.sharedHop || this.limiter.isPrompt(destination);
+  }
+
+  /**
+   * Whether the tenant may begin one more attempt at a destination that is not prompt.
+   * @param waiting as if these had begun, too
+   * @param part of its share
+   */
+  mayTryUnproven(organizationId: string, waiting = 0, part = 1): boolean {
+    const under = this.unproven.of(organizationId) + waiting;
+    return under < Math.max(1, this.free * UNPROVEN_PER_FREE * part);
+  }
+
+  /** Tenants with attempts at destinations that are not prompt. */
+  unprovenTenants(): string[] {
+    return [...this.unproven.entries()].map(([organizationId]) => organizationId);
+  }
+
+  /** True when the one next hop is held back. */
+  get isHeldBack(): boolean {
+    return this.options.sharedHop && this.limiter.pausedUntil(SHARED_HOP) !== undefined;
+  }
+
+  /** Limit and load of the destinations that differ from a new one; none where one hop takes everything. */
+  loads(): { destination: string; limit: number; active: number }[] {
+    return this.options.sharedHop ? [] : this.limiter.loads();
+  }
+
+  loadOf(destination: string): { destination: string; limit: number; active: number } {
+    return { destination, ...this.limiter.loadOf(destination) };
+  }
+
+  describe(): DestinationState[] {
+    return this.limiter.describe(Infinity);
+  }
+
+  private mayTry(organizationId: string, key: string): boolean {
+    return this.isPrompt(key) || this.mayTryUnproven(organizationId);
+  }
+
+  private hostWithRoom(hosts: readonly string[]): string | undefined {
+    return hosts.find((host) => this.hosts.of(host) < this.options.connectionsPerHost);
+  }
+
+  private othersAreActive(key: string): boolean {
+    return !this.options.sharedHop && this.taken > this.limiter.loadOf(key).active;
+  }
+
+  private isBackingOff(): boolean {
+    return this.clock.monotonicMs() < this.backOffUntilMs;
+  }
+
+  private keyOf(destination: string): string {
+    return this.options.sharedHop ? SHARED_HOP : destination;
+  }
+}
