@@ -1,3 +1,6 @@
+// A part of the statements that look for ready work, not one of its own: the destinations of one organization.
+// Reads: deliveries (index deliveries_ready, by loose index scans). Locks: none. Rows: its destinations.
+// Not the ORM: recursive look-ups.
 /** Organizations that get nothing but mail for these destinations. */
 export interface ProvenOnly {
   readonly organizationIds: readonly string[];
