@@ -97,7 +97,8 @@ describe('NodeDnsResolver', () => {
   });
 
   it('survives an answer of the greatest length', async () => {
-    const answer = await resolver.resolveMx('many.test');
+    const patient = new NodeDnsResolver({ servers: [dns.endpoint], queryTimeoutMs: 30_000 });
+    const answer = await patient.resolveMx('many.test');
     expect(answer.kind === 'found' && answer.records.length).toBeGreaterThan(1_000);
   });
 
