@@ -1,5 +1,5 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
-import { Clock, SystemClock } from '../common/clock';
+import { Clock, DatabaseClock } from '../common/clock';
 import { Draining } from '../common/http/draining';
 import { JobsModule } from '../common/jobs/jobs.module';
 import { Metrics } from '../common/metrics/metrics';
@@ -30,7 +30,7 @@ export interface ProcessOptions {
 export class ProcessModule {
   static register(options: ProcessOptions): DynamicModule {
     const { config, databaseUrl, imports, runJobs = false, applicationName } = options;
-    const { clock = new SystemClock(), draining = new Draining(), metrics = new Metrics() } = options;
+    const { clock = new DatabaseClock(), draining = new Draining(), metrics = new Metrics() } = options;
     return {
       module: ProcessModule,
       imports: [

@@ -2,6 +2,7 @@ import { type DynamicModule, Global, Logger, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { JobLeases } from '../common/jobs/job-leases';
 import { AppConfig } from '../config/config';
+import { ClockReadings } from './clock-readings.service';
 import { dataSourceOptions } from './data-source';
 import { Database, DatabaseUrl } from './database.service';
 import { JobLeasesRepository } from './job-leases.repository';
@@ -31,6 +32,7 @@ export class DatabaseModule {
       imports: [typeOrm],
       providers: [
         Database,
+        ClockReadings,
         JobLeasesRepository,
         { provide: JobLeases, useExisting: JobLeasesRepository },
         { provide: DatabaseUrl, useValue: new DatabaseUrl(url) },

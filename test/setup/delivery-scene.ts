@@ -1,5 +1,5 @@
 import { OrganizationsService } from '../../src/auth/organizations.service';
-import { type Clock, SystemClock } from '../../src/common/clock';
+import { type Clock, DatabaseClock } from '../../src/common/clock';
 import type { Mode } from '../../src/common/tenant';
 import { DomainsService } from '../../src/modules/domains/domains.service';
 import { SendEmailsService } from '../../src/modules/emails/accept/send-emails.service';
@@ -22,7 +22,7 @@ export class DeliveryScene {
     readonly clock: Clock,
   ) {}
 
-  static async open(clock: Clock = new SystemClock()): Promise<DeliveryScene> {
+  static async open(clock: Clock = new DatabaseClock()): Promise<DeliveryScene> {
     const db = await openTestDatabase({ poolSize: 3, applicationName: 'observer' });
     const core = await startCore(db.url, { clock });
     return new DeliveryScene(db, core, await createSigningTenant(core), clock);

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Clock, SystemClock } from '../../src/common/clock';
+import { type Clock, DatabaseClock } from '../../src/common/clock';
 import { Router } from '../../src/delivery/routing/router';
 import { FixedRouter } from '../../src/delivery/routing/fixed-router';
 import { WorkerModule } from '../../src/worker.module';
@@ -20,7 +20,7 @@ export interface WorkerOptions {
 
 /** The worker role of one process, in relay mode. It has a data directory of its own. */
 export async function startWorker(url: string, options: WorkerOptions): Promise<Core> {
-  const { clock = new SystemClock(), hopPort: port, isFinalHop: final = false, isRunning = true } = options;
+  const { clock = new DatabaseClock(), hopPort: port, isFinalHop: final = false, isRunning = true } = options;
   const dataDir = await mkdtemp(join(tmpdir(), 'waybill-worker-'));
   const config = testConfig({
     DELIVERY_MODE: 'relay',

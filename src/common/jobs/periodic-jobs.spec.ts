@@ -1,18 +1,24 @@
 import { Logger } from '@nestjs/common';
 import { waitFor } from '../../../test/setup/wait-for';
 import { SchedulerRegistry } from '@nestjs/schedule';
+import { type Clock, DatabaseClock, SystemClock } from '../clock';
 import { Metrics } from '../metrics/metrics';
 import { deleteInBatches } from './delete-in-batches';
 import type { JobLeases } from './job-leases';
 import { PeriodicJobs } from './periodic-jobs';
 
 /** `held`: by job, whether another process has its lease. */
-function jobsOf(metrics: Metrics, held: Map<string, boolean>, enabled = true): PeriodicJobs {
+function jobsOf(
+  metrics: Metrics,
+  held: Map<string, boolean>,
+  enabled = true,
+  clock: Clock = new SystemClock(),
+): PeriodicJobs {
   const leases: JobLeases = {
     take: (job) => Promise.resolve(held.get(job) !== true),
     release: (job) => Promise.resolve(void held.delete(job)),
   };
-  return new PeriodicJobs(metrics, new SchedulerRegistry(), leases, enabled);
+  return new PeriodicJobs(metrics, new SchedulerRegistry(), leases, enabled, clock);
 }
 
 describe('PeriodicJobs', () => {
@@ -59,6 +65,18 @@ describe('PeriodicJobs', () => {
     expect(runs).toBe(0);
     held.set('alone', false);
     await waitFor(() => runs > 0, { what: 'a run after the lease has ended' });
+  });
+
+  it('runs nothing while the clock is wrong', async () => {
+    const clock = new DatabaseClock();
+    const idle = jobsOf(metrics, held, true, clock);
+    let runs = 0;
+    idle.start({ name: 'idle', everyMs: 1, run: () => Promise.resolve((runs += 1)) });
+    await waitFor(async () => (await metric('job_runs_total')).includes('clock_wrong'), { what: 'a run left out' });
+    expect(runs).toBe(0);
+    clock.read({ databaseNow: new Date(), ownNow: new Date(), monotonicMs: clock.monotonicMs(), errorMs: 0 });
+    await waitFor(() => runs > 0, { what: 'a run once the clock is right' });
+    await idle.onModuleDestroy();
   });
 
   it('runs nothing in a process without the role', async () => {

@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { SchedulerRegistry } from '@nestjs/schedule';
-import { SECOND } from '../clock';
+import { Clock, SECOND } from '../clock';
 import { Metrics } from '../metrics/metrics';
 import { JobLeases } from './job-leases';
 
@@ -39,6 +39,7 @@ export class PeriodicJobs implements OnModuleDestroy {
     private readonly leases: JobLeases,
     /** Whether this process runs jobs: for metrics that belong to them. */
     @Inject(RUNS_JOBS) readonly enabled: boolean,
+    private readonly clock: Clock,
   ) {}
 
   /** Starts a job; the first run comes after a part of the interval. Names are unique in a process. */
@@ -85,7 +86,7 @@ export class PeriodicJobs implements OnModuleDestroy {
       labels: ['job'],
     });
     try {
-      const result = job.exclusive ? await this.runUnderLease(job) : await runOf(job);
+      const result = await this.runIfAllowed(job);
       runs.inc({ job: job.name, result });
       if (result === 'ok') lastSuccess.setToCurrentTime({ job: job.name });
     } catch (error) {
@@ -93,6 +94,12 @@ export class PeriodicJobs implements OnModuleDestroy {
       this.logger.warn(`Job ${job.name} failed: ${(error as Error).message}`);
     }
     this.schedule(job, job.everyMs * (1 - JITTER + 2 * JITTER * Math.random()));
+  }
+
+  /** Jobs remove, end and repeat by the time. */
+  private async runIfAllowed(job: PeriodicJob): Promise<'ok' | 'elsewhere' | 'clock_wrong'> {
+    if (!this.clock.isReliable) return 'clock_wrong';
+    return job.exclusive ? this.runUnderLease(job) : runOf(job);
   }
 
   private async runUnderLease(job: PeriodicJob): Promise<'ok' | 'elsewhere'> {

@@ -54,13 +54,14 @@ export class Claimer {
     return claims;
   }
 
-  /** @throws UnavailableError */
+  /** Nothing while the clock is wrong. @throws UnavailableError */
   async claim(
     sessionId: string,
     limit: number,
     blocked: readonly string[],
     limits?: DestinationLimits,
   ): Promise<ClaimedDelivery[]> {
+    if (!this.clock.isReliable) return [];
     this.turns.setWeights(await this.weights.weights());
     const full = new Set(limits?.full);
     for (let tries = 0, isRound = false; tries < MAX_TRIES; tries += 1) {

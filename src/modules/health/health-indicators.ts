@@ -1,7 +1,7 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { HealthIndicatorService } from '@nestjs/terminus';
 import { BriefCache, within } from '../../common/async/promises';
-import { Clock, MINUTE, SECOND } from '../../common/clock';
+import { Clock, DatabaseClock, MINUTE, SECOND } from '../../common/clock';
 import { Draining } from '../../common/http/draining';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
 import { type DatabaseFault, databaseFault } from './database-fault';
@@ -68,6 +68,29 @@ export class QueueHealthIndicator {
       const health: QueueHealth = { healthy: false, error: databaseFault(error) };
       return session.down({ health, workers: undefined });
     }
+  }
+}
+
+/** Whether this process's clock agrees with the database's; while it does not, nothing is claimed or ended here. */
+export interface ClockHealth {
+  readonly healthy: boolean;
+  /** How far it is ahead. */
+  readonly offsetSeconds: number;
+}
+
+/** `clock`: degraded while it contradicts the database's. */
+@Injectable()
+export class ClockHealthIndicator {
+  constructor(
+    private readonly indicators: HealthIndicatorService,
+    private readonly clock: Clock,
+  ) {}
+
+  check() {
+    const session = this.indicators.check('clock');
+    const offsetMs = this.clock instanceof DatabaseClock ? this.clock.offsetMs : 0;
+    const health: ClockHealth = { healthy: this.clock.isReliable, offsetSeconds: Math.round(offsetMs) / SECOND };
+    return health.healthy ? session.up({ health }) : session.degraded({ health });
   }
 }
 

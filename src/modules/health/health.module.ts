@@ -6,7 +6,12 @@ import { DeliveryQueueModule } from '../../delivery/queue/delivery-queue.module'
 import { DatabaseProbe } from './database-probe';
 import { HealthController } from './health.controller';
 import { HealthService } from './health.service';
-import { DatabaseHealthIndicator, ProcessHealthIndicator, QueueHealthIndicator } from './health-indicators';
+import {
+  ClockHealthIndicator,
+  DatabaseHealthIndicator,
+  ProcessHealthIndicator,
+  QueueHealthIndicator,
+} from './health-indicators';
 
 /** Probes and the health report. Uses the process's `Draining` when there is one. */
 @Module({
@@ -21,6 +26,7 @@ import { DatabaseHealthIndicator, ProcessHealthIndicator, QueueHealthIndicator }
     },
     DatabaseHealthIndicator,
     QueueHealthIndicator,
+    ClockHealthIndicator,
     ProcessHealthIndicator,
     HealthService,
   ],

@@ -1,13 +1,18 @@
 import { Test } from '@nestjs/testing';
 import { TerminusModule } from '@nestjs/terminus';
 import { FakeClock } from '../../../test/doubles/fake-clock';
-import { Clock } from '../../common/clock';
+import { Clock, DatabaseClock } from '../../common/clock';
 import { UnavailableError } from '../../common/errors/app-error';
 import { Draining } from '../../common/http/draining';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
 import { type DatabaseHealth, DatabaseProbe } from './database-probe';
 import { HealthService } from './health.service';
-import { DatabaseHealthIndicator, ProcessHealthIndicator, QueueHealthIndicator } from './health-indicators';
+import {
+  ClockHealthIndicator,
+  DatabaseHealthIndicator,
+  ProcessHealthIndicator,
+  QueueHealthIndicator,
+} from './health-indicators';
 
 const UP: DatabaseHealth = { healthy: true, latencyMs: 1 };
 const DOWN: DatabaseHealth = { healthy: false, latencyMs: 2_000, error: 'timeout' };
@@ -21,16 +26,17 @@ class Doubles {
   measure = () => Promise.resolve(MEASURE);
   asked = 0;
 
-  async service(knowsDraining = true): Promise<HealthService> {
+  async service(knowsDraining = true, clock: Clock = this.clock): Promise<HealthService> {
     const module = await Test.createTestingModule({
       imports: [TerminusModule.forRoot({ logger: false })],
       providers: [
-        { provide: Clock, useValue: this.clock },
+        { provide: Clock, useValue: clock },
         ...(knowsDraining ? [{ provide: Draining, useValue: this.draining }] : []),
         { provide: DatabaseProbe, useValue: { check: () => Promise.resolve(this.database) } },
         { provide: DeliveryQueueRepository, useValue: { measure: () => this.count() } },
         DatabaseHealthIndicator,
         QueueHealthIndicator,
+        ClockHealthIndicator,
         ProcessHealthIndicator,
         HealthService,
       ],
@@ -76,6 +82,7 @@ describe('HealthService', () => {
       services: {
         database: UP,
         queue: { healthy: true, depth: 6, oldestSeconds: 5, ready: 3, waiting: 2, claimed: 1 },
+        clock: { healthy: true, offsetSeconds: 0 },
         workers: 2,
       },
       environment: { nodeVersion: process.version, platform: process.platform, arch: process.arch },
@@ -92,6 +99,15 @@ describe('HealthService', () => {
     expect((await (await given.service()).report()).status).toBe(status);
   });
 
+  it('is degraded while the clock contradicts the database', async () => {
+    const given = doubles();
+    const clock = new DatabaseClock(given.clock);
+    const databaseNow = new Date(given.clock.now().getTime() - 7_500);
+    clock.read({ databaseNow, ownNow: given.clock.now(), monotonicMs: 0, errorMs: 0 });
+    const { status, services } = await (await given.service(true, clock)).report();
+    expect([status, services.clock]).toEqual(['degraded', { healthy: false, offsetSeconds: 7.5 }]);
+  });
+
   it('is degraded while stopping, and does without anything to tell it', async () => {
     const given = doubles();
     given.draining.begin();
@@ -106,7 +122,7 @@ describe('HealthService', () => {
     const reports = await Promise.all([service.report(), service.report()]);
     for (const { status, services } of reports) {
       expect(status).toBe('degraded');
-      expect(services).toEqual({ database: UP, queue: { healthy: false, error: 'timeout' } });
+      expect(services).toMatchObject({ database: UP, queue: { healthy: false, error: 'timeout' } });
     }
     expect(given.asked).toBe(1);
     given.clock.advance(2_000);

@@ -3,6 +3,8 @@ import { HealthCheckService } from '@nestjs/terminus';
 import { Clock } from '../../common/clock';
 import type { DatabaseHealth } from './database-probe';
 import {
+  type ClockHealth,
+  ClockHealthIndicator,
   DatabaseHealthIndicator,
   ProcessHealthIndicator,
   type QueueHealth,
@@ -34,6 +36,7 @@ export interface HealthReport {
   readonly services: {
     readonly database: DatabaseHealth;
     readonly queue: QueueHealth;
+    readonly clock: ClockHealth;
     /** Live worker processes of the whole installation; absent when it could not be measured. */
     readonly workers?: number;
   };
@@ -47,6 +50,7 @@ export class HealthService {
     private readonly checks: HealthCheckService,
     private readonly database: DatabaseHealthIndicator,
     private readonly queue: QueueHealthIndicator,
+    private readonly time: ClockHealthIndicator,
     private readonly running: ProcessHealthIndicator,
     private readonly clock: Clock,
   ) {}
@@ -70,10 +74,11 @@ export class HealthService {
     const checks = this.checks.check([
       () => this.database.check(),
       () => this.queue.check(),
+      () => this.time.check(),
       () => this.running.check(),
     ]);
     const { status, details } = await outcomeOf(checks);
-    const { database, queue } = details;
+    const { database, queue, clock: time } = details;
     const works = status === 'ok' ? 'ok' : 'degraded';
     return {
       status: database.health.healthy ? works : 'unhealthy',
@@ -83,6 +88,7 @@ export class HealthService {
       services: {
         database: database.health,
         queue: queue.health,
+        clock: time.health,
         ...(queue.workers !== undefined && { workers: queue.workers }),
       },
       environment: { nodeVersion: process.version, platform: process.platform, arch: process.arch },

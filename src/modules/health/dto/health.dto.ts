@@ -39,9 +39,15 @@ class MemoryDto {
   @ApiProperty({ type: 'integer', description: 'Bytes' }) heapTotal!: number;
 }
 
+class ClockHealthDto {
+  @ApiProperty({ description: "Whether this process's clock agrees with the database's" }) healthy!: boolean;
+  @ApiProperty({ description: 'Seconds that it is ahead', example: 0.002 }) offsetSeconds!: number;
+}
+
 class ServicesDto {
   @ApiProperty({ type: DatabaseHealthDto }) database!: DatabaseHealthDto;
   @ApiProperty({ type: QueueHealthDto }) queue!: QueueHealthDto;
+  @ApiProperty({ type: ClockHealthDto }) clock!: ClockHealthDto;
   @ApiPropertyOptional({ type: 'integer', description: 'Live worker processes; absent when not measured' })
   workers?: number;
 }

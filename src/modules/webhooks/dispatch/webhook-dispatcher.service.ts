@@ -54,7 +54,7 @@ export class WebhookDispatcher {
     const nowMs = this.clock.now().getTime();
     this.giveBack(this.slots.withdraw(new Date(nowMs + CLAIM_MS - BEGIN_WITHIN_MS)));
     const limit = Math.min(MAX_CLAIM, MAX_HELD - this.slots.held);
-    if (limit <= 0) return 0;
+    if (limit <= 0 || !this.clock.isReliable) return 0;
     const [now, until] = [new Date(nowMs), new Date(nowMs + CLAIM_MS)];
     const slots = this.slots.freeSlots(nowMs);
     const claimed = await this.messages.claim({ now, until, slots, freshSlots: FRESH_SLOTS, limit });

@@ -1,0 +1,64 @@
+import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Clock, DatabaseClock, SECOND } from '../common/clock';
+import { Metrics } from '../common/metrics/metrics';
+import { Database } from './database.service';
+
+const EVERY_MS = 2 * SECOND;
+/** An answer that took longer says too little. */
+const LONGEST_MS = 2 * SECOND;
+
+/** Reads the database's clock at the start and every two seconds, and tells when this process's clock contradicts it. */
+@Injectable()
+export class ClockReadings implements OnModuleInit, OnApplicationShutdown {
+  private readonly logger = new Logger('Clock');
+  private timer: NodeJS.Timeout | undefined;
+  private running: Promise<void> | undefined;
+
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+    private readonly metrics: Metrics,
+  ) {}
+
+  async onModuleInit(): Promise<void> {
+    const { clock } = this;
+    if (!(clock instanceof DatabaseClock)) return;
+    const offset = { name: 'clock_offset_seconds', help: "How far this process's clock is ahead of the database's" };
+    this.metrics.gauge(offset, (gauge) => gauge.set(clock.offsetMs / SECOND));
+    await this.read();
+    this.timer = setInterval(() => void this.read(), EVERY_MS).unref();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    clearInterval(this.timer);
+    await this.running;
+  }
+
+  /** Never rejects: without a database nothing is decided anyway. */
+  read(): Promise<void> {
+    this.running ??= this.readOnce()
+      .catch((error: Error) => this.logger.debug(`The database's clock was not read: ${error.message}`))
+      .finally(() => (this.running = undefined));
+    return this.running;
+  }
+
+  private async readOnce(): Promise<void> {
+    const { clock } = this;
+    if (!(clock instanceof DatabaseClock)) return;
+    const startedMs = clock.monotonicMs();
+    const { now: databaseNow } = await this.database.serverFacts();
+    const errorMs = (clock.monotonicMs() - startedMs) / 2;
+    if (2 * errorMs > LONGEST_MS) return;
+    const ownNow = new Date(clock.ownNow().getTime() - errorMs);
+    if (clock.read({ databaseNow, ownNow, monotonicMs: startedMs + errorMs, errorMs })) this.tell(clock);
+  }
+
+  private tell({ isReliable, offsetMs }: DatabaseClock): void {
+    const seconds = Math.abs(offsetMs / SECOND).toFixed(1);
+    if (isReliable) return this.logger.debug(`The clock agrees with the database's within ${seconds} s`);
+    const direction = offsetMs > 0 ? 'ahead of' : 'behind';
+    this.logger.error(
+      `This process's clock is ${seconds} s ${direction} the database's: it claims and ends nothing until that is repaired`,
+    );
+  }
+}

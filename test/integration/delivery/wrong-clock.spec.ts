@@ -1,0 +1,78 @@
+import { Metrics } from '../../../src/common/metrics/metrics';
+import { DatabaseClock, DAY, SystemClock } from '../../../src/common/clock';
+import { ClockReadings } from '../../../src/database/clock-readings.service';
+import { Claimer } from '../../../src/delivery/worker/claimer';
+import { PromoteDueJob } from '../../../src/delivery/worker/promote-due.job';
+import { QueueSweepJob } from '../../../src/delivery/worker/queue-sweep.job';
+import { WorkerSession } from '../../../src/delivery/worker/worker-session';
+import { ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
+import { SmtpSink } from '../../doubles/smtp-sink';
+import { DeliveryScene } from '../../setup/delivery-scene';
+import { waitFor } from '../../setup/wait-for';
+
+/** A clock that somebody sets. */
+class WrongClock extends SystemClock {
+  aheadMs = 0;
+
+  override now(): Date {
+    return new Date(super.now().getTime() + this.aheadMs);
+  }
+}
+
+describe("a worker whose clock is not the database's", () => {
+  let scene: DeliveryScene;
+  let own: WrongClock;
+  beforeAll(async () => (scene = await DeliveryScene.open()));
+  beforeEach(() => (own = new WrongClock()));
+  afterEach(() => scene.clear());
+  afterAll(() => scene.close());
+
+  const inTwoDays = () => new Date(Date.now() + 2 * DAY).toISOString();
+  const eventsOf = async (id: string) => (await scene.read(id)).events.map(({ event_type }) => event_type);
+
+  it('ends nothing and claims nothing five days ahead, says so, and goes on once it is right', async () => {
+    own.aheadMs = 5 * DAY;
+    const sink = await SmtpSink.start();
+    const [now, later] = [await scene.accept(), await scene.accept({ scheduledAt: inTwoDays() })];
+    const worker = await scene.startWorker({ hopPort: sink.port, clock: new DatabaseClock(own) });
+    const runs = async () => worker.get(Metrics).registry.metrics();
+    await waitFor(async () => (await runs()).includes('job="promote-due",result="clock_wrong"'), { what: 'a refusal' });
+    const session = worker.get(WorkerSession);
+    await waitFor(() => session.id !== undefined, { what: 'a session' });
+    // Asked all the same, they go by the database's time.
+    await worker.get(QueueSweepJob).endOverdue();
+    await worker.get(PromoteDueJob).promote();
+    expect(await worker.get(Claimer).claim(session.id ?? '', 10, [])).toEqual([]);
+    expect(await scene.queue()).toEqual({ ready: 1, waiting: 1 });
+    const offset = await worker.get(Metrics).registry.getSingleMetricAsString('waybill_clock_offset_seconds');
+    expect(Number(/ ([\d.]+)$/m.exec(offset)?.[1])).toBeCloseTo((5 * DAY) / 1_000, -1);
+
+    own.aheadMs = 0;
+    await worker.get(ClockReadings).read();
+    await scene.readWhenStatus(now, 'sent');
+    expect(await eventsOf(later)).toEqual(['scheduled']);
+    expect(await scene.queue()).toEqual({ waiting: 1 });
+    await scene.clear();
+    await sink.stop();
+  });
+
+  it("goes by the database's time when its clock jumps in the middle of an attempt", async () => {
+    const server = await ScriptedSmtpServer.start(async (peer) => {
+      await peer.greet();
+      await peer.expect('MAIL');
+      own.aheadMs = 5 * DAY;
+      peer.send('451 later\r\n');
+      peer.close();
+    });
+    const id = await scene.accept();
+    await scene.startWorker({ hopPort: server.port, clock: new DatabaseClock(own) });
+    await waitFor(async () => (await scene.queue()).waiting === 1, { what: 'the deferral' });
+    expect(await eventsOf(id)).toEqual(['queued', 'sending', 'deferred']);
+    const [row] = await scene.db.query<{ soon: boolean }>(
+      `select due_at < now() + interval '1 hour' as soon from deliveries`,
+    );
+    expect(row).toEqual({ soon: true });
+    await scene.clear();
+    await server.stop();
+  });
+});
