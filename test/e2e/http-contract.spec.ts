@@ -176,6 +176,27 @@ describe('refusals', () => {
     if (code === 'invalid_request') expect(answer.body.error.message).toBe('Request validation failed');
   });
 
+  it('takes Idempotency-Key as another name of X-Idempotency-Key', async () => {
+    const first = await api.post('/v1/emails', EMAIL, { 'idempotency-key': 'alias-1' });
+    const again = await api.post('/v1/emails', EMAIL, { 'x-idempotency-key': 'alias-1' });
+    expect([first.status, again.status, again.body.data.id]).toEqual([202, 202, first.body.data.id]);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    const both = { 'idempotency-key': 'alias-1', 'x-idempotency-key': 'alias-1' };
+    expect((await api.post('/v1/emails', EMAIL, both)).body.data.id).toBe(first.body.data.id);
+    const differing = { 'idempotency-key': 'alias-1', 'x-idempotency-key': 'alias-2' };
+    expectError(await api.post('/v1/emails', EMAIL, differing), 400, 'invalid_request');
+  });
+
+  it('says that a stored refusal is replayed', async () => {
+    const send = () =>
+      api.post('/v1/emails', { ...EMAIL, from: 'a@unknown.example' }, { 'idempotency-key': 'refused' });
+    const [first, again] = [await send(), await send()];
+    expectError(first, 422, 'domain_not_verified');
+    expect(first.headers.get('idempotent-replayed')).toBeNull();
+    expect([again.status, again.body]).toEqual([422, first.body]);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+  });
+
   it('names every wrong field', async () => {
     const answer = await api.post('/v1/emails', { to: ['ok@example.com', 'bad'], subject: '', text: 't', tags: [''] });
     expect(Object.keys(answer.body.error.details.validation).sort()).toEqual(['subject', 'tags[0]', 'to[1]']);

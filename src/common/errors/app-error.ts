@@ -7,6 +7,8 @@ export interface AppErrorOptions {
   suggestion?: string;
   /** Sent as `Retry-After`. */
   retryAfterSeconds?: number;
+  /** The stored result of an earlier request with the same idempotency key; sent as `Idempotent-Replayed`. */
+  replayed?: boolean;
   /** For the log only; never shown to a client. */
   cause?: unknown;
 }
@@ -16,6 +18,7 @@ export class AppError extends Error {
   readonly details: Record<string, unknown> | undefined;
   readonly suggestion: string | undefined;
   readonly retryAfterSeconds: number | undefined;
+  readonly replayed: boolean;
 
   constructor(
     readonly code: ErrorCode,
@@ -27,6 +30,7 @@ export class AppError extends Error {
     this.details = options.details;
     this.suggestion = options.suggestion;
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.replayed = options.replayed ?? false;
   }
 }
 

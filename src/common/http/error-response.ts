@@ -75,6 +75,7 @@ export function errorBody({ code, message, details, suggestion }: AppError): str
 export function sendError(response: ServerResponse, error: AppError): void {
   response.statusCode = statusOf(error);
   if (error.retryAfterSeconds !== undefined) response.setHeader('retry-after', error.retryAfterSeconds);
+  if (error.replayed) response.setHeader('idempotent-replayed', 'true');
   // RFC 9110 section 11.6.1.
   if (response.statusCode === 401) response.setHeader('www-authenticate', 'Bearer');
   // RFC 9110 section 15.5.6.

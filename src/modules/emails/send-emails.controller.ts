@@ -1,6 +1,7 @@
-import { Body, Controller, Headers, HttpCode, Post, Res } from '@nestjs/common';
+import { Body, Controller, createParamDecorator, type ExecutionContext, HttpCode, Post, Res } from '@nestjs/common';
 import { ApiBody, ApiHeader, ApiOperation, ApiTags, getSchemaPath } from '@nestjs/swagger';
-import type { Response } from 'express';
+import type { Request, Response } from 'express';
+import { ValidationError } from '../../common/errors/app-error';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { ApiData, ApiErrors } from '../../common/http/openapi.decorators';
 import { RateLimitClass } from '../../common/http/request-limits';
@@ -10,11 +11,23 @@ import { SendEmailsService } from './accept/send-emails.service';
 import { AcceptedEmailDto, BATCH_EXAMPLES, BatchResultDto, SEND_EXAMPLES, SendEmailDto } from './dto/send-email.dto';
 import { MAX_BATCH, requireBatch, toAcceptedDto, toBatchDto } from './dto/send-email.mapper';
 
-const KEY_HEADER = 'x-idempotency-key';
+/** Either name of the header. @throws ValidationError when both are given and differ */
+const KeyHeader = createParamDecorator((_data: unknown, context: ExecutionContext): string | undefined => {
+  const { headers } = context.switchToHttp().getRequest<Request>();
+  const [one, other] = [headers['x-idempotency-key'], headers['idempotency-key']].map((value) => value?.toString());
+  if (one !== undefined && other !== undefined && one !== other) {
+    throw new ValidationError({
+      'Idempotency-Key': ['Idempotency-Key must equal X-Idempotency-Key; send one of them'],
+    });
+  }
+  return one ?? other;
+});
+
 const DocumentKeyHeader = ApiHeader({
   name: 'X-Idempotency-Key',
   required: false,
-  description: 'Printable ASCII, remembered for 24 hours: the same request again answers what the first one did',
+  description:
+    'Printable ASCII, remembered for 24 hours: the same request again returns what the first one did. `Idempotency-Key` is the same header',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 });
 
@@ -44,7 +57,7 @@ export class SendEmailsController {
   async send(
     @CurrentPrincipal() principal: Principal,
     @Body() body: unknown,
-    @Headers(KEY_HEADER) key: string | undefined,
+    @KeyHeader() key: string | undefined,
     @Res({ passthrough: true }) response: Response,
   ) {
     const { accepted, replayed } = await this.emails.sendOne(body, key, principal);
@@ -74,7 +87,7 @@ export class SendEmailsController {
   async sendBatch(
     @CurrentPrincipal() principal: Principal,
     @Body() body: unknown,
-    @Headers(KEY_HEADER) key: string | undefined,
+    @KeyHeader() key: string | undefined,
     @Res({ passthrough: true }) response: Response,
   ) {
     const { results, replayed } = await this.emails.sendBatch(requireBatch(body), key, principal);

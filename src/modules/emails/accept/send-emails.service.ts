@@ -27,7 +27,7 @@ export class SendEmailsService {
 
   /**
    * Accepts one email; returns once it is committed.
-   * @param keyHeader the X-Idempotency-Key header as it came
+   * @param keyHeader the header X-Idempotency-Key, or Idempotency-Key, as it came
    * @throws ValidationError, AppError
    */
   async sendOne(body: unknown, keyHeader: string | string[] | undefined, tenant: Tenant) {
@@ -41,7 +41,7 @@ export class SendEmailsService {
     const idempotency = key === undefined ? undefined : claim(SINGLE_PATH, key, body, tenant);
     const { results, replayed } = await this.accepts.submit({ items: [item], idempotency });
     const result = results[0] as ItemResult;
-    if (result.kind === 'refused') throw toAppError(result);
+    if (result.kind === 'refused') throw toAppError(result, replayed);
     return { accepted: result, replayed };
   }
 

@@ -106,6 +106,7 @@ export function refusal(error: AppError): RefusedItem {
   };
 }
 
-export function toAppError({ code, message, details, suggestion, retryAfterSeconds }: RefusedItem): AppError {
-  return new AppError(code, message, { details, suggestion, retryAfterSeconds });
+export function toAppError(refused: RefusedItem, replayed = false): AppError {
+  const { code, message, details, suggestion, retryAfterSeconds } = refused;
+  return new AppError(code, message, { details, suggestion, retryAfterSeconds, replayed });
 }
