@@ -19,7 +19,8 @@ module.exports = {
   reporters: ['default', '<rootDir>/test/setup/summary-reporter.js'],
   // Waits end by their condition; this is for a machine with much else to do.
   testTimeout: 120_000,
-  maxWorkers: 2,
+  // One more than the cores that CI has: much of the integration and end-to-end tests is waiting.
+  maxWorkers: 3,
   // A worker keeps every file's modules; a fresh one is cheaper than a gigabyte.
   workerIdleMemoryLimit: '700MB',
   projects: [
