@@ -1,5 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { endLog, type Logger } from '../common/logging/logger';
+import { endsWithin } from '../common/async/promises';
 import { SECOND } from '../common/clock';
 import type { AppConfig } from '../config/config';
 import { openDatabase } from '../database/open-database';
@@ -18,17 +19,25 @@ export function limitHeapGrowth(): void {
 /** Beyond the drain time something hangs; the claims of a killed process are freed with its lease. */
 const STOP_MARGIN_MS = 15 * SECOND;
 
+/** After a signal, for a start to come to an end: an orderly one if it is so far, else its child processes'. */
+const BREAK_OFF_MS = 3 * SECOND;
+
+/** For the embedded server's last checkpoint; it goes on by itself after that. */
+const STOP_DATABASE_MS = 4 * SECOND;
+
 /** For a reader of standard output that is slow, or has stopped reading. */
 const LAST_LINES_MS = 2 * SECOND;
 
+/** What a start has brought up so far. */
 interface Parts {
-  readonly database: Awaited<ReturnType<typeof openDatabase>>;
-  readonly service: RunningService;
+  database?: Awaited<ReturnType<typeof openDatabase>>;
+  service?: RunningService;
 }
 
 /**
  * A process's life: database, service, first-start seeding, "ready"; then SIGINT, SIGTERM or SIGHUP stops the service first and
- * the embedded database last. A second signal, or a stop that takes too long, ends it with exit code 1.
+ * the embedded database last. A signal before that breaks the start off. A second signal, or a stop that takes too long, ends the process
+ * with exit code 1.
  *
  * @param modules of the configuration's roles
  */
@@ -40,10 +49,15 @@ export async function runProcess(config: AppConfig, modules: Modules, logger: Lo
   }
   process.on('unhandledRejection', (error) => die(logger, 'unhandled rejection', error));
   process.on('uncaughtException', (error) => die(logger, 'uncaught exception', error));
-  let parts: Parts | undefined;
+  const parts: Parts = {};
   try {
-    parts = await start(config, modules, logger);
-    await stopped;
+    const started = start(parts, { config, modules, logger, signal: stopping.signal });
+    const isStarted = await Promise.race([
+      started.then(() => true),
+      stopped.then(() => endsWithin(started, BREAK_OFF_MS)),
+    ]);
+    if (isStarted) await Promise.all([started, stopped]);
+    else logger.warn('the start did not come to an end in time');
   } catch (error) {
     failStart(error, stopping.signal, logger);
   }
@@ -61,20 +75,24 @@ function failStart(error: unknown, stopping: AbortSignal, logger: Logger): void 
   process.exitCode = 1;
 }
 
-async function start(config: AppConfig, modules: Modules, logger: Logger): Promise<Parts> {
+interface StartOptions {
+  readonly config: AppConfig;
+  readonly modules: Modules;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+async function start(parts: Parts, { config, modules, logger, signal }: StartOptions): Promise<void> {
   const log = (message: string): void => logger.info(message);
-  const database = await openDatabase(config, { log, stopWhenLast: true, revive: true });
-  try {
-    const service = await startService(config, database.url, modules, logger);
-    const credentials = config.roles.has('api') ? await seedFirstStart(service.app, config) : undefined;
-    const { port, metricsPort } = service;
-    logger.info({ port, metricsPort, roles: [...config.roles], deliveryMode: config.delivery.mode }, 'ready');
-    if (credentials && port !== undefined) welcome(curlCommand(credentials, config.dataDir, port), config, port);
-    return { database, service };
-  } catch (error) {
-    await database.stop();
-    throw error;
-  }
+  const database = await openDatabase(config, { log, stopWhenLast: true, revive: true, signal });
+  parts.database = database;
+  signal.throwIfAborted();
+  const service = await startService(config, database.url, modules, logger);
+  parts.service = service;
+  const credentials = config.roles.has('api') ? await seedFirstStart(service.app, config) : undefined;
+  const { port, metricsPort } = service;
+  logger.info({ port, metricsPort, roles: [...config.roles], deliveryMode: config.delivery.mode }, 'ready');
+  if (credentials && port !== undefined) welcome(curlCommand(credentials, config.dataDir, port), config, port);
 }
 
 /** For people, on standard error: standard output is JSON lines only. */
@@ -85,11 +103,13 @@ function welcome(curl: string, { delivery }: AppConfig, port: number): void {
   );
 }
 
-async function stop(parts: Parts | undefined, config: AppConfig, logger: Logger): Promise<void> {
-  const limitMs = config.delivery.drainSeconds * SECOND + STOP_MARGIN_MS;
+async function stop({ service, database }: Parts, config: AppConfig, logger: Logger): Promise<void> {
+  const seconds = config.http.shutdownDelaySeconds + config.delivery.drainSeconds;
+  const limitMs = seconds * SECOND + STOP_MARGIN_MS;
   const overdue = setTimeout(() => die(logger, 'stopping takes too long', undefined), limitMs);
-  await parts?.service.close().catch((error: unknown) => fail(logger, 'the service did not stop cleanly', error));
-  await parts?.database.stop().catch((error: unknown) => fail(logger, 'the database did not stop cleanly', error));
+  await service?.close().catch((error: unknown) => fail(logger, 'the service did not stop cleanly', error));
+  const down = database?.stop().catch((error: unknown) => fail(logger, 'the database did not stop cleanly', error));
+  if (down && !(await endsWithin(down, STOP_DATABASE_MS))) logger.warn('the database is still stopping');
   clearTimeout(overdue);
   logger.info('stopped');
   exit(logger);

@@ -1,29 +1,40 @@
-import type { INestApplicationContext } from '@nestjs/common';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type INestApplicationContext, Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import { endsWithin } from '../common/async/promises';
 import { SECOND } from '../common/clock';
 import { Draining } from '../common/http/draining';
 import { createHttpAdapter } from '../common/http/http-server';
-import { type Logger, logRequestsTo, NestLogger, observeDroppedLines } from '../common/logging/logger';
+import { type Logger as Log, logRequestsTo, NestLogger, observeDroppedLines } from '../common/logging/logger';
+import { PeriodicJobs } from '../common/jobs/periodic-jobs';
 import { Metrics, observeRequests } from '../common/metrics/metrics';
 import { startMetricsServer } from '../common/metrics/metrics-server';
 import { opensPort } from '../common/network';
 import type { AppConfig } from '../config/config';
 import { translateDatabaseError } from '../database/database-errors';
+import { DeliveryWorker } from '../delivery/worker/delivery-worker';
 import { InboundSmtpServer } from '../modules/inbound/inbound-smtp.server';
+import { DispatchLoop } from '../modules/webhooks/dispatch/dispatch-loop.service';
 import { buildOpenApiDocument } from '../openapi/openapi-document';
 import { setUpDocs } from '../openapi/docs';
 import { type Modules, ProcessModule } from './process.module';
 
 /** Requests that are under way may take this long once the service stops. */
 const FINISH_REQUESTS_MS = 30 * SECOND;
+/** Beyond the drain time, for the last results to be committed and connections to be closed. */
+const DRAIN_MARGIN_MS = 6 * SECOND;
+/** For connections to the database, and for what has been finished before. */
+const CLOSE_MS = 3 * SECOND;
+
+const ANYWHERE = { strict: false };
 
 export interface RunningService {
   readonly app: INestApplicationContext;
   /** Undefined without the api role. */
   readonly port: number | undefined;
   readonly metricsPort: number;
-  /** Refuses new requests, finishes running ones and the mail under way, then closes everything. */
+  /** Refuses new requests, finishes running ones and the mail under way side by side, then closes everything. */
   close(): Promise<void>;
 }
 
@@ -35,7 +46,7 @@ export async function startService(
   config: AppConfig,
   databaseUrl: string,
   imports: Modules,
-  logger: Logger,
+  logger: Log,
 ): Promise<RunningService> {
   const draining = new Draining();
   const metrics = new Metrics();
@@ -76,15 +87,42 @@ async function serving(
     port: config.roles.has('api') ? portOf(app as NestExpressApplication) : undefined,
     metricsPort: metricsServer.port,
     close: async () => {
-      draining.begin();
-      await draining.whenIdle(FINISH_REQUESTS_MS);
-      await app.close();
+      await drain(app, config, draining);
+      await within('the service', app.close(), CLOSE_MS);
       await metricsServer.close();
     },
   };
 }
 
-function adapterFor(config: AppConfig, draining: Draining, metrics: Metrics, logger: Logger) {
+/** Everything that has something under way ends at the same time, within the drain time. */
+async function drain(app: INestApplicationContext, config: AppConfig, draining: Draining): Promise<void> {
+  const { roles, http, delivery } = config;
+  draining.announce();
+  await delay(http.shutdownDelaySeconds * SECOND);
+  draining.begin();
+  const drainMs = delivery.drainSeconds * SECOND;
+  const parts: Promise<unknown>[] = [];
+  if (roles.has('api')) parts.push(finishRequests(app as NestExpressApplication, draining, drainMs));
+  if (roles.has('inbound')) parts.push(app.get(InboundSmtpServer, ANYWHERE).stop());
+  if (roles.has('worker')) {
+    for (const part of [PeriodicJobs, DispatchLoop, DeliveryWorker]) parts.push(app.get(part, ANYWHERE).stop());
+  }
+  await within('what is under way', Promise.all(parts), drainMs + DRAIN_MARGIN_MS);
+}
+
+/** What has not been answered by then is cut off: it would keep the server open. */
+async function finishRequests(app: NestExpressApplication, draining: Draining, drainMs: number): Promise<void> {
+  if (await draining.whenIdle(Math.min(drainMs, FINISH_REQUESTS_MS))) return;
+  app.getHttpServer().closeAllConnections();
+}
+
+/** The process ends soon, whatever still waits: claims are freed with the lease, acceptances are in the journal. */
+async function within(what: string, work: Promise<unknown>, limitMs: number): Promise<void> {
+  const failed = work.catch((error: unknown) => Logger.error({ msg: `Not stopped cleanly: ${what}`, error }));
+  if (!(await endsWithin(failed, limitMs))) Logger.warn(`Not waited for any longer: ${what}`, 'Stop');
+}
+
+function adapterFor(config: AppConfig, draining: Draining, metrics: Metrics, logger: Log) {
   return createHttpAdapter({
     trustProxy: config.http.trustProxy,
     strictTransport: config.http.publicUrl.startsWith('https:'),

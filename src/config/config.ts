@@ -19,6 +19,8 @@ export interface HttpConfig {
   readonly metricsPort: number;
   /** Base of links in mail and of the API's own URL; no trailing slash. */
   readonly publicUrl: string;
+  /** A stopping process is not ready, and serves on, for so long; then it drains. */
+  readonly shutdownDelaySeconds: number;
   /** Whether `X-Forwarded-For` is believed. */
   readonly trustProxy: boolean;
 }
@@ -46,7 +48,7 @@ export interface DeliveryConfig {
   readonly connectionsPerHost: number;
   /** What a worker may use for mail, above its memory at the start. */
   readonly workerMemoryBytes: number;
-  /** How long a stopping worker waits for running conversations. */
+  /** How long a stopping process waits for what is under way: requests, conversations, webhooks. */
   readonly drainSeconds: number;
   /** A worker session that has not renewed for this long loses its claims. */
   readonly leaseSeconds: number;

@@ -18,9 +18,9 @@ function Port(): PropertyDecorator {
   };
 }
 
-function Count(max: number): PropertyDecorator {
+function Count(max: number, min = 1): PropertyDecorator {
   return (target, key) => {
-    for (const decorate of [toInteger, IsInt(), Min(1), Max(max)]) decorate(target, key);
+    for (const decorate of [toInteger, IsInt(), Min(min), Max(max)]) decorate(target, key);
   };
 }
 
@@ -73,6 +73,7 @@ export class Environment {
   @Count(500) CONNECTIONS_PER_HOST = 20;
   @Count(1_048_576) WORKER_MEMORY_MB = 256;
   @Count(3_600) DRAIN_SECONDS = 90;
+  @Count(3_600, 0) SHUTDOWN_DELAY_SECONDS = 0;
   @Count(3_600) LEASE_SECONDS = 30;
   @toBoolean @IsBoolean() RATE_LIMIT_ENABLED = true;
   @toBoolean @IsBoolean() WARMUP_ENABLED = true;

@@ -61,6 +61,9 @@ describe('loadConfig', () => {
     [{ RETENTION_EMAILS_MONTHS: '13.5' }, 'RETENTION_EMAILS_MONTHS'],
     [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL'],
     [{ DELIVERY_CONCURRENCY: '0' }, 'DELIVERY_CONCURRENCY'],
+    [{ DRAIN_SECONDS: '0' }, 'DRAIN_SECONDS'],
+    [{ SHUTDOWN_DELAY_SECONDS: '-1' }, 'SHUTDOWN_DELAY_SECONDS'],
+    [{ SHUTDOWN_DELAY_SECONDS: '3601' }, 'SHUTDOWN_DELAY_SECONDS'],
   ])('refuses %j, naming %s and not its value', (env: Record<string, string>, name) => {
     let message = '';
     try {
@@ -72,6 +75,12 @@ describe('loadConfig', () => {
     expect(message).toContain(name);
     expect(message).not.toContain('secret');
     if (name === 'MASTER_KEY') expect(message).not.toContain('short\n');
+  });
+
+  it('stops without a delay unless one is wanted', () => {
+    expect(load({}).http.shutdownDelaySeconds).toBe(0);
+    expect(load({ SHUTDOWN_DELAY_SECONDS: '0' }).http.shutdownDelaySeconds).toBe(0);
+    expect(load({ SHUTDOWN_DELAY_SECONDS: '20' }).http.shutdownDelaySeconds).toBe(20);
   });
 
   it.each(['0.0.0.0', '::', '::1', 'localhost', 'host-1.example.com'])('listens on %s', (host) => {

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { unlessAborted } from '../common/async/promises';
 import { SECOND, SystemClock } from '../common/clock';
 import { UnavailableError } from '../common/errors/app-error';
 import { parseUrl } from '../common/network';
@@ -24,6 +25,8 @@ export interface OpenDatabaseOptions {
   readonly stopWhenLast?: boolean;
   /** Embedded: whether a server that dies is started again for as long as this process has it open. */
   readonly revive?: boolean;
+  /** Aborted: rejects soon, without leaving anything running that this call has begun. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface OpenDatabase {
@@ -57,7 +60,9 @@ export async function openDatabase(
   if (url !== undefined) return openExternal(url, wantsMigrations, options);
   const opened = await openEmbedded(config.dataDir, options);
   try {
-    return { ...opened, applied: wantsMigrations ? await applyMigrations(opened.url, options.log) : [] };
+    const applied = wantsMigrations ? await applyMigrations(opened.url, options.log) : [];
+    options.signal?.throwIfAborted();
+    return { ...opened, applied };
   } catch (error) {
     await opened.stop();
     throw error;
@@ -92,12 +97,12 @@ function revivalOf(url: string, dataDir: string, { log }: OpenDatabaseOptions): 
 
 async function attachOrStart(
   dataDir: string,
-  { log, stopWhenLast = false }: OpenDatabaseOptions,
+  { log, stopWhenLast = false, signal }: OpenDatabaseOptions,
 ): Promise<{ url: string; stop: () => Promise<void> }> {
   const leave = (): Promise<void> => Promise.resolve();
   const running = stopWhenLast ? undefined : await attachEmbeddedPostgres(dataDir);
   if (running !== undefined) return { url: running, stop: leave };
-  const server = await startEmbeddedPostgres({ dataDir, log });
+  const server = await startEmbeddedPostgres({ dataDir, log, signal });
   const stop = (): Promise<void> => server.stop();
   return { url: server.url, stop: server.startedHere || stopWhenLast ? stop : leave };
 }
@@ -112,8 +117,8 @@ async function openExternal(
   const begin = clock.monotonicMs();
   for (let said = ''; ;) {
     try {
-      await (await Keeper.hold(url)).end();
-      const applied = wantsMigrations ? await applyMigrations(url, options.log) : [];
+      // What is under way then ends with the process: a migration is one transaction.
+      const applied = await unlessAborted(reachExternal(url, wantsMigrations, options.log), options.signal);
       return { url, embedded: false, applied, stop: () => Promise.resolve() };
     } catch (error) {
       const reason = describeError(error);
@@ -123,8 +128,13 @@ async function openExternal(
       if (reason !== said) options.log(`waiting for the database ${name} for up to ${waitMs / SECOND} s: ${reason}`);
       said = reason;
     }
-    await delay(Math.min(RETRY_MS, waitMs));
+    await delay(Math.min(RETRY_MS, waitMs), undefined, { signal: options.signal });
   }
+}
+
+async function reachExternal(url: string, wantsMigrations: boolean, log: (message: string) => void): Promise<string[]> {
+  await (await Keeper.hold(url)).end();
+  return wantsMigrations ? applyMigrations(url, log) : [];
 }
 
 function unreachable(name: string, reason: string): UnavailableError {

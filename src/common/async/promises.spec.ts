@@ -1,5 +1,5 @@
 import { FakeClock } from '../../../test/doubles/fake-clock';
-import { BriefCache, SingleFlight, within } from './promises';
+import { BriefCache, endsWithin, SingleFlight, unlessAborted, within } from './promises';
 
 describe('within', () => {
   it('passes on a result and a failure', async () => {
@@ -9,6 +9,31 @@ describe('within', () => {
 
   it('gives up on what takes too long', async () => {
     await expect(within(new Promise(() => undefined), 1)).rejects.toThrow('timeout after 1 ms');
+  });
+});
+
+describe('endsWithin', () => {
+  it('tells whether something ended, however it did', async () => {
+    expect(await endsWithin(Promise.resolve(), 60_000)).toBe(true);
+    expect(await endsWithin(Promise.reject(new Error('no')), 60_000)).toBe(true);
+    expect(await endsWithin(new Promise(() => undefined), 1)).toBe(false);
+  });
+});
+
+describe('unlessAborted', () => {
+  it('passes on a result and a failure', async () => {
+    const { signal } = new AbortController();
+    await expect(unlessAborted(Promise.resolve(1), signal)).resolves.toBe(1);
+    await expect(unlessAborted(Promise.resolve(1), undefined)).resolves.toBe(1);
+    await expect(unlessAborted(Promise.reject(new Error('no')), signal)).rejects.toThrow('no');
+  });
+
+  it('waits no longer once the signal is aborted, before or meanwhile', async () => {
+    const ending = new AbortController();
+    const waiting = unlessAborted(new Promise(() => undefined), ending.signal);
+    ending.abort(new Error('the end'));
+    await expect(waiting).rejects.toThrow('the end');
+    await expect(unlessAborted(new Promise(() => undefined), ending.signal)).rejects.toThrow('the end');
   });
 });
 

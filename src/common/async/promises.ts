@@ -9,6 +9,28 @@ export function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   });
 }
 
+/** True when `work` ended within `limitMs`, however it ended; `work` itself goes on. */
+export async function endsWithin(work: Promise<unknown>, limitMs: number): Promise<boolean> {
+  return within(
+    work.then(
+      () => true,
+      () => true,
+    ),
+    limitMs,
+  ).catch(() => false);
+}
+
+/** The result of `work`, or the signal's reason as soon as it is aborted; `work` itself goes on. */
+export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work;
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
 /** Goes through a list that is read page by page, each after the last entry of the one before, until one is empty. */
 export async function forEachPage<T>(
   read: (after: T | undefined) => Promise<readonly T[]>,

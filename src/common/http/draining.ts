@@ -1,16 +1,24 @@
 import { AppError } from '../errors/app-error';
 
 /**
- * Serving → draining. While it serves, requests are only counted. From `begin()` on, new requests are refused with 503 and
- * their connections closed, so that a load balancer moves on, while the running ones finish. There is no way back.
+ * Serving → leaving → draining. While it serves, requests are only counted. From `announce()` on it serves as before, but says
+ * that it is not ready, so that a load balancer moves on. From `begin()` on, new requests are refused with 503 and their
+ * connections closed, while the running ones finish. There is no way back.
  */
 export class Draining {
+  private leaving = false;
   private draining = false;
   private running = 0;
   private readonly waiting: (() => void)[] = [];
 
+  /** New requests are refused. */
   get active(): boolean {
     return this.draining;
+  }
+
+  /** Readiness is false. */
+  get announced(): boolean {
+    return this.leaving;
   }
 
   /** Requests without a complete response. */
@@ -28,7 +36,12 @@ export class Draining {
     for (const resolve of this.waiting.splice(0)) resolve();
   }
 
+  announce(): void {
+    this.leaving = true;
+  }
+
   begin(): void {
+    this.leaving = true;
     this.draining = true;
   }
 

@@ -31,7 +31,7 @@ const LEASE_SECONDS = 60;
 export class PeriodicJobs implements OnModuleDestroy {
   private readonly logger = new Logger(PeriodicJobs.name);
   private readonly running = new Set<Promise<void>>();
-  private stopped = false;
+  private readonly stopping = new AbortController();
 
   constructor(
     private readonly metrics: Metrics,
@@ -57,15 +57,24 @@ export class PeriodicJobs implements OnModuleDestroy {
     this.start({ ...job, run: async () => rows.inc({ job: job.name }, await job.run()) });
   }
 
+  /** Aborted when jobs are to come to an end: a run that takes long heeds it. */
+  get ending(): AbortSignal {
+    return this.stopping.signal;
+  }
+
   /** Starts no further run and waits for those under way. */
-  async onModuleDestroy(): Promise<void> {
-    this.stopped = true;
+  async stop(): Promise<void> {
+    this.stopping.abort();
     for (const name of this.scheduler.getTimeouts()) this.scheduler.deleteTimeout(name);
     await Promise.all(this.running);
   }
 
+  onModuleDestroy(): Promise<void> {
+    return this.stop();
+  }
+
   private schedule(job: PeriodicJob, delayMs: number): void {
-    if (this.stopped) return;
+    if (this.ending.aborted) return;
     const begin = () => {
       this.scheduler.deleteTimeout(job.name);
       const run = this.runOnce(job).finally(() => this.running.delete(run));

@@ -13,6 +13,13 @@ const INITDB_ARGUMENTS = [
 ];
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
 
+interface ClusterOptions {
+  readonly initdbArguments: string[];
+  readonly log: (message: string) => void;
+  /** Aborted: ends initdb. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /**
  * Makes the cluster if the folder has none: a new password and the result of initdb, in place at once and complete.
  *
@@ -21,8 +28,7 @@ const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
 export async function ensureCluster(
   location: ClusterLocation,
   binaries: Binaries,
-  extraArguments: string[],
-  log: (message: string) => void,
+  options: ClusterOptions,
 ): Promise<ClusterPaths> {
   const paths = clusterPaths(location.folder);
   if (await exists(path.join(paths.data, 'PG_VERSION'))) {
@@ -33,8 +39,8 @@ export async function ensureCluster(
   if (await exists(paths.cluster)) {
     throw new Error(`${paths.cluster} exists but holds no database: remove it, or restore what belongs there.`);
   }
-  log(`creating a database in ${paths.cluster}`);
-  await createFolderOnce(paths.cluster, (partial) => initialise(partial, location, binaries, extraArguments));
+  options.log(`creating a database in ${paths.cluster}`);
+  await createFolderOnce(paths.cluster, (partial) => initialise(partial, location, binaries, options));
   return paths;
 }
 
@@ -55,7 +61,7 @@ async function initialise(
   partial: string,
   { folder, user }: ClusterLocation,
   binaries: Binaries,
-  extraArguments: string[],
+  { initdbArguments, signal }: ClusterOptions,
 ): Promise<void> {
   const data = path.join(partial, 'data');
   const password = path.join(partial, 'password');
@@ -65,9 +71,9 @@ async function initialise(
   await writeFile(password, randomBytes(24).toString('base64url') + '\n', { mode: 0o600, flag: 'wx' });
   if (user) for (const file of [data, password]) await chown(file, user.uid, user.gid);
 
-  const args = ['-D', data, '--pwfile', password, ...INITDB_ARGUMENTS, ...extraArguments];
+  const args = ['-D', data, '--pwfile', password, ...INITDB_ARGUMENTS, ...initdbArguments];
   const run = (initdb: string): Promise<CommandResult> =>
-    runCommand(initdb, args, { user, workingFolder: folder, logFile: log });
+    runCommand(initdb, args, { user, workingFolder: folder, logFile: log, signal });
   let result = await run(binaries.initdb);
   if (result.exitCode !== 0 && UNNAMED_USER.test(result.output)) {
     const tools = path.join(partial, 'tools');

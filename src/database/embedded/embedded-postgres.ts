@@ -19,6 +19,8 @@ export interface EmbeddedPostgresOptions {
   initdbArguments?: string[];
   /** Default: any free one, the same as before after a crash. */
   port?: number;
+  /** Aborted: ends initdb, or the start of the server, and rejects. */
+  signal?: AbortSignal | undefined;
   /** Receives messages about what takes time or may surprise. */
   log?: (message: string) => void;
 }
@@ -51,9 +53,12 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const log = options.log ?? (() => undefined);
   const location = await locateCluster(await prepareDataDir(options.dataDir), log);
   const binaries = await findBinaries(location.user, location.folder);
-  const paths = await ensureCluster(location, binaries, options.initdbArguments ?? [], log);
+  const { signal, initdbArguments = [] } = options;
+  signal?.throwIfAborted();
+  const paths = await ensureCluster(location, binaries, { initdbArguments, log, signal });
+  signal?.throwIfAborted();
   const server = { location, paths, binaries, password: await readPassword(paths) };
-  const running = await attachOrStart(server, { settings: options.settings ?? {}, port: options.port });
+  const running = await attachOrStart(server, { settings: options.settings ?? {}, port: options.port, signal });
   log(`Postgres ${running.startedHere ? 'started' : 'runs already'} on port ${running.address.port}`);
   return createHandle(server, running, log);
 }

@@ -12,6 +12,8 @@ export interface CommandOptions {
   logFile: string;
   /** In a process group of its own, out of reach of Ctrl-C in the terminal. */
   detached?: boolean;
+  /** Aborted: interrupts the program, as Ctrl-C would. */
+  signal?: AbortSignal | undefined;
 }
 
 export interface CommandResult {
@@ -48,7 +50,13 @@ function spawnAndWait(file: string, args: string[], log: FileHandle, options: Co
       windowsHide: true,
       stdio: ['ignore', log.fd, log.fd],
     });
-    child.once('exit', resolve);
+    const interrupt = (): void => void child.kill('SIGINT');
+    options.signal?.addEventListener('abort', interrupt, { once: true });
+    if (options.signal?.aborted) interrupt();
+    child.once('exit', (exitCode) => {
+      options.signal?.removeEventListener('abort', interrupt);
+      resolve(exitCode);
+    });
     child.once('error', (cause) => reject(cannotRun(file, cause)));
   });
 }

@@ -23,6 +23,8 @@ export interface Server {
 export interface StartOptions {
   settings: ServerSettings;
   port: number | undefined;
+  /** Aborted: gives up, and interrupts a start that is under way. */
+  signal?: AbortSignal | undefined;
 }
 
 export interface RunningServer {
@@ -72,6 +74,7 @@ export async function attachOrStart(server: Server, options: StartOptions): Prom
   for (;;) {
     const attempt = await attachOrStartOnce(server, options);
     if ('address' in attempt) return attempt;
+    options.signal?.throwIfAborted();
     if (clock.monotonicMs() - begin > attempt.limitMs) {
       throw new Error(`The embedded Postgres does not start, see ${server.paths.log}: ${attempt.reason}`);
     }
@@ -105,11 +108,11 @@ function isBusy(file: PostmasterFile): boolean {
  */
 async function start(
   server: Server,
-  { settings, port }: StartOptions,
+  { settings, port, signal }: StartOptions,
   lastPort: number | undefined,
 ): Promise<string | undefined> {
   const options = serverOptions(port ?? (await findFreePort(lastPort)), settings);
-  const result = await control(server, ['start', '-l', server.paths.log, '-o', options]);
+  const result = await control(server, ['start', '-l', server.paths.log, '-o', options], signal);
   return result.exitCode === 0 ? undefined : describeFailure('pg_ctl start', result);
 }
 
@@ -146,13 +149,14 @@ async function isInUse({ paths, password }: Server): Promise<boolean> {
 }
 
 /** Detached, so that Ctrl-C in the terminal ends neither the server nor an orderly stop of it. */
-function control(server: Server, args: string[]): Promise<CommandResult> {
+function control(server: Server, args: string[], signal?: AbortSignal): Promise<CommandResult> {
   const { paths, location, binaries } = server;
   return runCommand(binaries.pgCtl, ['-s', '-D', paths.data, '-w', '-t', BUSY_LIMIT_SECONDS, ...args], {
     user: location.user,
     workingFolder: location.folder,
     logFile: paths.log,
     detached: true,
+    signal,
   });
 }
 

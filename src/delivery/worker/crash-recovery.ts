@@ -40,7 +40,8 @@ export class CrashRecovery {
     if (!this.hasJournals) await this.journals.takeAll();
     this.hasJournals = true;
     const nowMs = this.clock.monotonicMs();
-    if (nowMs < this.nextLookMs) return;
+    // A clock that is wrong would end a suspect as too old.
+    if (nowMs < this.nextLookMs || !this.clock.isReliable) return;
     this.nextLookMs = nowMs + LOOK_EVERY_MS;
     if (await this.queue.hasSuspect(this.planner.heldBack().destinations)) await this.tryAll();
   }

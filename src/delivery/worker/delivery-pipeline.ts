@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { MicroBatcher } from '../../common/async/micro-batcher';
+import { endsWithin } from '../../common/async/promises';
 import { SECOND } from '../../common/clock';
 import type { ClaimedDelivery } from '../ports/delivery';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
@@ -12,7 +13,9 @@ import { SmtpTransmitter } from './smtp-transmitter';
 /** Claims that are given back together. */
 const RELEASE_BATCH = 200;
 /** After the drain time, for the results of what was cut off. */
-const COMMIT_MS = 4 * SECOND;
+const COMMIT_MS = 3 * SECOND;
+/** For QUIT and its reply. */
+const GOODBYE_MS = 3 * SECOND;
 
 /**
  * Carries claimed deliveries through their stages, and knows which are under way:
@@ -96,7 +99,7 @@ export class DeliveryPipeline {
     }
     const given = this.inHand.size;
     if (given > 0) await this.giveUp();
-    await this.transmitter.close();
+    if (!(await endsWithin(this.transmitter.close(), GOODBYE_MS))) this.transmitter.destroy();
     this.settler.end();
     return given === 0;
   }

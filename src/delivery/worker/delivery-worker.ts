@@ -58,12 +58,14 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
   }
 
   private async drain(loop: Promise<void>): Promise<void> {
+    const drainMs = this.config.delivery.drainSeconds * SECOND;
+    const limit = delay(drainMs, undefined, { ref: false });
     this.ending.abort();
     this.signal.notify();
     // The loop may wait for the database; what it still claims is given back by the pipeline.
-    const isDone = await this.pipeline.close(this.config.delivery.drainSeconds * SECOND);
+    const isDone = await this.pipeline.close(drainMs);
     const farewell = this.farewell(loop, isDone);
-    await Promise.race([farewell, delay(FAREWELL_MS, undefined, { ref: false })]);
+    await Promise.race([farewell, Promise.all([limit, delay(FAREWELL_MS, undefined, { ref: false })])]);
   }
 
   private async farewell(loop: Promise<void>, isDone: boolean): Promise<void> {

@@ -94,7 +94,7 @@ export class ClockHealthIndicator {
   }
 }
 
-/** `process`: down once it has begun to stop, so that a load balancer moves on before the port closes. */
+/** `process`: down once it is going to stop, so that a load balancer moves on before the port closes. */
 @Injectable()
 export class ProcessHealthIndicator {
   constructor(
@@ -104,6 +104,6 @@ export class ProcessHealthIndicator {
 
   check() {
     const session = this.indicators.check('process');
-    return this.draining?.active ? session.down('stopping') : session.up();
+    return this.draining?.announced ? session.down('stopping') : session.up();
   }
 }

@@ -20,6 +20,7 @@ export class InboundSmtpServer implements OnApplicationShutdown {
   private readonly logger = new Logger(InboundSmtpServer.name);
   private readonly server: SMTPServer;
   private listening: Promise<number> | undefined;
+  private stopping: Promise<void> | undefined;
 
   constructor(
     private readonly config: AppConfig,
@@ -38,8 +39,14 @@ export class InboundSmtpServer implements OnApplicationShutdown {
     return this.listening;
   }
 
-  async onApplicationShutdown(): Promise<void> {
-    if (this.listening) await new Promise<void>((resolve) => this.server.close(resolve));
+  onApplicationShutdown(): Promise<void> {
+    return this.stop();
+  }
+
+  /** Takes no more connections, and waits for some seconds for those that are open; once. */
+  stop(): Promise<void> {
+    this.stopping ??= this.listening ? new Promise<void>((resolve) => this.server.close(resolve)) : Promise.resolve();
+    return this.stopping;
   }
 
   private start(): Promise<number> {

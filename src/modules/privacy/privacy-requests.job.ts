@@ -1,4 +1,4 @@
-import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { SECOND } from '../../common/clock';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { ErasureHandler } from './erasure/erasure-handler.service';
@@ -17,9 +17,8 @@ const MAX_REQUESTS = 20;
 
 /** Works off privacy requests: in each process one of each type at a time. */
 @Injectable()
-export class PrivacyRequestsJob implements OnApplicationBootstrap, OnModuleDestroy {
+export class PrivacyRequestsJob implements OnApplicationBootstrap {
   private readonly logger = new Logger(PrivacyRequestsJob.name);
-  private readonly ending = new AbortController();
 
   constructor(
     private readonly exports: ExportHandler,
@@ -36,13 +35,9 @@ export class PrivacyRequestsJob implements OnApplicationBootstrap, OnModuleDestr
     }
   }
 
-  onModuleDestroy(): void {
-    this.ending.abort();
-  }
-
   /** What is open now, up to a bound. @throws UnavailableError */
   async workOff(handler: PrivacyRequestHandler): Promise<void> {
-    for (let count = 0; count < MAX_REQUESTS && !this.ending.signal.aborted; count += 1) {
+    for (let count = 0; count < MAX_REQUESTS && !this.jobs.ending.aborted; count += 1) {
       const leased = await this.work.claimNext(handler.type);
       if (!leased) return;
       await this.handle(handler, leased);
@@ -51,7 +46,7 @@ export class PrivacyRequestsJob implements OnApplicationBootstrap, OnModuleDestr
 
   private async handle(handler: PrivacyRequestHandler, leased: LeasedRequest): Promise<void> {
     try {
-      await handler.run(leased, this.ending.signal);
+      await handler.run(leased, this.jobs.ending);
       this.metrics.countRun(handler.type, 'ok');
     } catch (error) {
       if (error instanceof LeaseLostError) return;

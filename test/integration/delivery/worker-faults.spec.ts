@@ -95,9 +95,10 @@ describe('a worker that has lost its lease', () => {
     const [id = ''] = await scene.acceptTo('ada');
     await scene.startWorker({ hopPort: server.port });
     await held;
+    const [first] = await scene.db.query('select id from worker_sessions');
     clock.advance(MINUTE);
     // Others see the lease end too, and free the mail for whoever asks next: the same worker under its next lease.
-    await scene.db.query('update worker_sessions set lease_until = now()');
+    await scene.db.query('update worker_sessions set lease_until = now() where id = $1', [first?.id]);
     const other = await scene.startWorker({ hopPort: server.port, isRunning: false });
     await other.get(Claimer).freeDead(500);
     const rows = await scene.readWhenStatus(id, 'sent');

@@ -68,7 +68,7 @@ describe('the embedded Postgres and the user of the service', () => {
     workshop.removeLater(location.folder);
     if (isRoot) location.user = { uid: 54_321, gid: 54_321 };
     const binaries = await findBinaries(location.user, dataDir);
-    const paths = await ensureCluster(location, binaries, ['--no-sync'], ignore);
+    const paths = await ensureCluster(location, binaries, { initdbArguments: ['--no-sync'], log: ignore });
     const server = { location, paths, binaries, password: await readPassword(paths) };
 
     const running = await attachOrStart(server, { settings: {}, port: undefined });

@@ -1,4 +1,4 @@
-import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock, MINUTE, SECOND } from '../../../common/clock';
 import { NotFoundError } from '../../../common/errors/app-error';
 import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
@@ -20,9 +20,8 @@ const LEASE_MS = 5 * MINUTE;
  * mail goes nowhere, it needs `DNS_SERVERS`: a demonstration on a laptop queries no one by itself.
  */
 @Injectable()
-export class DomainRecheckJob implements OnApplicationBootstrap, OnModuleDestroy {
+export class DomainRecheckJob implements OnApplicationBootstrap {
   private readonly logger = new Logger(DomainRecheckJob.name);
-  private isStopping = false;
 
   constructor(
     private readonly domains: DomainsRepository,
@@ -40,15 +39,11 @@ export class DomainRecheckJob implements OnApplicationBootstrap, OnModuleDestroy
     this.jobs.start({ name: 'recheck-domains', everyMs: EVERY_MS, run: () => this.run() });
   }
 
-  onModuleDestroy(): void {
-    this.isStopping = true;
-  }
-
   /** Checks what is due, several domains at a time: a slow one takes up its own place and no other. */
   async run(): Promise<void> {
     const underWay = new Set<Promise<void>>();
     const endMs = this.clock.monotonicMs() + TAKE_FOR_MS;
-    while (!this.isStopping && this.clock.monotonicMs() < endMs) {
+    while (!this.jobs.ending.aborted && this.clock.monotonicMs() < endMs) {
       const taken = await this.take(MAXIMUM_AT_ONCE - underWay.size);
       for (const domain of taken) {
         const check = this.recheck(domain).finally(() => underWay.delete(check));

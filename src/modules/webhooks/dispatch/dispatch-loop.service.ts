@@ -15,7 +15,7 @@ const BREATH_MS = 20;
  * Keeps the dispatcher going: no periodic job, because it is woken by new messages and free slots, and drains at shutdown.
  *
  *   stopped ──bootstrap──► running: claim; when nothing is due wait for free slots, for new messages or for half a second
- *                            └──shutdown──► draining: claim nothing more, wait for what is under way within the time
+ *                            └──stop──► draining: claim nothing more, wait for what is under way within the time
  *                                 limit, then end it ──► stopped
  */
 @Injectable()
@@ -23,6 +23,7 @@ export class DispatchLoop implements OnApplicationBootstrap, BeforeApplicationSh
   private readonly logger = new Logger(DispatchLoop.name);
   private state: 'stopped' | 'running' | 'draining' = 'stopped';
   private loop: Promise<void> = Promise.resolve();
+  private stopping: Promise<void> | undefined;
   private isWoken = false;
   private wakeUp: () => void = () => undefined;
 
@@ -42,12 +43,22 @@ export class DispatchLoop implements OnApplicationBootstrap, BeforeApplicationSh
 
   /** Before, because the shutdown itself closes the connection pool. */
   async beforeApplicationShutdown(): Promise<void> {
+    await this.stop();
+  }
+
+  /** Ends within the drain time, which begins now; once. */
+  stop(): Promise<void> {
+    this.stopping ??= this.drain();
+    return this.stopping;
+  }
+
+  private async drain(): Promise<void> {
     if (this.state !== 'running') return;
     this.state = 'draining';
+    const limit = setTimeout(() => this.dispatcher.stop('now'), this.config.delivery.drainSeconds * SECOND);
     this.wake();
     await this.loop;
     this.dispatcher.stop();
-    const limit = setTimeout(() => this.dispatcher.stop('now'), this.config.delivery.drainSeconds * SECOND);
     await this.dispatcher.ended();
     clearTimeout(limit);
     await this.recovery.ended();

@@ -1,0 +1,181 @@
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { SmtpSink } from '../doubles/smtp-sink';
+import { TcpProxy } from '../doubles/tcp-proxy';
+import { createTestDatabase, type TestDatabase } from '../setup/test-database';
+import { waitFor } from '../setup/wait-for';
+import { ApiClient } from './kit/api-client';
+import { ServiceProcess } from './kit/service-process';
+import { type Tenant, TenantFactory } from './kit/tenant';
+
+let database: TestDatabase;
+let folder: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  folder = mkdtempSync(join(tmpdir(), 'waybill-stop-'));
+  // The cluster of a service that root starts lies within.
+  chmodSync(folder, 0o711);
+});
+afterAll(async () => {
+  await database.drop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const env = () => ({
+  DATABASE_URL: database.url,
+  WAYBILL_DATA_DIR: folder,
+  RATE_LIMIT_ENABLED: 'false',
+  WARMUP_ENABLED: 'false',
+});
+
+/** Sends SIGTERM to the process alone, as a container does, and waits until it has ended by itself. */
+async function terminate(service: ServiceProcess, timeoutMs = 30_000): Promise<void> {
+  service.child.kill('SIGTERM');
+  try {
+    await waitFor(() => service.exitCode !== null, { what: 'the end of the process', timeoutMs });
+  } finally {
+    await service.kill('SIGKILL');
+  }
+}
+
+describe('a stop', () => {
+  let tenants: TenantFactory;
+  let tenant: Tenant;
+  let sink: SmtpSink;
+
+  beforeAll(async () => {
+    tenants = await TenantFactory.open(database.url);
+    tenant = await tenants.create();
+  });
+  beforeEach(async () => {
+    sink = await SmtpSink.start();
+  });
+  afterEach(() => sink.stop());
+  afterAll(() => tenants.close());
+
+  const relay = () => ({ ...env(), DELIVERY_MODE: 'relay', RELAY_URL: `smtp://127.0.0.1:${sink.port}` });
+  const start = (roles: string, more: Record<string, string> = {}) =>
+    ServiceProcess.start({ ...relay(), WAYBILL_ROLES: roles, DRAIN_SECONDS: '2', ...more });
+  const received = (recipient: string) => sink.messages.filter(({ recipients }) => recipients.includes(recipient));
+  const openClaims = async () => {
+    const client = new Client(database.url);
+    await client.connect();
+    const { rows } = await client.query(`select distinct state, crashes, attempt from deliveries order by state`);
+    await client.end();
+    return rows;
+  };
+
+  it('ends by itself with servers that never answer, and repeats nothing that one has taken', async () => {
+    const front = await start('api');
+    const api = new ApiClient(front.port, tenant.liveKey);
+    const tarpits = Array.from({ length: 30 }, (_, n) => `tarpit${n}@example.com`);
+    for (const tarpit of tarpits) sink.behaviours.set(tarpit, 'hang-at-rcpt');
+    sink.behaviours.set('late@example.com', '250-late-1000');
+    const late = await api.send({ to: ['late@example.com'] });
+    const ids = await Promise.all(tarpits.map((to) => api.send({ to: [to] })));
+    const stuck = await start('worker', { DELIVERY_CONCURRENCY: '10', LEASE_SECONDS: '5' });
+    await sink.waitFor(() => sink.openConnections >= 8, 'the conversations');
+    await waitFor(() => sink.commands.some((line) => line.includes('late@')), { what: 'the mail that is taken late' });
+    await terminate(stuck);
+    expect(stuck.exitCode).toBe(0);
+    expect(stuck.lines.filter(({ level }) => ['error', 'fatal'].includes(level))).toEqual([]);
+    // Given back, at nobody's charge.
+    expect(await openClaims()).toEqual([{ state: 'ready', crashes: 0, attempt: 0 }]);
+    sink.behaviours.clear();
+    const next = await start('worker');
+    for (const id of [late, ...ids]) await api.waitForStatus(id, 'sent');
+    for (const recipient of ['late@example.com', ...tarpits]) expect(received(recipient)).toHaveLength(1);
+    await next.stop();
+    await front.stop();
+    expect([next.exitCode, front.exitCode]).toEqual([0, 0]);
+  });
+
+  it('ends without its database, and the journal has what was taken', async () => {
+    const front = await start('api');
+    const api = new ApiClient(front.port, tenant.liveKey);
+    sink.behaviours.set('noted@example.com', '250-late-1000');
+    const id = await api.send({ to: ['noted@example.com'] });
+    const { proxy, url } = await TcpProxy.before(database.url);
+    const cut = await start('worker', { DATABASE_URL: url });
+    await waitFor(() => sink.commands.some((line) => line.includes('noted@')), { what: 'the conversation' });
+    proxy.cut();
+    await sink.waitForMessages(1);
+    await terminate(cut);
+    expect(cut.exitCode).toBe(0);
+    const next = await start('worker');
+    await api.waitForStatus(id, 'sent');
+    await next.stop();
+    await front.stop();
+    await proxy.stop();
+    expect(received('noted@example.com')).toHaveLength(1);
+  });
+
+  it('is announced for as long as it is told to, and serves meanwhile', async () => {
+    const front = await start('api', { SHUTDOWN_DELAY_SECONDS: '3' });
+    const api = new ApiClient(front.port, tenant.liveKey);
+    expect((await api.get('/health/startup')).status).toBe(200);
+    front.child.kill('SIGTERM');
+    await waitFor(async () => (await api.get('/health/startup')).status === 503, { what: 'readiness to end' });
+    expect((await api.get('/health')).status).toBe(200);
+    await api.send();
+    await waitFor(() => front.exitCode !== null, { what: 'the end of the process' });
+    expect(front.exitCode).toBe(0);
+  });
+});
+
+describe('SIGTERM during the start', () => {
+  /** Well before the minute that a database is waited for. */
+  const SOON_MS = 15_000;
+
+  async function expectBrokenOff(service: ServiceProcess): Promise<void> {
+    await terminate(service, SOON_MS);
+    expect(service.exitCode).toBe(0);
+    await waitFor(() => service.line('stopped'), { what: 'the last line' });
+    expect(service.lines.filter(({ level }) => ['error', 'fatal'].includes(level))).toEqual([]);
+  }
+
+  it('is heeded while a database is waited for that takes connections and says nothing', async () => {
+    const sockets = new Set<Socket>();
+    const mute = createServer((socket) => sockets.add(socket.on('error', () => undefined))).listen(0, '127.0.0.1');
+    await waitFor(() => mute.listening, { what: 'the listener' });
+    const { port } = mute.address() as AddressInfo;
+    const url = `postgres://waybill:secret@127.0.0.1:${port}/waybill`;
+    const service = ServiceProcess.launch({ ...env(), DATABASE_URL: url });
+    await waitFor(() => service.lines.some(({ msg }) => msg.startsWith('waiting for the database')), {
+      what: 'the wait',
+    });
+    await expectBrokenOff(service);
+    for (const socket of sockets) socket.destroy();
+    mute.close();
+  });
+
+  it('is heeded while another process migrates', async () => {
+    const fresh = await createTestDatabase();
+    const other = new Client(fresh.url);
+    await other.connect();
+    await other.query('select pg_advisory_lock(7241920045)');
+    const service = ServiceProcess.launch({ ...env(), DATABASE_URL: fresh.url });
+    const waits = `select from pg_locks where locktype = 'advisory' and not granted
+      and database = (select oid from pg_database where datname = current_database())`;
+    await waitFor(async () => (await other.query(waits)).rows.length > 0, { what: 'the wait for the lock' });
+    await expectBrokenOff(service);
+    await other.end();
+    await fresh.drop();
+  });
+
+  it('ends initdb, and leaves nothing half-made', async () => {
+    const dataDir = mkdtempSync(join(folder, 'embedded-'));
+    chmodSync(dataDir, 0o711);
+    const service = ServiceProcess.launch({ WAYBILL_DATA_DIR: dataDir });
+    await waitFor(() => service.lines.some(({ msg }) => msg.startsWith('creating a database')), {
+      what: 'initdb',
+      timeoutMs: 20_000,
+    });
+    await expectBrokenOff(service);
+    expect(readdirSync(dataDir).filter((name) => name.includes('partial'))).toEqual([]);
+  });
+});
