@@ -30,10 +30,21 @@ const CONNECTION = {
   keepAlive: true,
   // Statements that do not need each other's results go out together instead of waiting for each answer in turn.
   pipeline: true,
-  // Every join here is a batch with its rows by primary key. Planned while a table is empty, a cached plan would scan or
-  // hash the whole table and keep doing so as it grows; the nested loop over the index is right at every size.
-  options: '-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off',
 };
+
+/**
+ * How hot statements are planned. Every join of theirs is a batch with its rows by primary key. Planned while a table is empty,
+ * a cached plan would scan or hash the whole table and keep doing so as it grows; the nested loop over the index is right at
+ * every size. Part of each transaction, since poolers drop the options of a connection.
+ */
+const PLANNED_BY_INDEX = ['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin', 'jit']
+  .map((setting) => `set local ${setting} = off`)
+  .join('; ');
+
+/** Begins a transaction of hot statements. */
+export function beginWith(options = ''): string {
+  return `begin ${options}; ${PLANNED_BY_INDEX}`;
+}
 
 /** TypeORM options for a Postgres 14+ at `url`. */
 export function dataSourceOptions(url: string, settings: DataSourceSettings = {}): PostgresOptions {

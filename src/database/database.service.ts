@@ -2,13 +2,15 @@ import type { Writable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { PoolClient } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
-import { managerOn, poolOf } from './data-source';
+import { beginWith, managerOn, poolOf } from './data-source';
 import { isRetryable, translateDatabaseError } from './database-errors';
 import { arrayText } from './pg-array';
 import type { Statement } from './statement';
 import type { Transaction } from './transaction';
 
 const MAX_ATTEMPTS = 3;
+const BEGIN = beginWith();
+const BEGIN_SNAPSHOT = beginWith('isolation level repeatable read, read only');
 
 /** What the server reports about itself. */
 export interface ServerFacts {
@@ -33,11 +35,10 @@ const SERVER_FACTS = `
 export class Database {
   constructor(private readonly dataSource: DataSource) {}
 
-  /** Runs one statement by itself (its own implicit transaction). */
+  /** Runs one statement in a transaction of its own, in one round trip. */
   async run<Row>(statement: Statement<Row>): Promise<Row[]> {
     try {
-      const result = await poolOf(this.dataSource).query<Row & object>(withTexts(statement));
-      return result.rows;
+      return await this.attemptOne(statement);
     } catch (error) {
       throw translateDatabaseError(error);
     }
@@ -61,7 +62,7 @@ export class Database {
   /** Runs reads as of one moment: what another transaction commits is seen as a whole, or not at all. */
   async snapshot<T>(reads: (tx: Transaction) => Promise<T>): Promise<T> {
     try {
-      return await this.attempt(reads, 'begin isolation level repeatable read, read only');
+      return await this.attempt(reads, BEGIN_SNAPSHOT);
     } catch (error) {
       throw translateDatabaseError(error);
     }
@@ -72,7 +73,26 @@ export class Database {
     return facts as ServerFacts;
   }
 
-  private async attempt<T>(work: (tx: Transaction) => Promise<T>, begin = 'begin'): Promise<T> {
+  private async attemptOne<Row>(statement: Statement<Row>): Promise<Row[]> {
+    const connection = await poolOf(this.dataSource).connect();
+    connection.on('error', ignore);
+    let broken: Error | undefined;
+    holdWrites(connection);
+    const sent = [connection.query(BEGIN), connection.query(withTexts(statement)), connection.query('commit')] as const;
+    try {
+      const [, { rows }] = await Promise.all(sent);
+      return rows as Row[];
+    } catch (error) {
+      // Of a statement that fails the commit makes a rollback.
+      await sent[2].catch((failure: Error) => (broken = failure));
+      throw error;
+    } finally {
+      connection.off('error', ignore);
+      connection.release(broken);
+    }
+  }
+
+  private async attempt<T>(work: (tx: Transaction) => Promise<T>, begin = BEGIN): Promise<T> {
     const connection = await poolOf(this.dataSource).connect();
     connection.on('error', ignore);
     const transaction = new OpenTransaction(connection, this.dataSource);

@@ -32,6 +32,7 @@ import { JobLeases1700000000031 } from './migrations/0031-job-leases';
 import { ExcusedBounces1700000000032 } from './migrations/0032-excused-bounces';
 import { MissingDomains1700000000033 } from './migrations/0033-missing-domains';
 import { FairTurns1700000000034 } from './migrations/0034-fair-turns';
+import { QueueMeasures1700000000036 } from './migrations/0036-queue-measures';
 import { SuspectDeliveries1700000000035 } from './migrations/0035-suspect-deliveries';
 
 /** In the order in which they run. */
@@ -70,5 +71,6 @@ export const MIGRATIONS = [
   ExcusedBounces1700000000032,
   MissingDomains1700000000033,
   FairTurns1700000000034,
+  QueueMeasures1700000000036,
   SuspectDeliveries1700000000035,
 ];

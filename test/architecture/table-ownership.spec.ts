@@ -23,6 +23,7 @@ const OWNERS: Record<string, string> = {
   stats_checks: 'modules/emails',
   deliveries: 'delivery',
   worker_sessions: 'delivery',
+  queue_measures: 'delivery',
   suppressions: 'modules/suppressions',
   missing_domains: 'modules/suppressions',
   soft_bounces: 'modules/suppressions',

@@ -1,4 +1,5 @@
 import { escapeLiteral, type PoolClient } from 'pg';
+import { beginWith } from '../../src/database/data-source';
 import type { Statement } from '../../src/database/statement';
 import { TextArray } from '../../src/database/pg-array';
 
@@ -23,7 +24,7 @@ export async function explainPrepared(client: PoolClient, statement: Statement<u
   const known = await client.query('select from pg_prepared_statements where name = $1', [statement.name]);
   if (known.rows.length === 0) await client.query(`prepare "${statement.name}" as ${statement.text}`);
   const values = statement.values.map(literal).join(', ');
-  await client.query('begin');
+  await client.query(beginWith());
   try {
     const call = statement.values.length > 0 ? `"${statement.name}"(${values})` : `"${statement.name}"`;
     const { rows } = await client.query(`explain (analyze, costs off, timing off, format json) execute ${call}`);

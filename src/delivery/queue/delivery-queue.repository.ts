@@ -17,7 +17,7 @@ import {
   type OpenRange,
 } from './sql/open-deliveries.sql';
 import { claimSuspect, hasSuspect } from './sql/suspect-deliveries.sql';
-import { measureBloat, measureQueue, type QueueBloat, type QueueMeasure } from './sql/measure-queue.sql';
+import { lastMeasure, measureBloat, measureQueue, type QueueBloat, type QueueMeasure } from './sql/measure-queue.sql';
 import { withdrawDeliveries, type WithdrawnDelivery, withdrawRecipients } from './sql/withdraw-deliveries.sql';
 
 /**
@@ -118,6 +118,13 @@ export class DeliveryQueueRepository {
     return row ?? { deadRows: 0, bytes: 0 };
   }
 
+  /** The last count, at most seconds old; a large queue is counted less often, and by one process at a time. */
+  async lastMeasure(): Promise<QueueMeasure> {
+    const [last] = await this.database.run(lastMeasure());
+    return !last || last.isDue ? this.measure() : last;
+  }
+
+  /** Counts. */
   async measure(): Promise<QueueMeasure> {
     const [row] = await this.database.run(measureQueue());
     return row ?? { ready: 0, waiting: 0, claimed: 0, oldestReadySeconds: 0, workers: 0 };

@@ -9,7 +9,11 @@ const MEASURE = { ready: 3, waiting: 2, claimed: 1, oldestReadySeconds: 12.5, wo
 function setUp(measure: () => Promise<typeof MEASURE>) {
   const metrics = new Metrics();
   const clock = new FakeClock();
-  new QueueMetrics({ measure } as DeliveryQueueRepository, metrics, clock);
+  new QueueMetrics(
+    { lastMeasure: measure } as Partial<DeliveryQueueRepository> as DeliveryQueueRepository,
+    metrics,
+    clock,
+  );
   return { clock, scrape: () => metrics.registry.metrics() };
 }
 

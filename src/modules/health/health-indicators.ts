@@ -52,7 +52,7 @@ export class QueueHealthIndicator {
     queue: DeliveryQueueRepository,
     clock: Clock,
   ) {
-    this.measure = new BriefCache(() => queue.measure(), CACHE_MS, clock);
+    this.measure = new BriefCache(() => queue.lastMeasure(), CACHE_MS, clock);
   }
 
   async check() {

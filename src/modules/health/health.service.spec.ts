@@ -33,7 +33,7 @@ class Doubles {
         { provide: Clock, useValue: clock },
         ...(knowsDraining ? [{ provide: Draining, useValue: this.draining }] : []),
         { provide: DatabaseProbe, useValue: { check: () => Promise.resolve(this.database) } },
-        { provide: DeliveryQueueRepository, useValue: { measure: () => this.count() } },
+        { provide: DeliveryQueueRepository, useValue: { lastMeasure: () => this.count() } },
         DatabaseHealthIndicator,
         QueueHealthIndicator,
         ClockHealthIndicator,

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
+import type { DataSource } from 'typeorm';
 import { UnavailableError } from '../../../src/common/errors/app-error';
 import { Database } from '../../../src/database/database.service';
-import { createDataSource } from '../../../src/database/data-source';
+import { createDataSource, poolOf } from '../../../src/database/data-source';
 import { TextArray } from '../../../src/database/pg-array';
 import type { Transaction } from '../../../src/database/transaction';
 import { type OpenTestDatabase, openTestDatabase, statement } from '../../setup/open-test-database';
@@ -10,18 +11,17 @@ import { waitFor } from '../../setup/wait-for';
 describe('Database', () => {
   let observer: OpenTestDatabase;
   let database: Database;
-  let close: () => Promise<void>;
+  let dataSource: DataSource;
 
   beforeAll(async () => {
     observer = await openTestDatabase({ poolSize: 2 });
-    const dataSource = await createDataSource(observer.url, { poolSize: 2 }).initialize();
-    close = () => dataSource.destroy();
+    dataSource = await createDataSource(observer.url, { poolSize: 2 }).initialize();
     database = new Database(dataSource);
     await observer.query('create table notes (id int primary key, text text)');
   });
   afterEach(() => observer.query('truncate notes'));
   afterAll(async () => {
-    await close();
+    await dataSource.destroy();
     await observer.drop();
   });
 
@@ -50,6 +50,28 @@ describe('Database', () => {
     expect(seen).toEqual([{ notes: 0 }, { notes: 0 }]);
     await expect(database.snapshot((tx) => tx.run(insert(2)))).rejects.toMatchObject({ code: expect.any(String) });
     expect(await ids()).toEqual([1]);
+  });
+
+  it('plans by index whatever the connection brings along, and leaves no setting behind', async () => {
+    const settings = statement<{ off: string[] | null }>(`
+      select array_agg(name order by name) as off
+      from pg_settings
+      where name in ('enable_hashjoin', 'enable_mergejoin', 'enable_seqscan', 'jit') and setting = 'off'`);
+    const off = [{ off: ['enable_hashjoin', 'enable_mergejoin', 'enable_seqscan', 'jit'] }];
+    expect(await database.run(settings)).toEqual(off);
+    expect(await database.transaction((tx) => tx.run(settings))).toEqual(off);
+    expect(await database.snapshot((tx) => tx.run(settings))).toEqual(off);
+    expect((await poolOf(dataSource).query(settings.text)).rows).toEqual([{ off: null }]);
+  });
+
+  it('goes on with the connection of a statement that failed', async () => {
+    const pid = statement<{ pid: number }>('select pg_backend_pid() as pid');
+    const pids = new Set<number>();
+    for (let turn = 0; turn < 6; turn += 1) {
+      await expect(database.run(statement('select 1 / 0'))).rejects.toMatchObject({ code: '22012' });
+      for (const row of await database.run(pid)) pids.add(row.pid);
+    }
+    expect(pids.size).toBe(1);
   });
 
   it('hands arrays of texts on as they are', async () => {

@@ -3,7 +3,7 @@ import type { DataSource } from 'typeorm';
 import { findKeyByHash, touchKeys } from '../../../src/auth/sql/api-keys.sql';
 import { HOUR } from '../../../src/common/clock';
 import { firstIdAt, newId, timeOfId } from '../../../src/common/ids';
-import { createDataSource, poolOf } from '../../../src/database/data-source';
+import { beginWith, createDataSource, poolOf } from '../../../src/database/data-source';
 import type { Statement } from '../../../src/database/statement';
 import type { ClaimedDelivery, EmailKey } from '../../../src/delivery/ports/delivery';
 import {
@@ -125,7 +125,7 @@ const STATEMENTS: Record<string, (facts: Facts) => Statement<unknown>> = {
 describe('plans', () => {
   let db: OpenTestDatabase;
   let dataSource: DataSource;
-  /** By a pool with the product's settings. */
+  /** Of a pool whose connections have no settings, as behind a pooler: what plans hang on comes with the transaction. */
   const clients: Record<'early' | 'generic' | 'custom', PoolClient | undefined> = {
     early: undefined,
     generic: undefined,
@@ -222,7 +222,7 @@ function expectFrugal(plan: readonly PlanNode[]): void {
 
 /** Runs a statement in a transaction that is undone. */
 async function inVain(client: PoolClient, statement: Statement<unknown>): Promise<void> {
-  await client.query('begin');
+  await client.query(beginWith());
   await client.query({ ...statement });
   await client.query('rollback');
 }

@@ -285,6 +285,23 @@ describe('the delivery queue', () => {
     });
   });
 
+  it('is counted by one process at a time, and less often when counting takes long', async () => {
+    await db.query(`update queue_measures set measured_at = '-infinity', begun_at = '-infinity', took = '0'`);
+    await fillQueue(db, 3, { dueAt: NOW });
+    const ready = async () => (await queue.lastMeasure()).ready;
+    expect(await ready()).toBe(3);
+    await fillQueue(db, 2, { dueAt: NOW });
+    expect(await ready()).toBe(3);
+    await db.query(`update queue_measures set measured_at = now() - interval '3 seconds', took = '1 second'`);
+    expect(await ready()).toBe(3);
+    await db.query(`update queue_measures set took = '50 milliseconds', begun_at = now()`);
+    // Another process counts.
+    expect(await ready()).toBe(3);
+    await db.query(`update queue_measures set begun_at = now() - interval '11 seconds'`);
+    expect(await Promise.all([ready(), ready(), ready()])).toContain(5);
+    expect(await ready()).toBe(5);
+  });
+
   it('measures itself', async () => {
     await fillQueue(db, 3, { dueAt: later(HOUR), state: 'waiting' });
     await fillQueue(db, 2, { dueAt: new Date(Date.now() - HOUR) });
