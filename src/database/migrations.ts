@@ -71,6 +71,6 @@ export const MIGRATIONS = [
   ExcusedBounces1700000000032,
   MissingDomains1700000000033,
   FairTurns1700000000034,
-  QueueMeasures1700000000036,
   SuspectDeliveries1700000000035,
+  QueueMeasures1700000000036,
 ];
