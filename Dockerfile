@@ -15,7 +15,7 @@ RUN apt-get update \
   && rm -rf /var/lib/apt/lists/* \
   && mkdir /data \
   && chown node:node /data
-ENV NODE_ENV=production WAYBILL_DATA_DIR=/data HOST=0.0.0.0
+ENV NODE_ENV=production WAYBILL_DATA_DIR=/data HOST=0.0.0.0 METRICS_HOST=0.0.0.0
 WORKDIR /app
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
@@ -28,4 +28,4 @@ EXPOSE 3000 9464 2526
 ENTRYPOINT ["tini", "--"]
 CMD ["node", "dist/main.js"]
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:'+(process.env.PORT||3000)+'/health/startup').then(r=>process.exit(r.ok?0:1),()=>process.exit(1))"]
+  CMD ["node", "scripts/healthcheck.mjs"]

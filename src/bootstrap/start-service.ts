@@ -6,6 +6,7 @@ import { endsWithin } from '../common/async/promises';
 import { SECOND } from '../common/clock';
 import { Draining } from '../common/http/draining';
 import { createHttpAdapter } from '../common/http/http-server';
+import type { ProbeRoutes } from '../common/http/probe-server';
 import { type Logger as Log, logRequestsTo, NestLogger, observeDroppedLines } from '../common/logging/logger';
 import { PeriodicJobs } from '../common/jobs/periodic-jobs';
 import { Metrics, observeRequests } from '../common/metrics/metrics';
@@ -14,6 +15,8 @@ import { opensPort } from '../common/network';
 import type { AppConfig } from '../config/config';
 import { translateDatabaseError } from '../database/database-errors';
 import { DeliveryWorker } from '../delivery/worker/delivery-worker';
+import { HealthModule } from '../modules/health/health.module';
+import { HealthService } from '../modules/health/health.service';
 import { InboundSmtpServer } from '../modules/inbound/inbound-smtp.server';
 import { DispatchLoop } from '../modules/webhooks/dispatch/dispatch-loop.service';
 import { buildOpenApiDocument } from '../openapi/openapi-document';
@@ -53,7 +56,11 @@ export async function startService(
   metrics.collectProcessMetrics();
   observeDroppedLines(metrics);
   const runJobs = config.roles.has('worker');
-  const module = ProcessModule.register({ config, databaseUrl, imports, runJobs, draining, metrics });
+  const module = ProcessModule.register({
+    ...{ config, databaseUrl, runJobs, draining, metrics },
+    // Probes find it in every role.
+    imports: [HealthModule, ...imports],
+  });
   const nestOptions = { logger: new NestLogger(logger), abortOnError: false };
   const http = config.roles.has('api');
   const app = http
@@ -80,8 +87,9 @@ async function serving(
   draining: Draining,
   metrics: Metrics,
 ): Promise<RunningService> {
-  const { host, metricsPort } = config.http;
-  const metricsServer = await startMetricsServer({ host, port: metricsPort, registry: metrics.registry });
+  const { metricsHost: host, metricsPort: port } = config.http;
+  const routes = healthRoutes(app.get(HealthService, ANYWHERE));
+  const metricsServer = await startMetricsServer({ host, port, registry: metrics.registry, routes });
   return {
     app,
     port: config.roles.has('api') ? portOf(app as NestExpressApplication) : undefined,
@@ -120,6 +128,21 @@ async function finishRequests(app: NestExpressApplication, draining: Draining, d
 async function within(what: string, work: Promise<unknown>, limitMs: number): Promise<void> {
   const failed = work.catch((error: unknown) => Logger.error({ msg: `Not stopped cleanly: ${what}`, error }));
   if (!(await endsWithin(failed, limitMs))) Logger.warn(`Not waited for any longer: ${what}`, 'Stop');
+}
+
+/** As over HTTP in the role api. */
+function healthRoutes(health: HealthService): ProbeRoutes {
+  return {
+    '/health': () => ({ status: 200, body: health.live() }),
+    '/health/startup': async () => {
+      const body = await health.ready();
+      return { status: body.status === 'ready' ? 200 : 503, body };
+    },
+    '/health/detailed': async () => {
+      const body = await health.report();
+      return { status: body.status === 'unhealthy' ? 503 : 200, body };
+    },
+  };
 }
 
 function adapterFor(config: AppConfig, draining: Draining, metrics: Metrics, logger: Log) {

@@ -14,12 +14,16 @@ export function parseUrl(text: string): URL | undefined {
 
 export type PortVariable = 'PORT' | 'METRICS_PORT' | 'INBOUND_SMTP_PORT' | 'DNS_PORT';
 
+/** The variable that says which address a listener is bound to. */
+const hostVariable = (variable: PortVariable): string => (variable === 'METRICS_PORT' ? 'METRICS_HOST' : 'HOST');
+
 const ADVICE: Record<string, (variable: PortVariable, host: string) => string> = {
   EADDRINUSE: (variable) => `is in use by another process: stop that one, or set ${variable} to another port`,
   EACCES: (variable) =>
     `may not be opened by this user: set ${variable} to 1024 or above and redirect, or grant the capability`,
-  EADDRNOTAVAIL: (_variable, host) => `cannot be opened, since this machine has no address ${host}: see HOST`,
-  ENOTFOUND: (_variable, host) => `cannot be opened, since ${host} has no address: see HOST`,
+  EADDRNOTAVAIL: (variable, host) =>
+    `cannot be opened, since this machine has no address ${host}: see ${hostVariable(variable)}`,
+  ENOTFOUND: (variable, host) => `cannot be opened, since ${host} has no address: see ${hostVariable(variable)}`,
 };
 
 /**

@@ -17,6 +17,8 @@ export interface HttpConfig {
   readonly host: string;
   readonly port: number;
   readonly metricsPort: number;
+  /** Where metrics and health listen: this machine only, unless told. */
+  readonly metricsHost: string;
   /** Base of links in mail and of the API's own URL; no trailing slash. */
   readonly publicUrl: string;
   /** A stopping process is not ready, and serves on, for so long; then it drains. */

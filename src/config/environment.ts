@@ -27,6 +27,7 @@ function Count(max: number, min = 1): PropertyDecorator {
 /** The environment as the operator writes it; `.env.example` shows every name. Port 0 takes any free port. */
 export class Environment {
   @IsOptional() @IsString() HOST?: string;
+  @IsString() METRICS_HOST = '127.0.0.1';
   @Port() PORT = 3000;
   @Port() METRICS_PORT = 9464;
   @Port() INBOUND_SMTP_PORT = 2526;

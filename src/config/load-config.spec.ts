@@ -16,7 +16,7 @@ const load = (env: Record<string, string>) => loadConfig({ WAYBILL_DATA_DIR: dat
 describe('loadConfig', () => {
   it('has defaults for a first start', () => {
     const config = loadConfig({ WAYBILL_DATA_DIR: dataDir });
-    expect(config.http).toMatchObject({ host: '127.0.0.1', port: 3000, metricsPort: 9464 });
+    expect(config.http).toMatchObject({ host: '127.0.0.1', port: 3000, metricsPort: 9464, metricsHost: '127.0.0.1' });
     expect(config.delivery.mode).toBe('local');
     expect([...config.roles].sort()).toEqual(['api', 'dns', 'inbound', 'worker']);
     expect(config.masterKey).toHaveLength(32);
@@ -33,6 +33,7 @@ describe('loadConfig', () => {
     [{ PORT: '70000' }, 'PORT'],
     [{ PORT: '12abc' }, 'PORT'],
     [{ METRICS_PORT: '-1' }, 'METRICS_PORT'],
+    [{ METRICS_HOST: '127.0.0.' }, 'METRICS_HOST'],
     [{ DATABASE_URL: 'mysql://x' }, 'DATABASE_URL'],
     [{ DATABASE_URL: 'postgres://u:secret@h/db', MASTER_KEY: '' }, 'MASTER_KEY'],
     [{ MASTER_KEY: 'short' }, 'MASTER_KEY'],

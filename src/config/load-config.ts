@@ -81,6 +81,7 @@ function crossChecks(environment: Environment): string[] {
       environment.HOST === undefined || isAddressOrName(environment.HOST),
       'HOST must be an address or a host name of this machine',
     ],
+    [isAddressOrName(environment.METRICS_HOST), 'METRICS_HOST must be an address or a host name of this machine'],
     [
       parseRequestLimits(environment.RATE_LIMITS) !== undefined,
       'RATE_LIMITS must be a JSON object of positive integers',

@@ -18,6 +18,7 @@ export function toConfig(environment: Environment, masterKeys: MasterKeys): AppC
       host,
       port: environment.PORT,
       metricsPort: environment.METRICS_PORT,
+      metricsHost: environment.METRICS_HOST,
       shutdownDelaySeconds: environment.SHUTDOWN_DELAY_SECONDS,
       publicUrl: toBaseUrl(environment.PUBLIC_URL ?? `http://localhost:${environment.PORT}`),
       trustProxy: environment.TRUST_PROXY,

@@ -1,4 +1,6 @@
+import { spawn } from 'node:child_process';
 import { Resolver } from 'node:dns/promises';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +11,8 @@ import { testConfig } from '../setup/core-context';
 import { createTestDatabase, type TestDatabase } from '../setup/test-database';
 import { waitFor } from '../setup/wait-for';
 import { MASTER_KEY, ServiceProcess } from './kit/service-process';
+
+const ROOT = join(__dirname, '../..');
 
 let database: TestDatabase;
 let workFolder: string;
@@ -22,9 +26,17 @@ afterAll(async () => {
   rmSync(workFolder, { recursive: true });
 });
 
+/** The exit code of the image's HEALTHCHECK. */
+async function imageHealthCheck(port: number): Promise<number> {
+  const env = { PATH: process.env.PATH, METRICS_PORT: String(port), METRICS_HOST: '0.0.0.0' };
+  const check = spawn(process.execPath, ['scripts/healthcheck.mjs'], { cwd: ROOT, env, stdio: 'ignore' });
+  const [exitCode] = (await once(check, 'exit')) as [number];
+  return exitCode;
+}
+
 describe('a process', () => {
   it.each(['api', 'worker', 'inbound', 'dns', 'api,inbound'])(
-    'with the roles %s starts and stops cleanly',
+    'with the roles %s starts, tells its health on the metrics port and stops cleanly',
     async (roles) => {
       const service = await ServiceProcess.start({
         DATABASE_URL: database.url,
@@ -32,10 +44,21 @@ describe('a process', () => {
         WAYBILL_ROLES: roles,
       });
       expect(service.line('ready')).toMatchObject({ roles: roles.split(',') });
-      expect(service.metricsPort).toBeGreaterThan(0);
+      const probe = (path: string) => fetch(`http://127.0.0.1:${service.metricsPort}${path}`);
+      expect((await probe('/health')).status).toBe(200);
+      const ready = await probe('/health/startup');
+      expect([ready.status, await ready.json()]).toEqual([
+        200,
+        { status: 'ready', timestamp: expect.any(String), database: { healthy: true, latencyMs: expect.any(Number) } },
+      ]);
+      expect(await (await probe('/health/detailed')).json()).toMatchObject({
+        services: { database: { healthy: true } },
+      });
+      expect(await imageHealthCheck(service.metricsPort)).toBe(0);
       await service.stop();
       expect(service.exitCode).toBe(0);
       expect(service.lines.filter((line) => ['error', 'fatal'].includes(line.level))).toEqual([]);
+      expect(await imageHealthCheck(service.metricsPort)).toBe(1);
     },
   );
 

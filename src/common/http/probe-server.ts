@@ -1,0 +1,82 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { opensPort, type PortVariable } from '../network';
+
+/** Text goes out as it is, anything else as JSON. */
+export interface ProbeAnswer {
+  readonly status: number;
+  readonly body: unknown;
+  /** Of a text; JSON has its own. */
+  readonly contentType?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** `GET` paths and their answers, which are made anew for each request. */
+export type ProbeRoutes = Readonly<Record<string, () => ProbeAnswer | Promise<ProbeAnswer>>>;
+
+export interface ProbeServerOptions {
+  /** How the operator sets the port. */
+  readonly variable: PortVariable;
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  readonly routes: ProbeRoutes;
+  /** For everything else. */
+  readonly otherwise?: () => ProbeAnswer;
+}
+
+export interface ProbeServer {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+const HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
+const LIMITS = { headersTimeout: 5_000, requestTimeout: 5_000 };
+const NOT_FOUND: ProbeAnswer = { status: 404, body: 'not found\n' };
+const FAILED: ProbeAnswer = { status: 500, body: 'the answer could not be made\n' };
+
+/** Serves a few fixed paths for monitors, without a framework: in every role, and before there is an application. */
+export async function startProbeServer(options: ProbeServerOptions): Promise<ProbeServer> {
+  const { routes, otherwise = () => NOT_FOUND } = options;
+  const server = createServer(LIMITS, (request, response) => {
+    const { method, url = '' } = request;
+    const path = url.split('?', 1)[0] ?? '';
+    const route = method === 'GET' || method === 'HEAD' ? routeOf(routes, path) : undefined;
+    void answerOf(route ?? otherwise).then(({ status, body, contentType = 'text/plain', headers }) => {
+      const [type, text] = typeof body === 'string' ? [contentType, body] : ['application/json', JSON.stringify(body)];
+      response.writeHead(status, { ...HEADERS, ...headers, 'content-type': type });
+      response.end(method === 'HEAD' ? undefined : text);
+    });
+  });
+  await open(server, options);
+  return { port: (server.address() as AddressInfo).port, close: () => close(server) };
+}
+
+function routeOf(routes: ProbeRoutes, path: string): ProbeRoutes[string] | undefined {
+  return Object.hasOwn(routes, path) ? routes[path] : undefined;
+}
+
+async function answerOf(route: ProbeRoutes[string]): Promise<ProbeAnswer> {
+  try {
+    return await route();
+  } catch {
+    return FAILED;
+  }
+}
+
+function open(server: Server, { variable, host, port }: ProbeServerOptions): Promise<void> {
+  const opening = new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  return opensPort(variable, { host, port }, opening);
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
