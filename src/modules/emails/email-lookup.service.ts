@@ -3,6 +3,7 @@ import type { DeliveryKey, EmailKey } from '../../delivery/ports/delivery';
 import { EmailsRepository, type MailRecipient } from './emails.repository';
 import { hasSeen, type LastingOutcome } from './outcomes/email-state';
 import { isErased } from './outcomes/erased-recipient';
+import { OutcomesRepository } from './outcomes/outcomes.repository';
 
 /** A recipient as we know it: what a report says of it comes from outside. */
 export interface ReportedRecipient {
@@ -20,7 +21,10 @@ export interface ReportedEmail {
 /** What other features look up about emails: the recipients that signed links name, the email that a report is about. */
 @Injectable()
 export class EmailLookupService {
-  constructor(private readonly emails: EmailsRepository) {}
+  constructor(
+    private readonly emails: EmailsRepository,
+    private readonly outcomes: OutcomesRepository,
+  ) {}
 
   /** Undefined when the email is no longer there, or the recipient has been erased. @throws UnavailableError */
   async findRecipient(key: DeliveryKey): Promise<MailRecipient | undefined> {
@@ -34,6 +38,11 @@ export class EmailLookupService {
     const present = found.filter(({ address }) => !isErased(address));
     const byName = new Map(present.map((recipient) => [nameOf(recipient), recipient]));
     return keys.map((key) => key && byName.get(nameOf(key)));
+  }
+
+  /** Whether a complaint of the email alone has been recorded before. @throws UnavailableError */
+  hasComplaint(key: EmailKey): Promise<boolean> {
+    return this.outcomes.hasComplaint(key);
   }
 
   /** Undefined once the email is gone. @throws UnavailableError */

@@ -1,4 +1,5 @@
 import type { Mode } from '../../common/tenant';
+import type { EmailKey } from '../../delivery/ports/delivery';
 
 /** The delivery that a report is about, as its return path named it. */
 export interface ReportSubject {
@@ -8,6 +9,9 @@ export interface ReportSubject {
   /** Position among the email's recipients. */
   readonly position: number;
 }
+
+/** What a report turned out to be about: one delivery, or an email of several recipients without a proof of which. */
+export type ReportTarget = ReportSubject | (EmailKey & { readonly position?: undefined });
 
 export interface NewInboundReport extends ReportSubject {
   /** Sorts by arrival. */

@@ -1,3 +1,7 @@
+import { Database } from '../../../src/database/database.service';
+import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
+import { InboundService } from '../../../src/modules/inbound/inbound.service';
+import { readCounters } from '../../factories/stored-email';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import { complaint, HARD_BOUNCE_REPORT } from '../../factories/report-messages';
 import { MAIL_HOST, ReportScene } from './report-scene';
@@ -27,6 +31,9 @@ describe('a complaint to the feedback address', () => {
     const message = sink.messages.findLast(({ content }) => content.includes(id))!;
     return { id, original: message.content.toString('latin1'), path: message.from };
   }
+
+  const complaintsCounted = async () =>
+    (await readCounters(scene.delivery.db, scene.delivery.tenant.organizationId)).complaints ?? 0;
 
   const expectComplaint = async (id: string, recipient: string) => {
     expect(await scene.reportedEvents(id)).toEqual(['spam_report']);
@@ -66,15 +73,73 @@ describe('a complaint to the feedback address', () => {
     await expectComplaint(id, 'ada@x.example');
   });
 
-  it('about a mail to several concerns the one whom it names, if that is one of them', async () => {
+  it('about a mail to several is of the email alone, whomever it names: each of them could have written it', async () => {
     const { id, original } = await sentMail('ada@x.example', 'bob@x.example');
-    expect(await scene.report(complaint({ original }), FBL)).toBe('recipient-unknown');
+    const before = await complaintsCounted();
+    const forged = complaint({ original, originalRecipient: 'BOB@x.example' });
+    expect(await scene.report(forged, FBL)).toBe('spam_report');
+    const { events, recipients } = await scene.delivery.read(id);
+    expect(events.at(-1)).toMatchObject({ event_type: 'spam_report', source: 'feedback_loop' });
+    expect(events.at(-1)?.data).toEqual({ feedbackType: 'abuse', reportingSystem: 'Loop/1.0' });
+    expect(recipients.map(({ status }) => status)).toEqual(['sent', 'sent']);
+    expect(await scene.suppressions()).toEqual([]);
+    const { organizationId } = scene.delivery.tenant;
+    expect(await scene.delivery.db.query('select organization_id, email_id, position from feedback_reports')).toEqual([
+      { organization_id: organizationId, email_id: id, position: null },
+    ]);
+    expect(await complaintsCounted()).toBe(before + 1);
+
     const stranger = complaint({ original, originalRecipient: 'eve@x.example' });
-    expect(await scene.report(stranger, FBL)).toBe('recipient-unknown');
-    await scene.delivery.db.query('delete from feedback_reports');
-    const known = complaint({ original, originalRecipient: 'BOB@x.example' });
-    expect(await scene.report(known, FBL)).toBe('spam_report');
+    expect(await scene.report(stranger, FBL)).toBe('duplicate');
+    expect(await scene.report(complaint({ original }), FBL)).toBe('duplicate');
+    expect(await scene.reportedEvents(id)).toEqual(['spam_report']);
+    expect(await complaintsCounted()).toBe(before + 1);
+  });
+
+  it('counts once of an email without a recipient, also when two workers have read it', async () => {
+    const { id } = await sentMail('ada@x.example', 'bob@x.example');
+    const key = { organizationId: scene.delivery.tenant.organizationId, mode: 'live' as const, emailId: id };
+    const found = { ...key, occurredAt: scene.clock.now(), data: { feedbackType: 'abuse' } };
+    await Promise.all(
+      [1, 2].map(() =>
+        scene.worker.get(Database).transaction((tx) => scene.worker.get(OutcomeRecorder).recordComplaint(found, tx)),
+      ),
+    );
+    expect(await scene.reportedEvents(id)).toEqual(['spam_report']);
+  });
+
+  it('is of the copy whose signed token it shows, whatever the rest of it says', async () => {
+    const { id, original } = await sentMail('ada@x.example', 'bob@x.example');
+    const path = await scene.returnPathOf(id, { position: 1 });
+    const forged = complaint({ original, originalMailFrom: path, originalRecipient: 'ada@x.example' });
+    expect(await scene.report(forged, FBL)).toBe('spam_report');
     await expectComplaint(id, 'bob@x.example');
+  });
+
+  it('is known by the unsubscribe link of the copy that it attaches, be it only the header', async () => {
+    const id = await scene.delivery.accept({ to: ['ada@x.example', 'bob@x.example'], category: 'bulk' });
+    const worker = await scene.delivery.startWorker({ hopPort: sink.port });
+    await scene.delivery.readWhenStatus(id, 'sent');
+    await worker.close();
+    const copy = sink.messages.find(({ content, recipients }) => {
+      return content.includes(id) && recipients.includes('bob@x.example');
+    });
+    const header = copy!.content.toString('latin1').split('\r\n\r\n')[0]!;
+    const foreign = header.replace(/\/u\/[\w-]+/, (link) => `${link.slice(0, -1)}${link.endsWith('A') ? 'B' : 'A'}`);
+    expect(await scene.report(complaint({ original: `${foreign}\r\n\r\n` }), FBL)).toBe('unidentified');
+    await scene.delivery.db.query('delete from feedback_reports');
+    const shown = complaint({ original: `${header}\r\n\r\n`, originalRecipient: 'ada@x.example' });
+    expect(await scene.report(shown, FBL)).toBe('spam_report');
+    await expectComplaint(id, 'bob@x.example');
+  });
+
+  it('of an email goes when any of its recipients is erased', async () => {
+    const { id, original } = await sentMail('ada@x.example', 'bob@x.example');
+    expect(await scene.report(complaint({ original }), `abuse@${MAIL_HOST}`)).toBe('spam_report');
+    const { organizationId } = scene.delivery.tenant;
+    const erased = [{ organizationId, mode: 'live' as const, emailId: id, position: 0 }];
+    await scene.worker.get(Database).transaction((tx) => scene.worker.get(InboundService).erase(erased, tx));
+    expect(await scene.delivery.db.query('select 1 from feedback_reports')).toEqual([]);
   });
 
   it('is not known by what anyone can write', async () => {

@@ -6,6 +6,7 @@ import { OutcomeSink, type RecordedOutcome } from '../../../delivery/ports/outco
 import { StatsService } from '../../stats/stats.service';
 import { SuppressionsService } from '../../suppressions/suppressions.service';
 import { applyOutcomes } from './apply-outcomes';
+import { applyComplaint, type EmailComplaint } from './email-complaint';
 import { OutcomesRepository } from './outcomes.repository';
 
 /** The one door: whatever happens to a mail after acceptance is recorded here, within the caller's transaction. */
@@ -46,6 +47,15 @@ export class OutcomeRecorder extends OutcomeSink {
       tx,
     );
   }
+
+  /** The first complaint of an email that is of no one recipient; a repetition records nothing. */
+  async recordComplaint(complaint: EmailComplaint, tx: Transaction): Promise<void> {
+    const [email] = await this.outcomes.lock([complaint], tx);
+    if (!email || (await this.outcomes.hasComplaint(complaint, tx))) return;
+    const changes = applyComplaint(email, complaint);
+    this.outcomes.write([changes], this.clock.now(), tx);
+    this.stats.record(changes.deltas, tx);
+  }
 }
 
 function groupByEmail(outcomes: readonly RecordedOutcome[]): Map<string, RecordedOutcome[]> {
@@ -57,3 +67,5 @@ function groupByEmail(outcomes: readonly RecordedOutcome[]): Map<string, Recorde
   }
   return groups;
 }
+
+export type { EmailComplaint };

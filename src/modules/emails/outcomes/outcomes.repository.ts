@@ -5,6 +5,7 @@ import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { RecordedOutcome } from '../../../delivery/ports/outcome';
+import { EmailEvent } from '../email-event.entity';
 import type { EmailChanges, EmailState, RecipientState } from './email-state';
 import { loadRecipients, lockEmails } from './sql/lock-emails.sql';
 import { markSending } from './sql/mark-sending.sql';
@@ -18,6 +19,7 @@ import type { RecountedRow, RecountPage } from './stats-counts';
 export class OutcomesRepository {
   constructor(
     private readonly database: Database,
+    @InjectRepository(EmailEvent) private readonly events: Repository<EmailEvent>,
     @InjectRepository(StatsCheckRun) private readonly checks: Repository<StatsCheckRun>,
   ) {}
 
@@ -37,6 +39,16 @@ export class OutcomesRepository {
   /** Claims alone do not depend on the emails' states. */
   writeClaims(claims: readonly RecordedOutcome[], now: Date, tx: Transaction): void {
     tx.write(markSending(claims, now));
+  }
+
+  /** Whether there was a complaint that is of no one recipient. */
+  hasComplaint({ organizationId, mode, emailId }: EmailKey, tx?: Transaction): Promise<boolean> {
+    const events = tx ? tx.manager.getRepository(EmailEvent) : this.events;
+    return events
+      .createQueryBuilder('e')
+      .where({ organizationId, mode, emailId, eventType: 'spam_report' })
+      .andWhere(`e.data ->> 'recipient' is null`)
+      .getExists();
   }
 
   write(changes: readonly EmailChanges[], now: Date, tx: Transaction): void {

@@ -21,7 +21,6 @@ const ORIGINAL_TYPES = ['message/rfc822', 'message/global', 'text/rfc822-headers
 const BARE_REPORT = /^feedback-type[ \t]{0,5}:/im;
 
 const HOTMAIL_RECIPIENT = 'x-hmxmroriginalrecipient';
-const ENVELOPE_RECIPIENTS = ['original-rcpt-to', 'removal-recipient', HOTMAIL_RECIPIENT];
 
 interface Attached {
   /** Without transfer encoding, one character a byte. */
@@ -86,14 +85,8 @@ function originalOf(attached: Attached | undefined, envelope: HeaderFields): Ori
     originalMailFrom: addressIn(envelope.first('original-mail-from')),
     returnPath: addressIn(fields.first('return-path')),
     messageId: printable(fields.first('message-id'), 500),
-    recipients: recipientsOf(envelope, fields),
+    listUnsubscribe: printable(fields.first('list-unsubscribe'), PARSING_LIMITS.lineLength),
   };
-}
-
-function recipientsOf(envelope: HeaderFields, original: HeaderFields): string[] {
-  const values = [...ENVELOPE_RECIPIENTS.flatMap((name) => envelope.all(name)), ...original.all(HOTMAIL_RECIPIENT)];
-  const addresses = values.slice(0, PARSING_LIMITS.recipients).map(addressIn);
-  return [...new Set(addresses.filter((address) => address !== undefined))];
 }
 
 /** `<ann@example.com>`, `rfc822;ann@example.com` → `ann@example.com`; undefined for the null sender. */

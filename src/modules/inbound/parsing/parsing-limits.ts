@@ -22,6 +22,4 @@ export const PARSING_LIMITS = {
   statusBlocks: 50,
   /** `Received` fields in a header (RFC 5321 section 6.3 asks for a limit of at least 100; ours come over few hops). */
   receivedFields: 30,
-  /** Addresses that a complaint names. */
-  recipients: 50,
 } as const;

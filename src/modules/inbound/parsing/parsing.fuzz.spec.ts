@@ -25,7 +25,7 @@ function expectSound(report: Report): void {
   if (report.kind === 'bounce') expectSoundBounce(report);
   if (report.kind !== 'complaint') return;
   expectPrintable(report.reportingSystem, 100);
-  for (const recipient of report.original?.recipients ?? []) expectPrintable(recipient, 320);
+  expectPrintable(report.original?.listUnsubscribe, 1000);
 }
 
 function expectSoundBounce(report: Extract<Report, { kind: 'bounce' }>): void {

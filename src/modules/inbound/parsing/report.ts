@@ -38,8 +38,9 @@ export type IgnoreReason =
   'auto-reply' | 'loop' | 'not-a-report' | 'unreadable' | 'too-complex' | 'challenge' | 'delay-only' | 'mdn';
 
 /**
- * What a report attaches of our mail: bytes as they came (message/rfc822 or text/rfc822-headers), and what ARF says of
- * the envelope (RFC 5965 section 3.2).
+ * What a report attaches of our mail: bytes as they came (message/rfc822 or text/rfc822-headers), and the places where a
+ * copy shows whose it was. Addresses that it names (`Original-Rcpt-To`, RFC 5965 section 3.2) are not read: whoever got the
+ * mail can write another recipient's.
  */
 export interface OriginalMessage {
   readonly raw?: Buffer;
@@ -47,7 +48,7 @@ export interface OriginalMessage {
   readonly originalMailFrom?: string;
   readonly returnPath?: string;
   readonly messageId?: string;
-  readonly recipients: readonly string[];
+  readonly listUnsubscribe?: string;
 }
 
 /** Controls, lone surrogates, private and unassigned characters, every kind of space, and what reorders text. */

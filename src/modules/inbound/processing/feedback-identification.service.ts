@@ -1,22 +1,25 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, DAY } from '../../../common/clock';
-import { addressKey } from '../../../common/mail-address';
 import { isUuid } from '../../../common/ids';
 import { AppConfig } from '../../../config/config';
 import { findOwnSignature } from '../../../delivery/dkim/own-signature';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import { type KnownKey, PublicKeysService } from '../../domains/dkim/public-keys.service';
-import { EmailLookupService, type ReportedEmail } from '../../emails/email-lookup.service';
+import { EmailLookupService } from '../../emails/email-lookup.service';
+import { RecipientLinksService } from '../../emails/recipient-links.service';
 import { readBounceAddress } from '../bounce-address';
-import type { ReportSubject } from '../inbound-report';
+import type { ReportTarget } from '../inbound-report';
 import { InboundService } from '../inbound.service';
 import type { OriginalMessage } from '../parsing/report';
 
 /** As long as a return path holds: four days of attempts and thirty after them. */
 const MAX_AGE_MS = 34 * DAY;
 
+/** An unsubscribe link of ours between its angle brackets (RFC 2369 section 2). */
+const UNSUBSCRIBE_LINK = /\/u\/([\w-]{1,100})>/;
+
 /** `unidentified`: nothing shows that it is about mail of ours. */
-export type Identified = ReportSubject | 'unidentified' | 'unknown-email' | 'recipient-unknown';
+export type Identified = ReportTarget | 'unidentified' | 'unknown-email';
 
 /** An email of ours that is recognised by the signature that we gave it. */
 interface SignedOriginal extends EmailKey {
@@ -24,8 +27,9 @@ interface SignedOriginal extends EmailKey {
 }
 
 /**
- * Finds out which delivery a complaint to a public mailbox is about. What it claims proves nothing; what counts is
- * what only we can have made: the token of a return path, or our signature over the whole mail that it attaches.
+ * Finds out what a complaint to a public mailbox is about. What it claims proves nothing; what counts is what only we can
+ * have made. A token of the copy (its return path, its unsubscribe link) names the recipient. Our signature over the whole
+ * mail names the email: all recipients have the same bytes, so of several it names none.
  */
 @Injectable()
 export class FeedbackIdentification {
@@ -33,6 +37,7 @@ export class FeedbackIdentification {
     private readonly inbound: InboundService,
     private readonly keys: PublicKeysService,
     private readonly emails: EmailLookupService,
+    private readonly links: RecipientLinksService,
     private readonly clock: Clock,
     private readonly config: AppConfig,
   ) {}
@@ -43,23 +48,24 @@ export class FeedbackIdentification {
     return (await this.byToken(original)) ?? (await this.bySignature(original));
   }
 
-  private async byToken({ originalMailFrom, returnPath }: OriginalMessage): Promise<ReportSubject | undefined> {
+  private async byToken({ originalMailFrom, returnPath, listUnsubscribe }: OriginalMessage) {
     for (const path of [originalMailFrom, returnPath]) {
       const address = readBounceAddress(bare(path ?? ''), this.config.delivery.mailHost);
       const subject = address.kind === 'ours' ? await this.inbound.subjectOf(address.localPart) : undefined;
       if (subject) return subject;
     }
-    return undefined;
+    const token = UNSUBSCRIBE_LINK.exec(listUnsubscribe ?? '')?.[1];
+    return token === undefined ? undefined : this.links.open('unsubscribe', token);
   }
 
-  private async bySignature({ raw, hasBody, recipients }: OriginalMessage): Promise<Identified> {
+  private async bySignature({ raw, hasBody }: OriginalMessage): Promise<Identified> {
     const signed = raw && hasBody ? await this.signedEmail(raw) : undefined;
     if (!signed) return 'unidentified';
     const { domainId, ...key } = signed;
     const email = await this.emails.findReported(key);
     if (!email || email.domainId !== domainId) return 'unknown-email';
-    const position = positionOf(email, recipients);
-    return position === undefined ? 'recipient-unknown' : { ...key, position };
+    const [recipient, ...others] = email.recipients;
+    return recipient && others.length === 0 ? { ...key, position: recipient.position } : key;
   }
 
   /**
@@ -79,14 +85,6 @@ export class FeedbackIdentification {
     const { organizationId, domainId } = owner;
     return { organizationId, mode: 'live', emailId, domainId };
   }
-}
-
-/** Of several recipients the one that the report names, if it names one alone: a wrong one would be suppressed. */
-function positionOf({ recipients }: ReportedEmail, named: readonly string[]): number | undefined {
-  const keys = new Set(named.map((address) => addressKey(bare(address))));
-  const possible =
-    recipients.length === 1 ? recipients : recipients.filter(({ address }) => keys.has(addressKey(address)));
-  return possible.length === 1 ? possible[0]?.position : undefined;
 }
 
 function bare(path: string): string {

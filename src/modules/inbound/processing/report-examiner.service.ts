@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
+import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { RecordedOutcome } from '../../../delivery/ports/outcome';
 import { type ReportedRecipient, EmailLookupService } from '../../emails/email-lookup.service';
-import type { ClaimedReport, ReportSubject } from '../inbound-report';
+import type { EmailComplaint } from '../../emails/outcomes/outcome-recorder.service';
+import type { ClaimedReport, ReportTarget } from '../inbound-report';
 import { parseReport } from '../parsing/parse-report';
 import type { Report } from '../parsing/report';
 import { FeedbackIdentification, type Identified } from './feedback-identification.service';
@@ -10,8 +12,10 @@ import { decideOutcome, type ReportDecision, type ReportedOutcome } from './deci
 /** What a report turned out to be, and what is to be recorded because of it. */
 export interface Finding {
   readonly disposition: string;
-  readonly subject?: ReportSubject;
+  readonly subject?: ReportTarget;
   readonly outcome?: RecordedOutcome;
+  /** Of an email of several recipients, without a proof of which of them. */
+  readonly complaint?: EmailComplaint;
 }
 
 /** A report that was taken up so often and never ended has probably brought down its workers. */
@@ -39,10 +43,11 @@ export class ReportExaminer {
   /** The recipient is our own row's, whatever addresses the report holds. */
   private async findingOn(
     claimed: ClaimedReport,
-    subject: ReportSubject,
+    subject: ReportTarget,
     { disposition, outcome }: ReportDecision,
   ): Promise<Finding> {
     if (!outcome) return { disposition, subject };
+    if (subject.position === undefined) return this.findingOnEmail(claimed, subject, outcome.event);
     const email = await this.emails.findReported(subject);
     const recipient = email?.recipients.find(({ position }) => position === subject.position);
     if (!email || !recipient) return { disposition: 'unknown-email', subject };
@@ -57,6 +62,16 @@ export class ReportExaminer {
       occurredAt: claimed.receivedAt,
     };
     return { disposition, subject, outcome: recorded };
+  }
+
+  private async findingOnEmail(
+    { receivedAt: occurredAt }: ClaimedReport,
+    subject: EmailKey,
+    event: ReportedOutcome,
+  ): Promise<Finding> {
+    if (event.kind !== 'spam_report') return { disposition: 'unidentified', subject };
+    if (await this.emails.hasComplaint(subject)) return { disposition: 'duplicate', subject };
+    return { disposition: event.kind, subject, complaint: { ...subject, occurredAt, data: event.data ?? {} } };
   }
 }
 

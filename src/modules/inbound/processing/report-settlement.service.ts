@@ -19,11 +19,12 @@ export class ReportSettlement {
   ) {}
 
   /** Records nothing when another worker has taken the report up meanwhile. @throws UnavailableError */
-  async settle(report: ClaimedReport, { disposition, subject, outcome }: Finding): Promise<void> {
+  async settle(report: ClaimedReport, { disposition, subject, ...found }: Finding): Promise<void> {
     const end = { processedAt: this.clock.now(), disposition, subject };
     const isOurs = await this.database.transaction(async (tx) => {
       const isSettled = await this.reports.settle(report, end, tx);
-      if (isSettled && outcome) await this.recorder.record([outcome], tx);
+      if (isSettled && found.outcome) await this.recorder.record([found.outcome], tx);
+      if (isSettled && found.complaint) await this.recorder.recordComplaint(found.complaint, tx);
       return isSettled;
     });
     if (isOurs) this.metrics.count(disposition);

@@ -45,7 +45,7 @@ export function deleteOldFeedback(beforeId: string, uselessBeforeId: string, lim
   return { name: 'delete-old-feedback-reports', text: DELETE_OLD_FEEDBACK, values: [beforeId, limit, uselessBeforeId] };
 }
 
-// Deletes the reports on some deliveries.
+// Deletes the reports on some deliveries, and on their emails as a whole: those show the recipients as well.
 // Writes: inbound_reports (range of the primary key), feedback_reports. Locks: the rows. Rows: those of one batch of an
 // erasure; of the feedback, which is kept for a month and has no index on deliveries, all are looked at.
 // Not the ORM: a batch of keys.
@@ -61,7 +61,8 @@ const DELETE_REPORTS_OF = `
   ), feedback as (
     delete from feedback_reports f
     using ${WANTED}
-    where f.organization_id = w.organization_id and f.mode = w.mode and f.email_id = w.email_id and f.position = w.position
+    where f.organization_id = w.organization_id and f.mode = w.mode and f.email_id = w.email_id
+      and (f.position = w.position or f.position is null)
     returning 1
   )
   select ((select count(*) from reports) + (select count(*) from feedback))::int as deleted`;

@@ -1,6 +1,6 @@
 // The queue that the stored reports are: claimed, ended, measured.
 import type { Statement } from '../../../database/statement';
-import type { ClaimedReport, ReportSubject, ReportTable } from '../inbound-report';
+import type { ClaimedReport, ReportTable, ReportTarget } from '../inbound-report';
 
 export interface ClaimedRow {
   id: string;
@@ -81,7 +81,7 @@ const SETTLE_FEEDBACK = `
 export interface ReportEnd {
   readonly processedAt: Date;
   readonly disposition: string;
-  readonly subject: ReportSubject | undefined;
+  readonly subject: ReportTarget | undefined;
 }
 
 export function settleReport(
