@@ -5,8 +5,8 @@ import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { RecordedOutcome } from '../../../delivery/ports/outcome';
-import { EmailEvent } from '../email-event.entity';
 import type { EmailChanges, EmailState, RecipientState } from './email-state';
+import { findComplaint } from './sql/find-complaint.sql';
 import { loadRecipients, lockEmails } from './sql/lock-emails.sql';
 import { markSending } from './sql/mark-sending.sql';
 import { claimStatsCheck, recountAccepted, recountEvents } from './sql/stats-check.sql';
@@ -19,7 +19,6 @@ import type { RecountedRow, RecountPage } from './stats-counts';
 export class OutcomesRepository {
   constructor(
     private readonly database: Database,
-    @InjectRepository(EmailEvent) private readonly events: Repository<EmailEvent>,
     @InjectRepository(StatsCheckRun) private readonly checks: Repository<StatsCheckRun>,
   ) {}
 
@@ -42,13 +41,8 @@ export class OutcomesRepository {
   }
 
   /** Whether there was a complaint that is of no one recipient. */
-  hasComplaint({ organizationId, mode, emailId }: EmailKey, tx?: Transaction): Promise<boolean> {
-    const events = tx ? tx.manager.getRepository(EmailEvent) : this.events;
-    return events
-      .createQueryBuilder('e')
-      .where({ organizationId, mode, emailId, eventType: 'spam_report' })
-      .andWhere(`e.data ->> 'recipient' is null`)
-      .getExists();
+  async hasComplaint(key: EmailKey, db: Pick<Transaction, 'run'> = this.database): Promise<boolean> {
+    return (await db.run(findComplaint(key))).length > 0;
   }
 
   write(changes: readonly EmailChanges[], now: Date, tx: Transaction): void {
