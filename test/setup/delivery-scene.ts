@@ -28,10 +28,8 @@ export class DeliveryScene {
     return new DeliveryScene(db, core, await createSigningTenant(core), clock);
   }
 
-  async accept(fields: Record<string, unknown> = {}, mode: Mode = 'live'): Promise<string> {
-    const { accepted } = await this.core
-      .get(SendEmailsService)
-      .sendOne(sendBody(fields), undefined, this.tenant.as(mode));
+  async accept(fields: Record<string, unknown> = {}, mode: Mode = 'live', tenant = this.tenant): Promise<string> {
+    const { accepted } = await this.core.get(SendEmailsService).sendOne(sendBody(fields), undefined, tenant.as(mode));
     return accepted.id;
   }
 

@@ -12,6 +12,8 @@ export interface WorkerOptions {
   readonly env?: Record<string, string>;
   /** Port of the next hop for all mail, on 127.0.0.1. */
   readonly hopPort: number;
+  /** Direct mode: this router instead of the next hop. */
+  readonly router?: Router;
   /** True: the next hop stands for the recipients' own servers, so that a 250 means `delivered`. */
   readonly isFinalHop?: boolean;
   /** False: only the services; no background work runs. */
@@ -20,10 +22,10 @@ export interface WorkerOptions {
 
 /** The worker role of one process, in relay mode. It has a data directory of its own. */
 export async function startWorker(url: string, options: WorkerOptions): Promise<Core> {
-  const { clock = new DatabaseClock(), hopPort: port, isFinalHop: final = false, isRunning = true } = options;
+  const { router, clock = new DatabaseClock(), hopPort: port, isFinalHop: final = false, isRunning = true } = options;
   const dataDir = await mkdtemp(join(tmpdir(), 'waybill-worker-'));
   const config = testConfig({
-    DELIVERY_MODE: 'relay',
+    ...(router ? { DELIVERY_MODE: 'direct', MAIL_HOST: 'mail.example.org' } : { DELIVERY_MODE: 'relay' }),
     RELAY_URL: `smtp://127.0.0.1:${port}`,
     WAYBILL_DATA_DIR: dataDir,
     // No server replies there: the re-check of domains must not query the resolvers of the machine.
@@ -35,7 +37,7 @@ export async function startWorker(url: string, options: WorkerOptions): Promise<
   const parts = { config, databaseUrl: url, clock, applicationName: 'waybill-worker', runJobs: true };
   const module = await processOf({ ...parts, imports: [WorkerModule] })
     .overrideProvider(Router)
-    .useValue(new FixedRouter(clock, { hostName: '127.0.0.1', port, final }))
+    .useValue(router ?? new FixedRouter(clock, { hostName: '127.0.0.1', port, final }))
     .compile();
   const { start, get, close } = await contextOf(module, isRunning);
   return {

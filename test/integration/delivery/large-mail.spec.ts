@@ -1,0 +1,73 @@
+import { ByteBudget } from '../../../src/delivery/worker/byte-budget';
+import { PortRouter } from '../../doubles/port-router';
+import { ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
+import { SmtpSink } from '../../doubles/smtp-sink';
+import type { Tenant } from '../../factories/tenants';
+import { createSigningTenant, DeliveryScene } from '../../setup/delivery-scene';
+import { waitFor } from '../../setup/wait-for';
+
+const MIB = 1024 * 1024;
+const attachment = (bytes: number) => ({ filename: 'a.bin', content: Buffer.alloc(bytes, 7).toString('base64') });
+
+describe('large mail delays only its tenant', () => {
+  let scene: DeliveryScene;
+  let other: Tenant;
+  let sink: SmtpSink;
+  let deaf: ScriptedSmtpServer;
+
+  beforeAll(async () => {
+    scene = await DeliveryScene.open();
+    other = await createSigningTenant(scene.core, 'other.example');
+  });
+  beforeEach(async () => {
+    sink = await SmtpSink.start({ countOnly: true });
+    // Asks for the message and reads none of it.
+    deaf = await ScriptedSmtpServer.start(async (peer) => {
+      await peer.greet(['PIPELINING']);
+      await peer.grantEnvelope();
+      peer.stopReading();
+      await peer.untilGone();
+    });
+  });
+  afterEach(async () => {
+    await scene.clear();
+    await sink.stop();
+    await deaf.stop();
+  });
+  afterAll(() => scene.close());
+
+  const start = (env: Record<string, string> = {}) =>
+    scene.startWorker({
+      hopPort: 1,
+      env: { DRAIN_SECONDS: '1', ...env },
+      router: new PortRouter((destination) => ({ port: destination === 'deaf.example' ? deaf.port : sink.port })),
+    });
+
+  it('two mails of 17 MiB to a server that reads nothing hold up neither large nor small mail of another tenant', async () => {
+    const attachments = [attachment(17 * MIB)];
+    for (const localPart of ['a', 'b']) await scene.accept({ to: [`${localPart}@deaf.example`], attachments });
+    const worker = await start();
+    await waitFor(() => deaf.received.includes('DATA'), { what: 'the first large mail to be stuck' });
+    const large = await scene.accept({ to: ['ada@prompt.example'], attachments }, 'live', other);
+    const small = await scene.accept({ to: ['ada@prompt.example'] }, 'live', other);
+    await scene.readWhenStatus(small, 'delivered');
+    await scene.readWhenStatus(large, 'delivered');
+    // Nor is the tenant's own small mail held up by its large mail.
+    await scene.readWhenStatus(await scene.accept({ to: ['ada@prompt.example'] }), 'delivered');
+    const budget = worker.get(ByteBudget);
+    expect(budget.peak).toBeGreaterThan(17 * MIB);
+    expect(budget.peak).toBeLessThanOrEqual(budget.limit);
+  });
+
+  it('html counts as well: mails of 5 MiB take turns', async () => {
+    const html = '<p>Seventy characters, more or less, of a newsletter without an end</p>\n'.repeat(72_000);
+    const mails = Array.from({ length: 8 }, (_, n) => scene.accept({ to: [`r${n}@prompt.example`], html, text: 'x' }));
+    const ids = await Promise.all(mails);
+    const worker = await start({ WORKER_MEMORY_MB: '64' });
+    for (const id of ids) await scene.readWhenStatus(id, 'delivered');
+    const budget = worker.get(ByteBudget);
+    expect(budget.peak).toBeGreaterThan(5 * MIB);
+    expect(budget.peak).toBeLessThanOrEqual(budget.limit);
+    await waitFor(() => budget.inUse === 0, { what: 'the messages to be let go' });
+  });
+});

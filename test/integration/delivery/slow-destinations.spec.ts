@@ -1,0 +1,138 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:net';
+import { SmtpTransmitter } from '../../../src/delivery/worker/smtp-transmitter';
+import { WorkerSlots } from '../../../src/delivery/worker/worker-slots';
+import { PortRouter } from '../../doubles/port-router';
+import { ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
+import { SmtpSink } from '../../doubles/smtp-sink';
+import type { Tenant } from '../../factories/tenants';
+import { createSigningTenant, DeliveryScene } from '../../setup/delivery-scene';
+import { waitFor } from '../../setup/wait-for';
+
+const numbered = (count: number) => Array.from({ length: count }, (_, n) => n);
+
+describe('a slow destination delays only mail for it', () => {
+  let scene: DeliveryScene;
+  let other: Tenant;
+  let sink: SmtpSink;
+  let tarpit: ScriptedSmtpServer;
+
+  beforeAll(async () => {
+    scene = await DeliveryScene.open();
+    other = await createSigningTenant(scene.core, 'other.example');
+  });
+  beforeEach(async () => {
+    sink = await SmtpSink.start();
+    // Says who it is, and never another word.
+    tarpit = await ScriptedSmtpServer.start(async (peer) => {
+      peer.send('220 take your time\r\n');
+      await peer.untilGone();
+    });
+  });
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await scene.clear();
+    await sink.stop();
+    await tarpit.stop();
+  });
+  afterAll(() => scene.close());
+
+  const start = (env: Record<string, string>, hostName?: string) =>
+    scene.startWorker({
+      hopPort: 1,
+      // What is cut at the end is cut soon.
+      env: { DRAIN_SECONDS: '1', ...env },
+      router: new PortRouter((destination) => ({
+        port: destination.startsWith('slow') ? tarpit.port : sink.port,
+        ...(hostName !== undefined &&
+          destination.startsWith('slow') && { hosts: [{ hostName, addresses: ['127.0.0.1'] }] }),
+      })),
+    });
+
+  it('thirty tarpits of one tenant leave room for the others', async () => {
+    await Promise.all(numbered(60).map((n) => scene.accept({ to: [`r${n}@slow${n % 30}.example`] })));
+    const worker = await start({ DELIVERY_CONCURRENCY: '20' });
+    await waitFor(() => tarpit.connectionCount >= 5, { what: 'the share of the tarpits to be used up' });
+    const id = await scene.accept({ to: ['ada@prompt.example'] }, 'live', other);
+    await scene.readWhenStatus(id, 'delivered');
+    // The same tenant's other mail is not stuck either.
+    const own = await scene.accept({ to: ['ada@prompt.example'] });
+    await scene.readWhenStatus(own, 'delivered');
+    const slots = worker.get(WorkerSlots);
+    expect(tarpit.connectionCount).toBe(5);
+    expect(slots.active).toBe(5);
+    expect(slots.free).toBe(15);
+  });
+
+  it('tarpits of many tenants leave room for one more', async () => {
+    const tenants = await Promise.all(numbered(8).map((n) => createSigningTenant(scene.core, `t${n}.example`)));
+    await Promise.all(
+      tenants.flatMap((tenant, t) =>
+        numbered(6).map((n) => scene.accept({ to: [`r@slow${t}-${n}.example`] }, 'live', tenant)),
+      ),
+    );
+    await start({ DELIVERY_CONCURRENCY: '20' });
+    await waitFor(() => tarpit.connectionCount >= 14, { what: 'the tarpits to take what they get' });
+    const id = await scene.accept({ to: ['ada@prompt.example'] }, 'live', other);
+    await scene.readWhenStatus(id, 'delivered');
+    expect(tarpit.connectionCount).toBeLessThan(20);
+  });
+
+  it('a host behind many domains has one limit, and what waits for it holds no slot', async () => {
+    const worker = await start({ DELIVERY_CONCURRENCY: '16', CONNECTIONS_PER_HOST: '2' }, 'mx.google.example');
+    await Promise.all(numbered(40).map((n) => scene.accept({ to: [`r@slow${n}.example`] })));
+    await waitFor(() => tarpit.connectionCount === 2, { what: 'the host to have its connections' });
+    const id = await scene.accept({ to: ['ada@prompt.example'] });
+    await scene.readWhenStatus(id, 'delivered');
+    expect(tarpit.connectionCount).toBe(2);
+    expect(worker.get(WorkerSlots).active).toBe(2);
+  });
+
+  describe('when the first mail exchanger is dead', () => {
+    let dead: Server;
+    let calls = 0;
+
+    beforeEach(async () => {
+      calls = 0;
+      // Takes connections and says nothing: at the port of the sink, on another address of this machine.
+      dead = createServer((socket) => {
+        calls += 1;
+        socket.on('error', () => undefined).destroy();
+      });
+      dead.listen(sink.port, '127.0.0.2');
+      await once(dead, 'listening');
+    });
+    afterEach(async () => {
+      dead.close();
+      await once(dead, 'close');
+    });
+
+    it('one mail finds out, and the others go to the next at once', async () => {
+      const hosts = [
+        { hostName: 'mx1.x.example', addresses: ['127.0.0.2'] },
+        { hostName: 'mx2.x.example', addresses: ['127.0.0.1'] },
+      ];
+      const router = new PortRouter(() => ({ port: sink.port, hosts }));
+      await scene.startWorker({ hopPort: 1, router });
+      const [first = ''] = await scene.acceptTo('first');
+      await scene.readWhenStatus(first, 'delivered');
+      expect(calls).toBe(1);
+      for (const id of await scene.acceptTo('a', 'b', 'c', 'd', 'e')) await scene.readWhenStatus(id, 'delivered');
+      expect(calls).toBe(1);
+    });
+  });
+
+  it('nor is a lack of this host anyone’s fault: the mail goes soon, and the worker does less', async () => {
+    const worker = await start({ DELIVERY_CONCURRENCY: '8' });
+    const transmitter = worker.get(SmtpTransmitter);
+    const lack = { kind: 'failed', cause: 'local', afterFinalDot: false, smtp: {} } as const;
+    jest.spyOn(transmitter, 'transmit').mockResolvedValueOnce(lack);
+    const id = await scene.accept({ to: ['ada@prompt.example'] });
+    const { events, recipients } = await scene.readWhenStatus(id, 'delivered');
+    expect(events.map(({ event_type }) => event_type)).toEqual(['queued', 'sending', 'sent', 'delivered']);
+    expect(recipients).toMatchObject([{ attempts: 1 }]);
+    expect(worker.get(WorkerSlots).describe()).toEqual([]);
+    await waitFor(() => worker.get(WorkerSlots).free > 0, { what: 'the slots to come back' });
+    expect(worker.get(WorkerSlots).free).toBeLessThan(8);
+  });
+});
