@@ -34,10 +34,12 @@ const SHARED_HOP = 'next-hop';
 const SHARE_PER_FREE = 9;
 /** The same for destinations that are unknown, slow or down: a quarter of all slots when it is alone. */
 const UNPROVEN_PER_FREE = 1 / 3;
+/** The rest is for tenants that hold none of these yet, and the last of it for prompt destinations, whatever else hangs. */
+const MOST_UNPROVEN = { next: 0.9, first: 0.95 };
 /** When this host itself runs out (descriptors, ports), the worker does less of what it did, and nothing for a moment. */
 const BACK_OFF = 0.75;
 const BACK_OFF_MS = SECOND;
-const RECOVERY_PER_SUCCESS = 0.1;
+const RECOVERY_PER_SUCCESS = 1 / 8;
 
 /**
  * The connections that this worker may have at a time, and who may have the next one. **Waiting holds no slot**: a slot is
@@ -62,6 +64,7 @@ export class WorkerSlots {
   private readonly hosts = new Tally();
   private most: number;
   private taken = 0;
+  private takenUnproven = 0;
   private backOffUntilMs = -Infinity;
 
   constructor(
@@ -103,7 +106,7 @@ export class WorkerSlots {
     this.taken += 1;
     this.tenants.add(organizationId);
     this.hosts.add(host);
-    if (isUnproven) this.unproven.add(organizationId);
+    if (isUnproven) this.countUnproven(organizationId, 1);
     return { organizationId, destination, host, isUnproven };
   }
 
@@ -111,7 +114,7 @@ export class WorkerSlots {
     this.taken -= 1;
     this.tenants.add(organizationId, -1);
     this.hosts.add(host, -1);
-    if (isUnproven) this.unproven.add(organizationId, -1);
+    if (isUnproven) this.countUnproven(organizationId, -1);
     this.limiter.release(this.keyOf(destination), signal, cause);
     if (signal === 'success') this.most = Math.min(this.options.slots, this.most + RECOVERY_PER_SUCCESS);
   }
@@ -135,6 +138,8 @@ export class WorkerSlots {
    */
   mayTryUnproven(organizationId: string, waiting = 0, part = 1): boolean {
     const under = this.unproven.of(organizationId) + waiting;
+    const most = this.options.slots * (under === 0 ? MOST_UNPROVEN.first : MOST_UNPROVEN.next);
+    if (this.takenUnproven >= Math.max(1, Math.floor(most))) return false;
     return under < Math.max(1, this.free * UNPROVEN_PER_FREE * part);
   }
 
@@ -163,6 +168,11 @@ export class WorkerSlots {
 
   private mayTry(organizationId: string, key: string): boolean {
     return this.isPrompt(key) || this.mayTryUnproven(organizationId);
+  }
+
+  private countUnproven(organizationId: string, by: 1 | -1): void {
+    this.takenUnproven += by;
+    this.unproven.add(organizationId, by);
   }
 
   private hostWithRoom(hosts: readonly string[]): string | undefined {

@@ -1,4 +1,5 @@
 import { ByteBudget } from '../../../src/delivery/worker/byte-budget';
+import { MessageSource } from '../../../src/delivery/ports/message-source';
 import { PortRouter } from '../../doubles/port-router';
 import { ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
 import { SmtpSink } from '../../doubles/smtp-sink';
@@ -57,6 +58,27 @@ describe('large mail delays only its tenant', () => {
     const budget = worker.get(ByteBudget);
     expect(budget.peak).toBeGreaterThan(17 * MIB);
     expect(budget.peak).toBeLessThanOrEqual(budget.limit);
+  });
+
+  it('loads bodies by bytes: small ones as far as they fit, in the order of the claim', async () => {
+    const worker = await scene.startWorker({ hopPort: 1, isRunning: false });
+    const kib = (count: number) => scene.accept({ text: 'x'.repeat(count * 1024) });
+    const ids = [await kib(30), await kib(200), await kib(30), await kib(30), await kib(1)];
+    ids.push(await scene.accept({ text: 'small', attachments: [attachment(10)] }));
+    const { organizationId } = scene.tenant;
+    const keys = ids.map((emailId) => ({ organizationId, mode: 'live' as const, emailId }));
+    const messages = await worker.get(MessageSource).load(keys, 75 * 1024);
+    const seen = ids.map((id) => messages.get(id)).map((one) => [one?.isBodyLoaded, one?.bodyBytes, one?.text?.length]);
+    expect(seen).toEqual([
+      [true, 30_720, 30_720],
+      [false, 204_800, undefined],
+      [true, 30_720, 30_720],
+      // What comes after one that does not fit does not fit either: the sum counts all small ones.
+      [false, 30_720, undefined],
+      [false, 1_024, undefined],
+      [false, 5, undefined],
+    ]);
+    expect(await worker.get(MessageSource).loadBody(keys[1]!)).toEqual({ text: 'x'.repeat(204_800) });
   });
 
   it('html counts as well: mails of 5 MiB take turns', async () => {

@@ -1,0 +1,43 @@
+import { FakeClock } from '../../../test/doubles/fake-clock';
+import { MINUTE } from '../../common/clock';
+import { DeadAddresses } from './dead-addresses';
+import type { SmtpFailed, SmtpResult } from './smtp-result';
+
+const failed = (fields: Partial<SmtpFailed>): SmtpResult => ({
+  kind: 'failed',
+  phase: 'connect',
+  cause: 'timeout',
+  afterFinalDot: false,
+  detail: '',
+  hostName: 'mx',
+  tls: false,
+  ...fields,
+});
+const reply = { code: 421, lines: ['4.3.2 later'] };
+
+describe('DeadAddresses', () => {
+  it.each<[string, SmtpResult, boolean]>([
+    ['no connection', failed({}), true],
+    ['no banner', failed({ phase: 'greeting', cause: 'closed' }), true],
+    ['a banner that refuses', { kind: 'rejected', phase: 'greeting', reply, hostName: 'mx', tls: false }, false],
+    ['a fault later on', failed({ phase: 'mail' }), false],
+    ['an attempt that was called off', failed({ cause: 'aborted' }), false],
+    ['a lack of this host', failed({ cause: 'local' }), false],
+  ])('%s', (_name, result, isDead) => {
+    const dead = new DeadAddresses(new FakeClock());
+    dead.note('192.0.2.1', 25, result);
+    expect(dead.has('192.0.2.1', 25)).toBe(isDead);
+    expect(dead.has('192.0.2.1', 26)).toBe(false);
+  });
+
+  it('are tried again after minutes, and alive with the first who answers', () => {
+    const clock = new FakeClock();
+    const dead = new DeadAddresses(clock);
+    dead.note('192.0.2.1', 25, failed({}));
+    dead.note('192.0.2.2', 25, failed({}));
+    dead.note('192.0.2.2', 25, { kind: 'rejected', phase: 'rcpt', reply, hostName: 'mx', tls: false });
+    expect(dead.has('192.0.2.2', 25)).toBe(false);
+    clock.advance(5 * MINUTE);
+    expect(dead.has('192.0.2.1', 25)).toBe(false);
+  });
+});
