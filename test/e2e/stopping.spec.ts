@@ -54,12 +54,20 @@ describe('a stop', () => {
   beforeEach(async () => {
     sink = await SmtpSink.start();
   });
-  afterEach(() => sink.stop());
+  afterEach(async () => {
+    // Those of a test that failed.
+    for (const service of started.splice(0)) await service.kill('SIGKILL');
+    await sink.stop();
+  });
   afterAll(() => tenants.close());
 
   const relay = () => ({ ...env(), DELIVERY_MODE: 'relay', RELAY_URL: `smtp://127.0.0.1:${sink.port}` });
-  const start = (roles: string, more: Record<string, string> = {}) =>
-    ServiceProcess.start({ ...relay(), WAYBILL_ROLES: roles, DRAIN_SECONDS: '2', ...more });
+  const started: ServiceProcess[] = [];
+  async function start(roles: string, more: Record<string, string> = {}): Promise<ServiceProcess> {
+    const service = await ServiceProcess.start({ ...relay(), WAYBILL_ROLES: roles, DRAIN_SECONDS: '2', ...more });
+    started.push(service);
+    return service;
+  }
   const received = (recipient: string) => sink.messages.filter(({ recipients }) => recipients.includes(recipient));
   const openClaims = async () => {
     const client = new Client(database.url);
