@@ -35,7 +35,7 @@ const SHARE_PER_FREE = 9;
 /** The same for destinations that are unknown, slow or down: a quarter of all slots when it is alone. */
 const UNPROVEN_PER_FREE = 1 / 3;
 /** The rest is for tenants that hold none of these yet, and the last of it for prompt destinations, whatever else hangs. */
-const MOST_UNPROVEN = { next: 0.9, first: 0.95 };
+const MOST_UNPROVEN = { next: 0.75, first: 0.95 };
 /** When this host itself runs out (descriptors, ports), the worker does less of what it did, and nothing for a moment. */
 const BACK_OFF = 0.75;
 const BACK_OFF_MS = SECOND;
