@@ -4,6 +4,7 @@ import { endsWithin } from '../common/async/promises';
 import { SECOND } from '../common/clock';
 import type { AppConfig } from '../config/config';
 import { openDatabase } from '../database/open-database';
+import { awaitUsableSchema } from './await-schema';
 import { curlCommand, seedFirstStart } from './first-start';
 import type { Modules } from './process.module';
 import { type RunningService, startService } from './start-service';
@@ -87,6 +88,7 @@ async function start(parts: Parts, { config, modules, logger, signal }: StartOpt
   const database = await openDatabase(config, { log, stopWhenLast: true, revive: true, signal });
   parts.database = database;
   signal.throwIfAborted();
+  await awaitUsableSchema(database.url, { config, logger, signal });
   const service = await startService(config, database.url, modules, logger);
   parts.service = service;
   const credentials = config.roles.has('api') ? await seedFirstStart(service.app, config) : undefined;

@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import type { Pool, PoolClient } from 'pg';
 import { DataSource, type DataSourceOptions, type EntityManager, type EntitySchema } from 'typeorm';
 import { MIGRATIONS } from './migrations';
+import { MIGRATIONS_TABLE } from './schema-state';
 
 type PostgresOptions = Extract<DataSourceOptions, { type: 'postgres' }>;
 type EntityClass = new () => object;
@@ -53,7 +54,7 @@ export function dataSourceOptions(url: string, settings: DataSourceSettings = {}
     url,
     entities: settings.entities ?? [],
     migrations: MIGRATIONS,
-    migrationsTableName: 'schema_migrations',
+    migrationsTableName: MIGRATIONS_TABLE,
     migrationsTransactionMode: 'each',
     poolSize: settings.poolSize ?? 10,
     applicationName: settings.applicationName ?? 'waybill',

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
-import { type DataSource, MigrationExecutor } from 'typeorm';
-import { createDataSource } from './data-source';
+import type { DataSource } from 'typeorm';
+import { RECORD_ORIGIN } from './schema-state';
 
 /** Any fixed number: two processes that start at once must not migrate at once. */
 const MIGRATION_LOCK = 7_241_920_045;
@@ -11,21 +11,11 @@ export async function migrate(dataSource: DataSource): Promise<string[]> {
   try {
     await runner.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
     const applied = await dataSource.runMigrations();
+    if (applied.length > 0) await runner.query(RECORD_ORIGIN);
     return applied.map((migration) => migration.name);
   } finally {
     await runner.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]).catch(() => undefined);
     await runner.release();
-  }
-}
-
-/** The names of the migrations that the database lacks, in their order. Changes nothing. */
-export async function listPendingMigrations(url: string): Promise<string[]> {
-  const dataSource = createDataSource(url, { poolSize: 1, applicationName: 'waybill-migrations' });
-  await dataSource.initialize();
-  try {
-    return (await new MigrationExecutor(dataSource).getPendingMigrations()).map((migration) => migration.name);
-  } finally {
-    await dataSource.destroy();
   }
 }
 

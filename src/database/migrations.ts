@@ -35,6 +35,12 @@ import { FairTurns1700000000034 } from './migrations/0034-fair-turns';
 import { QueueMeasures1700000000036 } from './migrations/0036-queue-measures';
 import { SuspectDeliveries1700000000035 } from './migrations/0035-suspect-deliveries';
 
+/**
+ * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be
+ * raised by a migration that removes or changes what such a release still uses.
+ */
+export const OLDEST_RELEASE = '0.1.0';
+
 /** In the order in which they run. */
 export const MIGRATIONS = [
   UuidV7Partitions1700000000001,

@@ -1,19 +1,16 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { ErrorEnvelopeDto } from '../common/http/envelope.dto';
+import { RELEASE } from '../common/release';
 import { describeApi } from './api-description';
 import { completeDocument } from './complete-document';
-
-const manifest = JSON.parse(readFileSync(join(__dirname, '../../package.json'), 'utf8')) as { version: string };
 
 /** The API as OpenAPI 3.1, generated from the controllers of `app`, which need not be initialised. */
 export function buildOpenApiDocument(app: INestApplication): OpenAPIObject {
   const base = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('Waybill')
-    .setVersion(manifest.version)
+    .setVersion(RELEASE)
     .setDescription(describeApi())
     .addServer('/')
     .addBearerAuth({

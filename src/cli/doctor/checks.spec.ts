@@ -1,5 +1,5 @@
 import { NotFoundError } from '../../common/errors/app-error';
-import { checkDisk, checkNode, examine, rateFreeSpace, ratePending, ok } from './checks';
+import { checkDisk, checkNode, examine, rateFreeSpace, rateSchema, ok } from './checks';
 import { rateClock, rateQueue } from './database-checks';
 
 const GIBIBYTE = 1024 ** 3;
@@ -72,20 +72,18 @@ describe('rateQueue', () => {
   });
 });
 
-describe('ratePending', () => {
-  it('tells an empty database from one that is behind', () => {
-    expect(ratePending([], 3)).toEqual({
+describe('rateSchema', () => {
+  const state = { pending: [], isUsable: true, sentence: 'words' };
+
+  it('has no fault with a current schema, warns of a newer one that serves, and stops at all else', () => {
+    expect(rateSchema({ ...state, state: 'current' })).toEqual({
       status: 'ok',
-      message: 'the schema is up to date',
+      message: 'words',
       details: { pending: [] },
     });
-    expect(ratePending(['A', 'B', 'C'], 3)).toMatchObject({
-      status: 'problem',
-      message: expect.stringMatching(/^the database is empty: run `waybill migrate`/),
-    });
-    expect(ratePending(['C'], 3)).toMatchObject({
-      status: 'problem',
-      message: expect.stringMatching(/older than this build.*C$/),
-    });
+    expect(rateSchema({ ...state, state: 'newer' }).status).toBe('warning');
+    for (const unusable of ['newer', 'behind', 'empty'] as const) {
+      expect(rateSchema({ ...state, state: unusable, isUsable: false }).status).toBe('problem');
+    }
   });
 });

@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import path from 'node:path';
-import { listPendingMigrations } from '../../database/migrate';
-import { MIGRATIONS } from '../../database/migrations';
+import { readSchemaState, type SchemaState } from '../../database/schema-state';
 import { CliError, toErrorReport } from '../session/cli-error';
 
 /** `warning`: worth knowing, but nothing is wrong. `skipped`: could not be checked because of another problem. */
@@ -74,21 +73,17 @@ function nearestExisting(folder: string): string {
 }
 
 export async function checkMigrations(url: string): Promise<Finding> {
-  return ratePending(await listPendingMigrations(url), MIGRATIONS.length);
+  return rateSchema(await readSchemaState(url));
 }
 
-/** @param known how many migrations this build has */
-export function ratePending(pending: readonly string[], known: number): Finding {
-  if (pending.length === 0) return ok('the schema is up to date', { pending });
-  const message =
-    pending.length === known
-      ? 'the database is empty: run `waybill migrate`, or start the service once'
-      : `the schema is older than this build: run \`waybill migrate\`, which applies ${pending.join(', ')}`;
-  return { status: 'problem', message, details: { pending } };
+export function rateSchema({ state, isUsable, pending, sentence }: SchemaState): Finding {
+  const details = { pending };
+  if (state === 'current') return ok(sentence, details);
+  return { status: isUsable ? 'warning' : 'problem', message: sentence, details };
 }
 
 /** @throws CliError with the sentence of the check */
 export async function assertMigrated(url: string): Promise<void> {
   const { status, message, details } = await checkMigrations(url);
-  if (status !== 'ok') throw new CliError('unhealthy', `Nothing can be looked at: ${message}`, details);
+  if (status === 'problem') throw new CliError('unhealthy', `Nothing can be looked at: ${message}`, details);
 }

@@ -8,6 +8,7 @@ import type { AppConfig } from '../../config/config';
 import { readMasterKeyFrom } from '../../config/data-dir';
 import { loadConfig } from '../../config/load-config';
 import { openDatabase, type OpenDatabaseOptions } from '../../database/open-database';
+import { readSchemaState } from '../../database/schema-state';
 import { DeliveryQueueModule } from '../../delivery/queue/delivery-queue.module';
 import { DomainsModule } from '../../modules/domains/domains.module';
 import { EmailsModule } from '../../modules/emails/emails.module';
@@ -67,6 +68,8 @@ export class CliSession {
   ): Promise<T> {
     const database = await openDatabase(config, options);
     try {
+      // A doctor looks for itself.
+      if (options.migrate !== false) await assertUsableSchema(database.url);
       const services = await createServices(config, database.url);
       try {
         return await work(services, database.url);
@@ -77,6 +80,12 @@ export class CliSession {
       await database.stop();
     }
   }
+}
+
+/** @throws CliError unhealthy, with what to do */
+async function assertUsableSchema(url: string): Promise<void> {
+  const { isUsable, sentence, pending } = await readSchemaState(url);
+  if (!isUsable) throw new CliError('unhealthy', `Nothing can be done: ${sentence}`, { pending });
 }
 
 /** The services of the commands, on a database whose schema is up to date; to be closed. */

@@ -9,7 +9,10 @@ import { ALL_SCOPES } from '../../../src/common/http/scopes';
 import { createServices } from '../../../src/cli/session/cli-session';
 import type { AppConfig } from '../../../src/config/config';
 import { loadConfig } from '../../../src/config/load-config';
+import { DkimKeysService } from '../../../src/modules/domains/dkim/dkim-keys.service';
+import { DomainDetailsService } from '../../../src/modules/domains/domain-details.service';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
+import { DomainVerificationService } from '../../../src/modules/domains/verification/domain-verification.service';
 import { type Credentials, seedFirstStart } from '../../../src/bootstrap/first-start';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
 import { query } from '../embedded/support';
@@ -66,6 +69,35 @@ describe('seedFirstStart', () => {
     await expect(app.get(OrganizationsService).list()).resolves.toMatchObject([{ name: 'default', status: 'active' }]);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect((await readdir(config.dataDir)).sort()).toEqual(['credentials.json', 'master.key']);
+  });
+
+  it('makes a domain whose records and statuses agree, now, after every check and a rotation', async () => {
+    const app = await startProcess();
+    const { organizationId = '' } = (await seedFirstStart(app, config)) ?? {};
+    const find = async () => {
+      const domain = await app.get(DomainsService).findForSending(organizationId, 'waybill.test');
+      if (!domain) throw new Error('there is no domain');
+      return domain;
+    };
+    const shown = async () => {
+      const { domain, records } = await app.get(DomainDetailsService).detailOf(await find());
+      const { verificationStatus, dkimStatus, returnPathVerified, trackingVerified } = domain;
+      const unverified = records.filter(({ verified }) => !verified).map(({ record }) => record.purpose);
+      return { verificationStatus, dkimStatus, returnPathVerified, trackingVerified, unverified };
+    };
+    const agreeing = {
+      ...{ verificationStatus: 'verified', dkimStatus: 'verified', unverified: ['return_path', 'tracking'] },
+      ...{ returnPathVerified: false, trackingVerified: false },
+    };
+    expect(await shown()).toEqual(agreeing);
+
+    const { id } = await find();
+    const verification = app.get(DomainVerificationService);
+    const report = await verification.verifyAndReport(organizationId, id, 'operator');
+    expect(report).toMatchObject({ status: 'verified', domainVerified: true, dkimVerified: true });
+    await app.get(DkimKeysService).rotate(organizationId, id, 'operator');
+    await verification.recheck(organizationId, id);
+    expect(await shown()).toEqual(agreeing);
   });
 
   it('reads them back at later starts', async () => {

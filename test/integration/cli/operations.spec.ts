@@ -34,8 +34,9 @@ describe('waybill migrate', () => {
 
   it('is done by the first other command as well, unless the operator wants it otherwise', async () => {
     await emptyDatabase();
-    const { exitCode, stdout } = await runWith({ ...cli.environment, MIGRATE_ON_START: 'false' }, ['org', 'list']);
-    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    const answer = await runWith({ ...cli.environment, MIGRATE_ON_START: 'false' }, ['org', 'list']);
+    const stderr = 'waybill: Nothing can be done: the database is empty: run `waybill migrate`\n';
+    expect(answer).toEqual({ exitCode: 1, stdout: '', stderr });
     expect(await cli.json('org', 'list')).toEqual([]);
   });
 });

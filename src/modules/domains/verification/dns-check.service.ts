@@ -5,9 +5,15 @@ import { AppConfig } from '../../../config/config';
 import type { DkimKey } from '../dkim/dkim-key.entity';
 import { DkimKeysService } from '../dkim/dkim-keys.service';
 import type { Domain } from '../registry/domain.entity';
-import { wantedRecords } from '../registry/wanted-records';
+import { type RecordCheck, type WantedRecord, wantedRecords } from '../registry/wanted-records';
 import { checkRecords } from './check-records';
 import type { CheckedRecord } from './record-state';
+
+/** Links and bounces would not find their way over hosts that are in no DNS; mail does without them. */
+function checkVouched({ purpose, host }: WantedRecord): RecordCheck {
+  if (purpose !== 'return_path' && purpose !== 'tracking') return { result: 'verified' };
+  return { result: 'missing', problem: `${host} is in no DNS: nothing under test is (RFC 6761)` };
+}
 
 export interface DnsCheck {
   /** Those that the records were made from. */
@@ -30,13 +36,20 @@ export class DnsCheckService {
   async check(domain: Domain): Promise<DnsCheck> {
     const keys = await this.keys.published(domain.organizationId, domain.id);
     const records = wantedRecords(domain, keys, this.config.dns);
-    const checks = await checkRecords(this.resolver, records, domain.domain, keys);
+    const checks = this.isVouchedFor(domain)
+      ? records.map(checkVouched)
+      : await checkRecords(this.resolver, records, domain.domain, keys);
     const checked = records.flatMap((record, index) => {
       const check = checks[index];
       return check ? [{ record, check }] : [];
     });
     this.count(checked);
     return { keys, checked };
+  }
+
+  /** What is under `test` is in no DNS (RFC 6761 section 6.2): in local mode the operator's word counts instead. */
+  private isVouchedFor({ domain, verificationStatus }: Domain): boolean {
+    return this.config.delivery.mode === 'local' && verificationStatus === 'verified' && /(^|\.)test$/.test(domain);
   }
 
   private count(checked: readonly CheckedRecord[]): void {

@@ -1,0 +1,96 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { SECOND } from '../common/clock';
+import { AppError } from '../common/errors/app-error';
+import { errorBody, JSON_TYPE } from '../common/http/error-response';
+import { type ProbeAnswer, type ProbeRoutes, type ProbeServer, startProbeServer } from '../common/http/probe-server';
+import type { Logger } from '../common/logging/logger';
+import { Metrics } from '../common/metrics/metrics';
+import { startMetricsServer } from '../common/metrics/metrics-server';
+import type { AppConfig } from '../config/config';
+import { readSchemaState, type SchemaState } from '../database/schema-state';
+
+const RETRY_MS = SECOND;
+const RETRY_AFTER_SECONDS = 5;
+
+export interface AwaitSchemaOptions {
+  readonly config: Pick<AppConfig, 'http' | 'roles'>;
+  readonly logger: Logger;
+  /** Aborted: rejects soon. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Waits until the schema is one that this build runs on: with `MIGRATE_ON_START=false` somebody else migrates, and after
+ * a roll-back it may be too new. Meanwhile the process is alive and not ready, says why, and asks again every second;
+ * requests are refused with 503.
+ */
+export async function awaitUsableSchema(url: string, options: AwaitSchemaOptions): Promise<void> {
+  const { logger, signal } = options;
+  const schema = await readSchemaState(url);
+  if (schema.isUsable) {
+    if (schema.state === 'newer') logger.warn(schema.sentence);
+    return;
+  }
+  const waiting = new Waiting(schema);
+  const servers = await openServers(waiting, options);
+  const [metricsPort, port] = servers.map((server) => server.port);
+  try {
+    logger.warn({ schema: schema.state, port, metricsPort }, `not ready: ${schema.sentence}`);
+    while (!waiting.schema.isUsable) {
+      await delay(RETRY_MS, undefined, { signal });
+      if (await waiting.readAgain(url))
+        logger.warn({ schema: waiting.schema.state }, `not ready: ${waiting.schema.sentence}`);
+    }
+  } finally {
+    await Promise.all(servers.map((server) => server.close()));
+  }
+  logger.info(waiting.schema.sentence);
+}
+
+/** What a process that waits tells those who ask. */
+class Waiting {
+  constructor(public schema: SchemaState) {}
+
+  /** A database that is away for a while changes nothing. Returns whether there is something else to be waited for. */
+  async readAgain(url: string): Promise<boolean> {
+    const before = this.schema;
+    this.schema = await readSchemaState(url).catch(() => before);
+    return !this.schema.isUsable && this.schema.sentence !== before.sentence;
+  }
+
+  get routes(): ProbeRoutes {
+    const notReady = (status: string) => (): ProbeAnswer => {
+      return { status: 503, body: { status, timestamp: timestamp(), reason: this.schema.sentence } };
+    };
+    return {
+      '/health': () => ({ status: 200, body: { status: 'ok', timestamp: timestamp(), service: 'waybill' } }),
+      '/health/startup': notReady('not_ready'),
+      '/health/detailed': notReady('unhealthy'),
+    };
+  }
+}
+
+function timestamp(): string {
+  return new Date().toISOString();
+}
+
+async function openServers(waiting: Waiting, { config }: AwaitSchemaOptions): Promise<ProbeServer[]> {
+  const { host, port, metricsHost, metricsPort } = config.http;
+  const { routes } = waiting;
+  const { registry } = new Metrics();
+  const metrics = await startMetricsServer({ host: metricsHost, port: metricsPort, registry, routes });
+  if (!config.roles.has('api')) return [metrics];
+  try {
+    return [metrics, await startProbeServer({ variable: 'PORT', host, port, routes, otherwise: refuse })];
+  } catch (error) {
+    await metrics.close();
+    throw error;
+  }
+}
+
+/** Without the reason, which is the operator's business. */
+function refuse(): ProbeAnswer {
+  const error = new AppError('service_unavailable', 'The service is not ready yet');
+  const headers = { 'retry-after': String(RETRY_AFTER_SECONDS) };
+  return { status: 503, body: errorBody(error), contentType: JSON_TYPE, headers };
+}

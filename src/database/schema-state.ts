@@ -1,0 +1,97 @@
+import { Client } from 'pg';
+import { SECOND } from '../common/clock';
+import { isOlderRelease, RELEASE } from '../common/release';
+import { MIGRATIONS, OLDEST_RELEASE } from './migrations';
+
+/** What TypeORM records the applied migrations in. */
+export const MIGRATIONS_TABLE = 'schema_migrations';
+
+/**
+ * A database's schema beside what this build knows. `newer`: there are migrations that this build does not know; whether
+ * it runs all the same says `isUsable`.
+ */
+export interface SchemaState {
+  readonly state: 'current' | 'empty' | 'behind' | 'newer';
+  /** Names of the migrations that are still to be applied, in their order. */
+  readonly pending: readonly string[];
+  /** Whether this build runs on it. */
+  readonly isUsable: boolean;
+  /** For people, in one line: what it is, and what to do. */
+  readonly sentence: string;
+}
+
+/** Which release made a schema, and the oldest one that runs on it. */
+interface SchemaOrigin {
+  readonly release: string;
+  readonly oldest: string;
+}
+
+const CONNECT_TIMEOUT_MS = 2 * SECOND;
+const KNOWN = MIGRATIONS.map((migration) => new migration().name);
+const ORIGIN = /^Made by release (\S+), for releases from (\S+) on$/;
+
+/** To be run after migrations have been applied: remembers who made this schema, for older builds that meet it. */
+export const RECORD_ORIGIN = `comment on table ${MIGRATIONS_TABLE} is 'Made by release ${RELEASE}, for releases from ${OLDEST_RELEASE} on'`;
+
+/** Reads the state of the schema at `url`. Changes nothing. */
+export async function readSchemaState(url: string): Promise<SchemaState> {
+  const client = new Client({
+    connectionString: url,
+    application_name: 'waybill-schema',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: CONNECT_TIMEOUT_MS,
+  });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return judgeSchema(await readApplied(client), await readOrigin(client));
+  } finally {
+    await client.end();
+  }
+}
+
+/** The names of the applied migrations, in their order; none in an empty database. */
+export async function readApplied(client: Pick<Client, 'query'>): Promise<string[]> {
+  const { rows: tables } = await client.query<{ exists: boolean }>(
+    `select to_regclass('${MIGRATIONS_TABLE}') is not null as exists`,
+  );
+  if (!tables[0]?.exists) return [];
+  const { rows } = await client.query<{ name: string }>(
+    `select name from ${MIGRATIONS_TABLE} order by "timestamp", id`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+async function readOrigin(client: Client): Promise<SchemaOrigin | undefined> {
+  const text = `select obj_description(to_regclass('${MIGRATIONS_TABLE}'), 'pg_class') as origin`;
+  const { rows } = await client.query<{ origin: string | null }>(text);
+  const [, release, oldest] = ORIGIN.exec(rows[0]?.origin ?? '') ?? [];
+  return release === undefined || oldest === undefined ? undefined : { release, oldest };
+}
+
+/** @param origin undefined when the schema does not say */
+export function judgeSchema(
+  applied: readonly string[],
+  origin: SchemaOrigin | undefined,
+  { known = KNOWN, release = RELEASE }: { readonly known?: readonly string[]; readonly release?: string } = {},
+): SchemaState {
+  const pending = known.filter((name) => !applied.includes(name));
+  if (applied.length === 0) {
+    return { state: 'empty', pending, isUsable: false, sentence: 'the database is empty: run `waybill migrate`' };
+  }
+  if (pending.length > 0) {
+    const sentence = `the schema is older than this build: run \`waybill migrate\`, which applies ${pending.join(', ')}`;
+    return { state: 'behind', pending, isUsable: false, sentence };
+  }
+  if (applied.every((name) => known.includes(name))) {
+    return { state: 'current', pending, isUsable: true, sentence: 'the schema is up to date' };
+  }
+  return { state: 'newer', pending, ...judgeNewer(origin, release) };
+}
+
+function judgeNewer(origin: SchemaOrigin | undefined, release: string): Pick<SchemaState, 'isUsable' | 'sentence'> {
+  const isUsable = origin !== undefined && !isOlderRelease(release, origin.oldest);
+  const made = `the schema was made by ${origin ? `release ${origin.release}` : 'a later release'}, and this is ${release}`;
+  if (isUsable) return { isUsable, sentence: `${made}, which still runs on it` };
+  return { isUsable, sentence: `${made}: start ${origin ? `release ${origin.oldest} or later` : 'that release'}` };
+}
