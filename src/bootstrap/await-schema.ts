@@ -38,8 +38,9 @@ export async function awaitUsableSchema(url: string, options: AwaitSchemaOptions
     logger.warn({ schema: schema.state, port, metricsPort }, `not ready: ${schema.sentence}`);
     while (!waiting.schema.isUsable) {
       await delay(RETRY_MS, undefined, { signal });
-      if (await waiting.readAgain(url))
+      if (await waiting.readAgain(url)) {
         logger.warn({ schema: waiting.schema.state }, `not ready: ${waiting.schema.sentence}`);
+      }
     }
   } finally {
     await Promise.all(servers.map((server) => server.close()));
