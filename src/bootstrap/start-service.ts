@@ -155,8 +155,8 @@ function adapterFor(config: AppConfig, draining: Draining, metrics: Metrics, log
   });
 }
 
-async function listen(app: NestExpressApplication, { http }: AppConfig): Promise<void> {
-  setUpDocs(app, buildOpenApiDocument(app));
+async function listen(app: NestExpressApplication, { http, delivery }: AppConfig): Promise<void> {
+  setUpDocs(app, buildOpenApiDocument(app), delivery.mode === 'local' ? ['/mailbox'] : []);
   await opensPort('PORT', http, app.listen(http.port, http.host));
 }
 

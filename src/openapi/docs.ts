@@ -60,16 +60,27 @@ const ASSETS = new SwaggerUiAssets();
 
 /**
  * Publishes the document for programs at `/openapi.json` and for people at `/docs`. Plain routes of the HTTP server: no
- * guard runs, as for `@Public()`, and they are no part of the document themselves.
+ * guard runs, as for `@Public()`, and they are no part of the document themselves. `/` links to them.
+ * @param pages other pages of this process, such as `/mailbox`
  */
-export function setUpDocs(app: INestApplication, document: OpenAPIObject): void {
+export function setUpDocs(app: INestApplication, document: OpenAPIObject, pages: readonly string[] = []): void {
   const file = staticFile(JSON.stringify(document), { type: 'application/json; charset=utf-8', maxAgeSeconds: 0 });
   const routes = app.getHttpAdapter() as HttpServer<Request<Record<string, string>>, Response>;
+  routes.get('/', (_request, response) => response.send(indexOf(document, pages)));
   routes.get('/openapi.json', (request, response) => sendFile(request, response, file));
   routes.get('/docs', (request, response) => sendFile(request, response, PAGE_FILE));
   routes.get('/docs/:file', async (request, response) => {
     sendFile(request, response, await findAsset(request.params.file ?? ''));
   });
+}
+
+function indexOf({ info }: OpenAPIObject, pages: readonly string[]) {
+  const links = ['/docs', '/openapi.json', '/health', ...pages];
+  return {
+    service: info.title,
+    version: info.version,
+    links: Object.fromEntries(links.map((path) => [path.slice(1), path])),
+  };
 }
 
 /** @throws NotFoundError */

@@ -19,6 +19,7 @@ export function expressMessages(app: Express, headers: StandardHeaders, bodyBudg
     failure: unknown = undefined;
     awaitsContinue = false;
     heldBytes = 0;
+    bodyHolder: string | undefined = undefined;
     body: unknown = undefined;
     private parsedQuery: object | undefined = undefined;
 

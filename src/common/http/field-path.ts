@@ -1,3 +1,5 @@
+import { closest, distance } from 'fastest-levenshtein';
+
 /** Keys come from the client; a message needs no more of them. */
 const MAX_KEY_LENGTH = 64;
 
@@ -12,58 +14,23 @@ export function fieldPath(segments: readonly (string | number)[]): string {
   return path === '' ? 'body' : path;
 }
 
-interface Level {
-  /** Undefined inside an object before its first key. */
-  key: string | number | undefined;
-  readonly isArray: boolean;
-}
-
 /**
- * Names the field that an offset of a JSON text lies in, for error messages only: walks the text from the start. The text
- * may be broken, before or after the offset; the result is then the best guess.
+ * The message for a field that is not known. One that differs by its spelling only (`reply_to` for `replyTo`), or by a
+ * letter or two, is named.
  */
-export function pathAt(bytes: Buffer, offset: number): string {
-  const levels: Level[] = [];
-  let at = 0;
-  while (at < offset) {
-    const character = String.fromCharCode(bytes[at] as number);
-    if (character === '"') {
-      const end = endOfString(bytes, at);
-      if (end > offset) break;
-      noteKey(levels.at(-1), bytes, at, end);
-      at = end;
-      continue;
-    }
-    step(levels, character);
-    at += 1;
-  }
-  return fieldPath(levels.flatMap((level) => (level.key === undefined ? [] : [level.key])));
+export function unknownField(name: string, known: Iterable<string>): string {
+  const nearest = nearestField(name.slice(0, MAX_KEY_LENGTH), [...known]);
+  return `is not a known field${nearest === undefined ? '' : `; did you mean ${nearest}?`}`;
 }
 
-function step(levels: Level[], character: string): void {
-  const top = levels.at(-1);
-  if (character === '{') levels.push({ key: undefined, isArray: false });
-  else if (character === '[') levels.push({ key: 0, isArray: true });
-  else if (character === '}' || character === ']') levels.pop();
-  else if (character === ',' && top) top.key = top.isArray ? Number(top.key) + 1 : undefined;
+function nearestField(name: string, known: readonly string[]): string | undefined {
+  const plain = lettersOf(name);
+  const sameLetters = known.find((field) => lettersOf(field) === plain);
+  if (sameLetters !== undefined || known.length === 0) return sameLetters;
+  const nearest = closest(name, known);
+  return distance(name, nearest) <= Math.min(2, Math.floor(nearest.length / 3)) ? nearest : undefined;
 }
 
-/** A string in an object is a key while none has been seen since the last comma. */
-function noteKey(top: Level | undefined, bytes: Buffer, start: number, end: number): void {
-  if (!top || top.isArray || top.key !== undefined) return;
-  const text = bytes.toString('utf8', start, end);
-  try {
-    top.key = String(JSON.parse(text));
-  } catch {
-    top.key = text.slice(1, -1);
-  }
-}
-
-/** @returns the index after the closing quote. */
-function endOfString(bytes: Buffer, open: number): number {
-  for (let at = open + 1; at < bytes.length; at += 1) {
-    if (bytes[at] === 0x5c) at += 1;
-    else if (bytes[at] === 0x22) return at + 1;
-  }
-  return bytes.length;
+function lettersOf(name: string): string {
+  return name.replace(/[^a-z0-9]/gi, '').toLowerCase();
 }

@@ -13,7 +13,7 @@ import { type RouteHandler, RouteTable } from './route-table';
 export interface HttpServerOptions extends NodeServerOptions {
   /** Whose `X-Forwarded-For` is believed: no one's, everyone's, or that of these addresses and networks. */
   readonly trustProxy: boolean | string[];
-  /** Bytes of bodies above 256 KiB held at a time; more large requests are refused with 503. */
+  /** Bytes of bodies above 256 KiB held at a time, half of them for one organization; more are refused with 503. */
   readonly maxHeldBodyBytes: number;
   /** Adds Strict-Transport-Security: when clients reach the service over https. */
   readonly strictTransport: boolean;
@@ -22,7 +22,7 @@ export interface HttpServerOptions extends NodeServerOptions {
 
 const DEFAULTS: Omit<HttpServerOptions, 'draining'> = {
   trustProxy: false,
-  maxHeldBodyBytes: 96 * MIB,
+  maxHeldBodyBytes: 192 * MIB,
   maxHeaderBytes: 16 * 1024,
   maxRequestsPerSocket: 1_000,
   maxConnections: 10_000,

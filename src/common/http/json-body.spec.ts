@@ -24,6 +24,34 @@ describe('parseJson', () => {
     );
   });
 
+  it('refuses every text in which an object names a member twice, and no other', () => {
+    const text = fc.letrec<{ value: string }>((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 4 },
+        fc.constantFrom('1', '"a"', '":"', 'null', '"\\""', '{}', '[]'),
+        fc.array(tie('value'), { maxLength: 3 }).map((values) => `[${values.join(',')}]`),
+        fc
+          .array(fc.tuple(fc.constantFrom('"a"', '"b"', '"\\u0061"', '"c\\""'), tie('value')), { maxLength: 3 })
+          .map((members) => `{${members.map(([key, value]) => `${key} :${value}`).join(', ')}}`),
+      ),
+    })).value;
+    fc.assert(
+      fc.property(text, (json) => {
+        // As many members in the text as in its value, exactly when no object names one twice.
+        let members = 0;
+        JSON.parse(json, function count(_key, value: unknown) {
+          if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+            members += Object.keys(value).length;
+          }
+          return value;
+        });
+        const written = json.match(/" :/g)?.length ?? 0;
+        expect(refusedField(json) === undefined).toBe(members === written);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
   it('throws nothing but ValidationError, whatever the bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
@@ -51,6 +79,12 @@ describe('parseJson', () => {
     [`{"${'k'.repeat(100)}":"\\u0000"}`, 'k'.repeat(64)],
     ['"\\u0000"', 'body'],
     ['{"__proto__":1}', 'body'],
+    ['{"a":1,"a":1}', 'a'],
+    ['{"a":{"b":[{"x":1,"y":2,"x":3}]}}', 'a.b[0].x'],
+    ['{"subject":1,"\\u0073ubject":2}', 'subject'],
+    ['{"a":{"a":1},"b":{"a":1}}', undefined],
+    ['[{"a":1},{"a":1}]', undefined],
+    ['{"a":"a","b":"a"}', undefined],
     ['nonsense', 'body'],
     ['{"a":1e5}', undefined],
     ['', undefined],

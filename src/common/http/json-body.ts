@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Request } from 'express';
 import { AppError, ValidationError } from '../errors/app-error';
-import { pathAt } from './field-path';
-import { type JsonFinding, type JsonProblem, scanJson } from './json-scan';
+import { countMembers, explainJson, type JsonFinding } from './json-problems';
+import { type JsonProblem, scanJson } from './json-scan';
 import { type BodyOptions, DEFAULT_BODY, readBody } from './request-body';
 
 const MAX_DEPTH = 32;
@@ -14,6 +14,7 @@ const PROBLEMS: Record<JsonProblem, string> = {
   nul: 'must not contain NUL characters',
   surrogate: 'must not contain unpaired surrogates',
   'forbidden-key': 'must not use the keys __proto__, constructor or prototype',
+  'duplicate-key': 'is given twice',
   number: 'is too large a number',
 };
 
@@ -56,33 +57,43 @@ function unsupported(message: string): AppError {
 
 /**
  * Reads a JSON text (RFC 8259) in UTF-8; a byte order mark is skipped, as the RFC allows; no bytes are no value.
- * @throws ValidationError for broken UTF-8 or JSON and for what `scanJson` finds, naming the field where it can.
+ * @throws ValidationError for broken UTF-8 or JSON, for what `scanJson` finds and for equal keys, naming the field
  */
 export function parseJson(bytes: Buffer, maxItems: number = DEFAULT_BODY.maxItems): unknown {
-  const text = textOf(bytes);
-  const finding = scanJson(text, { maxDepth: MAX_DEPTH, maxItems });
-  if (finding) throw refused(text, finding);
-  return read(text);
+  return parse(bytes, maxItems, (text, limits) => {
+    const { whole } = explainJson(text, limits, false);
+    if (whole) throw refused(whole);
+  });
 }
 
 /**
- * Reads a JSON array whose elements stand alone: what `scanJson` finds inside one makes that one a `ValidationError`.
+ * Reads a JSON array whose elements stand alone: a problem inside one makes that one a `ValidationError`.
  * @throws ValidationError for what concerns the text as a whole
  */
 export function parseElements(bytes: Buffer, maxItems: number): unknown {
+  return parse(bytes, maxItems, (text, limits) => {
+    const { whole, elements } = explainJson(text, limits, true);
+    if (whole) throw refused(whole);
+    const values = read(text) as unknown[];
+    return values.map((value, index) => {
+      const finding = elements.get(index);
+      return finding ? refused(finding) : value;
+    });
+  });
+}
+
+/** @param explain what a text with a problem is read as */
+function parse(
+  bytes: Buffer,
+  maxItems: number,
+  explain: (text: Buffer, limits: { maxDepth: number; maxItems: number }) => unknown,
+): unknown {
   const text = textOf(bytes);
   const limits = { maxDepth: MAX_DEPTH, maxItems };
-  const finding = scanJson(text, limits);
-  if (!finding) return read(text);
-  const unreadable = scanJson(text, { ...limits, structureOnly: true });
-  if (unreadable) throw refused(text, unreadable);
+  const { problem, members } = scanJson(text, limits);
+  if (problem !== undefined) return explain(text, limits);
   const value = read(text);
-  if (!Array.isArray(value)) throw refused(text, finding);
-  return value.map((element: unknown, index) => {
-    const own = Buffer.from(JSON.stringify(element));
-    const problem = scanJson(own, limits);
-    return problem ? refused(own, problem, `${index}.`) : element;
-  });
+  return countMembers(value) === members ? value : explain(text, limits);
 }
 
 function textOf(bytes: Buffer): Buffer {
@@ -99,9 +110,8 @@ function read(text: Buffer): unknown {
   }
 }
 
-function refused(text: Buffer, { problem, offset }: JsonFinding, prefix = ''): ValidationError {
-  const isWhole = problem === 'depth' || problem === 'items';
-  return new ValidationError({ [isWhole ? 'body' : prefix + pathAt(text, offset)]: [PROBLEMS[problem]] });
+function refused({ problem, path }: JsonFinding): ValidationError {
+  return new ValidationError({ [path]: [PROBLEMS[problem]] });
 }
 
 function positionIn(error: unknown): string {

@@ -9,25 +9,37 @@
  * The input is well-formed UTF-8, so unpaired surrogates and NUL can only hide in `\u` escapes (a raw NUL is no JSON).
  * Long strings are skipped by the native byte search; both searches are remembered, so every byte is searched once.
  */
-export type JsonProblem = 'depth' | 'items' | 'nul' | 'surrogate' | 'forbidden-key' | 'number';
+export type JsonProblem = 'depth' | 'items' | 'nul' | 'surrogate' | 'forbidden-key' | 'duplicate-key' | 'number';
 
-export interface JsonFinding {
-  readonly problem: JsonProblem;
-  /** Where in the bytes. */
-  readonly offset: number;
+export interface JsonScan {
+  /** The first problem; of `duplicate-key` only `explainJson` knows. */
+  readonly problem: JsonProblem | undefined;
+  /** How many members the objects of the text have together, those of equal names included. */
+  readonly members: number;
+}
+
+/** What is told of a text while it is scanned, to name the places of its problems. */
+export interface ScanListener {
+  open(isArray: boolean): void;
+  close(): void;
+  /** A comma. */
+  next(): void;
+  /** A string, in its quotes; @returns true for a key that its object has had already. */
+  string(text: Buffer): boolean;
+  /** @returns true to go on, where one problem does not decide about the whole text. */
+  report(problem: JsonProblem): boolean;
 }
 
 export interface JsonLimits {
   readonly maxDepth: number;
   /** Commas and colons: about one per element, two per member. */
   readonly maxItems: number;
-  /** Looks only for what concerns the text as a whole: `depth`, `items`, and `number`, which its value no longer shows. */
-  readonly structureOnly?: boolean;
 }
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
+const OPEN_ARRAY = 0x5b;
 const LETTER_U = 0x75;
 
 const OTHER = 0;
@@ -60,20 +72,19 @@ for (let value = 0; value < 16; value += 1) {
   HEX[digit.toUpperCase().charCodeAt(0)] = value;
 }
 
-const WHOLE: ReadonlySet<JsonProblem> = new Set(['depth', 'items', 'number']);
-
 const FORBIDDEN_KEYS = ['__proto__', 'prototype', 'constructor'];
 const SHORTEST_FORBIDDEN = 9;
+const LONGEST_FORBIDDEN = 11;
 /** "constructor" with every letter written as an escape. */
-const LONGEST_FORBIDDEN = 66;
+const LONGEST_ESCAPED = 66;
 /** Shorter runs are cheaper in JavaScript than a call into the native search. */
 const NATIVE_SEARCH_AFTER = 24;
 /** Up to here a number without an exponent is finite. */
 const FINITE_DIGITS = 300;
 
-/** The first problem in well-formed UTF-8 `bytes`, or undefined. Linear in the input, stops at the first finding. */
-export function scanJson(bytes: Buffer, limits: JsonLimits): JsonFinding | undefined {
-  return new Scanner(bytes, limits).run();
+/** Looks through well-formed UTF-8. Linear in the input; stops at the first problem that the listener does not pass over. */
+export function scanJson(bytes: Buffer, limits: JsonLimits, listener?: ScanListener): JsonScan {
+  return new Scanner(bytes, limits, listener).run();
 }
 
 class Scanner {
@@ -82,16 +93,18 @@ class Scanner {
   private items = 0;
   private nextQuote = -1;
   private nextBackslash = -1;
-  private finding: JsonFinding | undefined;
+  private members = 0;
+  private problem: JsonProblem | undefined;
 
   constructor(
     private readonly bytes: Buffer,
     private readonly limits: JsonLimits,
+    private readonly listener: ScanListener | undefined,
   ) {
     this.end = bytes.length;
   }
 
-  run(): JsonFinding | undefined {
+  run(): JsonScan {
     const { bytes, end } = this;
     let at = 0;
     while (at < end) {
@@ -103,21 +116,29 @@ class Scanner {
         this.count(kind, at);
         at += 1;
       }
-      if (this.finding !== undefined) return this.finding;
+      if (this.problem !== undefined) break;
     }
-    return undefined;
+    return { problem: this.problem, members: this.members };
   }
 
   private count(kind: number, at: number): void {
     if (kind === SEPARATOR) {
-      this.items += 1;
-      if (this.items > this.limits.maxItems) this.report('items', at);
+      this.countItem();
+      if (this.bytes[at] === COLON) this.members += 1;
+      else this.listener?.next();
     } else if (kind === OPEN) {
       this.depth += 1;
-      if (this.depth > this.limits.maxDepth) this.report('depth', at);
+      this.listener?.open(this.bytes[at] === OPEN_ARRAY);
+      if (this.depth > this.limits.maxDepth) this.report('depth');
     } else {
       this.depth -= 1;
+      this.listener?.close();
     }
+  }
+
+  private countItem(): void {
+    this.items += 1;
+    if (this.items > this.limits.maxItems) this.report('items');
   }
 
   /** @returns the index after the closing quote, or the end of an unterminated text. */
@@ -128,14 +149,12 @@ class Scanner {
     while (at < this.end && this.bytes[at] === BACKSLASH) {
       escaped = true;
       at = this.skipEscape(at);
-      if (this.finding !== undefined) return this.end;
+      if (this.problem !== undefined) return this.end;
       if (this.bytes[at] !== BACKSLASH) at = this.endOfPlainRun(at);
     }
     if (at >= this.end) return this.end;
-    const length = at - start;
-    if (length >= SHORTEST_FORBIDDEN && length <= LONGEST_FORBIDDEN && this.isForbidden(start, at, escaped)) {
-      this.report('forbidden-key', open);
-    }
+    if (this.isForbidden(start, at, escaped)) this.report('forbidden-key');
+    if (this.listener?.string(this.bytes.subarray(open, at + 1)) === true) this.report('duplicate-key');
     return at + 1;
   }
 
@@ -162,13 +181,13 @@ class Scanner {
   private skipEscape(at: number): number {
     if (this.bytes[at + 1] !== LETTER_U) return at + 2;
     const unit = this.hex(at + 2);
-    if (unit === 0) this.report('nul', at);
+    if (unit === 0) this.report('nul');
     if (unit < 0xd800 || unit > 0xdfff) return at + 6;
     const paired = unit < 0xdc00 && this.bytes[at + 6] === BACKSLASH && this.bytes[at + 7] === LETTER_U;
     const low = paired ? this.hex(at + 8) : 0;
     if (low >= 0xdc00 && low <= 0xdfff) return at + 12;
     // `JSON.parse` takes an unpaired surrogate and reads on right behind it: so must this, or it loses the string's end.
-    this.report('surrogate', at);
+    this.report('surrogate');
     return at + 6;
   }
 
@@ -184,7 +203,8 @@ class Scanner {
   }
 
   private isForbidden(start: number, end: number, escaped: boolean): boolean {
-    if (!escaped && end - start > 11) return false;
+    const length = end - start;
+    if (length < SHORTEST_FORBIDDEN || length > (escaped ? LONGEST_ESCAPED : LONGEST_FORBIDDEN)) return false;
     if (!this.isKey(end + 1)) return false;
     const text = this.bytes.toString('latin1', start, end);
     if (!escaped) return FORBIDDEN_KEYS.includes(text);
@@ -213,16 +233,15 @@ class Scanner {
     }
     if (exponent || at - start > FINITE_DIGITS) {
       // Reading one costs more than passing a byte, so these are counted like separators.
-      this.count(SEPARATOR, start);
+      this.countItem();
       const value = Number(bytes.toString('latin1', start, at));
-      if (value === Infinity || value === -Infinity) this.report('number', start);
+      if (value === Infinity || value === -Infinity) this.report('number');
     }
     return at;
   }
 
-  private report(problem: JsonProblem, offset: number): void {
-    if (this.limits.structureOnly === true && !WHOLE.has(problem)) return;
-    this.finding ??= { problem, offset };
+  private report(problem: JsonProblem): void {
+    if (this.listener?.report(problem) !== true) this.problem ??= problem;
   }
 }
 

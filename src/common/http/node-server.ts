@@ -7,6 +7,7 @@ import type { Draining } from './draining';
 import { sendError } from './error-response';
 import type { expressMessages } from './express-messages';
 import { refuseConnect, refuseRequest, refuseUnparsed, refuseUnrouted } from './raw-refusals';
+import { releaseBody } from './request-body';
 import { lineOf, type LogRequest, requestIdOf } from './request';
 import type { StandardHeaders } from './response-headers';
 
@@ -106,7 +107,7 @@ function identify(request: Request): Request {
 
 function settle(request: Request, response: Response, { draining, log }: NodeServerOptions): void {
   draining.leave();
-  request.bodyBudget.give(request.heldBytes);
+  releaseBody(request);
   if (!request.complete) cutOffLater(request);
   log(lineOf(request, response));
 }

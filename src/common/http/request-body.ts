@@ -34,22 +34,47 @@ export function TakesBody(options: Partial<BodyOptions>): MethodDecorator {
 /** Smaller bodies are not accounted for: the connection limit bounds them. */
 const FREE_BYTES = 256 * KIB;
 
-/** How many bytes of large bodies this process holds at a time: many large requests at once may not exhaust its memory. */
+/**
+ * How many bytes of large bodies this process holds at a time: many large requests at once may not exhaust its memory.
+ * No holder may have more than is left to the others: one alone gets half, each of n gets 1/(n+1), and a newcomer always
+ * finds room.
+ */
 export class BodyBudget {
   private held = 0;
+  private readonly heldBy = new Map<string, number>();
 
   constructor(private readonly maxBytes: number) {}
 
-  /** @returns false when that would be too much; then nothing was taken. */
-  take(bytes: number): boolean {
-    if (this.held + bytes > this.maxBytes) return false;
+  /**
+   * @param holder an organization, or the address of a client without a key
+   * @returns false when that would be too much; then nothing was taken.
+   */
+  take(holder: string, bytes: number): boolean {
+    const own = (this.heldBy.get(holder) ?? 0) + bytes;
+    if (own > this.maxBytes - this.held - bytes) return false;
     this.held += bytes;
+    this.heldBy.set(holder, own);
     return true;
   }
 
-  give(bytes: number): void {
+  give(holder: string, bytes: number): void {
+    if (bytes === 0) return;
     this.held -= bytes;
+    const own = (this.heldBy.get(holder) ?? 0) - bytes;
+    if (own > 0) this.heldBy.set(holder, own);
+    else this.heldBy.delete(holder);
   }
+}
+
+/** Who holds the body of a request. Decided once: a connection that is gone has no address any more. */
+function holderOf(request: Request): string {
+  request.bodyHolder ??= request.principal?.organizationId ?? request.ip ?? '';
+  return request.bodyHolder;
+}
+
+/** Gives back what a request that has ended held of the budget. */
+export function releaseBody(request: Request): void {
+  request.bodyBudget.give(request.bodyHolder ?? '', request.heldBytes);
 }
 
 export function hasBody({ method, headers }: Request): boolean {
@@ -96,7 +121,7 @@ function collect(request: Request, maxBytes: number): Promise<Buffer> {
 
 function hold(request: Request, received: number): boolean {
   if (received <= FREE_BYTES) return true;
-  if (!request.bodyBudget.take(received - request.heldBytes)) return false;
+  if (!request.bodyBudget.take(holderOf(request), received - request.heldBytes)) return false;
   request.heldBytes = received;
   return true;
 }

@@ -18,6 +18,8 @@ declare module 'express-serve-static-core' {
     awaitsContinue: boolean;
     /** Bytes of a large body that this request holds of the process's budget. */
     heldBytes: number;
+    /** Whose share of the budget that is. */
+    bodyHolder?: string | undefined;
     readonly bodyBudget: BodyBudget;
   }
 }

@@ -58,9 +58,15 @@ export class RouteTable {
   refusalOf(request: Request): AppError {
     const allowed = this.methodsOf(request.path);
     if (allowed.length === 0 || allowed.includes(request.method)) {
-      return new AppError('resource_not_found', 'This path does not exist');
+      return new AppError('resource_not_found', 'This path does not exist', this.suggestFor(request.path));
     }
     return new AppError('method_not_allowed', `This path does not support ${request.method}`, { details: { allowed } });
+  }
+
+  private suggestFor(path: string): { suggestion?: string } {
+    const shorter = path.replace(/\/+$/, '');
+    if (shorter === path || this.methodsOf(shorter).length === 0) return {};
+    return { suggestion: 'Leave out the slash at the end: paths match exactly' };
   }
 
   private methodsOf(path: string): string[] {

@@ -58,6 +58,30 @@ describe('validateDto', () => {
     expect(found.unknown).toEqual(['unknown is not a known field']);
   });
 
+  it('gives one message for a field, the one that helps', () => {
+    const found = problems({ subject: 5, to: [{ email: 7, name: 'y' }], tags: 'a' });
+    expect(found).toEqual({
+      subject: ['subject must be a string'],
+      'to[0].email': ['email must be a string'],
+      'to[0].name': ['to[0].name is not a known field'],
+      tags: ['tags must be an array'],
+    });
+    expect(problems({ subject: 'x'.repeat(11) }).subject).toEqual([
+      expect.stringContaining('shorter than or equal to 10'),
+    ]);
+  });
+
+  it.each([
+    ['Subject', 'subject'],
+    ['sub_ject', 'subject'],
+    ['subjct', 'subject'],
+    ['tgas', undefined],
+    ['recipients', undefined],
+  ])('for %s it suggests %s', (name, meant) => {
+    const suggestion = meant === undefined ? '' : `; did you mean ${meant}?`;
+    expect(problems({ subject: 'x', [name]: 1 })[name]).toEqual([`${name} is not a known field${suggestion}`]);
+  });
+
   it.each([
     ['null', null],
     ['nothing', undefined],

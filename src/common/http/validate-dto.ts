@@ -2,7 +2,7 @@ import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from
 import { plainToInstance } from 'class-transformer';
 import { getMetadataStorage, type ValidationError as PropertyError, validateSync } from 'class-validator';
 import { type FieldErrors, ValidationError } from '../errors/app-error';
-import { fieldPath } from './field-path';
+import { fieldPath, unknownField } from './field-path';
 
 /** For arrays that declare no `@ArrayMaxSize`. */
 const MAX_ELEMENTS = 1_000;
@@ -52,7 +52,9 @@ function refuse(errors: FieldErrors): void {
 
 function unknownFields({ properties }: Plan, value: Record<string, unknown>): FieldErrors {
   const unknown = Object.keys(value).filter((name) => !properties.has(name));
-  return Object.fromEntries(unknown.map((name) => [fieldPath([name]), [`${fieldPath([name])} is not a known field`]]));
+  return Object.fromEntries(
+    unknown.map((name) => [fieldPath([name]), [`${fieldPath([name])} ${unknownField(name, properties)}`]]),
+  );
 }
 
 function longArrays({ maxElements }: Plan, value: Record<string, unknown>): FieldErrors {
@@ -80,8 +82,18 @@ function problemsOf(instance: object): FieldErrors {
 function collect(error: PropertyError, above: readonly (string | number)[], into: FieldErrors): void {
   const segment = above.length > 0 && /^\d+$/.test(error.property) ? Number(error.property) : error.property;
   const path = [...above, segment];
-  if (error.constraints) into[fieldPath(path)] = Object.values(error.constraints);
+  if (error.constraints) into[fieldPath(path)] = [mostHelpful(error.constraints, fieldPath(path))];
   for (const child of error.children ?? []) collect(child, path, into);
+}
+
+/** Rules about how long, how large or how it is spelled; a value of the wrong kind breaks most of them as well. */
+const SECOND_RULES = /length|min|max|size|unique|matches|empty/i;
+
+/** One message for a field: what it should be at all, before how long or how large. */
+function mostHelpful(constraints: Record<string, string>, path: string): string {
+  if (constraints.whitelistValidation !== undefined) return `${path} is not a known field`;
+  const kind = Object.keys(constraints).find((rule) => !SECOND_RULES.test(rule));
+  return constraints[kind ?? ''] ?? Object.values(constraints)[0] ?? `${path} is not valid`;
 }
 
 function planOf(dto: Type): Plan {

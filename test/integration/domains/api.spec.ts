@@ -73,7 +73,7 @@ describe('POST /v1/domains', () => {
       dkim_selector: 'wb1',
       dkim_status: 'pending',
       warming_current_limit: null,
-      reputation_score: null,
+      reputation_score: 100,
     });
     const published = Buffer.from(domain.records[1].value.split('p=')[1], 'base64');
     const key = createPublicKey({ key: published, format: 'der', type: 'spki' });

@@ -39,8 +39,28 @@ describe('the documentation over HTTP', () => {
 
   it('has no document before one is published', async () => {
     expect((await fetch(`${url}/openapi.json`)).status).toBe(404);
-    setUpDocs(app, buildOpenApiDocument(app));
+    setUpDocs(app, buildOpenApiDocument(app), ['/mailbox']);
     expect((await fetch(`${url}/openapi.json`)).status).toBe(200);
+  });
+
+  it('links to it and to the other pages', async () => {
+    const response = await fetch(`${url}/`);
+    expect([response.status, await response.json()]).toEqual([
+      200,
+      {
+        service: expect.any(String),
+        version: expect.any(String),
+        links: { docs: '/docs', 'openapi.json': '/openapi.json', health: '/health', mailbox: '/mailbox' },
+      },
+    ]);
+  });
+
+  it('says that a slash at the end is too many', async () => {
+    const response = await fetch(`${url}/things/`);
+    expect([response.status, await response.json()]).toMatchObject([
+      404,
+      { error: { suggestion: 'Leave out the slash at the end: paths match exactly' } },
+    ]);
   });
 
   it('serves the document as JSON', async () => {
@@ -105,7 +125,7 @@ describe('the documentation over HTTP', () => {
     expect(Number(response.headers.get('content-length'))).toBeGreaterThan(1_000);
   });
 
-  it.each(['package.json', 'index.html', 'swagger-ui.css.map', '..%2fpackage.json', '%2e%2e', 'constructor', ''])(
+  it.each(['package.json', 'index.html', 'swagger-ui.css.map', '..%2fpackage.json', '%2e%2e%2f', 'constructor', ''])(
     'answers 404 for the file "%s"',
     async (name) => {
       const response = await fetch(`${url}/docs/${name}`);

@@ -66,8 +66,8 @@ export class DomainDto {
   @ApiProperty({ enum: DKIM_STATUSES }) dkim_status!: DkimStatus;
   @ApiProperty({ ...NULLABLE_INTEGER, description: 'Recipients a day while the domain warms up; null without a limit' })
   warming_current_limit!: number | null;
-  @ApiProperty({ ...NULLABLE_INTEGER, minimum: 0, maximum: 100, description: 'null until it has been computed' })
-  reputation_score!: number | null;
+  @ApiProperty({ type: 'integer', minimum: 0, maximum: 100, description: '100 while there is too little to judge' })
+  reputation_score!: number;
   @ApiPropertyOptional({ enum: RESTRICTIONS, description: 'Only while the domain may send less, or nothing' })
   sending_status?: (typeof RESTRICTIONS)[number];
   @ApiPropertyOptional({ enum: RESTRICTION_REASONS, description: 'Why, beside `sending_status`' })

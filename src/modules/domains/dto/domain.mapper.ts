@@ -2,6 +2,9 @@ import type { DomainDetail } from '../domain-details.service';
 import type { PublishedRecord, VerificationReport } from '../verification/verification-report';
 import type { DnsRecordDto, DomainDto, DomainVerificationDto } from './domain.dto';
 
+/** The score of a domain that has sent too little to be judged. */
+const UNBLEMISHED = 100;
+
 export function toDomainDto({ domain, records, warmingCurrentLimit }: DomainDetail): DomainDto {
   const { status, reason } = domain.sending;
   return {
@@ -18,7 +21,7 @@ export function toDomainDto({ domain, records, warmingCurrentLimit }: DomainDeta
     dkim_selector: domain.dkimSelector,
     dkim_status: domain.dkimStatus ?? 'pending',
     warming_current_limit: warmingCurrentLimit,
-    reputation_score: domain.reputationScore,
+    reputation_score: domain.reputationScore ?? UNBLEMISHED,
     ...(status !== 'active' && { sending_status: status, ...(reason && { sending_status_reason: reason }) }),
   };
 }

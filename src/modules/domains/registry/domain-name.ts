@@ -22,10 +22,10 @@ const SPELLING = 'has an internationalized label that is not valid or not in its
  * @throws ValidationError for a malformed name or a public suffix
  */
 export function normalizeDomainName(text: string): DomainName {
-  const trimmed = text.trim().replace(/\.$/, '');
-  const mistake = findMistake(trimmed);
+  const name = text.replace(/\.$/, '');
+  const mistake = findMistake(name);
   if (mistake !== undefined) throw refusedName(mistake);
-  const parsed = parseDomain(trimmed);
+  const parsed = parseDomain(name);
   if (!parsed.ok) throw refusedName(parsed.message.includes('longer') ? LENGTH : SPELLING);
   const { domain: registrable, subdomain } = parse(parsed.domain, { allowPrivateDomains: true });
   if (!registrable) throw refusedName('must be a name under a public suffix, not a public suffix itself');
@@ -39,7 +39,7 @@ function refusedName(problem: string): ValidationError {
 const MISTAKES: readonly [RegExp, string][] = [
   [/[/:]/, 'must be a name alone, without a protocol, a port or a path'],
   [/@/, 'must be a domain, not an email address'],
-  [/\s/, 'must not contain blanks'],
+  [/[\s\u0000-\u001f\u007f]/, 'must not contain white space or control characters'],
   [/\*/, 'must be one name, not a pattern'],
   [/_/, 'must not contain underscores: no mail server has such a name'],
   [/^\.|\.\.|\.$/, 'must not have an empty label'],

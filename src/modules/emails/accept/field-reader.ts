@@ -1,4 +1,5 @@
 import type { FieldErrors } from '../../../common/errors/app-error';
+import { unknownField } from '../../../common/http/field-path';
 import { parseTimestamp } from '../../../common/http/timestamps';
 
 /** What no header of a mail may hold: CR and LF would begin another one. */
@@ -85,7 +86,7 @@ export class FieldReader {
 
   unknownFields(value: Record<string, unknown>, known: ReadonlySet<string>, path = ''): void {
     for (const name of Object.keys(value)) {
-      if (!known.has(name)) this.add(path === '' ? name : `${path}.${name}`, 'is not a known field');
+      if (!known.has(name)) this.add(path === '' ? name : `${path}.${name}`, unknownField(name, known));
     }
   }
 }

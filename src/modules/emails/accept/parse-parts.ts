@@ -1,3 +1,4 @@
+import { lookup } from 'mime-types';
 import { AppError } from '../../../common/errors/app-error';
 import { CONTROL_CHARACTER, type FieldReader } from './field-reader';
 import type { Attachment } from './send-request';
@@ -59,6 +60,7 @@ const CONTENT_TYPE =
 const COMPOSITE = /^(multipart|message)\//i;
 const CONTENT_ID = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.@-]{1,200}$/;
 
+const UNKNOWN_TYPE = 'application/octet-stream';
 const FILENAME = /^[^\u0000-\u001f\u007f\\/]{1,255}$/;
 /** Types that mail providers refuse because they run when opened. */
 const EXECUTABLE =
@@ -90,7 +92,7 @@ function readAttachment(reader: FieldReader, value: unknown, path: string): Atta
   if (!given) return undefined;
   reader.unknownFields(given, ATTACHMENT_FIELDS, path);
   const filename = readFilename(reader, given.filename, path);
-  const contentType = readContentType(reader, given.contentType, path);
+  const contentType = readContentType(reader, given.contentType, filename, path);
   const contentId = readContentId(reader, given.contentId, path);
   const content = readContent(reader, given.content, path);
   return content && { filename, contentType, contentId, content };
@@ -105,11 +107,17 @@ function readFilename(reader: FieldReader, value: unknown, path: string): string
   return value;
 }
 
-function readContentType(reader: FieldReader, value: unknown, path: string): string {
-  if (value === undefined) return 'application/octet-stream';
+/** Without a type it follows from the name's extension. */
+function readContentType(reader: FieldReader, value: unknown, filename: string, path: string): string {
+  if (value === undefined) return typeOfName(filename);
   if (typeof value === 'string' && CONTENT_TYPE.test(value) && !COMPOSITE.test(value)) return value;
   reader.add(`${path}.contentType`, 'must be a media type such as application/pdf');
   return '';
+}
+
+function typeOfName(filename: string): string {
+  const type = lookup(filename) || UNKNOWN_TYPE;
+  return COMPOSITE.test(type) ? UNKNOWN_TYPE : type;
 }
 
 function readContentId(reader: FieldReader, value: unknown, path: string): string | undefined {

@@ -72,6 +72,23 @@ describe('parseSendRequest', () => {
     expect(request).toMatchObject({ category: 'bulk', idempotencyKey: 'k-1', tracking: { opens: false } });
   });
 
+  it.each([
+    ['a.pdf', undefined, 'application/pdf'],
+    ['a.PNG', undefined, 'image/png'],
+    ['data', undefined, 'application/octet-stream'],
+    ['a.unknownext', undefined, 'application/octet-stream'],
+    ['a.eml', undefined, 'application/octet-stream'],
+    ['a.pdf', 'text/plain', 'text/plain'],
+  ])('types the attachment %s, declared as %s, %s', (filename, contentType, expected) => {
+    const { attachments } = accepted({ attachments: [{ filename, content: '', ...(contentType && { contentType }) }] });
+    expect(attachments[0]?.contentType).toBe(expected);
+  });
+
+  it('names the field that was meant', () => {
+    const parsed = parse({ reply_to: 'a@example.com' });
+    expect(parsed).toMatchObject({ errors: { reply_to: ['reply_to is not a known field; did you mean replyTo?'] } });
+  });
+
   it.each<[string, Record<string, unknown>, string]>([
     ['no recipient', { to: [] }, 'to'],
     ['no to', { to: undefined }, 'to'],

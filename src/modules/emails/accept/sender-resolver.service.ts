@@ -44,7 +44,9 @@ export class SenderResolver {
       throw new AppError('domain_not_allowed', 'This API key is bound to another domain');
     }
     // Test mail never leaves the service, so its domain need not be verified in DNS.
-    if (!domain || (!domain.verified && tenant.mode === 'live')) throw notVerified(sender.domain ?? domain?.name);
+    if (!domain || (!domain.verified && tenant.mode === 'live')) {
+      throw notVerified(sender.domain ?? domain?.name, tenant.mode);
+    }
     return domain;
   }
 
@@ -78,10 +80,15 @@ export class SenderResolver {
   }
 }
 
-function notVerified(name: string | undefined): AppError {
+function notVerified(name: string | undefined, mode: Tenant['mode']): AppError {
   if (name === undefined) {
     return new AppError('domain_not_verified', 'The organization has no default domain to send from', {
       suggestion: 'Add and verify a domain, or name one in "from"',
+    });
+  }
+  if (mode === 'test') {
+    return new AppError('domain_not_verified', `The domain ${name} is not registered in this organization`, {
+      suggestion: 'Add the domain with a live key; to send test mail from it, it need not be verified',
     });
   }
   return new AppError('domain_not_verified', `The domain ${name} is not a verified domain of this organization`, {

@@ -22,7 +22,8 @@ const addresses = (minItems: number, description: string) => ({
 class AttachmentDto {
   @ApiProperty({ maxLength: 255, example: 'invoice.pdf' }) filename!: string;
   @ApiProperty({ format: 'byte', description: 'Base64' }) content!: string;
-  @ApiPropertyOptional({ default: 'application/octet-stream' }) contentType?: string;
+  @ApiPropertyOptional({ description: "Absent: by the name's extension", example: 'application/pdf' })
+  contentType?: string;
   @ApiPropertyOptional({ description: 'Makes it an inline part that the html refers to as `cid:…`' })
   contentId?: string;
 }

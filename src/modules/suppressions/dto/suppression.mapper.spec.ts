@@ -30,6 +30,10 @@ describe('a batch', () => {
   });
 });
 
+it.each(['*@example.com', 'a*@example.com', '*@*'])('the pattern %s is no address', (email) => {
+  expect(() => toAddress(email)).toThrow(ValidationError);
+});
+
 it('an address is matched in whatever case it is given', () => {
   fc.assert(
     fc.property(fc.emailAddress(), (email) => {

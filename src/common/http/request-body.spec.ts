@@ -1,0 +1,28 @@
+import fc from 'fast-check';
+import { BodyBudget } from './request-body';
+
+describe('BodyBudget', () => {
+  it('gives one holder half, and always leaves room for the next', () => {
+    const budget = new BodyBudget(120);
+    expect(budget.take('a', 61)).toBe(false);
+    expect(budget.take('a', 60)).toBe(true);
+    expect(budget.take('a', 1)).toBe(false);
+    expect(budget.take('b', 30)).toBe(true);
+    expect(budget.take('c', 15)).toBe(true);
+    budget.give('a', 60);
+    expect(budget.take('c', 22)).toBe(true);
+  });
+
+  it('never holds more than it may, and is empty again when all was given back', () => {
+    const step = fc.record({ holder: fc.constantFrom('a', 'b', 'c'), bytes: fc.nat(50) });
+    fc.assert(
+      fc.property(fc.array(step), (steps) => {
+        const budget = new BodyBudget(100);
+        const taken = steps.filter(({ holder, bytes }) => budget.take(holder, bytes));
+        expect(taken.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(100);
+        for (const { holder, bytes } of taken) budget.give(holder, bytes);
+        expect(budget.take('a', 50)).toBe(true);
+      }),
+    );
+  });
+});
