@@ -2,6 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { Reflector } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import { AppError } from '../common/errors/app-error';
+import { clientAddressOf } from '../common/http/client-address';
 import { AuthenticationFailures } from '../common/http/request-limits';
 import type { Principal } from '../common/http/principal';
 import { ApiKeyVerifier } from './api-key-verifier.service';
@@ -34,7 +35,7 @@ export class ApiKeyGuard implements CanActivate {
       return await this.verifier.verify(bearerToken(request.headers.authorization));
     } catch (error) {
       const guessed = error instanceof AppError && error.code === 'invalid_api_key';
-      throw guessed ? this.failures.refusalFor(request.ip ?? '', error) : error;
+      throw guessed ? this.failures.refusalFor(clientAddressOf(request), error) : error;
     }
   }
 }

@@ -1,3 +1,5 @@
+import type { TrustProxy } from './trust-proxy';
+
 /** What a process does; `WAYBILL_ROLES` is a comma list of these, or `all`. */
 export const ROLES = ['api', 'worker', 'inbound', 'dns'] as const;
 
@@ -23,8 +25,7 @@ export interface HttpConfig {
   readonly publicUrl: string;
   /** A stopping process is not ready, and serves on, for so long; then it drains. */
   readonly shutdownDelaySeconds: number;
-  /** Whether `X-Forwarded-For` is believed. */
-  readonly trustProxy: boolean;
+  readonly trustProxy: TrustProxy;
 }
 
 export interface DatabaseConfig {

@@ -92,7 +92,7 @@ export class Environment {
   @Count(3_650) RETENTION_INBOUND_DAYS = 30;
   @Matches(HOST_NAME, { message: 'SIMULATOR_DOMAIN must be a host name' })
   SIMULATOR_DOMAIN = 'simulator.waybill.test';
-  @toBoolean @IsBoolean() TRUST_PROXY = false;
+  @IsString() TRUST_PROXY = 'false';
   @IsIn(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']) LOG_LEVEL = 'info';
 }
 

@@ -56,6 +56,7 @@ describe('loadConfig', () => {
     [{ DNS_SERVERS: '2001:db8::53:70000:x' }, 'DNS_SERVERS'],
     [{ SIMULATOR_DOMAIN: 'simulator domain' }, 'SIMULATOR_DOMAIN'],
     [{ RATE_LIMIT_ENABLED: 'perhaps' }, 'RATE_LIMIT_ENABLED'],
+    [{ TRUST_PROXY: 'yes' }, 'TRUST_PROXY'],
     [{ RATE_LIMITS: '{"send":-1}' }, 'RATE_LIMITS'],
     [{ RATE_LIMITS: '[1]' }, 'RATE_LIMITS'],
     [{ RETENTION_CONTENTS_DAYS: '0' }, 'RETENTION_CONTENTS_DAYS'],
@@ -82,6 +83,15 @@ describe('loadConfig', () => {
     expect(load({}).http.shutdownDelaySeconds).toBe(0);
     expect(load({ SHUTDOWN_DELAY_SECONDS: '0' }).http.shutdownDelaySeconds).toBe(0);
     expect(load({ SHUTDOWN_DELAY_SECONDS: '20' }).http.shutdownDelaySeconds).toBe(20);
+  });
+
+  it('believes forwarded addresses of nobody, of everybody, or of the proxies that are named', () => {
+    const trusted = (TRUST_PROXY: string) => load({ TRUST_PROXY }).http.trustProxy;
+    expect(load({}).http.trustProxy).toBe(false);
+    expect([trusted(''), trusted('true'), trusted('1')]).toEqual([false, true, 1]);
+    expect(trusted(' 10.0.0.0/8, 192.0.2.7 ')).toEqual(['10.0.0.0/8', '192.0.2.7']);
+    expect(() => trusted('10.0.0.1,proxy.internal')).toThrow(/TRUST_PROXY must be .*, not proxy\.internal$/);
+    expect(() => trusted(',')).toThrow('TRUST_PROXY');
   });
 
   it.each(['0.0.0.0', '::', '::1', 'localhost', 'host-1.example.com'])('listens on %s', (host) => {

@@ -8,6 +8,7 @@ import { type AppConfig, type Role, ROLES } from './config';
 import { StoredMasterKey, unusableDataDir } from './data-dir';
 import { Environment, HOST_NAME, isAddressOrName, isDnsServer } from './environment';
 import { list, type MasterKeys, nameServersOf, parseRelay, parseRequestLimits, toConfig } from './to-config';
+import { notProxies, parseTrustProxy } from './trust-proxy';
 
 /** A start with a bad environment is refused; names every bad variable, never its value. */
 export class ConfigurationError extends Error {
@@ -82,6 +83,11 @@ function crossChecks(environment: Environment): string[] {
       'HOST must be an address or a host name of this machine',
     ],
     [isAddressOrName(environment.METRICS_HOST), 'METRICS_HOST must be an address or a host name of this machine'],
+    [
+      parseTrustProxy(list(environment.TRUST_PROXY)) !== undefined,
+      'TRUST_PROXY must be true, false, a number of proxies, or a comma list of their addresses and networks ' +
+        `(10.0.0.0/8, 2001:db8::1), not ${notProxies(list(environment.TRUST_PROXY)).join(', ').slice(0, 200)}`,
+    ],
     [
       parseRequestLimits(environment.RATE_LIMITS) !== undefined,
       'RATE_LIMITS must be a JSON object of positive integers',

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { parseUrl } from '../common/network';
 import { type AppConfig, type RelayConfig, type Role, ROLES } from './config';
 import type { Environment } from './environment';
+import { parseTrustProxy } from './trust-proxy';
 
 export type MasterKeys = Pick<AppConfig, 'masterKey' | 'previousMasterKey'>;
 
@@ -21,7 +22,7 @@ export function toConfig(environment: Environment, masterKeys: MasterKeys): AppC
       metricsHost: environment.METRICS_HOST,
       shutdownDelaySeconds: environment.SHUTDOWN_DELAY_SECONDS,
       publicUrl: toBaseUrl(environment.PUBLIC_URL ?? `http://localhost:${environment.PORT}`),
-      trustProxy: environment.TRUST_PROXY,
+      trustProxy: parseTrustProxy(list(environment.TRUST_PROXY)) ?? false,
     },
     database: {
       url: environment.DATABASE_URL,

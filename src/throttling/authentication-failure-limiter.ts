@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import { Clock, MINUTE, SECOND } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
+import { clientNetworkOf } from '../common/http/client-address';
 import { AuthenticationFailures } from '../common/http/request-limits';
 import { ThrottlingConfig } from './limits';
 
@@ -30,7 +30,7 @@ export class AuthenticationFailureLimiter extends AuthenticationFailures {
   refusalFor(ip: string, failure: AppError): AppError {
     if (!this.config.enabled) return failure;
     const nowMs = this.clock.monotonicMs();
-    const window = this.windowOf(networkOf(ip), nowMs);
+    const window = this.windowOf(clientNetworkOf(ip), nowMs);
     window.count += 1;
     if (window.count <= MAX_FAILURES) return failure;
     const seconds = Math.max(1, Math.ceil((window.endMs - nowMs) / SECOND));
@@ -47,11 +47,4 @@ export class AuthenticationFailureLimiter extends AuthenticationFailures {
     this.windows.set(network, window);
     return window;
   }
-}
-
-/** An IPv4 address itself; of IPv6 the /64 network, which one client owns as a whole. */
-function networkOf(ip: string): string {
-  if (!ipaddr.isValid(ip)) return ip;
-  const address = ipaddr.process(ip);
-  return address instanceof ipaddr.IPv6 ? address.parts.slice(0, 4).join(':') : address.toString();
 }

@@ -11,8 +11,8 @@ import { standardHeaders } from './response-headers';
 import { type RouteHandler, RouteTable } from './route-table';
 
 export interface HttpServerOptions extends NodeServerOptions {
-  /** Whose `X-Forwarded-For` is believed: no one's, everyone's, or that of these addresses and networks. */
-  readonly trustProxy: boolean | string[];
+  /** Whose `X-Forwarded-For` is believed: no one's, everyone's, that of so many proxies, or of these addresses and networks. */
+  readonly trustProxy: boolean | number | readonly string[];
   /** Bytes of bodies above 256 KiB held at a time, half of them for one organization; more are refused with 503. */
   readonly maxHeldBodyBytes: number;
   /** Adds Strict-Transport-Security: when clients reach the service over https. */
@@ -157,7 +157,7 @@ export class HttpAdapter extends ExpressAdapter {
   }
 }
 
-function createExpress(trustProxy: boolean | string[]): Express {
+function createExpress(trustProxy: HttpServerOptions['trustProxy']): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag');
   app.enable('case sensitive routing').enable('strict routing');

@@ -1,6 +1,7 @@
 import { Controller, Get, Header, Param, Redirect, Req, UseFilters } from '@nestjs/common';
 import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
+import { clientAddressOf } from '../../common/http/client-address';
 import { Public } from '../../common/http/scopes';
 import { NotFoundError } from '../../common/errors/app-error';
 import { ApiPublicErrors } from '../../common/http/openapi.decorators';
@@ -66,13 +67,14 @@ export class TrackingController {
   }
 }
 
-function visitOf({ method, headers, ip }: Request): Visit {
+function visitOf(request: Request): Visit {
+  const { method, headers } = request;
   // Browsers that load a page before it is asked for say so: `prefetch;prerender`, older ones `preview`.
   const purposes = [headers['sec-purpose'], headers.purpose, headers['x-purpose'], headers['x-moz']].join();
   return {
     isHead: method === 'HEAD',
     isPrefetch: /\b(prefetch|prerender|preview)\b/i.test(purposes),
     userAgent: headers['user-agent'] ?? '',
-    address: ip ?? '',
+    address: clientAddressOf(request),
   };
 }

@@ -1,0 +1,23 @@
+import { isIP } from 'node:net';
+import type { Request } from 'express';
+import ipaddr from 'ipaddr.js';
+
+/** `192.0.2.1:1234`, `[2001:db8::1]:1234`: some proxies write the port as well. */
+const WITH_PORT = /^(?:\[([^\]]+)\]|([\d.]+)):\d{1,5}$/;
+
+/**
+ * The client's address as far as the trusted proxies vouch for it (`TRUST_PROXY`). What they pass on that is no address is
+ * somebody's text: then it is the peer's. Empty once the connection is gone.
+ */
+export function clientAddressOf({ ip = '', socket }: Pick<Request, 'ip' | 'socket'>): string {
+  const [, six, four] = WITH_PORT.exec(ip) ?? [];
+  const address = six ?? four ?? ip;
+  return isIP(address) === 0 ? (socket.remoteAddress ?? '') : address;
+}
+
+/** Whom to count as one client: an IPv4 address itself; of IPv6 the /64 network, which one client owns as a whole. */
+export function clientNetworkOf(ip: string): string {
+  if (!ipaddr.isValid(ip)) return ip;
+  const address = ipaddr.process(ip);
+  return address instanceof ipaddr.IPv6 ? address.parts.slice(0, 4).join(':') : address.toString();
+}
