@@ -26,7 +26,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): AppConfig {
   );
   const environment = plainToInstance(Environment, given, { exposeDefaultValues: true });
   const problems = validateSync(environment).flatMap((error) => Object.values(error.constraints ?? {}));
-  problems.push(...crossChecks(environment));
+  problems.push(...crossChecks(environment), ...trustProxyProblems(environment));
   if (problems.length > 0) throw new ConfigurationError(problems);
   return toConfig(environment, masterKeysOf(environment));
 }
@@ -84,16 +84,19 @@ function crossChecks(environment: Environment): string[] {
     ],
     [isAddressOrName(environment.METRICS_HOST), 'METRICS_HOST must be an address or a host name of this machine'],
     [
-      parseTrustProxy(list(environment.TRUST_PROXY)) !== undefined,
-      'TRUST_PROXY must be true, false, a number of proxies, or a comma list of their addresses and networks ' +
-        `(10.0.0.0/8, 2001:db8::1), not ${notProxies(list(environment.TRUST_PROXY)).join(', ').slice(0, 200)}`,
-    ],
-    [
       parseRequestLimits(environment.RATE_LIMITS) !== undefined,
       'RATE_LIMITS must be a JSON object of positive integers',
     ],
   ];
   return checks.filter(([holds]) => !holds).map(([, problem]) => problem);
+}
+
+function trustProxyProblems({ TRUST_PROXY }: Environment): string[] {
+  const entries = list(TRUST_PROXY);
+  if (parseTrustProxy(entries) !== undefined) return [];
+  const unfit = notProxies(entries).join(', ').slice(0, 200);
+  const forms = 'true, false, a number of proxies, or a comma list of their addresses and networks';
+  return [`TRUST_PROXY must be ${forms} (10.0.0.0/8, 2001:db8::1), not ${unfit}`];
 }
 
 function masterKeysOf(environment: Environment): MasterKeys {

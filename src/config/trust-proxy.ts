@@ -1,5 +1,4 @@
 import { isIP } from 'node:net';
-import ipaddr from 'ipaddr.js';
 
 /**
  * Whose `X-Forwarded-For` is believed. `false`: nobody's. `true`: everybody's, so its left-most address counts, which any
@@ -32,7 +31,7 @@ export function notProxies(entries: readonly string[]): string[] {
 /** `192.0.2.1`, `192.0.2.0/24`, `2001:db8::/32`. A network of every address would be `true` in disguise. */
 function isAddressOrNetwork(text: string): boolean {
   const [, address = text, prefix] = NETWORK.exec(text) ?? [];
-  // Express reads them by this library, which refuses some that Node takes, and takes some that Node refuses.
-  if (address.includes('%') || isIP(address) === 0 || !ipaddr.isValid(address)) return false;
+  // Of the forms that Node takes, Express does not know all: IPv4 within IPv6, and the name of an interface.
+  if (isIP(address) === 0 || /%|:.*\./.test(address)) return false;
   return prefix === undefined || (Number(prefix) >= 1 && Number(prefix) <= (isIP(address) === 4 ? 32 : 128));
 }
