@@ -97,6 +97,7 @@ describe('a worker that has lost its lease', () => {
     await held;
     const [first] = await scene.db.query('select id from worker_sessions');
     clock.advance(MINUTE);
+    await waitFor(async () => (await sessions()) === 2, { what: 'the next lease' });
     // Others see the lease end too, and free the mail for whoever asks next: the same worker under its next lease.
     await scene.db.query('update worker_sessions set lease_until = now() where id = $1', [first?.id]);
     const other = await scene.startWorker({ hopPort: server.port, isRunning: false });
