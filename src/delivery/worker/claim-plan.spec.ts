@@ -12,7 +12,11 @@ function setUp() {
     const { destinationLimits } = planner.plan();
     return destinationLimits.known.find((one) => one.destination === destination)?.limit ?? destinationLimits.fresh;
   };
-  return { slots, planner, claim, begin, limitOf };
+  const prove = (destination: string) => {
+    slots.give(begin(destination, 'prover'), 'success');
+    return destination;
+  };
+  return { slots, planner, claim, begin, prove, limitOf };
 }
 
 describe('a claim', () => {
@@ -52,12 +56,29 @@ describe('a claim', () => {
   });
 
   it('leaves out a tenant that waits with more than there is left for others, and ends when enough waits', () => {
-    const { planner, claim } = setUp();
-    for (let n = 0; n < 11; n += 1) planner.expect(claim(`d${n}.example`, 'noisy'));
-    planner.expect(claim('e.example', 'quiet'));
+    const { planner, claim, prove } = setUp();
+    const wait = (tenant: string, count: number) => {
+      for (let n = 0; n < count; n += 1) planner.expect(claim(prove(`d${n}.example`), tenant));
+    };
+    wait('noisy', 11);
+    wait('quiet', 1);
     expect(planner.plan().destinationLimits.full).toEqual(['noisy']);
     expect(planner.hasRoom).toBe(true);
-    for (let n = 0; n < 10; n += 1) planner.expect(claim(`f${n}.example`, 'third'));
+    wait('third', 10);
     expect(planner.plan().limit).toBe(0);
+  });
+
+  it('goes on for others although a tenant, or many, wait with more than may begin at unknown destinations', () => {
+    const { planner, claim } = setUp();
+    const before = planner.plan().limit;
+    for (let n = 0; n < 60; n += 1) planner.expect(claim(`slow${n}.example`, 'a'));
+    const { limit, destinationLimits } = planner.plan();
+    // Three may begin; the others take no place.
+    expect(limit).toBe(before - 3);
+    expect(destinationLimits.provenOnly.organizationIds).toEqual(['a']);
+    expect(destinationLimits.full).toEqual([]);
+    for (let n = 0; n < 60; n += 1) planner.expect(claim(`tarpit${n}.example`, `t${n}`));
+    // Nine of ten slots are the most that all of these may take.
+    expect(planner.plan().limit).toBe(before - 9);
   });
 });

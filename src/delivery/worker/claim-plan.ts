@@ -34,6 +34,8 @@ export interface Expected {
  * - A prompt one: twice its limit in reserve, and nothing more until half of that is used up.
  * - A tenant with its share of unproven destinations under way: only prompt ones, until half of that share is free.
  * - A tenant that waits with more than there is room left for others: nothing.
+ *
+ * What one tenant has taken beyond its share of unproven destinations will not begin soon, and keeps nobody else from claiming.
  */
 export class ClaimPlanner {
   private readonly byDestination = new Tally();
@@ -66,7 +68,7 @@ export class ClaimPlanner {
 
   /** True when a claim would find room; false until enough has begun to make one worth while. */
   get hasRoom(): boolean {
-    return !this.slots.isHeldBack && this.slots.free + this.ahead() - this.waiting > this.ahead() / 2;
+    return !this.slots.isHeldBack && this.room() > this.ahead() / 2;
   }
 
   /** Destinations at which nothing can begin now; `all`: the one hop for everything is held back. */
@@ -79,7 +81,7 @@ export class ClaimPlanner {
   }
 
   plan(): ClaimPlan {
-    const limit = this.hasRoom ? Math.max(0, this.slots.free + this.ahead() - this.waiting) : 0;
+    const limit = this.hasRoom ? Math.max(0, this.room()) : 0;
     const { known, proven } = this.destinations();
     this.restrictTenants();
     const provenOnly = { organizationIds: [...this.restricted], destinations: proven };
@@ -134,16 +136,34 @@ export class ClaimPlanner {
   private restrictTenants(): void {
     const waiting = [...this.unprovenByTenant.entries()].map(([tenant]) => tenant);
     for (const tenant of [...waiting, ...this.slots.unprovenTenants()]) {
-      if (!this.slots.mayTryUnproven(tenant, this.unprovenByTenant.of(tenant))) this.restricted.add(tenant);
+      if (this.slots.unprovenRoom(tenant) <= this.unprovenByTenant.of(tenant)) this.restricted.add(tenant);
     }
     for (const tenant of this.restricted) {
-      if (this.slots.mayTryUnproven(tenant, this.unprovenByTenant.of(tenant), 0.5)) this.restricted.delete(tenant);
+      if (this.slots.unprovenRoom(tenant, 0.5) > this.unprovenByTenant.of(tenant)) this.restricted.delete(tenant);
     }
   }
 
   private fullTenants(): string[] {
-    const left = this.ahead() - this.waiting;
-    return [...this.byTenant.entries()].filter(([, count]) => count > left).map(([tenant]) => tenant);
+    const left = this.room() - this.slots.free;
+    return [...this.byTenant.entries()]
+      .filter(([tenant, count]) => count - this.beyondShare(tenant) > left)
+      .map(([tenant]) => tenant);
+  }
+
+  /** For more claims: what may begin now and what is worth having behind it, less what waits and may begin. */
+  private room(): number {
+    let [unproven, mayBegin] = [0, 0];
+    for (const [tenant, count] of this.unprovenByTenant.entries()) {
+      unproven += count;
+      mayBegin += count - this.beyondShare(tenant);
+    }
+    const beyond = unproven - Math.min(mayBegin, this.slots.unprovenRoomInAll);
+    return this.slots.free + this.ahead() - (this.waiting - beyond);
+  }
+
+  /** Of what a tenant waits with: what begins only once others of its attempts have ended. */
+  private beyondShare(tenant: string): number {
+    return Math.max(0, this.unprovenByTenant.of(tenant) - this.slots.unprovenRoom(tenant));
   }
 
   private ahead(): number {

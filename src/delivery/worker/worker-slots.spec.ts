@@ -38,6 +38,27 @@ describe('WorkerSlots', () => {
     expect(slots.refusalOf({ organizationId: 'b', destination: 'x.example' }, ['mx'])).toBeUndefined();
   });
 
+  it('say how many of these may begin, before and while they do', () => {
+    const { begin, beginAll, slots } = setUp();
+    expect(slots.unprovenRoom('a')).toBe(25);
+    expect(slots.unprovenRoom('a', 0.5)).toBe(15);
+    beginAll('b', 40);
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 30 }), (held) => {
+        const { slots: fresh, begin: beginFresh } = setUp();
+        for (let n = 0; n < held; n += 1) beginFresh('a', `${n}.example`);
+        const room = fresh.unprovenRoom('a');
+        let begun = 0;
+        while (beginFresh('a', `more${begun}.example`)) begun += 1;
+        expect(begun).toBe(room);
+      }),
+    );
+    for (let tenant = 0; tenant < 120; tenant += 1) beginAll(`t${tenant}`);
+    expect(slots.unprovenRoom('newcomer')).toBe(0);
+    expect(slots.unprovenRoomInAll).toBe(0);
+    expect(begin('newcomer', 'x.example')).toBeUndefined();
+  });
+
   it('never give everything to slow destinations, however many tenants have some', () => {
     const { beginAll, begin, prove, slots } = setUp();
     prove('prompt.example');

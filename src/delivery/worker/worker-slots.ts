@@ -94,7 +94,7 @@ export class WorkerSlots {
     }
     if (this.hostWithRoom(hosts) === undefined) return this.options.sharedHop ? 'slots' : 'host';
     const hasShare = this.tenants.of(organizationId) < Math.max(1, this.free * SHARE_PER_FREE);
-    return hasShare && this.mayTry(organizationId, key) ? undefined : 'tenant';
+    return hasShare && (this.isPrompt(key) || this.unprovenRoom(organizationId) > 0) ? undefined : 'tenant';
   }
 
   /** Takes a slot for an attempt that nothing refuses. */
@@ -132,15 +132,20 @@ export class WorkerSlots {
   }
 
   /**
-   * Whether the tenant may begin one more attempt at a destination that is not prompt.
-   * @param waiting as if these had begun, too
+   * How many more attempts at destinations that are not prompt the tenant may begin: each of them takes from what is free.
    * @param part of its share
    */
-  mayTryUnproven(organizationId: string, waiting = 0, part = 1): boolean {
-    const under = this.unproven.of(organizationId) + waiting;
-    const most = this.options.slots * (under === 0 ? MOST_UNPROVEN.first : MOST_UNPROVEN.next);
-    if (this.takenUnproven >= Math.max(1, Math.floor(most))) return false;
-    return under < Math.max(1, this.free * UNPROVEN_PER_FREE * part);
+  unprovenRoom(organizationId: string, part = 1): number {
+    const under = this.unproven.of(organizationId);
+    const perFree = UNPROVEN_PER_FREE * part;
+    const share = Math.ceil((this.free * perFree - under) / (1 + perFree));
+    const first = under === 0 ? Math.min(1, this.roomForUnproven(MOST_UNPROVEN.first)) : 0;
+    return Math.max(first, Math.min(share, this.roomForUnproven(MOST_UNPROVEN.next)), 0);
+  }
+
+  /** How many more of all tenants. */
+  get unprovenRoomInAll(): number {
+    return Math.max(0, Math.min(this.free, this.roomForUnproven(MOST_UNPROVEN.first)));
   }
 
   /** Tenants with attempts at destinations that are not prompt. */
@@ -166,8 +171,8 @@ export class WorkerSlots {
     return this.limiter.describe(Infinity);
   }
 
-  private mayTry(organizationId: string, key: string): boolean {
-    return this.isPrompt(key) || this.mayTryUnproven(organizationId);
+  private roomForUnproven(part: number): number {
+    return Math.max(1, Math.floor(this.options.slots * part)) - this.takenUnproven;
   }
 
   private countUnproven(organizationId: string, by: 1 | -1): void {
