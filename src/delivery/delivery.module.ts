@@ -21,6 +21,7 @@ import { QueueSweepJob } from './worker/queue-sweep.job';
 import { ResultCommit } from './worker/result-commit';
 import { ResultJournal } from './worker/result-journal';
 import { Settler } from './worker/settler';
+import { TellSendingJob } from './worker/tell-sending.job';
 import { SmtpTransmitter } from './worker/smtp-transmitter';
 import { WorkSignal } from './worker/work-signal';
 import { WorkerSlots } from './worker/worker-slots';
@@ -79,7 +80,7 @@ const STAGES: Provider[] = [
   JournalTakeover,
 ];
 const WORKER: Provider[] = [DeliveryWorker, CrashRecovery, WorkerSession, WorkSignal, WorkerMetrics];
-const JOBS: Provider[] = [PromoteDueJob, DeadSessionsJob, QueueSweepJob, GiveBackJob];
+const JOBS: Provider[] = [PromoteDueJob, DeadSessionsJob, QueueSweepJob, GiveBackJob, TellSendingJob];
 
 /** The engine. It is given its ports (messages, keys, outcomes, ordinals, router) by the worker's root module. */
 @Module({})

@@ -58,7 +58,7 @@ export async function claimRound(
   const walk = { afterOrganizationId: NIL_ID, blockedDestinations, mostFound: 32, mostSeen: 512 };
   turns.found((await queue.findReadyTenants(walk)).map(({ organizationId }) => organizationId));
   const shares = [...turns.next(limit)].map(([organizationId, share]) => ({ organizationId, share, cursor }));
-  return database.transaction((tx) => queue.claim(claimInput(sessionId, { ...fields, shares }), tx));
+  return queue.claim(claimInput(sessionId, { ...fields, shares }));
 }
 
 /** Many deliveries, one for each email, created by the database: thousands in a few milliseconds. */

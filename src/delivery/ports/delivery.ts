@@ -37,6 +37,7 @@ export interface ClaimedDelivery extends DeliveryKey {
   readonly sessionId: string;
   /** Fencing token: a result is taken only with the token of the newest claim. */
   readonly claimToken: number;
+  /** By the database's clock at the claim itself, so that it follows the acceptance. */
   readonly claimedAt: Date;
   /** When the email became due for its first attempt; retries end a fixed time after it. */
   readonly firstDueAt: Date;

@@ -29,7 +29,7 @@ export type FailureReason = 'blocked' | 'expired' | 'cancelled' | 'domain_remove
 
 /**
  * What became of one recipient, whatever the source: the engine, the simulator, a bounce message.
- * `sending`: a worker has claimed it. `sent`: a relay took it. `delivered`: the recipient's own server took it. `unknown`: the final dot was written and no
+ * `sending`: its first attempt has begun. `sent`: a relay took it. `delivered`: the recipient's own server took it. `unknown`: the final dot was written and no
  * reply came, so the message may or may not have arrived; it is tried again with the same Message-ID. The last group is
  * what people did with a mail that arrived.
  */
@@ -83,6 +83,15 @@ export interface RecordedOutcome extends DeliveryKey {
   readonly occurredAt: Date;
   /** Present when an attempt of the engine led to it. */
   readonly attempt?: number;
+}
+
+/** A recipient's first attempt has begun. */
+export function asSending(
+  claim: Omit<RecordedOutcome, 'outcome' | 'source' | 'occurredAt'> & { claimedAt: Date },
+): RecordedOutcome {
+  const { organizationId, mode, emailId, position, domainId, recipient, claimedAt } = claim;
+  const key = { organizationId, mode, emailId, position };
+  return { ...key, domainId, recipient, outcome: { kind: 'sending' }, source: 'worker', occurredAt: claimedAt };
 }
 
 /** What became of a claim: its outcome, and what followed it at once (the simulator's opens and complaints). */

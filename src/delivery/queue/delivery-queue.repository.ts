@@ -48,8 +48,8 @@ export class DeliveryQueueRepository {
     return this.database.run(findReadyTenants(walk));
   }
 
-  claim(input: ClaimInput, tx: Transaction): Promise<ClaimedDelivery[]> {
-    return tx.run(claimDeliveries(input));
+  claim(input: ClaimInput): Promise<ClaimedDelivery[]> {
+    return this.database.run(claimDeliveries(input));
   }
 
   /** The indexes of the results that were taken; the others carried an outdated token. */

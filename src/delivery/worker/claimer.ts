@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { Clock } from '../../common/clock';
 import { Database } from '../../database/database.service';
 import type { ClaimedDelivery } from '../ports/delivery';
-import { OutcomeSink, type RecordedOutcome } from '../ports/outcome';
+import { asSending, OutcomeSink, type RecordedOutcome } from '../ports/outcome';
 import { WeightSource } from '../ports/sender-sources';
 import { type Shares, TenantTurns } from '../policy/tenant-turns';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
@@ -28,7 +28,7 @@ interface Room {
   readonly limits: DestinationLimits | undefined;
 }
 
-/** Takes due work for a session, in turn among organizations, and takes it back from dead ones; records either. */
+/** Takes due work for a session, in turn among organizations, and takes it back from dead ones. */
 @Injectable()
 export class Claimer {
   private readonly turns = new TenantTurns();
@@ -100,15 +100,7 @@ export class Claimer {
       bulkRounding: Math.random(),
       now,
     };
-    return this.database.transaction(async (tx) => {
-      const claimed = await this.queue.claim(input, tx);
-      const first = claimed.filter((delivery) => delivery.attempt === 1);
-      await this.outcomes.record(
-        first.map((delivery) => asSending(delivery, now)),
-        tx,
-      );
-      return claimed;
-    });
+    return this.queue.claim(input);
   }
 
   /** Frees claims of sessions whose lease has ended; the events say that a mail may have gone out unnoticed. */
@@ -117,7 +109,7 @@ export class Claimer {
       const freed = await this.queue.reap(limit, tx);
       const now = this.clock.now();
       await this.outcomes.record(
-        freed.map((delivery) => asWorkerLost(delivery, now)),
+        freed.flatMap((delivery) => asWorkerLost(delivery, now)),
         tx,
       );
       return freed.length;
@@ -125,15 +117,11 @@ export class Claimer {
   }
 }
 
-function asSending(delivery: ClaimedDelivery, occurredAt: Date): RecordedOutcome {
-  const { organizationId, mode, emailId, position, domainId, recipient } = delivery;
-  const key = { organizationId, mode, emailId, position };
-  return { ...key, domainId, recipient, outcome: { kind: 'sending' }, source: 'worker', occurredAt };
-}
-
-function asWorkerLost(delivery: FreedDelivery, now: Date): RecordedOutcome {
-  const outcome = { kind: 'unknown', nextAttemptAt: now, reason: 'worker_lost' } as const;
-  return { ...delivery, outcome, source: 'system', occurredAt: now };
+/** Its attempt had begun, for all that anyone knows; of one that lasted that has been recorded. */
+function asWorkerLost(delivery: FreedDelivery, now: Date): RecordedOutcome[] {
+  const unknown = { kind: 'unknown', nextAttemptAt: now, reason: 'worker_lost' } as const;
+  const lost = { ...delivery, outcome: unknown, source: 'system', occurredAt: now } as const;
+  return delivery.attempt === 1 ? [asSending({ ...delivery, claimedAt: now }), lost] : [lost];
 }
 
 function countByOrganization(claimed: readonly ClaimedDelivery[]): Map<string, number> {

@@ -57,6 +57,11 @@ export class DeliveryPipeline {
     return this.closing;
   }
 
+  /** Those in hand, at whatever stage. */
+  claims(): ClaimedDelivery[] {
+    return [...this.inHand.values()];
+  }
+
   /** False for a claim that this process does not work on. */
   has(claim: ClaimedDelivery): boolean {
     return this.inHand.has(nameOf(claim));

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../common/clock';
 import { Database } from '../../database/database.service';
-import { OutcomeSink, type Settlement } from '../ports/outcome';
+import type { ClaimedDelivery } from '../ports/delivery';
+import { asSending, OutcomeSink, type RecordedOutcome, type Settlement } from '../ports/outcome';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
 
 /** Commits results: queue, recipients, emails, events, counters and suppressions in one transaction. */
@@ -14,15 +15,25 @@ export class ResultCommit {
     private readonly clock: Clock,
   ) {}
 
+  /** Records of claims under way that their first attempt has begun. @throws UnavailableError */
+  begin(claims: readonly ClaimedDelivery[]): Promise<void> {
+    return this.database.transaction((tx) => this.outcomes.record(claims.map(asSending), tx));
+  }
+
   /** Answers how many were taken; the others carried an outdated token. @throws UnavailableError */
   commit(batch: readonly Settlement[]): Promise<number> {
     return this.database.transaction(async (tx) => {
       const indexes = await this.queue.settle(batch.map(toQueueResult), this.clock.now(), tx);
-      const outcomes = indexes.flatMap((index) => batch[index]?.outcomes ?? []);
-      await this.outcomes.record(outcomes, tx);
+      const taken = indexes.flatMap((index) => batch[index] ?? []);
+      await this.outcomes.record(taken.flatMap(outcomesOf), tx);
       return indexes.length;
     });
   }
+}
+
+/** A first attempt's beginning is written with its end: most last for milliseconds. `TellSendingJob` tells of the others. */
+function outcomesOf({ claim, outcomes }: Settlement): readonly RecordedOutcome[] {
+  return outcomes[0].attempt === 1 ? [asSending(claim), ...outcomes] : outcomes;
 }
 
 function toQueueResult({ claim, outcomes }: Settlement) {

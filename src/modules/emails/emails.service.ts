@@ -64,9 +64,11 @@ export class EmailsService {
     const { email, recipients, events } = found;
     const open = await this.queue.findOpen(keyOf(email));
     const due = new Map(open.filter((row) => row.state !== 'claimed').map((row) => [row.position, row.dueAt]));
+    const inHand = new Set(open.filter((row) => row.state === 'claimed').map((row) => row.position));
+    const shown = recipients.map((recipient) => (inHand.has(recipient.position) ? asBegun(recipient) : recipient));
     return {
-      email,
-      recipients: recipients.map((recipient) => ({ recipient, nextAttemptAt: due.get(recipient.position) })),
+      email: inHand.size > 0 ? asBegun(email) : email,
+      recipients: shown.map((recipient) => ({ recipient, nextAttemptAt: due.get(recipient.position) })),
       events,
     };
   }
@@ -95,7 +97,7 @@ export class EmailsService {
       const withdrawn = await this.queue.withdraw(keyOf(email), tx);
       if (withdrawn.length < recipients.length) {
         throw new AppError('email_not_cancellable', 'The email is no longer scheduled or queued', {
-          details: { status: email.status },
+          details: { status: asBegun(email).status },
         });
       }
       await this.outcomes.record(cancellations(email, recipients, this.clock.now()), tx);
@@ -113,6 +115,11 @@ function cancellations(email: Email, recipients: readonly EmailRecipient[], occu
   const outcome = { kind: 'failed', reason: 'cancelled' } as const;
   const shared = { ...keyOf(email), domainId: email.domainId, outcome, source: 'api', occurredAt } as const;
   return recipients.map(({ position, address }) => ({ ...shared, position, recipient: address }));
+}
+
+/** Of a first attempt that is under way, which is recorded when it ends, or after seconds. */
+function asBegun<Row extends Pick<Email, 'status'>>(row: Row): Row {
+  return row.status === 'queued' || row.status === 'scheduled' ? { ...row, status: 'sending' } : row;
 }
 
 /** What is no address is searched for as it is, and found nowhere. */

@@ -222,7 +222,7 @@ describe('claiming is fair', () => {
     it('takes nothing twice where the tenth and the rest are both bulk', async () => {
       const shares = [{ organizationId, share: 50, cursor: '' }];
       const input = claimInput(sessionId, { shares, bulkRounding: 0.99 });
-      expect(await db.database.transaction((tx) => queue.claim(input, tx))).toHaveLength(50);
+      expect(await queue.claim(input)).toHaveLength(50);
     });
   });
 

@@ -81,7 +81,7 @@ describe('the delivery queue', () => {
         attempt: 1,
         crashes: 0,
         claimToken: 1,
-        claimedAt: NOW,
+        claimedAt: expect.any(Date),
         firstDueAt: NOW,
         sessionId: expect.any(String),
       });

@@ -51,7 +51,7 @@ describe('settling', () => {
     const settled = settleAll(await claimAll());
     for (const id of others) await scene.readWhenStatus(id, 'delivered');
     expect(await scene.queue()).toEqual({ claimed: 1 });
-    expect((await scene.read(poison)).email.status).toBe('sending');
+    expect((await scene.read(poison)).email.status).toBe('queued');
     // It is tried again and again, so that what has been mended is committed.
     await scene.db.query('drop trigger refuse on email_events');
     await Promise.all(settled);

@@ -1,5 +1,6 @@
 import { DAY, HOUR, MINUTE } from '../../../src/common/clock';
 import { QueueSweepJob } from '../../../src/delivery/worker/queue-sweep.job';
+import { TellSendingJob } from '../../../src/delivery/worker/tell-sending.job';
 import { FakeClock } from '../../doubles/fake-clock';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import { readCounters, type StoredEmail } from '../../factories/stored-email';
@@ -55,6 +56,32 @@ describe('a worker', () => {
       const rows = await scene.readWhenStatus(id, 'delivered');
       expect(eventTypes(rows)).toEqual(['queued', 'sending', 'sent', 'delivered']);
       expect(rows.email).toMatchObject({ sent_at: clock.now(), delivered_at: clock.now() });
+    });
+
+    it('in order, from acceptance on', async () => {
+      const [id = ''] = await scene.acceptTo('ada');
+      await start();
+      const { events } = await scene.readWhenStatus(id, 'sent');
+      const [queued, sending] = events.map(({ occurred_at }) => occurred_at.getTime());
+      expect(sending).toBeGreaterThanOrEqual(queued ?? Infinity);
+    });
+
+    it('that its attempt has begun, once that lasts', async () => {
+      const [id = ''] = await scene.acceptTo('hang-at-rcpt');
+      const worker = await start();
+      await sink.waitFor(() => sink.openConnections > 0, 'a connection');
+      const job = worker.get(TellSendingJob);
+      await job.tell();
+      expect((await scene.read(id)).email.status).toBe('queued');
+      clock.advance(2_000);
+      await job.tell();
+      const told = await scene.read(id);
+      expect(eventTypes(told)).toEqual(['queued', 'sending']);
+      expect(told).toMatchObject({ email: { status: 'sending' }, recipients: [{ status: 'sending' }] });
+      await job.tell();
+      await sink.stop();
+      const rows = await scene.readWhen(id, (found) => eventTypes(found).includes('deferred'), 'a deferral');
+      expect(eventTypes(rows)).toEqual(['queued', 'sending', 'deferred']);
     });
 
     it('refused for good', async () => {

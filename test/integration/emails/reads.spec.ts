@@ -221,7 +221,8 @@ describe('reading emails', () => {
           nextAttemptAt: nextAttemptAt.toISOString(),
         },
         { email: 'r1@x.example', kind: 'to', status: 'delivered', attempts: 1 },
-        { email: 'r2@x.example', kind: 'bcc', status: 'queued', attempts: 0 },
+        // In a worker's hands, of which nothing is recorded yet.
+        { email: 'r2@x.example', kind: 'bcc', status: 'sending', attempts: 0 },
       ]);
       expect(detail.events.map(({ eventType }) => eventType)).toEqual([
         'queued',
@@ -241,8 +242,17 @@ describe('reading emails', () => {
       await record(recordedOutcome(tenant, id, { kind: 'delivered' }, early));
       const { events } = toDetailDto(await emails.detail(tenant.as('live'), id));
       expect(events.map(({ eventType }) => eventType)).toEqual(['queued', 'sending', 'sent', 'delivered']);
-      const [queued, sending] = events.map(({ timestamp }) => Date.parse(timestamp));
-      expect(sending).toBeGreaterThanOrEqual(queued ?? Infinity);
+    });
+
+    it('shows an email as sending from the claim on, before anything of it is recorded', async () => {
+      const id = await accept({ to: ['r0@x.example'] });
+      const shown = async () => (await emails.detail(tenant.as('live'), id)).email.status;
+      expect(await shown()).toBe('queued');
+      await db.query(`update deliveries set state = 'claimed' where email_id = $1`, [id]);
+      expect(await shown()).toBe('sending');
+      await expect(emails.cancel(tenant.as('live'), id)).rejects.toMatchObject({ details: { status: 'sending' } });
+      await db.query(`update deliveries set state = 'ready' where email_id = $1`, [id]);
+      expect(await shown()).toBe('queued');
     });
 
     it('names the phase of an old event as that of a new one', async () => {

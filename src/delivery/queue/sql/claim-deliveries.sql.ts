@@ -25,7 +25,7 @@ export const CLAIMED_COLUMNS = `
     d.crashes,
     d.session_id as "sessionId",
     d.claim_token as "claimToken",
-    d.claimed_at as "claimedAt",
+    clock_timestamp() as "claimedAt",
     d.first_due_at as "firstDueAt",
     d.expires_at as "expiresAt"`;
 

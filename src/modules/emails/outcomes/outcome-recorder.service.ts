@@ -23,9 +23,6 @@ export class OutcomeRecorder extends OutcomeSink {
 
   async record(outcomes: readonly RecordedOutcome[], tx: Transaction): Promise<void> {
     if (outcomes.length === 0) return;
-    if (outcomes.every(({ outcome }) => outcome.kind === 'sending')) {
-      return this.outcomes.writeClaims(outcomes, this.clock.now(), tx);
-    }
     const byEmail = groupByEmail(outcomes);
     const emails = await this.outcomes.lock(
       [...byEmail.values()].map((group) => group[0] as EmailKey),

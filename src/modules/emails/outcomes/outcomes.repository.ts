@@ -4,11 +4,9 @@ import { IsNull, Not, type Repository } from 'typeorm';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
 import type { EmailKey } from '../../../delivery/ports/delivery';
-import type { RecordedOutcome } from '../../../delivery/ports/outcome';
 import type { EmailChanges, EmailState, RecipientState } from './email-state';
 import { findComplaint } from './sql/find-complaint.sql';
 import { loadRecipients, lockEmails } from './sql/lock-emails.sql';
-import { markSending } from './sql/mark-sending.sql';
 import { claimStatsCheck, recountAccepted, recountEvents } from './sql/stats-check.sql';
 import { writeOutcomes } from './sql/write-outcomes.sql';
 import { StatsCheckRun } from './stats-check.entity';
@@ -33,11 +31,6 @@ export class OutcomesRepository {
       else recipients.set(emailId, [recipient]);
     }
     return emails.map((email) => ({ ...email, recipients: recipients.get(email.emailId) ?? [] }));
-  }
-
-  /** Claims alone do not depend on the emails' states. */
-  writeClaims(claims: readonly RecordedOutcome[], now: Date, tx: Transaction): void {
-    tx.write(markSending(claims, now));
   }
 
   /** Whether there was a complaint that is of no one recipient. */

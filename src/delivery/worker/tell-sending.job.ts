@@ -1,0 +1,48 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Clock, SECOND } from '../../common/clock';
+import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
+import type { ClaimedDelivery } from '../ports/delivery';
+import { DeliveryPipeline } from './delivery-pipeline';
+import { ResultCommit } from './result-commit';
+import { WorkerSession } from './worker-session';
+
+const EVERY_MS = SECOND;
+/** Most attempts end sooner, and are told of once. */
+const LONG_MS = 2 * SECOND;
+const BATCH = 200;
+
+/** Records of first attempts that last that they have begun; of the others that is written with their result. */
+@Injectable()
+export class TellSendingJob implements OnApplicationBootstrap {
+  private readonly seenMs = new WeakMap<ClaimedDelivery, number>();
+
+  constructor(
+    private readonly jobs: PeriodicJobs,
+    private readonly pipeline: DeliveryPipeline,
+    private readonly results: ResultCommit,
+    private readonly session: WorkerSession,
+    private readonly clock: Clock,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.jobs.start({ name: 'tell-sending', everyMs: EVERY_MS, run: () => this.tell() });
+  }
+
+  /** @throws UnavailableError */
+  async tell(): Promise<void> {
+    const late = this.pipeline.claims().filter((claim) => this.isLate(claim));
+    for (let from = 0; from < late.length; from += BATCH) {
+      const batch = late.slice(from, from + BATCH);
+      await this.results.begin(batch);
+      for (const claim of batch) this.seenMs.set(claim, Infinity);
+    }
+  }
+
+  private isLate(claim: ClaimedDelivery): boolean {
+    if (claim.attempt !== 1 || !this.session.holds(claim.sessionId)) return false;
+    const nowMs = this.clock.monotonicMs();
+    const seenMs = this.seenMs.get(claim) ?? nowMs;
+    this.seenMs.set(claim, seenMs);
+    return nowMs - seenMs >= LONG_MS;
+  }
+}
