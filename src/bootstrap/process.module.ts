@@ -1,5 +1,6 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { Clock, DatabaseClock } from '../common/clock';
+import { DiskSpace } from '../common/disk-space';
 import { Draining } from '../common/http/draining';
 import { JobsModule } from '../common/jobs/jobs.module';
 import { Metrics } from '../common/metrics/metrics';
@@ -22,6 +23,8 @@ export interface ProcessOptions {
   readonly clock?: Clock;
   readonly draining?: Draining;
   readonly metrics?: Metrics;
+  /** Default: watches nothing. */
+  readonly disk?: DiskSpace;
 }
 
 /** The root module of every process, service and command line alike: what all modules share, and those of its task. */
@@ -31,6 +34,7 @@ export class ProcessModule {
   static register(options: ProcessOptions): DynamicModule {
     const { config, databaseUrl, imports, runJobs = false, applicationName } = options;
     const { clock = new DatabaseClock(), draining = new Draining(), metrics = new Metrics() } = options;
+    const { disk = new DiskSpace({ folders: [], reserveBytes: 0 }) } = options;
     return {
       module: ProcessModule,
       imports: [
@@ -41,10 +45,11 @@ export class ProcessModule {
       providers: [
         { provide: AppConfig, useValue: config },
         { provide: Clock, useValue: clock },
+        { provide: DiskSpace, useValue: disk },
         { provide: Draining, useValue: draining },
         { provide: Metrics, useValue: metrics },
       ],
-      exports: [AppConfig, Clock, Draining, Metrics],
+      exports: [AppConfig, Clock, DiskSpace, Draining, Metrics],
     };
   }
 }

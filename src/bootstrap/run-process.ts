@@ -89,7 +89,7 @@ async function start(parts: Parts, { config, modules, logger, signal }: StartOpt
   parts.database = database;
   signal.throwIfAborted();
   await awaitUsableSchema(database.url, { config, logger, signal });
-  const service = await startService(config, database.url, modules, logger);
+  const service = await startService(config, database, modules, logger);
   parts.service = service;
   const credentials = config.roles.has('api') ? await seedFirstStart(service.app, config) : undefined;
   const { port, metricsPort } = service;

@@ -4,6 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { endsWithin } from '../common/async/promises';
 import { SECOND } from '../common/clock';
+import { DiskSpace } from '../common/disk-space';
 import { Draining } from '../common/http/draining';
 import { createHttpAdapter } from '../common/http/http-server';
 import type { ProbeRoutes } from '../common/http/probe-server';
@@ -14,6 +15,7 @@ import { startMetricsServer } from '../common/metrics/metrics-server';
 import { opensPort } from '../common/network';
 import type { AppConfig } from '../config/config';
 import { translateDatabaseError } from '../database/database-errors';
+import type { OpenDatabase } from '../database/open-database';
 import { DeliveryWorker } from '../delivery/worker/delivery-worker';
 import { HealthModule } from '../modules/health/health.module';
 import { HealthService } from '../modules/health/health.service';
@@ -47,7 +49,7 @@ export interface RunningService {
  */
 export async function startService(
   config: AppConfig,
-  databaseUrl: string,
+  { url: databaseUrl, folder }: Pick<OpenDatabase, 'url' | 'folder'>,
   imports: Modules,
   logger: Log,
 ): Promise<RunningService> {
@@ -56,8 +58,9 @@ export async function startService(
   metrics.collectProcessMetrics();
   observeDroppedLines(metrics);
   const runJobs = config.roles.has('worker');
+  const disk = diskOf(config, folder);
   const module = ProcessModule.register({
-    ...{ config, databaseUrl, runJobs, draining, metrics },
+    ...{ config, databaseUrl, runJobs, draining, metrics, disk },
     // Probes find it in every role.
     imports: [HealthModule, ...imports],
   });
@@ -71,6 +74,7 @@ export async function startService(
       )
     : await NestFactory.createApplicationContext(module, nestOptions);
   try {
+    await disk.watch(metrics);
     if (http) await listen(app as NestExpressApplication, config);
     if (config.roles.has('inbound')) await app.get(InboundSmtpServer).listen();
     return await serving(app, config, draining, metrics);
@@ -128,6 +132,12 @@ async function finishRequests(app: NestExpressApplication, draining: Draining, d
 async function within(what: string, work: Promise<unknown>, limitMs: number): Promise<void> {
   const failed = work.catch((error: unknown) => Logger.error({ msg: `Not stopped cleanly: ${what}`, error }));
   if (!(await endsWithin(failed, limitMs))) Logger.warn(`Not waited for any longer: ${what}`, 'Stop');
+}
+
+/** What this process, or its embedded database, writes to. With a database elsewhere only workers write: their journal. */
+function diskOf({ roles, dataDir, diskReserveBytes: reserveBytes }: AppConfig, folder: string | undefined): DiskSpace {
+  if (folder !== undefined) return new DiskSpace({ folders: [...new Set([folder, dataDir])], reserveBytes });
+  return new DiskSpace({ folders: roles.has('worker') ? [dataDir] : [], reserveBytes });
 }
 
 /** As over HTTP in the role api. */

@@ -122,6 +122,8 @@ export abstract class AppConfig {
   abstract readonly limits: LimitsConfig;
   abstract readonly webhooks: WebhooksConfig;
   abstract readonly retention: RetentionConfig;
+  /** Free bytes of a disk below which nothing more is taken in; 0: no limit. */
+  abstract readonly diskReserveBytes: number;
   abstract readonly inboundSmtpPort: number;
   abstract readonly simulatorDomain: string;
 }

@@ -41,6 +41,7 @@ export function toConfig(environment: Environment, masterKeys: MasterKeys): AppC
     },
     webhooks: { allowPrivate: environment.WEBHOOK_ALLOW_PRIVATE },
     retention: toRetention(environment),
+    diskReserveBytes: environment.DISK_RESERVE_MB * 1024 * 1024,
     inboundSmtpPort: environment.INBOUND_SMTP_PORT,
     simulatorDomain: environment.SIMULATOR_DOMAIN.toLowerCase(),
   };

@@ -32,6 +32,8 @@ export interface OpenDatabaseOptions {
 export interface OpenDatabase {
   readonly url: string;
   readonly embedded: boolean;
+  /** Where an embedded server keeps its files. */
+  readonly folder?: string | undefined;
   /** The names of the migrations that were applied just now. */
   readonly applied: readonly string[];
   /** Ends what this call began; close your own connections first. An external database is left alone. */
@@ -81,7 +83,7 @@ async function openEmbedded(dataDir: string, options: OpenDatabaseOptions): Prom
         await keeper.end();
         await server.stop();
       };
-      return { url: server.url, embedded: true, stop };
+      return { ...server, embedded: true, stop };
     } catch (error) {
       // Between finding the server and connecting to it, another process may have stopped it.
       if (attempt >= EMBEDDED_ATTEMPTS || !isUnavailable(error)) throw error;
@@ -98,13 +100,14 @@ function revivalOf(url: string, dataDir: string, { log }: OpenDatabaseOptions): 
 async function attachOrStart(
   dataDir: string,
   { log, stopWhenLast = false, signal }: OpenDatabaseOptions,
-): Promise<{ url: string; stop: () => Promise<void> }> {
+): Promise<Pick<Opened, 'url' | 'folder' | 'stop'>> {
   const leave = (): Promise<void> => Promise.resolve();
   const running = stopWhenLast ? undefined : await attachEmbeddedPostgres(dataDir);
   if (running !== undefined) return { url: running, stop: leave };
   const server = await startEmbeddedPostgres({ dataDir, log, signal });
   const stop = (): Promise<void> => server.stop();
-  return { url: server.url, stop: server.startedHere || stopWhenLast ? stop : leave };
+  const { url, folder } = server;
+  return { url, folder, stop: server.startedHere || stopWhenLast ? stop : leave };
 }
 
 async function openExternal(

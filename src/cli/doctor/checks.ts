@@ -1,6 +1,5 @@
-import { existsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
-import path from 'node:path';
+import { nearestExisting } from '../../common/disk-space';
 import { readSchemaState, type SchemaState } from '../../database/schema-state';
 import { CliError, toErrorReport } from '../session/cli-error';
 
@@ -65,11 +64,6 @@ export function rateFreeSpace(freeBytes: number, folder: string): Finding {
   const details = { folder, freeBytes };
   if (freeBytes < FREE_PROBLEM_BYTES) return { status: 'problem', message, details };
   return { status: freeBytes < FREE_WARNING_BYTES ? 'warning' : 'ok', message, details };
-}
-
-function nearestExisting(folder: string): string {
-  const parent = path.dirname(folder);
-  return existsSync(folder) || parent === folder ? folder : nearestExisting(parent);
 }
 
 export async function checkMigrations(url: string): Promise<Finding> {

@@ -53,7 +53,7 @@ export class NotFoundError extends AppError {
 
 /** 503: the database is away or the process is stopping. */
 export class UnavailableError extends AppError {
-  constructor(message = 'The service is temporarily unavailable', cause?: unknown) {
-    super('service_unavailable', message, { retryAfterSeconds: 1, cause });
+  constructor(message = 'The service is temporarily unavailable', cause?: unknown, retryAfterSeconds = 1) {
+    super('service_unavailable', message, { retryAfterSeconds, cause });
   }
 }

@@ -1,8 +1,18 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import fs, {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { newId } from '../../common/ids';
+import { Metrics } from '../../common/metrics/metrics';
 import type { AppConfig } from '../../config/config';
 import type { Settlement } from '../ports/outcome';
 import { parseJournal, ResultJournal } from './result-journal';
@@ -16,7 +26,8 @@ beforeEach(() => {
 afterEach(() => rmSync(dataDir, { recursive: true }));
 
 /** One process's journal. */
-const journal = () => new ResultJournal({ dataDir } as AppConfig);
+const metrics = new Metrics();
+const journal = () => new ResultJournal({ dataDir } as AppConfig, metrics);
 const files = () => readdirSync(join(dataDir, 'journal')).sort();
 const content = (name: string) => readFileSync(join(dataDir, 'journal', name), 'utf8');
 
@@ -143,5 +154,85 @@ describe('ResultJournal', () => {
     without.end();
     expect(warn).toHaveBeenCalledTimes(1);
     warn.mockRestore();
+  });
+
+  it('is for its own user only, also where it was left open', () => {
+    mkdirSync(join(dataDir, 'journal'), { mode: 0o755 });
+    const old = join(dataDir, 'journal', `${newId()}.jsonl`);
+    writeFileSync(old, '', { mode: 0o644 });
+    chmodSync(join(dataDir, 'journal'), 0o755);
+    journal().note(settlement(0));
+    const modeOf = (path: string) => statSync(path).mode & 0o777;
+    expect(modeOf(join(dataDir, 'journal'))).toBe(0o700);
+    expect(modeOf(old)).toBe(0o600);
+    expect(modeOf(join(dataDir, 'journal', `${sessionId}.jsonl`))).toBe(0o600);
+  });
+
+  describe('on a full disk', () => {
+    const full = () => Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+    const failures = async () =>
+      (await metrics.registry.getSingleMetric('waybill_journal_failures_total')?.get())?.values;
+    let told: jest.SpyInstance;
+    beforeEach(() => (told = jest.spyOn(Logger.prototype, 'error').mockImplementation()));
+    afterEach(() => jest.restoreAllMocks());
+
+    /** The disk takes that many bytes of the next line. */
+    const takeOnly = (bytes: number) => {
+      const { writeSync } = fs;
+      jest.spyOn(fs, 'writeSync').mockImplementationOnce((descriptor, line) => {
+        if (bytes === 0) throw full();
+        return writeSync(descriptor, (line as unknown as Buffer).subarray(0, bytes));
+      });
+    };
+
+    it.each([0, 1, 100])(
+      'says so, and removes the %d bytes that it took, so that no other note is spoilt',
+      async (bytes) => {
+        const kept = journal();
+        kept.note(settlement(0));
+        takeOnly(bytes);
+        const settled = kept.note(settlement(1));
+        kept.note(settlement(2));
+        expect(journal().foreign()[0]?.read()).toEqual([settlement(0), settlement(2)]);
+        expect(told).toHaveBeenCalledTimes(1);
+        expect(told.mock.calls[0]?.[0]).toMatch(/is sent again if this process is killed now: the disk of .* is full/);
+        expect((await failures())?.[0]?.value).toBeGreaterThan(0);
+        settled();
+      },
+    );
+
+    it('loses only the part that it cannot remove', () => {
+      const kept = journal();
+      kept.note(settlement(0));
+      for (const [position, bytes] of [100, 50].entries()) {
+        takeOnly(bytes);
+        jest.spyOn(fs, 'ftruncateSync').mockImplementationOnce(() => {
+          throw full();
+        });
+        kept.note(settlement(10 + position));
+        kept.note(settlement(1 + position));
+      }
+      expect(journal().foreign()[0]?.read()).toEqual([settlement(0), settlement(1), settlement(2)]);
+    });
+  });
+
+  it('writes through to the disk what is open for a second, its name in the folder too, and nothing else', async () => {
+    jest.useFakeTimers();
+    const sync = jest.spyOn(fs, 'fdatasync');
+    const steady = journal();
+    for (let position = 0; position < 10; position += 1) {
+      const settled = steady.note(settlement(position));
+      jest.advanceTimersByTime(900);
+      settled();
+    }
+    expect(sync).not.toHaveBeenCalled();
+    steady.note(settlement(10));
+    jest.advanceTimersByTime(2_000);
+    expect(sync).toHaveBeenCalledTimes(1);
+    jest.useRealTimers();
+    await new Promise((resolve) => setImmediate(resolve));
+    sync.mockRestore();
+    steady.end();
+    expect(journal().foreign()[0]?.read()).toContainEqual(settlement(10));
   });
 });

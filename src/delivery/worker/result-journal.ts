@@ -1,9 +1,11 @@
-import { closeSync, ftruncateSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Injectable, Logger } from '@nestjs/common';
 import { SECOND } from '../../common/clock';
+import { Metrics } from '../../common/metrics/metrics';
 import { AppConfig } from '../../config/config';
 import type { Settlement } from '../ports/outcome';
+import { JournalFile, prepareJournalFolder } from './journal-file';
 
 const FOLDER = 'journal';
 const SUFFIX = '.jsonl';
@@ -11,16 +13,11 @@ const SUFFIX = '.jsonl';
 const TRIM_BYTES = 1024 * 1024;
 /** and after this time, as it holds recipients' addresses; a busy one is bounded by what is under way. */
 const TRIM_MS = 5 * SECOND;
+/** What is open for longer than this is written through to the disk: then the database is away, or slow. */
+const SYNC_MS = SECOND;
+/** Failures closer together than this are told once. */
+const QUIET_MS = 30 * SECOND;
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
-
-/** The file of one session of this process. */
-interface OwnFile {
-  readonly path: string;
-  readonly descriptor: number;
-  /** Notes that are not committed. */
-  open: number;
-  bytes: number;
-}
 
 /** A journal of another session, of this process or another one. */
 export interface ForeignJournal {
@@ -36,22 +33,27 @@ export interface ForeignJournal {
  * Acceptances that are not committed yet, on local disk.
  *
  * A 250 that was read but not committed when its process was killed would be lost, and the mail sent again. Each is
- * therefore written here first (a write into the page cache: it survives `kill -9`, not a power failure), and another worker on
- * this data directory settles what it finds. That is safe whichever process wrote it: the note is true, and a claim that
+ * therefore written here first (a write into the page cache, which survives `kill -9`; what is still open after a second is on
+ * the disk, and survives a power failure too), and another worker on this data directory settles what it finds. That is safe whichever process wrote it: the note is true, and a claim that
  * has passed on is fenced off by its token. A file belongs to a session: others may read it at any time, and remove it once the
- * session's lease is over in the database (docs/adr/0021). Without a writable directory the worker runs on, with
- * that window open.
+ * session's lease is over in the database (docs/adr/0021). Without a writable directory, or on a full disk, the worker
+ * runs on with that window open, and says so: a note that does not fit is removed, so that it spoils no other one.
  */
 @Injectable()
 export class ResultJournal {
   private readonly logger = new Logger(ResultJournal.name);
   private readonly folder: string;
-  private readonly files = new Map<string, OwnFile>();
+  private readonly files = new Map<string, JournalFile>();
   private newest: string | undefined;
   private trimming: NodeJS.Timeout | undefined;
+  private syncing: NodeJS.Timeout | undefined;
   private isBroken = false;
+  private toldAt = -Infinity;
 
-  constructor(config: AppConfig) {
+  constructor(
+    config: AppConfig,
+    private readonly metrics: Metrics,
+  ) {
     this.folder = join(config.dataDir, FOLDER);
   }
 
@@ -60,13 +62,14 @@ export class ResultJournal {
     const { sessionId } = settlement.claim;
     const file = this.fileOf(sessionId);
     if (!file) return () => undefined;
-    file.open += 1;
+    const line = file.begin();
     try {
-      file.bytes += writeSync(file.descriptor, `${JSON.stringify(settlement)}\n`);
+      file.append(JSON.stringify(settlement));
+      this.syncing ??= setTimeout(() => this.syncOld(), SYNC_MS).unref();
     } catch (error) {
-      this.logger.warn(`A result was not noted: ${(error as Error).message}`);
+      this.tell(error as NodeJS.ErrnoException);
     }
-    return () => this.settled(sessionId, file);
+    return () => this.settled(sessionId, file, line);
   }
 
   /** The journals of other sessions, which may have ended with something uncommitted. */
@@ -82,13 +85,14 @@ export class ResultJournal {
   /** Ends the journal; what is not committed is kept. */
   end(): void {
     clearTimeout(this.trimming);
+    clearTimeout(this.syncing);
     for (const sessionId of this.files.keys()) this.close(sessionId);
   }
 
-  private settled(sessionId: string, file: OwnFile): void {
-    file.open -= 1;
+  private settled(sessionId: string, file: JournalFile, line: number): void {
+    file.settled(line);
     if (this.files.get(sessionId) !== file) return;
-    if (file.bytes >= TRIM_BYTES) this.trim(sessionId, file);
+    if (file.length >= TRIM_BYTES) this.trim(sessionId, file);
     else this.trimming ??= setTimeout(() => this.trimAll(), TRIM_MS).unref();
   }
 
@@ -97,20 +101,40 @@ export class ResultJournal {
     for (const [sessionId, file] of this.files) this.trim(sessionId, file);
   }
 
-  private trim(sessionId: string, file: OwnFile): void {
-    if (file.open > 0) return;
+  private trim(sessionId: string, file: JournalFile): void {
+    if (file.hasOpen) return;
     if (sessionId !== this.newest) return this.close(sessionId);
-    if (file.bytes > 0) ftruncateSync(file.descriptor, 0);
-    file.bytes = 0;
+    file.empty();
   }
 
-  private fileOf(sessionId: string): OwnFile | undefined {
+  /** Under an even load nothing is open for so long. */
+  private syncOld(): void {
+    this.syncing = undefined;
+    for (const file of this.files.values()) {
+      file.syncOld().catch((error: NodeJS.ErrnoException) => this.tell(error));
+      if (file.hasOpen) this.syncing ??= setTimeout(() => this.syncOld(), SYNC_MS).unref();
+    }
+  }
+
+  /** The mail counts as delivered all the same, once that is committed. */
+  private tell({ code, message }: NodeJS.ErrnoException): void {
+    // Folder and all are gone: there is nothing to be kept any more.
+    if (code === 'ENOENT') return;
+    this.metrics
+      .counter({ name: 'journal_failures_total', help: 'Results that could not be noted on disk before their commit' })
+      .inc();
+    if (performance.now() - this.toldAt < QUIET_MS) return;
+    this.toldAt = performance.now();
+    const reason = code === 'ENOSPC' ? `the disk of ${this.folder} is full` : message;
+    this.logger.error(`A result was not noted, and its mail is sent again if this process is killed now: ${reason}`);
+  }
+
+  private fileOf(sessionId: string): JournalFile | undefined {
     const known = this.files.get(sessionId);
     if (known) return known;
     try {
-      mkdirSync(this.folder, { recursive: true, mode: 0o700 });
-      const path = join(this.folder, `${sessionId}${SUFFIX}`);
-      const file = { path, descriptor: openSync(path, 'a', 0o600), open: 0, bytes: 0 };
+      if (this.files.size === 0) prepareJournalFolder(this.folder, this.paths());
+      const file = new JournalFile(join(this.folder, `${sessionId}${SUFFIX}`));
       this.files.set(sessionId, file);
       // Ids of sessions grow; a late reply to an earlier one does not make that the newest again.
       if (this.newest === undefined || sessionId > this.newest) this.newest = sessionId;
@@ -124,10 +148,17 @@ export class ResultJournal {
 
   private close(sessionId: string): void {
     const file = this.files.get(sessionId);
-    if (!file) return;
     this.files.delete(sessionId);
-    closeSync(file.descriptor);
-    if (file.open === 0) rmSync(file.path, { force: true });
+    try {
+      file?.close();
+    } catch (error) {
+      this.tell(error as NodeJS.ErrnoException);
+    }
+  }
+
+  private paths(): string[] {
+    const journals = this.names().filter((name) => name.endsWith(SUFFIX));
+    return journals.map((name) => join(this.folder, name));
   }
 
   private names(): string[] {

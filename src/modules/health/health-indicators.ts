@@ -2,6 +2,7 @@ import { Inject, Injectable, Optional } from '@nestjs/common';
 import { HealthIndicatorService } from '@nestjs/terminus';
 import { BriefCache, within } from '../../common/async/promises';
 import { Clock, DatabaseClock, MINUTE, SECOND } from '../../common/clock';
+import { type DiskHealth, DiskSpace } from '../../common/disk-space';
 import { Draining } from '../../common/http/draining';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
 import { type DatabaseFault, databaseFault } from './database-fault';
@@ -78,18 +79,27 @@ export interface ClockHealth {
   readonly offsetSeconds: number;
 }
 
-/** `clock`: degraded while it contradicts the database's. */
+/** What the service needs of its host. */
 @Injectable()
-export class ClockHealthIndicator {
+export class HostHealthIndicator {
   constructor(
     private readonly indicators: HealthIndicatorService,
-    private readonly clock: Clock,
+    private readonly time: Clock,
+    @Optional() @Inject(DiskSpace) private readonly space?: DiskSpace,
   ) {}
 
-  check() {
+  /** `clock`: degraded while it contradicts the database's. */
+  clock() {
     const session = this.indicators.check('clock');
-    const offsetMs = this.clock instanceof DatabaseClock ? this.clock.offsetMs : 0;
-    const health: ClockHealth = { healthy: this.clock.isReliable, offsetSeconds: Math.round(offsetMs) / SECOND };
+    const offsetMs = this.time instanceof DatabaseClock ? this.time.offsetMs : 0;
+    const health: ClockHealth = { healthy: this.time.isReliable, offsetSeconds: Math.round(offsetMs) / SECOND };
+    return health.healthy ? session.up({ health }) : session.degraded({ health });
+  }
+
+  /** `disk`: degraded while new mail is refused because one is nearly full. */
+  disk() {
+    const session = this.indicators.check('disk');
+    const health: DiskHealth = this.space?.health ?? { healthy: true };
     return health.healthy ? session.up({ health }) : session.degraded({ health });
   }
 }

@@ -7,8 +7,8 @@ import { DatabaseProbe } from './database-probe';
 import { HealthController } from './health.controller';
 import { HealthService } from './health.service';
 import {
-  ClockHealthIndicator,
   DatabaseHealthIndicator,
+  HostHealthIndicator,
   ProcessHealthIndicator,
   QueueHealthIndicator,
 } from './health-indicators';
@@ -26,7 +26,7 @@ import {
     },
     DatabaseHealthIndicator,
     QueueHealthIndicator,
-    ClockHealthIndicator,
+    HostHealthIndicator,
     ProcessHealthIndicator,
     HealthService,
   ],

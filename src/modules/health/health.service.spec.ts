@@ -2,14 +2,15 @@ import { Test } from '@nestjs/testing';
 import { TerminusModule } from '@nestjs/terminus';
 import { FakeClock } from '../../../test/doubles/fake-clock';
 import { Clock, DatabaseClock } from '../../common/clock';
+import { DiskSpace } from '../../common/disk-space';
 import { UnavailableError } from '../../common/errors/app-error';
 import { Draining } from '../../common/http/draining';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
 import { type DatabaseHealth, DatabaseProbe } from './database-probe';
 import { HealthService } from './health.service';
 import {
-  ClockHealthIndicator,
   DatabaseHealthIndicator,
+  HostHealthIndicator,
   ProcessHealthIndicator,
   QueueHealthIndicator,
 } from './health-indicators';
@@ -23,20 +24,26 @@ class Doubles {
   readonly clock = new FakeClock(NOW);
   readonly draining = new Draining();
   database = UP;
+  freeBytes: number | undefined;
   measure = () => Promise.resolve(MEASURE);
   asked = 0;
 
   async service(knowsDraining = true, clock: Clock = this.clock): Promise<HealthService> {
+    const folders = this.freeBytes === undefined ? [] : ['/data'];
+    const freeBytes = () => Promise.resolve(this.freeBytes ?? 0);
+    const disk = new DiskSpace({ folders, reserveBytes: 100, freeBytes });
+    await disk.read();
     const module = await Test.createTestingModule({
       imports: [TerminusModule.forRoot({ logger: false })],
       providers: [
         { provide: Clock, useValue: clock },
+        { provide: DiskSpace, useValue: disk },
         ...(knowsDraining ? [{ provide: Draining, useValue: this.draining }] : []),
         { provide: DatabaseProbe, useValue: { check: () => Promise.resolve(this.database) } },
         { provide: DeliveryQueueRepository, useValue: { lastMeasure: () => this.count() } },
         DatabaseHealthIndicator,
         QueueHealthIndicator,
-        ClockHealthIndicator,
+        HostHealthIndicator,
         ProcessHealthIndicator,
         HealthService,
       ],
@@ -83,6 +90,7 @@ describe('HealthService', () => {
         database: UP,
         queue: { healthy: true, depth: 6, oldestSeconds: 5, ready: 3, waiting: 2, claimed: 1 },
         clock: { healthy: true, offsetSeconds: 0 },
+        disk: { healthy: true },
         workers: 2,
       },
       environment: { nodeVersion: process.version, platform: process.platform, arch: process.arch },
@@ -106,6 +114,13 @@ describe('HealthService', () => {
     clock.read({ databaseNow, ownNow: given.clock.now(), monotonicMs: 0, errorMs: 0 });
     const { status, services } = await (await given.service(true, clock)).report();
     expect([status, services.clock]).toEqual(['degraded', { healthy: false, offsetSeconds: 7.5 }]);
+  });
+
+  it('is degraded while a disk is nearly full', async () => {
+    const given = doubles();
+    given.freeBytes = 99;
+    const { status, services } = await (await given.service()).report();
+    expect([status, services.disk]).toEqual(['degraded', { healthy: false, freeBytes: 99 }]);
   });
 
   it('is degraded while stopping, and does without anything to tell it', async () => {

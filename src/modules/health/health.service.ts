@@ -1,11 +1,12 @@
 import { Injectable, ServiceUnavailableException } from '@nestjs/common';
 import { HealthCheckService } from '@nestjs/terminus';
 import { Clock } from '../../common/clock';
+import type { DiskHealth } from '../../common/disk-space';
 import type { DatabaseHealth } from './database-probe';
 import {
   type ClockHealth,
-  ClockHealthIndicator,
   DatabaseHealthIndicator,
+  HostHealthIndicator,
   ProcessHealthIndicator,
   type QueueHealth,
   QueueHealthIndicator,
@@ -37,6 +38,8 @@ export interface HealthReport {
     readonly database: DatabaseHealth;
     readonly queue: QueueHealth;
     readonly clock: ClockHealth;
+    /** What this process writes to. */
+    readonly disk: DiskHealth;
     /** Live worker processes of the whole installation; absent when it could not be measured. */
     readonly workers?: number;
   };
@@ -50,7 +53,7 @@ export class HealthService {
     private readonly checks: HealthCheckService,
     private readonly database: DatabaseHealthIndicator,
     private readonly queue: QueueHealthIndicator,
-    private readonly time: ClockHealthIndicator,
+    private readonly host: HostHealthIndicator,
     private readonly running: ProcessHealthIndicator,
     private readonly clock: Clock,
   ) {}
@@ -74,11 +77,12 @@ export class HealthService {
     const checks = this.checks.check([
       () => this.database.check(),
       () => this.queue.check(),
-      () => this.time.check(),
+      () => this.host.clock(),
+      () => this.host.disk(),
       () => this.running.check(),
     ]);
     const { status, details } = await outcomeOf(checks);
-    const { database, queue, clock: time } = details;
+    const { database, queue, clock: time, disk } = details;
     const works = status === 'ok' ? 'ok' : 'degraded';
     return {
       status: database.health.healthy ? works : 'unhealthy',
@@ -89,6 +93,7 @@ export class HealthService {
         database: database.health,
         queue: queue.health,
         clock: time.health,
+        disk: disk.health,
         ...(queue.workers !== undefined && { workers: queue.workers }),
       },
       environment: { nodeVersion: process.version, platform: process.platform, arch: process.arch },

@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
+import { DiskFullError, DiskSpace } from '../../common/disk-space';
 import { AppConfig } from '../../config/config';
 import { readBounceAddress } from './bounce-address';
 import { InboundLimits } from './inbound-limits';
@@ -8,6 +9,7 @@ import { type PublicMailbox, PUBLIC_MAILBOXES, type ReportSubject } from './inbo
 import { InboundService } from './inbound.service';
 import {
   full,
+  noRoom,
   relayDenied,
   SmtpRefusal,
   tooLarge,
@@ -36,11 +38,13 @@ export class InboundReception {
     private readonly limits: InboundLimits,
     private readonly metrics: InboundMetrics,
     private readonly config: AppConfig,
+    private readonly disk: DiskSpace,
   ) {}
 
   /** @throws SmtpRefusal for any address but a genuine return path or a public mailbox */
   async admit(address: SMTPServerAddress, session: SMTPServerSession): Promise<void> {
     try {
+      this.disk.assertRoom();
       this.destinations.set(address, await this.destinationOf(address.address));
     } catch (error) {
       throw this.counted(error instanceof SmtpRefusal ? this.refusalIn(session, error) : this.outage(error));
@@ -108,6 +112,7 @@ export class InboundReception {
   }
 
   private outage(error: unknown): SmtpRefusal {
+    if (error instanceof DiskFullError) return noRoom();
     this.logger.warn(`A report could not be taken: ${(error as Error).message}`);
     return unavailable();
   }

@@ -34,4 +34,7 @@ export const tooManyConnections = () => new SmtpRefusal('too-many-connections', 
 /** RFC 5321 section 4.2.3: insufficient storage. The client keeps the message and comes again. */
 export const full = () => new SmtpRefusal('full', 452, '4.3.1 Too much mail to this address, try again later');
 
+/** The disk is nearly full; the same for every address. */
+export const noRoom = () => new SmtpRefusal('unavailable', 452, '4.3.1 Insufficient storage, try again later');
+
 export const unavailable = () => new SmtpRefusal('unavailable', 451, '4.3.0 Temporarily unavailable');

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import { MicroBatcher } from '../../../common/async/micro-batcher';
+import { DiskSpace } from '../../../common/disk-space';
 import { AppError, UnavailableError } from '../../../common/errors/app-error';
 import { Metrics } from '../../../common/metrics/metrics';
 import { WorkerWaker } from '../../../delivery/queue/worker-waker.service';
@@ -35,6 +36,7 @@ export class AcceptService {
     private readonly commits: AcceptCommit,
     private readonly waker: WorkerWaker,
     private readonly metrics: Metrics,
+    private readonly disk: DiskSpace,
   ) {}
 
   /**
@@ -42,6 +44,7 @@ export class AcceptService {
    * @throws AppError idempotency_in_progress or idempotency_key_reused for the request as a whole, service_unavailable
    */
   async submit(submission: Submission): Promise<SubmissionResult> {
+    this.disk.assertRoom();
     const claims = [submission.idempotency, ...submission.items.map((item) => item.idempotency)];
     const names = claims.flatMap((claim) => (claim ? [keyName(claim)] : []));
     const outcome = names.length === 0 ? await this.attempt(submission) : await this.withKeys(names, submission);

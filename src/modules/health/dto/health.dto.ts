@@ -46,10 +46,17 @@ class ClockHealthDto {
   @ApiProperty({ description: 'Seconds that it is ahead', example: 0.002 }) offsetSeconds!: number;
 }
 
+class DiskHealthDto {
+  @ApiProperty({ description: 'False while new mail is refused because a disk is nearly full' }) healthy!: boolean;
+  @ApiPropertyOptional({ type: 'integer', description: 'Of the fullest disk; absent when none is watched' })
+  freeBytes?: number;
+}
+
 class ServicesDto {
   @ApiProperty({ type: DatabaseHealthDto }) database!: DatabaseHealthDto;
   @ApiProperty({ type: QueueHealthDto }) queue!: QueueHealthDto;
   @ApiProperty({ type: ClockHealthDto }) clock!: ClockHealthDto;
+  @ApiProperty({ type: DiskHealthDto }) disk!: DiskHealthDto;
   @ApiPropertyOptional({ type: 'integer', description: 'Live worker processes; absent when not measured' })
   workers?: number;
 }

@@ -1,0 +1,103 @@
+import { existsSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import path from 'node:path';
+import { Logger } from '@nestjs/common';
+import { SECOND } from './clock';
+import { UnavailableError } from './errors/app-error';
+import type { Metrics } from './metrics/metrics';
+
+const EVERY_MS = 3 * SECOND;
+const RETRY_AFTER_SECONDS = 30;
+const MIB = 1024 * 1024;
+
+export interface DiskSpaceOptions {
+  /** Whose file systems are watched. Need not exist yet. */
+  readonly folders: readonly string[];
+  /** Less than this free: nothing more is taken in. 0: no limit. */
+  readonly reserveBytes: number;
+  /** Default: what the operating system says is free for this user. */
+  readonly freeBytes?: (folder: string) => Promise<number>;
+}
+
+export interface DiskHealth {
+  readonly healthy: boolean;
+  /** Of the fullest file system; absent when none is watched. */
+  readonly freeBytes?: number;
+}
+
+/**
+ * The room that is left for what this process writes. A Postgres whose disk is full stops in the middle of its work, so
+ * new mail is refused while the reserve is touched; what has been taken before goes on, and finds room.
+ *
+ *   enough ──a file system below the reserve──► low ──all above it by a tenth again──► enough
+ */
+export class DiskSpace {
+  private readonly logger = new Logger('Disk');
+  private readonly readFree: (folder: string) => Promise<number>;
+  private isLow = false;
+  private leastBytes: number | undefined;
+
+  constructor(private readonly options: DiskSpaceOptions) {
+    this.readFree = options.freeBytes ?? freeBytesOf;
+  }
+
+  /** Reads at once and then every three seconds, for as long as the process lives. */
+  async watch(metrics: Metrics): Promise<void> {
+    if (this.options.folders.length === 0) return;
+    metrics.gauge({ name: 'disk_free_bytes', help: 'Free bytes of the fullest file system in use' }, (gauge) => {
+      if (this.leastBytes !== undefined) gauge.set(this.leastBytes);
+    });
+    metrics.gauge({ name: 'disk_low', help: '1 while new mail is refused because a disk is nearly full' }, (gauge) =>
+      gauge.set(this.isLow ? 1 : 0),
+    );
+    await this.read();
+    setInterval(() => void this.read(), EVERY_MS).unref();
+  }
+
+  get health(): DiskHealth {
+    return { healthy: !this.isLow, ...(this.leastBytes !== undefined && { freeBytes: this.leastBytes }) };
+  }
+
+  /** To be called before anything is taken in. @throws UnavailableError with `Retry-After` */
+  assertRoom(): void {
+    if (this.isLow) throw new DiskFullError();
+  }
+
+  /** Never rejects: a file system that cannot be read changes nothing. */
+  async read(): Promise<void> {
+    const { folders, reserveBytes } = this.options;
+    const read = await Promise.all(folders.map((folder) => this.readFree(folder).catch(() => undefined)));
+    const free = read.filter((bytes) => bytes !== undefined);
+    if (free.length === 0) return;
+    this.leastBytes = Math.min(...free);
+    const limit = this.isLow ? reserveBytes + reserveBytes / 10 : reserveBytes;
+    const isLow = this.leastBytes < limit;
+    if (isLow !== this.isLow) this.tell(isLow);
+    this.isLow = isLow;
+  }
+
+  private tell(isLow: boolean): void {
+    const free = `${Math.floor((this.leastBytes ?? 0) / MIB)} MiB are free in ${this.options.folders.join(' or ')}`;
+    if (!isLow) return this.logger.log(`New mail is taken again: ${free}`);
+    const reserve = Math.round(this.options.reserveBytes / MIB);
+    this.logger.error(`New mail is refused until there is room: ${free}, less than DISK_RESERVE_MB (${reserve})`);
+  }
+}
+
+/** 503 for a client; the operator's log and metrics say which disk. */
+export class DiskFullError extends UnavailableError {
+  constructor() {
+    super('The service has no room for more at the moment', undefined, RETRY_AFTER_SECONDS);
+  }
+}
+
+async function freeBytesOf(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(nearestExisting(folder));
+  return bavail * bsize;
+}
+
+/** The folder, or the one in which it will be made. */
+export function nearestExisting(folder: string): string {
+  const parent = path.dirname(folder);
+  return existsSync(folder) || parent === folder ? folder : nearestExisting(parent);
+}
