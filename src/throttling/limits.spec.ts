@@ -12,6 +12,7 @@ describe('limitsWith', () => {
       'gdpr-export': { limit: 30, windowSeconds: 86_400 },
       'gdpr-delete': { limit: 10, windowSeconds: 86_400 },
       'api-key-writes': { limit: 30, windowSeconds: 3_600 },
+      unsubscribe: { limit: 300, windowSeconds: 60 },
       organization: { limit: 10_000, windowSeconds: 60 },
       'test-key': { limit: 500, windowSeconds: 3_600 },
     });

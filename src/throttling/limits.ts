@@ -21,7 +21,12 @@ const KEY_LIMITS = {
   'gdpr-export': { limit: 30, windowSeconds: DAY_SECONDS },
   'gdpr-delete': { limit: 10, windowSeconds: DAY_SECONDS },
   'api-key-writes': { limit: 30, windowSeconds: HOUR_SECONDS },
-} as const satisfies Record<EndpointClass, RateLimit>;
+} as const satisfies Record<Exclude<EndpointClass, 'unsubscribe'>, RateLimit>;
+
+/** Limits per client address, on public routes. Mail programs' one-click requests come from few addresses each. */
+const ADDRESS_LIMITS = {
+  unsubscribe: { limit: 300, windowSeconds: MINUTE_SECONDS },
+} as const satisfies Partial<Record<EndpointClass, RateLimit>>;
 
 /** Limits that count whatever the endpoint: all keys of an organization together, and each test key by itself. */
 const OVERALL_LIMITS = {
@@ -29,7 +34,7 @@ const OVERALL_LIMITS = {
   'test-key': { limit: 500, windowSeconds: HOUR_SECONDS },
 } as const satisfies Record<string, RateLimit>;
 
-const DEFAULT_LIMITS = { ...KEY_LIMITS, ...OVERALL_LIMITS };
+const DEFAULT_LIMITS = { ...KEY_LIMITS, ...ADDRESS_LIMITS, ...OVERALL_LIMITS };
 
 export type LimitName = keyof typeof DEFAULT_LIMITS;
 

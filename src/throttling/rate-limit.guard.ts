@@ -9,6 +9,7 @@ import {
 import type { Request, Response } from 'express';
 import { Clock, SECOND } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
+import { clientAddressOf, clientNetworkOf } from '../common/http/client-address';
 import type { Principal } from '../common/http/principal';
 import { type EndpointClass, RATE_LIMIT_CLASS_METADATA, type RequestLimits } from '../common/http/request-limits';
 import { type LimitName, ThrottlingConfig } from './limits';
@@ -25,6 +26,8 @@ interface Applied {
 /** What a route's decorators say about its limit. */
 interface Plan {
   readonly endpoint: EndpointClass;
+  /** By `@RateLimitClass`; else it follows from the method. */
+  readonly isDeclared: boolean;
   /** It has a decorator of the throttler: `@Throttle` or `@SkipThrottle`. */
   readonly usesThrottler: boolean;
   /** `@Throttle({ default: … })` replaces the limit of the endpoint class. */
@@ -40,7 +43,8 @@ const OWN_LIMIT = 'THROTTLER:LIMITdefault';
 
 /**
  * Counts every authenticated request against its key's limit for the endpoint class and against its organization's, test
- * keys against one more. It runs after the auth guard; requests without a principal are public and pass. A request that
+ * keys against one more. It runs after the auth guard; requests without a principal are public: those to a route that
+ * declares a limit count per client address, the others pass. A request that
  * one limit refuses counts against none, so that a key over its limit does not use up what its organization has left.
  *
  * The throttler's decorators work as its documentation says. `@Throttle({ default: { limit, ttl } })` replaces the limit
@@ -72,9 +76,13 @@ export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
     if (!this.config.enabled) return undefined;
     const plan = this.planOf(context);
     if (plan.usesThrottler) return super.canActivate(context);
-    const { principal } = context.switchToHttp().getRequest<Request>();
-    if (!principal) return undefined;
+    const request = context.switchToHttp().getRequest<Request>();
+    const { principal } = request;
     const nowMs = this.clock.now().getTime();
+    if (!principal) {
+      if (plan.isDeclared) this.admit(context, [this.addressLimit(request, plan, nowMs)], nowMs);
+      return undefined;
+    }
     this.admit(context, [this.endpointLimit(principal, plan, nowMs), ...this.overallLimits(principal, nowMs)], nowMs);
     return undefined;
   }
@@ -98,7 +106,7 @@ export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
 
   /** Who is counted: the API key, on public routes the client address. */
   protected override getTracker(request: Request): Promise<string> {
-    return request.principal ? Promise.resolve(request.principal.apiKeyId) : super.getTracker(request);
+    return Promise.resolve(request.principal?.apiKeyId ?? clientNetworkOf(clientAddressOf(request)));
   }
 
   private async keyOf({ context, throttler, getTracker, generateKey }: ThrottlerRequest): Promise<string> {
@@ -112,6 +120,10 @@ export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
     if (exceeded) throw refusal(response, exceeded, nowMs);
     for (const { counter } of applied) this.storage.hit(counter);
     setHeaders(response, closest(applied));
+  }
+
+  private addressLimit(request: Request, { endpoint }: Plan, nowMs: number): Applied {
+    return this.apply(endpoint, `address:${clientNetworkOf(clientAddressOf(request))}:${endpoint}`, nowMs);
   }
 
   private endpointLimit({ apiKeyId }: Principal, { endpoint }: Plan, nowMs: number): Applied {
@@ -137,6 +149,7 @@ export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
     const declared = this.reflector.getAllAndOverride<EndpointClass | undefined>(RATE_LIMIT_CLASS_METADATA, targets);
     const { method } = context.switchToHttp().getRequest<Request>();
     const plan = {
+      isDeclared: declared !== undefined,
       endpoint: declared ?? (method === 'GET' || method === 'HEAD' ? 'reads' : 'writes'),
       usesThrottler: keys.some((key) => key.startsWith(THROTTLER_PREFIX)),
       hasOwnLimit: keys.includes(OWN_LIMIT),

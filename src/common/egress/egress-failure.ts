@@ -13,7 +13,7 @@ export interface EgressFailure {
 }
 
 const REASONS: Record<EgressFailureKind, string> = {
-  refused: 'the host has an address that is not public',
+  refused: 'the host must exist and have public addresses only',
   dns: 'the host name could not be looked up',
   connect_timeout: 'no connection within the time limit',
   timeout: 'no complete answer within the time limit',

@@ -79,7 +79,10 @@ describe('PublicEgressGuard', () => {
     ['no address', { kind: 'no-data' } as const],
     ['no name', { kind: 'no-domain' } as const],
   ])('refuses a name with %s', async (_what, answer) => {
-    expect((await check('https://x.example/', answer)).kind).toBe('refused');
+    // The same words for all: they must not tell which names there are in our own network.
+    const reason = 'the host must exist and have public addresses only';
+    expect(await check('https://x.example/', answer)).toEqual({ kind: 'refused', reason });
+    expect(await check('https://127.0.0.1/')).toEqual({ kind: 'refused', reason });
   });
 
   it('does not decide when the DNS does not answer', async () => {

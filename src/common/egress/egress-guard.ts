@@ -19,6 +19,8 @@ export interface PublicEgressOptions {
   readonly allowLoopback: boolean;
 }
 
+/** One answer for all of these: it must not tell customers which names there are in our own network. */
+const NOT_PUBLIC: EgressCheck = { kind: 'refused', reason: 'the host must exist and have public addresses only' };
 const LOOPBACK = ['127.0.0.1', '::1'];
 
 /**
@@ -35,7 +37,8 @@ export class PublicEgressGuard extends EgressGuard {
   }
 
   override async check(url: URL, options: { readonly signal?: AbortSignal } = {}): Promise<EgressCheck> {
-    if (url.protocol !== 'https:' && url.protocol !== 'http:') return refused('only https is sent to');
+    if (url.protocol !== 'https:' && url.protocol !== 'http:')
+      return { kind: 'refused', reason: 'only https is sent to' };
     const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
     if (isIP(host) !== 0) return this.evaluate([host]);
     if (isLocalName(host)) return this.evaluate(LOOPBACK);
@@ -44,9 +47,8 @@ export class PublicEgressGuard extends EgressGuard {
       case 'found':
         return this.evaluate(answer.records.map(({ address }) => address));
       case 'no-data':
-        return refused('the host name has no address');
       case 'no-domain':
-        return refused('the host name does not exist');
+        return NOT_PUBLIC;
       case 'temporary':
         return { kind: 'temporary', reason: 'the host name could not be looked up' };
     }
@@ -55,9 +57,7 @@ export class PublicEgressGuard extends EgressGuard {
   private evaluate(addresses: readonly string[]): EgressCheck {
     const mayBeUsed = (address: string) =>
       isPublicAddress(address) || (this.options.allowLoopback && isLoopbackAddress(address));
-    return addresses.every(mayBeUsed)
-      ? { kind: 'allowed', addresses }
-      : refused('the host has an address that is not public');
+    return addresses.every(mayBeUsed) ? { kind: 'allowed', addresses } : NOT_PUBLIC;
   }
 }
 
@@ -69,8 +69,4 @@ function isLocalName(host: string): boolean {
 /** True for 127.0.0.0/8, also inside `::ffff:0:0/96`, and for `::1`. */
 function isLoopbackAddress(address: string): boolean {
   return ipaddr.process(address).range() === 'loopback';
-}
-
-function refused(reason: string): EgressCheck {
-  return { kind: 'refused', reason };
 }

@@ -1,6 +1,7 @@
 import { SetMetadata } from '@nestjs/common';
 import type { Request } from 'express';
 import { AppError, UnavailableError } from '../errors/app-error';
+import { clientAddressOf, clientNetworkOf } from './client-address';
 
 const KIB = 1024;
 export const MIB = 1024 * KIB;
@@ -68,7 +69,7 @@ export class BodyBudget {
 
 /** Who holds the body of a request. Decided once: a connection that is gone has no address any more. */
 function holderOf(request: Request): string {
-  request.bodyHolder ??= request.principal?.organizationId ?? request.ip ?? '';
+  request.bodyHolder ??= request.principal?.organizationId ?? clientNetworkOf(clientAddressOf(request));
   return request.bodyHolder;
 }
 

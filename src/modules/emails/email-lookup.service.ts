@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { DeliveryKey, EmailKey } from '../../delivery/ports/delivery';
+import { SuppressionsService } from '../suppressions/suppressions.service';
 import { EmailsRepository, type MailRecipient } from './emails.repository';
 import { hasSeen, type LastingOutcome } from './outcomes/email-state';
 import { isErased } from './outcomes/erased-recipient';
@@ -24,6 +25,7 @@ export class EmailLookupService {
   constructor(
     private readonly emails: EmailsRepository,
     private readonly outcomes: OutcomesRepository,
+    private readonly suppressions: SuppressionsService,
   ) {}
 
   /** Undefined when the email is no longer there, or the recipient has been erased. @throws UnavailableError */
@@ -38,6 +40,12 @@ export class EmailLookupService {
     const present = found.filter(({ address }) => !isErased(address));
     const byName = new Map(present.map((recipient) => [nameOf(recipient), recipient]));
     return keys.map((key) => key && byName.get(nameOf(key)));
+  }
+
+  /** Whether they have unsubscribed by this email, and nobody has taken them off the list since. @throws UnavailableError */
+  async isUnsubscribed(recipient: MailRecipient): Promise<boolean> {
+    if (!hasSeen(recipient.seen, 'unsubscribed')) return false;
+    return this.suppressions.isListedFor('unsubscribe', recipient, recipient.address);
   }
 
   /** Whether a complaint of the email alone has been recorded before. @throws UnavailableError */

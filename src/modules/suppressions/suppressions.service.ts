@@ -66,6 +66,12 @@ export class SuppressionsService {
     return strongest(found.map(({ reason }) => reason));
   }
 
+  /** Whether an address is on the list for this reason, be it among others. */
+  async isListedFor(reason: SuppressionReason, { organizationId, mode }: Tenant, email: string): Promise<boolean> {
+    const found = await this.find([{ organizationId, mode, key: addressKey(email) }], this.clock.now());
+    return found.some((entry) => entry.reason === reason);
+  }
+
   /** Lists addresses within the caller's transaction. */
   suppress(rows: readonly NewSuppression[], tx: Transaction): void {
     if (rows.length > 0) this.suppressions.add(rows, this.clock.now(), tx);

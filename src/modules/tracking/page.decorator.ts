@@ -5,7 +5,9 @@ import { describeErrors } from '../../common/http/openapi.decorators';
 import { PAGE_HEADERS } from '../../common/http/html-page';
 
 const HTML = { 'text/html': { schema: { type: 'string' } } } as const;
-const PROBLEMS: readonly ErrorCode[] = ['resource_not_found', 'internal_error', 'service_unavailable'];
+const PROBLEMS: readonly ErrorCode[] = [
+  ...(['resource_not_found', 'rate_limit_exceeded', 'internal_error', 'service_unavailable'] as const),
+];
 
 /** A route that answers with a page, its problems included. @param description of its success */
 export function AnswersWithPage(description: string): MethodDecorator {

@@ -1,6 +1,7 @@
 import { Controller, Get, HttpCode, Param, Post, Query, UseFilters } from '@nestjs/common';
 import { ApiOperation, ApiQuery, ApiTags } from '@nestjs/swagger';
 import { Public } from '../../common/http/scopes';
+import { RateLimitClass } from '../../common/http/request-limits';
 import { TakesBody } from '../../common/http/request-body';
 import { AnswersWithPage } from './page.decorator';
 import { donePage, questionPage } from './tracking-pages';
@@ -27,12 +28,14 @@ export class UnsubscribeController {
 
   @Post(':token')
   @HttpCode(200)
+  @RateLimitClass('unsubscribe')
   @TakesBody({ ignored: true })
   @ApiOperation({
     summary: 'Unsubscribe with one click (RFC 8058)',
     description:
       'Lists the recipient as `unsubscribe` for the organization and mode before it answers; bulk mail is refused from then ' +
-      'on. A body of any type is read and ignored. A repetition gives the same answer and no second event.',
+      'on. A body of any type is read and ignored. A repetition gives the same answer and writes nothing. Limited per ' +
+      'client address.',
   })
   @ApiQuery({ name: 'via', required: false, enum: ['page'], description: "Set by the page's own button" })
   @AnswersWithPage('Unsubscribed')

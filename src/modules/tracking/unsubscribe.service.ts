@@ -3,6 +3,7 @@ import { Clock } from '../../common/clock';
 import { NotFoundError } from '../../common/errors/app-error';
 import { domainOf, maskAddress } from '../../common/mail-address';
 import { Database } from '../../database/database.service';
+import type { RecordedOutcome } from '../../delivery/ports/outcome';
 import { OutcomeRecorder } from '../emails/outcomes/outcome-recorder.service';
 import { type MailRecipient, EmailLookupService } from '../emails/email-lookup.service';
 import { RecipientLinksService } from '../emails/recipient-links.service';
@@ -34,17 +35,25 @@ export class UnsubscribeService {
   }
 
   /**
-   * Committed when it resolves. A repetition lists the address again if it was taken off the list, and is no second event.
+   * Committed when it resolves. A repetition writes nothing, but lists the address again if it was taken off the list.
    * @throws NotFoundError as `find` does
    */
   async unsubscribe(token: string, method: UnsubscribeMethod): Promise<Subscription> {
-    const { address, fromEmail, ...recipient } = await this.recipientOf(token);
-    const outcome = { kind: 'unsubscribed', data: { method } } as const;
-    const occurredAt = this.clock.now();
-    await this.database.transaction((tx) =>
-      this.outcomes.record([{ ...recipient, recipient: address, outcome, source: 'tracking', occurredAt }], tx),
-    );
-    return describe({ address, fromEmail });
+    const recipient = await this.recipientOf(token);
+    if (!(await this.recipients.isUnsubscribed(recipient))) await this.record(recipient, method);
+    return describe(recipient);
+  }
+
+  private async record(recipient: MailRecipient, method: UnsubscribeMethod): Promise<void> {
+    const { organizationId, mode, emailId, position, domainId, address } = recipient;
+    const outcome: RecordedOutcome = {
+      ...{ organizationId, mode, emailId, position, domainId },
+      recipient: address,
+      outcome: { kind: 'unsubscribed', data: { method } },
+      source: 'tracking',
+      occurredAt: this.clock.now(),
+    };
+    await this.database.transaction((tx) => this.outcomes.record([outcome], tx));
   }
 
   private async recipientOf(token: string): Promise<MailRecipient> {

@@ -93,8 +93,8 @@ describe('a failing receiver', () => {
 
   it.each([
     ['cannot be connected to', 'https://127.0.0.1:9/', 'the connection was refused'],
-    ['is in a private network', 'https://10.0.0.1/', 'the host has an address that is not public'],
-    ['is the metadata service', 'http://169.254.169.254/', 'the host has an address that is not public'],
+    ['is in a private network', 'https://10.0.0.1/', 'the host must exist and have public addresses only'],
+    ['is the metadata service', 'http://169.254.169.254/', 'the host must exist and have public addresses only'],
     ['cannot be looked up', 'https://hook.example/', 'the host name could not be looked up'],
   ])('is noted when it %s', async (_what, url, lastError) => {
     const { id } = await scene.addEndpoint({ url });

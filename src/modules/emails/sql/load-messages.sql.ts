@@ -79,6 +79,8 @@ export interface MailRecipient extends DeliveryKey {
   readonly domainId: string;
   readonly fromEmail: string;
   readonly address: string;
+  /** The set of lasting outcomes (`hasSeen`). */
+  readonly seen: number;
   /** When the email was first handed to a next hop, for whichever recipient; null before that. */
   readonly sentAt: Date | null;
 }
@@ -92,6 +94,7 @@ const RECIPIENTS = `
     e.domain_id as "domainId",
     e.from_email as "fromEmail",
     r.address,
+    r.seen,
     e.sent_at as "sentAt"
   from unnest($1::uuid[], $2::text[], $3::uuid[], $4::smallint[]) as wanted (organization_id, mode, email_id, position)
   join email_recipients r using (organization_id, mode, email_id, position)

@@ -1,3 +1,4 @@
+import { startApi } from '../../../setup/api-context';
 import { newId } from '../../../../src/common/ids';
 import { PREVIOUS_KEY, UnsubscribeScene } from './unsubscribe-scene';
 
@@ -69,6 +70,30 @@ describe('the unsubscribe link', () => {
     expect(new Set(pages).size).toBe(1);
     expect(await app.unsubscriptions(id)).toEqual([{ source: 'tracking', recipient: 'eve@x.example', method: 'page' }]);
     expect(await app.suppressions()).toMatchObject([{ email: 'eve@x.example' }]);
+  });
+
+  it('writes nothing when it is repeated', async () => {
+    expect((await app.call('POST', link)).status).toBe(200);
+    const before = await app.written(emailId);
+    for (const path of [link, `${link}?via=page`]) expect((await app.call('POST', path)).status).toBe(200);
+    expect(await app.written(emailId)).toEqual(before);
+  });
+
+  it('is limited per client address, which a client cannot make up', async () => {
+    const env = { RATE_LIMITS: '{"unsubscribe":3}', TRUST_PROXY: '127.0.0.1' };
+    const limited = await startApi(app.scene.db.url, { env });
+    const post = (forwarded: string) =>
+      fetch(`http://127.0.0.1:${limited.port}${link}`, { method: 'POST', headers: { 'x-forwarded-for': forwarded } });
+    try {
+      const answers = await Promise.all([1, 2, 3, 4].map((other) => post(`198.51.100.${other}, 203.0.113.5`)));
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 429]);
+      const refused = await post('203.0.113.5');
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, expect.stringMatching(/^\d+$/)]);
+      expect(await refused.text()).toContain('Please try again in a few minutes');
+      expect((await post('203.0.113.6')).status).toBe(200);
+    } finally {
+      await limited.close();
+    }
   });
 
   it('answers what it did not issue, and what is no longer there, with a page and 404', async () => {
