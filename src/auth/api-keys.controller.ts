@@ -17,16 +17,24 @@ export class ApiKeysController {
 
   @Post()
   @RateLimitClass('api-key-writes')
-  @ApiOperation({ summary: 'Create an API key', description: 'The key itself is in this answer only.' })
+  @ApiOperation({
+    summary: 'Create an API key',
+    description:
+      'The key itself is in this answer only. A key can hand on what it has itself: its scopes, its mode, its domain, and of ' +
+      'its life what is left. An organization has up to 100 keys that are neither revoked nor expired.',
+  })
   @ApiData(CreatedApiKeyDto, { status: 201 })
-  @ApiErrors('invalid_request', 'insufficient_permissions', 'domain_not_allowed')
+  @ApiErrors('invalid_request', 'insufficient_permissions', 'domain_not_allowed', 'api_key_limit_reached')
   async create(@CurrentPrincipal() principal: Principal, @Body() body: CreateApiKeyDto) {
     const created = await this.keys.createFor(principal, toNewApiKey(body));
     return { data: { ...toApiKeyDto(created), key: created.key } satisfies CreatedApiKeyDto };
   }
 
   @Get()
-  @ApiOperation({ summary: 'List API keys' })
+  @ApiOperation({
+    summary: 'List API keys',
+    description: 'Newest first: all that are not revoked, and the newest of the revoked ones, 1,000 at most.',
+  })
   @ApiList(ApiKeyDto, 'total')
   @ApiErrors('insufficient_permissions')
   async list(@CurrentPrincipal() principal: Principal) {

@@ -1,10 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { IsNull, type Repository } from 'typeorm';
+import { IsNull, MoreThan, type Repository } from 'typeorm';
 import { Database } from '../database/database.service';
 import type { Transaction } from '../database/transaction';
 import { ApiKey } from './api-key.entity';
-import { findKeyByHash, type KeyByHash, type KeyUse, touchKeys } from './sql/api-keys.sql';
+import { findKeyByHash, type KeyByHash, type KeyUse, lockKeyList, touchKeys } from './sql/api-keys.sql';
+
+/** Revoked keys stay, and a client may make and revoke them all day long. */
+const MAX_LISTED = 1_000;
 
 @Injectable()
 export class ApiKeysRepository {
@@ -22,8 +25,24 @@ export class ApiKeysRepository {
     await tx.manager.insert(ApiKey, { ...key, lastUsedAt: null, revokedAt: null });
   }
 
-  list(organizationId: string): Promise<ApiKey[]> {
-    return this.keys.find({ where: { organizationId }, order: { id: 'DESC' } });
+  /** Newest first: all that are not revoked, and of the revoked ones the newest, up to 1,000 in all. */
+  async list(organizationId: string): Promise<ApiKey[]> {
+    const keys = await this.keys.find({
+      where: { organizationId },
+      order: { revokedAt: { direction: 'DESC', nulls: 'FIRST' }, id: 'DESC' },
+      take: MAX_LISTED,
+    });
+    return keys.sort((one, other) => (one.id < other.id ? 1 : -1));
+  }
+
+  /** Counts those neither revoked nor expired at `now`; further additions wait until the end of the transaction. */
+  async countActive(organizationId: string, now: Date, tx: Transaction): Promise<number> {
+    await tx.run(lockKeyList(organizationId));
+    const usable = { organizationId, revokedAt: IsNull() };
+    return tx.manager.countBy(ApiKey, [
+      { ...usable, expiresAt: IsNull() },
+      { ...usable, expiresAt: MoreThan(now) },
+    ]);
   }
 
   /** For the operator, who names a key by its id alone. */

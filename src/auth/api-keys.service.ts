@@ -25,7 +25,11 @@ export interface NewApiKey {
 export interface KeyHolder extends Tenant {
   readonly apiKeyId: string;
   readonly scopes: ReadonlySet<string>;
+  readonly expiresAt?: Date;
 }
+
+/** Keys of one organization, both modes together, that are neither revoked nor expired. */
+export const MAX_ACTIVE_KEYS = 100;
 
 export type CreatedApiKey = Omit<ApiKey, 'hash' | 'lastUsedAt' | 'revokedAt'> & { readonly key: string };
 
@@ -43,7 +47,7 @@ export class ApiKeysService {
 
   /**
    * Makes a key on behalf of another one, which can hand on only what it has itself.
-   * @throws AppError insufficient_permissions, ValidationError
+   * @throws AppError insufficient_permissions, domain_not_allowed, api_key_limit_reached, ValidationError
    */
   async createFor(creator: KeyHolder, wanted: NewApiKey): Promise<CreatedApiKey> {
     if (creator.mode === 'test' && wanted.mode === 'live') {
@@ -55,6 +59,7 @@ export class ApiKeysService {
         details: { required: missing },
       });
     }
+    refuseLongerLived(creator, wanted);
     // A key that is bound to a domain must not make one that is not.
     const domainId = wanted.domainId ?? creator.domainId;
     if (creator.domainId !== undefined && domainId !== creator.domainId) {
@@ -66,7 +71,7 @@ export class ApiKeysService {
   /**
    * Makes a key without checking the caller's own rights: for the command line.
    * @param actor recorded in the audit log
-   * @throws ValidationError
+   * @throws ValidationError, AppError api_key_limit_reached
    */
   async create(organizationId: string, wanted: NewApiKey, actor: string = OPERATOR): Promise<CreatedApiKey> {
     const now = this.clock.now();
@@ -132,6 +137,7 @@ export class ApiKeysService {
   private async insert(key: Omit<ApiKey, 'lastUsedAt' | 'revokedAt'>, actor: string): Promise<void> {
     const { scopes, domainId, expiresAt } = key;
     await this.database.transaction(async (tx) => {
+      if ((await this.keys.countActive(key.organizationId, key.createdAt, tx)) >= MAX_ACTIVE_KEYS) throw tooMany();
       await this.keys.insert(key, tx);
       await this.audit.record([keyEvent('api_key.created', key, actor, { scopes, domainId, expiresAt })], tx);
     });
@@ -145,6 +151,25 @@ export class ApiKeysService {
     });
     this.verifier.forget();
   }
+}
+
+/** A key that expires must not outlive itself in another one, or its end would be no end. */
+function refuseLongerLived({ expiresAt }: KeyHolder, wanted: NewApiKey): void {
+  if (expiresAt === undefined || (wanted.expiresAt && wanted.expiresAt <= expiresAt)) return;
+  const end = expiresAt.toISOString();
+  throw new AppError(
+    'insufficient_permissions',
+    `This API key expires at ${end} and can only create keys that expire by then`,
+    {
+      suggestion: `Set expiresAt to ${end} or earlier, or use a key that does not expire`,
+    },
+  );
+}
+
+function tooMany(): AppError {
+  return new AppError('api_key_limit_reached', `An organization has at most ${MAX_ACTIVE_KEYS} usable API keys`, {
+    suggestion: 'Revoke keys that are not used any more; GET /v1/api-keys shows lastUsedAt',
+  });
 }
 
 /** The name of a key is left out: it may be a person's. */

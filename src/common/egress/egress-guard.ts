@@ -37,8 +37,9 @@ export class PublicEgressGuard extends EgressGuard {
   }
 
   override async check(url: URL, options: { readonly signal?: AbortSignal } = {}): Promise<EgressCheck> {
-    if (url.protocol !== 'https:' && url.protocol !== 'http:')
-      {return { kind: 'refused', reason: 'only https is sent to' };}
+    if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+      return { kind: 'refused', reason: 'only https is sent to' };
+    }
     const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
     if (isIP(host) !== 0) return this.evaluate([host]);
     if (isLocalName(host)) return this.evaluate(LOOPBACK);

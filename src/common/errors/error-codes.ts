@@ -22,6 +22,7 @@ export const ERROR_CODES = {
   suppression_exists: { status: 409, summary: 'The address is already suppressed for this reason.' },
   suppression_not_removable: { status: 409, summary: 'Bounce, complaint and blocklist entries cannot be removed.' },
   idempotency_in_progress: { status: 409, summary: 'The first request with this idempotency key is still running.' },
+  api_key_limit_reached: { status: 409, summary: 'The organization has as many usable API keys as it may have.' },
   webhook_limit_reached: { status: 409, summary: 'The organization has as many webhooks of this mode as it may have.' },
   webhook_disabled: { status: 409, summary: 'The webhook is disabled: nothing is sent to it.' },
   webhook_replay_in_progress: { status: 409, summary: 'An earlier replay to this webhook is still running.' },

@@ -7,6 +7,8 @@ import type { Tenant } from '../tenant';
 export interface Principal extends Tenant {
   readonly apiKeyId: string;
   readonly scopes: ReadonlySet<string>;
+  /** When the key expires, if it does. */
+  readonly expiresAt?: Date;
   /** Set when the key is bound to one domain. */
   readonly domainId: string | undefined;
 }
