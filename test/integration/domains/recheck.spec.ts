@@ -6,6 +6,8 @@ import type { Domain } from '../../../src/modules/domains/registry/domain.entity
 import { DomainRecheckJob } from '../../../src/modules/domains/verification/domain-recheck.job';
 import { countDueDomains, takeDueDomains } from '../../../src/modules/domains/registry/sql/domains.sql';
 import { DomainsRepository } from '../../../src/modules/domains/registry/domains.repository';
+import { DomainVerificationService } from '../../../src/modules/domains/verification/domain-verification.service';
+import { addDomain } from '../../factories/tenants';
 import { explainPrepared } from '../../setup/explain';
 import type { Core } from '../../setup/core-context';
 import { waitFor } from '../../setup/wait-for';
@@ -140,6 +142,27 @@ describe('the re-check', () => {
     expect([looksAt(silent) > 0, isOver, (await scene.read(silent)).lastCheckedAt]).toEqual([true, false, null]);
     await run;
     expect((await scene.read(silent)).lastCheckedAt).not.toBeNull();
+  });
+
+  it('takes turns among organizations: one with many domains that are overdue delays no other', async () => {
+    const owners = [await scene.organization(), await scene.organization(), await scene.organization()];
+    const [before, noisy, after] = owners.sort() as [string, string, string];
+    await scene.db.query(
+      `insert into domains (organization_id, id, domain, verification_token, next_check_at)
+       select $1, gen_random_uuid(), n || '.noisy.example', 'token', $2::timestamptz - interval '1 hour'
+       from generate_series(1, 200) n`,
+      [noisy, scene.clock.now()],
+    );
+    for (const owner of [before, after]) {
+      await addDomain(scene.db, owner, { status: 'pending' });
+      await scene.db.query('update domains set next_check_at = $2 where organization_id = $1', [owner, scene.clock.now()]); // prettier-ignore
+    }
+    const looks = jest.spyOn(worker.get(DomainVerificationService), 'recheck').mockResolvedValue(undefined as never);
+    await recheck();
+    const turns = looks.mock.calls.map(([organizationId]) => organizationId);
+    looks.mockRestore();
+    expect(turns).toHaveLength(202);
+    for (const owner of [before, after]) expect(turns.indexOf(owner)).toBeLessThan(10);
   });
 
   it('goes on when one domain cannot be checked', async () => {

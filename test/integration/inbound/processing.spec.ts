@@ -3,6 +3,7 @@ import { MINUTE } from '../../../src/common/clock';
 import { Metrics } from '../../../src/common/metrics/metrics';
 import { ProcessingMetrics } from '../../../src/modules/inbound/processing/processing.metrics';
 import { InboundRepository } from '../../../src/modules/inbound/inbound.repository';
+import { ReportExaminer } from '../../../src/modules/inbound/processing/report-examiner.service';
 import { waitFor } from '../../setup/wait-for';
 import { HARD_BOUNCE_REPORT, SOFT_BOUNCE_REPORT } from '../../factories/report-messages';
 import { readCounters } from '../../factories/stored-email';
@@ -108,6 +109,26 @@ describe('working off reports', () => {
     await scene.workOff();
     expect(await dispositions()).toHaveLength(4);
     for (const disposition of await dispositions()) expect(disposition).toMatch(/^ignored:/);
+  });
+
+  it.each([
+    ['smaller', '00000000-0000-7000-8000-000000000000'],
+    ['greater', 'ffffffff-ffff-7fff-bfff-ffffffffffff'],
+  ])('takes turns among organizations, also beside a flood for one with a %s id', async (_what, noisy) => {
+    await scene.delivery.db.query(
+      `insert into inbound_reports (organization_id, mode, email_id, position, digest, id, raw)
+       select $1, 'live', gen_random_uuid(), 0, sha256(n::text::bytea),
+         ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'x'
+       from generate_series(1, 600) n`,
+      [noisy],
+    );
+    const [id] = await bounces(1);
+    const examine = jest.spyOn(scene.worker.get(ReportExaminer), 'examine');
+    await scene.workOff();
+    const turn = examine.mock.calls.findIndex(([report]) => report.subject?.emailId === id);
+    examine.mockRestore();
+    expect(turn).toBeGreaterThanOrEqual(0);
+    expect(turn).toBeLessThan(10);
   });
 
   it('is measured', async () => {

@@ -115,6 +115,38 @@ describe('the work on an export', () => {
     await expectComplete(id, 150);
   });
 
+  it('takes turns among organizations: a large one is put aside after some pages', async () => {
+    await storeMany(2_500);
+    const id = await scene.request(acme.api, ADA);
+    for (let n = 0; n < 10; n += 1) await scene.request(acme.api, `p${n}@example.com`);
+    scene.clock.advance(MINUTE);
+    const other = await scene.requester();
+    const quiet = await scene.request(other.api, ADA);
+    const pages = jest.spyOn(scene.worker.get(ExportCollector), 'nextEmails');
+    await scene.work();
+    const turns = pages.mock.calls.map(([scope]) => scope.organizationId);
+    expect((await row(quiet)).status).toBe('completed');
+    expect(turns.indexOf(other.organizationId)).toBeGreaterThanOrEqual(0);
+    expect(turns.indexOf(other.organizationId)).toBeLessThanOrEqual(10);
+    await scene.work();
+    await expectComplete(id, 2_500);
+  });
+
+  it('is done for one request of an organization at a time, by however many workers', async () => {
+    const other = await scene.requester();
+    const [first] = [await scene.request(acme.api, ADA), await scene.request(acme.api, 'bea@example.com')];
+    const quiet = await scene.request(other.api, ADA);
+    const heir = await scene.addWorker();
+    const claims = [];
+    for (const worker of [scene.worker, heir, scene.worker, heir]) {
+      claims.push(await worker.get(PrivacyWork).claimNext('article_15_access'));
+    }
+    const taken = claims.map((claim) => claim?.id);
+    expect(taken.filter((each) => each !== undefined).sort()).toEqual([first, quiet].sort());
+    for (const claim of claims) if (claim) await heir.get(PrivacyWork).putBack(claim);
+    await scene.work();
+  });
+
   it('holds little in memory, and writes parts that nobody can read', async () => {
     await storeMany(10_000);
     const id = await scene.request(acme.api, ADA);

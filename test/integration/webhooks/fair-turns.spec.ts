@@ -1,0 +1,111 @@
+import { newId } from '../../../src/common/ids';
+import { EventsService } from '../../../src/modules/events/events.service';
+import { ExpandEventsJob } from '../../../src/modules/webhooks/dispatch/expand-events.job';
+import { release } from '../../../src/modules/webhooks/dispatch/evaluate-attempt';
+import { WebhookDispatcher } from '../../../src/modules/webhooks/dispatch/webhook-dispatcher.service';
+import { WebhookSender } from '../../../src/modules/webhooks/dispatch/webhook-sender.service';
+import { ReplayWebhooksJob } from '../../../src/modules/webhooks/replay-webhooks.job';
+import { insertEvents } from '../../factories/feed-events';
+import { createTenant, type Tenant } from '../../factories/tenants';
+import { DispatchScene } from './dispatch-scene';
+
+/** Every process behind one clock and one database; turns are counted, nothing is timed. */
+describe('beside a noisy organization', () => {
+  let scene: DispatchScene;
+  let noisy: Tenant;
+  let quiet: Tenant;
+  beforeAll(async () => {
+    scene = await DispatchScene.open();
+  });
+  beforeEach(async () => {
+    // Ids count up, so that the noisy one comes first wherever organizations are gone through by id.
+    [noisy, quiet] = [await createTenant(scene.db), await createTenant(scene.db)];
+  });
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await scene.clear();
+    await scene.db.query('delete from webhook_replays');
+  });
+  afterAll(() => scene.close());
+
+  const BEGINNING = '00000000-0000-0000-0000-000000000000';
+  const addEndpoints = ({ organizationId }: Tenant, count: number, events: string[] = ['*']) =>
+    scene.db.query<{ id: string }>(
+      `insert into webhook_endpoints (
+         organization_id, mode, id, url, events, enabled, secret, position, created_at, updated_at
+       )
+       select $1, 'live', gen_random_uuid(), 'https://x.example/', $3, true, '\\x00', $4, now(), now()
+       from generate_series(1, $2) returning id`,
+      [organizationId, count, events, BEGINNING],
+    );
+  const addMessages = ({ organizationId }: Tenant, perEndpoint: number) =>
+    scene.db.query(
+      `insert into webhook_messages (organization_id, mode, endpoint_id, id, event_type, state, next_attempt_at, created_at)
+       select $1, 'live', e.id, gen_random_uuid(), 'webhook.test', 'pending', $3, $3
+       from webhook_endpoints e cross join generate_series(1, $2) where e.organization_id = $1`,
+      [organizationId, perEndpoint, scene.clock.now()],
+    );
+  /** Which organizations each read of the event log was for. */
+  const watchReads = () => {
+    const read = jest.spyOn(scene.core.get(EventsService), 'readAfter');
+    return () => read.mock.calls.map(([streams]) => streams.map(({ organizationId }) => organizationId));
+  };
+
+  it('with a long backlog at many endpoints, events of another become messages in the first pass', async () => {
+    await addEndpoints(noisy, 120, ['complained']);
+    await addEndpoints(quiet, 1);
+    for (const [tenant, count] of [[noisy, 2_500], [quiet, 1]] as const) await insertEvents(scene.db, tenant, Array(count).fill('sent')); // prettier-ignore
+    const reads = watchReads();
+    await scene.core.get(ExpandEventsJob).expand();
+    const turn = reads().findIndex((organizations) => organizations.includes(quiet.organizationId));
+    expect(turn).toBeGreaterThanOrEqual(0);
+    expect(turn).toBeLessThanOrEqual(2);
+    expect((await scene.messages()).map(({ organization_id }) => organization_id)).toEqual([quiet.organizationId]);
+    // Three pages of endpoints, then twenty more shared by those that are behind.
+    expect(reads()).toHaveLength(23);
+  });
+
+  it('with hundreds of endpoints that hang, another has its share of the requests at once', async () => {
+    await addEndpoints(noisy, 700);
+    await addMessages(noisy, 2);
+    const sent: string[] = [];
+    jest.spyOn(scene.core.get(WebhookSender), 'send').mockImplementation(async (message, signal) => {
+      sent.push(message.organizationId);
+      if (message.organizationId === noisy.organizationId) {
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      }
+      return { settled: release(message, scene.clock.now()), result: 'stopped', retryAfterMs: 0 };
+    });
+    const dispatcher = scene.core.get(WebhookDispatcher);
+    for (let round = 0; round < 10; round += 1) await dispatcher.round();
+    const held = sent.length;
+    await addEndpoints(quiet, 1);
+    await addMessages(quiet, 1);
+    await dispatcher.round();
+    expect(sent.slice(held)).toContain(quiet.organizationId);
+    // As much as it leaves to others.
+    expect(held).toBeGreaterThanOrEqual(250);
+    expect(held).toBeLessThanOrEqual(500);
+    dispatcher.stop('now');
+    await dispatcher.ended();
+  });
+
+  it('with ten replays, the page of another comes second', async () => {
+    const endpoints = [...(await addEndpoints(noisy, 10)), ...(await addEndpoints(quiet, 1))];
+    const hour = 3_600_000;
+    const at = { recordedAt: new Date(scene.clock.now().getTime() - hour) };
+    for (const [tenant, count] of [[noisy, 1_200], [quiet, 1]] as const) await insertEvents(scene.db, tenant, Array(count).fill('sent'), at); // prettier-ignore
+    for (const [index, { id }] of endpoints.entries()) {
+      await scene.db.query(
+        `insert into webhook_replays
+         select organization_id, mode, id, $2, $3, now() + make_interval(secs => $4) from webhook_endpoints where id = $1`,
+        [id, BEGINNING, newId(), index],
+      );
+    }
+    const reads = watchReads();
+    await scene.core.get(ReplayWebhooksJob).run();
+    expect(reads().flat().indexOf(quiet.organizationId)).toBeLessThanOrEqual(1);
+    expect(await scene.messages()).toHaveLength(10 * 1_200 + 1);
+    expect(await scene.db.query('select * from webhook_replays')).toEqual([]);
+  });
+});
