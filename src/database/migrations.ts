@@ -33,6 +33,7 @@ import { ExcusedBounces1700000000032 } from './migrations/0032-excused-bounces';
 import { MissingDomains1700000000033 } from './migrations/0033-missing-domains';
 import { FairTurns1700000000034 } from './migrations/0034-fair-turns';
 import { QueueMeasures1700000000036 } from './migrations/0036-queue-measures';
+import { BackgroundTurns1700000000037 } from './migrations/0037-background-turns';
 import { SuspectDeliveries1700000000035 } from './migrations/0035-suspect-deliveries';
 
 /**
@@ -79,4 +80,5 @@ export const MIGRATIONS = [
   FairTurns1700000000034,
   SuspectDeliveries1700000000035,
   QueueMeasures1700000000036,
+  BackgroundTurns1700000000037,
 ];

@@ -18,8 +18,9 @@ import type {
 import { type FeedbackLimits, insertFeedbackReport, insertReports } from './sql/append-reports.sql';
 import { deleteOldFeedback, deleteOldReports, deleteReportsOf } from './sql/delete-reports.sql';
 import {
+  claimFeedbackReports,
+  claimInboundReports,
   type ClaimedRow,
-  claimReports,
   measureReports,
   type ReportEnd,
   type ReportsMeasure,
@@ -28,6 +29,9 @@ import {
 
 /** `full`: there are too many of its kind, and it was not stored. */
 export type Appended = 'new' | 'duplicate' | 'full';
+
+/** With the organization whose turn it is. */
+export type ClaimedInboundReport = ClaimedReport & { readonly organizationId: string };
 
 const MAIL = { id: true, mailbox: true, receivedAt: true, size: true, disposition: true } as const;
 
@@ -39,14 +43,17 @@ export class InboundRepository {
     @InjectRepository(FeedbackReport) private readonly feedback: Repository<FeedbackReport>,
   ) {}
 
-  /** Oldest first. */
-  async claim(table: ReportTable, now: Date, until: Date, limit: number): Promise<ClaimedReport[]> {
-    const rows = await this.database.run(claimReports(table, now, until, limit));
+  /** Of organizations with an id greater than `after`, see the statement; in no order. */
+  async claimReports(now: Date, until: Date, limit: number, after: string): Promise<ClaimedInboundReport[]> {
+    const rows = await this.database.run(claimInboundReports(now, until, limit, after));
+    return rows.map((row) => ({ ...claimed('inbound_reports', row), organizationId: row.organizationId }));
+  }
+
+  /** Mail to public mailboxes, oldest first. */
+  async claimFeedback(now: Date, until: Date, limit: number): Promise<ClaimedReport[]> {
+    const rows = await this.database.run(claimFeedbackReports(now, until, limit));
     rows.sort((one, other) => (one.id < other.id ? -1 : 1));
-    return rows.map((row) => {
-      const { id, attempts, receivedAt, raw } = row;
-      return { table, id, attempts, receivedAt, raw, subject: subjectOf(row) };
-    });
+    return rows.map((row) => claimed('feedback_reports', row));
   }
 
   /** False when the claim has been lost: then nothing of it may be recorded. */
@@ -107,6 +114,11 @@ export class InboundRepository {
 
 function toPublicMail({ id, mailbox, receivedAt, size, disposition }: FeedbackReport): PublicMail {
   return { id, mailbox, receivedAt, size, disposition };
+}
+
+function claimed(table: ReportTable, row: ClaimedRow): ClaimedReport {
+  const { id, attempts, receivedAt, raw } = row;
+  return { table, id, attempts, receivedAt, raw, subject: subjectOf(row) };
 }
 
 function subjectOf({ organizationId, mode, emailId, position }: ClaimedRow): ReportSubject | undefined {

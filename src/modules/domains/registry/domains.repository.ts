@@ -5,7 +5,14 @@ import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
 import { Domain, RemovedDomain, removedDomain, type SendingState, type WarmingStatus } from './domain.entity';
 import { DomainCheck } from './domain-check.entity';
-import { countDueDomains, type DueDomain, lockDomainList, takeDueDomains } from './sql/domains.sql';
+import {
+  countDueDomains,
+  type DueDomain,
+  type DueDomains,
+  listDueOwners,
+  lockDomainList,
+  takeDueDomains,
+} from './sql/domains.sql';
 
 export type { DueDomain };
 
@@ -178,9 +185,14 @@ export class DomainsRepository {
     await tx.manager.upsert(DomainCheck, rows, ['organizationId', 'domainId', 'purpose', 'host']);
   }
 
-  /** Domains of every organization whose check is due; no other process gets them before `until`. */
-  takeDue(now: Date, until: Date, limit: number): Promise<DueDomain[]> {
-    return this.database.run(takeDueDomains(now, until, limit));
+  /** Organizations with domains whose check is due, in the order of their ids. */
+  async dueOwners(now: Date): Promise<string[]> {
+    return (await this.database.run(listDueOwners(now))).map(({ organizationId }) => organizationId);
+  }
+
+  /** Domains of these organizations whose check is due; no other process gets them before `until`. */
+  takeDue(due: DueDomains, organizationIds: readonly string[]): Promise<DueDomain[]> {
+    return this.database.run(takeDueDomains(due, organizationIds));
   }
 
   async countDue(now: Date): Promise<number> {

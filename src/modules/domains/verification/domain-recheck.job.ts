@@ -1,6 +1,7 @@
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock, MINUTE, SECOND } from '../../../common/clock';
 import { NotFoundError } from '../../../common/errors/app-error';
+import { NIL_ID } from '../../../common/ids';
 import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
 import { Metrics } from '../../../common/metrics/metrics';
 import { AppConfig } from '../../../config/config';
@@ -15,13 +16,15 @@ const MAXIMUM_AT_ONCE = 10;
 const LEASE_MS = 5 * MINUTE;
 
 /**
- * Checks the records of every domain again whose time has come. Taking a domain moves its time ahead, which is the
+ * Checks the records of every domain again whose time has come, in turn among organizations. Taking a domain moves its time ahead, which is the
  * worker's lease, so any number of processes may run this; the end of the check sets the real time. In local mode, where
  * mail goes nowhere, it needs `DNS_SERVERS`: a demonstration on a laptop queries no one by itself.
  */
 @Injectable()
 export class DomainRecheckJob implements OnApplicationBootstrap {
   private readonly logger = new Logger(DomainRecheckJob.name);
+  /** The organization that had the last turn. */
+  private last = NIL_ID;
 
   constructor(
     private readonly domains: DomainsRepository,
@@ -39,25 +42,41 @@ export class DomainRecheckJob implements OnApplicationBootstrap {
     this.jobs.start({ name: 'recheck-domains', everyMs: EVERY_MS, run: () => this.run() });
   }
 
-  /** Checks what is due, several domains at a time: a slow one takes up its own place and no other. */
+  /**
+   * Checks what is due, several domains at a time: a slow one takes up its own place and no other, and a place that is free
+   * goes to the next organization.
+   */
   async run(): Promise<void> {
     const underWay = new Set<Promise<void>>();
     const endMs = this.clock.monotonicMs() + TAKE_FOR_MS;
-    while (!this.jobs.ending.aborted && this.clock.monotonicMs() < endMs) {
-      const taken = await this.take(MAXIMUM_AT_ONCE - underWay.size);
-      for (const domain of taken) {
+    const turns = await this.turns();
+    while (turns.length > 0 && !this.jobs.ending.aborted && this.clock.monotonicMs() < endMs) {
+      for (const domain of await this.take(turns, MAXIMUM_AT_ONCE - underWay.size)) {
         const check = this.recheck(domain).finally(() => underWay.delete(check));
         underWay.add(check);
       }
-      if (taken.length === 0) break;
       if (underWay.size === MAXIMUM_AT_ONCE) await Promise.race(underWay);
     }
     await Promise.all(underWay);
   }
 
-  private take(limit: number): Promise<DueDomain[]> {
+  /** Organizations with something to check, beginning with the one after the last that had a turn. */
+  private async turns(): Promise<string[]> {
+    const owners = await this.domains.dueOwners(this.clock.now());
+    return [...owners.filter((id) => id > this.last), ...owners.filter((id) => id <= this.last)];
+  }
+
+  /** Of the next organizations the same number each; those that had any come again after the others. */
+  private async take(turns: string[], limit: number): Promise<DueDomain[]> {
+    const next = turns.splice(0, limit);
     const now = this.clock.now();
-    return this.domains.takeDue(now, new Date(now.getTime() + LEASE_MS), limit);
+    const until = new Date(now.getTime() + LEASE_MS);
+    const limitEach = Math.ceil(limit / next.length);
+    const taken = await this.domains.takeDue({ now, until, limit, limitEach }, next);
+    const served = new Set(taken.map(({ organizationId }) => organizationId));
+    turns.push(...next.filter((id) => served.has(id)));
+    this.last = next.at(-1) ?? this.last;
+    return taken;
   }
 
   private async recheck({ organizationId, id }: DueDomain): Promise<void> {

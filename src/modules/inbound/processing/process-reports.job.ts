@@ -2,12 +2,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock, MINUTE, SECOND } from '../../../common/clock';
 import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
-import type { ClaimedReport, ReportTable } from '../inbound-report';
+import { OrganizationRing } from '../../../common/jobs/organization-ring';
+import type { ClaimedReport } from '../inbound-report';
 import { InboundRepository } from '../inbound.repository';
 import { ReportExaminer } from './report-examiner.service';
 import { ReportSettlement } from './report-settlement.service';
 
-const TABLES: readonly ReportTable[] = ['inbound_reports', 'feedback_reports'];
 /** Of up to 2 MiB each. */
 const BATCH = 10;
 /** Then other jobs, and the end of the process, have their turn. */
@@ -16,13 +16,14 @@ const MAX_BATCHES = 50;
 const CLAIM_MS = 2 * MINUTE;
 
 /**
- * Processes stored reports. A report is open → claimed → processed; a claim that ends without a result makes
+ * Processes stored reports, in turn among the organizations that they are about. A report is open → claimed → processed; a claim that ends without a result makes
  * it open again, and the sixth one ends it as `abandoned`. What it comes to is recorded in the transaction that ends it, so
  * it counts once, however many workers there are and wherever they die.
  */
 @Injectable()
 export class ProcessReportsJob implements OnApplicationBootstrap {
   private readonly logger = new Logger(ProcessReportsJob.name);
+  private readonly turns = new OrganizationRing();
 
   constructor(
     private readonly reports: InboundRepository,
@@ -38,22 +39,23 @@ export class ProcessReportsJob implements OnApplicationBootstrap {
 
   /** Everything that is open now, up to a bound. @throws UnavailableError */
   async processOpen(): Promise<void> {
-    for (const table of TABLES) {
-      for (let batch = 0; batch < MAX_BATCHES; batch += 1) {
-        if ((await this.processBatch(table)) < BATCH) break;
-      }
-    }
+    await this.processBatches((now, until) =>
+      this.turns.next((after) => this.reports.claimReports(now, until, BATCH, after)),
+    );
+    await this.processBatches((now, until) => this.reports.claimFeedback(now, until, BATCH));
   }
 
-  private async processBatch(table: ReportTable): Promise<number> {
-    const now = this.clock.now();
-    const claimed = await this.reports.claim(table, now, new Date(now.getTime() + CLAIM_MS), BATCH);
-    for (const report of claimed) {
-      await this.processOne(report);
-      // Parsing is plain computation.
-      await nextTurn();
+  private async processBatches(claim: (now: Date, until: Date) => Promise<ClaimedReport[]>): Promise<void> {
+    for (let batch = 0; batch < MAX_BATCHES && !this.jobs.ending.aborted; batch += 1) {
+      const now = this.clock.now();
+      const claimed = await claim(now, new Date(now.getTime() + CLAIM_MS));
+      if (claimed.length === 0) return;
+      for (const report of claimed) {
+        await this.processOne(report);
+        // Parsing is plain computation.
+        await nextTurn();
+      }
     }
-    return claimed.length;
   }
 
   /** One that fails waits for the end of its claim; the others go on. */

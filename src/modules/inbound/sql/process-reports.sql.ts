@@ -1,6 +1,6 @@
 // The queue that the stored reports are: claimed, ended, measured.
 import type { Statement } from '../../../database/statement';
-import type { ClaimedReport, ReportTable, ReportTarget } from '../inbound-report';
+import type { ClaimedReport, ReportTarget } from '../inbound-report';
 
 export interface ClaimedRow {
   id: string;
@@ -14,25 +14,13 @@ export interface ClaimedRow {
   position: number | null;
 }
 
-// Takes up to $3 open reports for one worker until $2, oldest first; a claimed report is one worker's alone, and a claim
-// that outlives its worker ends by itself. Counting before the work begins ends reports that bring their worker down.
-// Writes: the report table (partial index on the open ones). Locks: the rows, skip locked. Rows: up to $3.
+// Takes up to $3 open reports for one worker until $2; a claimed report is one worker's alone, and a claim that outlives its
+// worker ends by itself. Counting before the work begins ends reports that bring their worker down.
 // Without organization: a background job of the whole installation.
 // Not the ORM: `for update skip locked` with `returning`.
-const claimText = (table: ReportTable) => `
-  with open as (
-    select id
-    from ${table}
-    where processed_at is null and (claimed_until is null or claimed_until <= $1)
-    order by id
-    limit $3
-    for update skip locked
-  )
-  update ${table} r
-  set attempts = r.attempts + 1, claimed_until = $2
-  from open
-  where r.id = open.id
-  returning
+const IS_OPEN = 'processed_at is null and (claimed_until is null or claimed_until <= $1)';
+
+const RETURNED = `
     r.id,
     r.attempts,
     r.received_at as "receivedAt",
@@ -42,13 +30,76 @@ const claimText = (table: ReportTable) => `
     r.email_id as "emailId",
     r.position`;
 
-const CLAIM_REPORTS = {
-  inbound_reports: claimText('inbound_reports'),
-  feedback_reports: claimText('feedback_reports'),
-};
+// Of the next organizations after $4 that have any, the same number each, oldest first: a flood for one delays no other.
+// Writes: inbound_reports (index inbound_reports_open: one look-up for each organization, then one for its reports).
+// Locks: the rows, skip locked. Rows: up to $3.
+const CLAIM_INBOUND = `
+  with recursive waiting as (
+    (
+      select organization_id from inbound_reports
+      where ${IS_OPEN} and organization_id > $4
+      order by organization_id limit 1
+    )
+    union all
+    select next.organization_id
+    from waiting
+    cross join lateral (
+      select organization_id from inbound_reports
+      where ${IS_OPEN} and organization_id > waiting.organization_id
+      order by organization_id limit 1
+    ) next
+  ), turns as materialized (
+    select organization_id, count(*) over () as organizations
+    from (select organization_id from waiting limit $3) next
+  ), open as materialized (
+    select report.id
+    from turns t
+    cross join lateral (
+      select id from inbound_reports
+      where ${IS_OPEN} and organization_id = t.organization_id
+      order by id
+      limit ($3 + t.organizations - 1) / t.organizations
+      for update skip locked
+    ) report
+    limit $3
+  )
+  update inbound_reports r
+  set attempts = r.attempts + 1, claimed_until = $2
+  from open
+  where r.id = open.id
+  returning ${RETURNED}`;
 
-export function claimReports(table: ReportTable, now: Date, until: Date, limit: number): Statement<ClaimedRow> {
-  return { name: `claim-${table.replaceAll('_', '-')}`, text: CLAIM_REPORTS[table], values: [now, until, limit] };
+export type ClaimedInboundRow = ClaimedRow & { organizationId: string };
+
+/** @param after an organization's id, see `OrganizationRing` */
+export function claimInboundReports(
+  now: Date,
+  until: Date,
+  limit: number,
+  after: string,
+): Statement<ClaimedInboundRow> {
+  return { name: 'claim-inbound-reports', text: CLAIM_INBOUND, values: [now, until, limit, after] };
+}
+
+// Mail to public mailboxes is nobody's until it has been read: the oldest first.
+// Writes: feedback_reports (index feedback_reports_open). Locks: the rows, skip locked. Rows: up to $3.
+const CLAIM_FEEDBACK = `
+  with open as (
+    select id
+    from feedback_reports
+    where ${IS_OPEN}
+    order by id
+    limit $3
+    for update skip locked
+  )
+  update feedback_reports r
+  set attempts = r.attempts + 1, claimed_until = $2
+  from open
+  where r.id = open.id
+  returning ${RETURNED}`;
+
+export function claimFeedbackReports(now: Date, until: Date, limit: number): Statement<ClaimedRow> {
+  return { name: 'claim-feedback-reports', text: CLAIM_FEEDBACK, values: [now, until, limit] };
 }
 
 // Ends the work on one report, unless another worker has taken it up meanwhile or has ended it. What it said is of no more
