@@ -1,5 +1,5 @@
-// Old code still runs against it, and takes up reports, privacy requests and domain checks more slowly while many wait. The
-// indexes are built while writes to these tables wait: they hold open rows only, and one row for each domain.
+// Old code still runs against it, and takes up reports more slowly while many wait. The indexes are built while writes to
+// these tables wait: they hold open rows only, and one entry for each domain.
 import { ForwardOnlyMigration } from './forward-only';
 
 /** Owners: inbound, privacy, domains. Background work takes turns among organizations: each is looked for by its id. */
@@ -11,8 +11,7 @@ export class BackgroundTurns1700000000037 extends ForwardOnlyMigration {
     create index inbound_reports_open on inbound_reports (organization_id, id) where processed_at is null;
 
     -- Due since: of one that was put off, when its time comes; of one that is new, when it was made.
-    drop index privacy_requests_open;
-    create index privacy_requests_open
+    create index privacy_requests_due
       on privacy_requests (type, organization_id, (coalesce(lease_until, requested_at)), id)
       where status in ('pending', 'processing');
     create index privacy_requests_leased on privacy_requests (organization_id, type) where lease_token is not null;

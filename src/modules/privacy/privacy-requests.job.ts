@@ -12,10 +12,10 @@ import {
 } from './requests/privacy-work.service';
 
 const EVERY_MS = 2 * SECOND;
-/** Then other processes have their turn. */
-const MAX_REQUESTS = 20;
+/** Of one run; then other processes have theirs. */
+const MAX_TURNS = 20;
 
-/** Works off privacy requests: in each process one of each type at a time. */
+/** Works off privacy requests: in each process one of each type at a time, some pages of it, in turn among organizations. */
 @Injectable()
 export class PrivacyRequestsJob implements OnApplicationBootstrap {
   private readonly logger = new Logger(PrivacyRequestsJob.name);
@@ -37,7 +37,7 @@ export class PrivacyRequestsJob implements OnApplicationBootstrap {
 
   /** What is open now, up to a bound. @throws UnavailableError */
   async workOff(handler: PrivacyRequestHandler): Promise<void> {
-    for (let count = 0; count < MAX_REQUESTS && !this.jobs.ending.aborted; count += 1) {
+    for (let count = 0; count < MAX_TURNS && !this.jobs.ending.aborted; count += 1) {
       const leased = await this.work.claimNext(handler.type);
       if (!leased) return;
       await this.handle(handler, leased);

@@ -1,5 +1,7 @@
-import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock, SECOND } from '../../common/clock';
+import { UnavailableError } from '../../common/errors/app-error';
+import { OrganizationRing } from '../../common/jobs/organization-ring';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { Database } from '../../database/database.service';
 import { EventsService } from '../events/events.service';
@@ -15,13 +17,18 @@ const STEP = 500;
 const MAX_PENDING = 5_000;
 /** Of one run of the job. */
 const MAX_STEPS = 100;
+/** Organizations that are looked up at a time. */
+const AT_ONCE = 20;
 
 /**
- * Turns the events of replays into messages, a few at a time. A step reads without a lock and is written only if the
+ * Turns the events of replays into messages, a page at a time in turn among organizations. A step reads without a lock and is written only if the
  * replay still stands where it was read, so that any number of processes can run it.
  */
 @Injectable()
 export class ReplayWebhooksJob implements OnApplicationBootstrap {
+  private readonly logger = new Logger(ReplayWebhooksJob.name);
+  private readonly turns = new OrganizationRing();
+
   constructor(
     private readonly replays: WebhookReplaysRepository,
     private readonly messages: WebhookMessagesRepository,
@@ -35,12 +42,24 @@ export class ReplayWebhooksJob implements OnApplicationBootstrap {
     this.jobs.start({ name: 'replay-webhooks', everyMs: EVERY_MS, run: () => this.run() });
   }
 
-  /** Goes on as long as there is something to do, within bounds. @throws UnavailableError */
+  /** Goes on as long as there is something to do, within bounds: a step for each organization in turn. @throws UnavailableError */
   async run(): Promise<void> {
-    for (let step = 0; step < MAX_STEPS; step += 1) {
-      const replay = await this.replays.next(MAX_PENDING);
-      if (!replay) return;
+    for (let steps = 0; steps < MAX_STEPS && !this.jobs.ending.aborted;) {
+      const limit = Math.min(AT_ONCE, MAX_STEPS - steps);
+      const turns = await this.turns.next((after) => this.replays.next(MAX_PENDING, after, limit));
+      if (turns.length === 0) return;
+      for (const replay of turns) await this.tryStep(replay);
+      steps += turns.length;
+    }
+  }
+
+  /** One that fails is tried again when its organization's turn comes round; the others go on. */
+  private async tryStep(replay: OpenReplay): Promise<void> {
+    try {
       await this.step(replay);
+    } catch (error) {
+      if (error instanceof UnavailableError) throw error;
+      this.logger.error(`The replay of webhook endpoint ${replay.id} does not go on: ${(error as Error).message}`);
     }
   }
 

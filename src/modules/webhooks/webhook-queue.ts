@@ -38,6 +38,12 @@ export interface FreeSlots {
   readonly free: number;
 }
 
+/** How many messages of an organization may be claimed now. */
+export interface OrganizationShare {
+  readonly organizationId: string;
+  readonly free: number;
+}
+
 /** What an attempt says about the endpoint: `gone` for good. */
 export type EndpointResult = 'succeeded' | 'failed' | 'gone';
 

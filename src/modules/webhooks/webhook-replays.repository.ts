@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import type { WebhookEndpoint } from './webhook-endpoint.entity';
-import { nextReplay, type OpenReplay } from './sql/replays.sql';
+import { nextReplays, type OpenReplay } from './sql/replays.sql';
 import { WebhookReplay } from './webhook-replay.entity';
 
 @Injectable()
@@ -17,9 +17,12 @@ export class WebhookReplaysRepository {
     await tx.manager.insert(WebhookReplay, replay);
   }
 
-  /** The one that has waited longest, of an endpoint that has fewer than `maxPending` messages to be sent. */
-  async next(maxPending: number): Promise<OpenReplay | undefined> {
-    return (await this.database.run(nextReplay(maxPending)))[0];
+  /**
+   * One for each of the next organizations after an id: the one that has waited longest, of an endpoint that has fewer than
+   * `maxPending` messages to be sent.
+   */
+  next(maxPending: number, after: string, limit: number): Promise<OpenReplay[]> {
+    return this.database.run(nextReplays(maxPending, after, limit));
   }
 
   /**

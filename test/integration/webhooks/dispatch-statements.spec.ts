@@ -51,7 +51,8 @@ describe('the statements that send webhooks', () => {
     await db.drop();
   });
 
-  const claim = { now: NOW, until: new Date(NOW.getTime() + MINUTE), slots: [], freshSlots: 20, limit: LIMIT };
+  const until = new Date(NOW.getTime() + MINUTE);
+  const claim = { now: NOW, until, slots: [], freshSlots: 20, shares: [], freshShare: 100, limit: LIMIT };
   const message = (): ClaimedMessage =>
     ({ ...endpoints[0], id: newId(), claimedUntil: NOW }) as unknown as ClaimedMessage;
   const messages = () => Array.from({ length: LIMIT }, () => release(message()));

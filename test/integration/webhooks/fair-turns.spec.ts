@@ -1,9 +1,11 @@
+import { HOUR } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
 import { EventsService } from '../../../src/modules/events/events.service';
 import { ExpandEventsJob } from '../../../src/modules/webhooks/dispatch/expand-events.job';
 import { release } from '../../../src/modules/webhooks/dispatch/evaluate-attempt';
 import { WebhookDispatcher } from '../../../src/modules/webhooks/dispatch/webhook-dispatcher.service';
 import { WebhookSender } from '../../../src/modules/webhooks/dispatch/webhook-sender.service';
+import { WebhookMessagesRepository } from '../../../src/modules/webhooks/webhook-messages.repository';
 import { ReplayWebhooksJob } from '../../../src/modules/webhooks/replay-webhooks.job';
 import { insertEvents } from '../../factories/feed-events';
 import { createTenant, type Tenant } from '../../factories/tenants';
@@ -77,23 +79,47 @@ describe('beside a noisy organization', () => {
       return { settled: release(message, scene.clock.now()), result: 'stopped', retryAfterMs: 0 };
     });
     const dispatcher = scene.core.get(WebhookDispatcher);
-    for (let round = 0; round < 10; round += 1) await dispatcher.round();
-    const held = sent.length;
-    await addEndpoints(quiet, 1);
-    await addMessages(quiet, 1);
-    await dispatcher.round();
-    expect(sent.slice(held)).toContain(quiet.organizationId);
-    // As much as it leaves to others.
-    expect(held).toBeGreaterThanOrEqual(250);
-    expect(held).toBeLessThanOrEqual(500);
-    dispatcher.stop('now');
-    await dispatcher.ended();
+    try {
+      for (let round = 0; round < 10; round += 1) await dispatcher.round();
+      const held = sent.length;
+      await addEndpoints(quiet, 1);
+      await addMessages(quiet, 1);
+      await dispatcher.round();
+      expect(sent.slice(held)).toContain(quiet.organizationId);
+      // As much as it leaves to others.
+      expect(held).toBeGreaterThanOrEqual(250);
+      expect(held).toBeLessThanOrEqual(500);
+    } finally {
+      dispatcher.stop('now');
+      await dispatcher.ended();
+    }
+  });
+
+  it('with a thousand messages for many endpoints, one endpoint of each organization has its turn first', async () => {
+    await addEndpoints(noisy, 400);
+    await addMessages(noisy, 3);
+    const others = await Promise.all(Array.from({ length: 30 }, () => createTenant(scene.db)));
+    for (const other of others) {
+      await addEndpoints(other, 1);
+      await addMessages(other, 1);
+    }
+    const { organizationId } = noisy;
+    const claim = {
+      now: scene.clock.now(),
+      until: new Date(scene.clock.now().getTime() + 1),
+      slots: [],
+      freshSlots: 3,
+    };
+    const shares = { shares: [{ organizationId, free: 10 }], freshShare: 500 };
+    const claimed = await scene.core.get(WebhookMessagesRepository).claim({ ...claim, ...shares, limit: 40 });
+    const counts = others.map((other) => claimed.filter((one) => one.organizationId === other.organizationId).length);
+    expect(counts).toEqual(others.map(() => 1));
+    expect(claimed.filter((one) => one.organizationId === organizationId)).toHaveLength(10);
   });
 
   it('with ten replays, the page of another comes second', async () => {
     const endpoints = [...(await addEndpoints(noisy, 10)), ...(await addEndpoints(quiet, 1))];
-    const hour = 3_600_000;
-    const at = { recordedAt: new Date(scene.clock.now().getTime() - hour) };
+    const at = { recordedAt: new Date(Date.now() - HOUR) };
     for (const [tenant, count] of [[noisy, 1_200], [quiet, 1]] as const) await insertEvents(scene.db, tenant, Array(count).fill('sent'), at); // prettier-ignore
     for (const [index, { id }] of endpoints.entries()) {
       await scene.db.query(

@@ -1,11 +1,11 @@
 import type { PoolClient } from 'pg';
 import { DAY } from '../../../src/common/clock';
-import { newId } from '../../../src/common/ids';
+import { newId, NIL_ID } from '../../../src/common/ids';
 import { poolOf } from '../../../src/database/data-source';
 import type { Statement } from '../../../src/database/statement';
 import { clearRemoved, listEncryptedSecrets } from '../../../src/modules/webhooks/sql/webhook-endpoints.sql';
 import { deleteOldMessages } from '../../../src/modules/webhooks/sql/message-sweeps.sql';
-import { nextReplay, renewMessages } from '../../../src/modules/webhooks/sql/replays.sql';
+import { nextReplays, renewMessages } from '../../../src/modules/webhooks/sql/replays.sql';
 import { explainPrepared } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 
@@ -52,7 +52,7 @@ describe('the statements on webhooks', () => {
   });
 
   const cases: [string, () => Statement<unknown>, number][] = [
-    ['next-replay', () => nextReplay(LIMIT), 20 * LIMIT],
+    ['next-replays', () => nextReplays(LIMIT, NIL_ID, 20), 20 * LIMIT],
     ['list-encrypted-secrets', () => listEncryptedSecrets(LIMIT, rows[7]), LIMIT],
     ['replace-secrets', () => replaceSecrets(rows[7]!), 1],
     ['renew-messages', () => renewMessages(rows[0]!, Array.from({ length: LIMIT }, newMessage), new Date()), LIMIT],

@@ -2,7 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { Clock, DAY, MINUTE, SECOND } from '../../../common/clock';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
-import { type LeasedRequest, type PrivacyRequestHandler, PrivacyWork } from '../requests/privacy-work.service';
+import {
+  type LeasedRequest,
+  PAGES_PER_TURN,
+  type PrivacyRequestHandler,
+  PrivacyWork,
+} from '../requests/privacy-work.service';
 import { advance, type ErasureProgress, progressOf } from './erasure-progress';
 import { ErasureSteps, type ErasureTarget } from './erasure-steps.service';
 import { toRetentionExceptions } from './retention-exceptions.service';
@@ -28,12 +33,15 @@ export class ErasureHandler implements PrivacyRequestHandler {
 
   async run(leased: LeasedRequest, signal: AbortSignal): Promise<void> {
     const target = this.steps.targetOf(leased, this.work.subjectOf(leased).email);
-    for (let progress = progressOf(leased); progress.step !== 'done';) {
+    let progress = progressOf(leased);
+    for (let pages = 0; pages < PAGES_PER_TURN; pages += 1) {
       if (signal.aborted) return this.work.putBack(leased);
       const { rounds } = progress;
       progress = await this.runPage(leased, target, progress);
+      if (progress.step === 'done') return;
       if (progress.rounds > rounds) return this.waitForDeliveries(leased, progress.rounds);
     }
+    await this.work.yieldTurn(leased);
   }
 
   private runPage(leased: LeasedRequest, target: ErasureTarget, before: ErasureProgress): Promise<ErasureProgress> {

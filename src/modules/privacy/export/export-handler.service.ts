@@ -4,7 +4,12 @@ import { AppConfig } from '../../../config/config';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
 import type { ExportSection } from '../requests/privacy-export-part.entity';
-import { type LeasedRequest, type PrivacyRequestHandler, PrivacyWork } from '../requests/privacy-work.service';
+import {
+  type LeasedRequest,
+  PAGES_PER_TURN,
+  type PrivacyRequestHandler,
+  PrivacyWork,
+} from '../requests/privacy-work.service';
 import { ExportCollector } from './export-collector.service';
 import { type ExportItems, SECTIONS } from './export-items';
 import { ExportParts, type EncryptedPart } from './export-parts.service';
@@ -35,7 +40,7 @@ export class ExportHandler implements PrivacyRequestHandler {
     const { organizationId, mode, id: before } = leased;
     const scope = { organizationId, mode, address: this.work.subjectOf(leased).email };
     let progress = progressOf(leased);
-    while (!signal.aborted) {
+    for (let pages = 0; pages < PAGES_PER_TURN && !signal.aborted; pages += 1) {
       const page = await this.collector.nextEmails(scope, { after: progress.after, before });
       if (!page) {
         const suppressions = await this.collector.suppressionsOf(scope);
@@ -43,7 +48,7 @@ export class ExportHandler implements PrivacyRequestHandler {
       }
       progress = await this.append(leased, { ...progress, after: page.last }, { ...page, suppressions: [] });
     }
-    await this.work.putBack(leased);
+    await (signal.aborted ? this.work.putBack(leased) : this.work.yieldTurn(leased));
   }
 
   private async finish(leased: LeasedRequest, progress: ExportProgress, items: ExportItems): Promise<void> {

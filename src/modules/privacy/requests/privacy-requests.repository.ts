@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { In, IsNull, LessThanOrEqual, type Repository } from 'typeorm';
+import { In, IsNull, type Repository } from 'typeorm';
 import type { Tenant } from '../../../common/tenant';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
@@ -15,6 +15,7 @@ import {
   closeRequests,
   type EncryptedSubject,
   listEncryptedSubjects,
+  lockTurn,
 } from './sql/privacy-requests.sql';
 
 const OPEN: readonly PrivacyRequestStatus[] = ['pending', 'processing'];
@@ -62,17 +63,13 @@ export class PrivacyRequestsRepository {
     await tx.manager.insert(PrivacyRequest, request as never);
   }
 
-  /** The oldest open one that no worker has at `now`; locked until the transaction ends. */
-  lockDue(type: PrivacyRequestType, now: Date, tx: Transaction): Promise<PrivacyRequest | null> {
-    const open = { type, status: In([...OPEN]) };
-    return tx.manager.findOne(PrivacyRequest, {
-      where: [
-        { ...open, leaseUntil: IsNull() },
-        { ...open, leaseUntil: LessThanOrEqual(now) },
-      ],
-      order: { requestedAt: 'ASC' },
-      lock: { mode: 'pessimistic_write', onLocked: 'skip_locked' },
-    });
+  /**
+   * The one whose turn it is, of an organization with an id greater than `after`, see the statement; locked until the
+   * transaction ends.
+   */
+  async lockTurn(type: PrivacyRequestType, now: Date, after: string, tx: Transaction): Promise<PrivacyRequest | null> {
+    const [key] = await tx.run(lockTurn(type, now, after));
+    return key ? tx.manager.findOneBy(PrivacyRequest, { ...key }) : null;
   }
 
   async give(request: PrivacyRequest, lease: RequestChanges, tx: Transaction): Promise<void> {

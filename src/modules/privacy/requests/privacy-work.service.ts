@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AuditService, SYSTEM } from '../../../audit/audit.service';
 import { Clock, SECOND } from '../../../common/clock';
 import { newId } from '../../../common/ids';
+import { OrganizationRing } from '../../../common/jobs/organization-ring';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
 import { PrivacyKeyring, type PrivacySubject } from './privacy-keyring.service';
@@ -19,9 +20,9 @@ export interface PrivacyRequestHandler {
   readonly type: PrivacyRequestType;
 
   /**
-   * Takes a request from where its progress stands to its end, by `complete`. It may return without: with `putBack` to go
-   * on later, or when `signal` says that the process is ending. What it throws counts as a failed attempt; a lost lease
-   * ends it in silence.
+   * Takes a request from where its progress stands to its end, by `complete`. It may return without: with `yieldTurn` after
+   * `PAGES_PER_TURN`, with `putBack` to go on later, or when `signal` says that the process is ending. What it throws
+   * counts as a failed attempt; a lost lease ends it in silence.
    *
    * It may run again, in another process, from the progress that was last saved.
    */
@@ -32,6 +33,9 @@ export interface PrivacyRequestHandler {
 export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';
 }
+
+/** Of a request; then others have theirs. */
+export const PAGES_PER_TURN = 10;
 
 /** Longer than any step between two saves; every save begins it anew. */
 const LEASE_MS = 30 * SECOND;
@@ -48,6 +52,8 @@ const NO_LEASE = { leaseUntil: null, leaseToken: null };
  */
 @Injectable()
 export class PrivacyWork {
+  private readonly turns = { article_15_access: new OrganizationRing(), article_17_erasure: new OrganizationRing() };
+
   constructor(
     private readonly requests: PrivacyRequestsRepository,
     private readonly keyring: PrivacyKeyring,
@@ -56,16 +62,24 @@ export class PrivacyWork {
     private readonly clock: Clock,
   ) {}
 
-  /** The oldest request that no worker has; undefined when there is none. @throws UnavailableError */
-  claimNext(type: PrivacyRequestType): Promise<LeasedRequest | undefined> {
+  /**
+   * The request whose turn it is, in turn among organizations; undefined when there is none that no worker has.
+   * @throws UnavailableError
+   */
+  async claimNext(type: PrivacyRequestType): Promise<LeasedRequest | undefined> {
+    const [leased] = await this.turns[type].next(async (after) => (await this.claimAfter(type, after)) ?? []);
+    return leased;
+  }
+
+  private claimAfter(type: PrivacyRequestType, after: string): Promise<[LeasedRequest] | undefined> {
     return this.database.transaction(async (tx) => {
       for (;;) {
-        const due = await this.requests.lockDue(type, this.clock.now(), tx);
+        const due = await this.requests.lockTurn(type, this.clock.now(), after, tx);
         if (!due) return undefined;
         const lease = { leaseToken: newId(), leaseUntil: this.leaseEnd(), attempts: due.attempts + 1 };
         const leased: LeasedRequest = { ...due, ...lease, status: 'processing' };
         await this.requests.give(due, { ...lease, status: 'processing' }, tx);
-        if (due.attempts < MAX_ATTEMPTS) return leased;
+        if (due.attempts < MAX_ATTEMPTS) return [leased];
         await this.end(leased, { status: 'failed', failure: 'attempts' }, tx);
       }
     });
@@ -89,6 +103,12 @@ export class PrivacyWork {
     tx: Transaction,
   ): Promise<void> {
     return this.end(leased, { status: 'completed', ...result }, tx);
+  }
+
+  /** Ends a turn: the request goes on, here or elsewhere, after the others that wait. @throws LeaseLostError */
+  yieldTurn(leased: LeasedRequest): Promise<void> {
+    const changes = { leaseToken: null, leaseUntil: this.clock.now(), attempts: 0 };
+    return this.database.transaction((tx) => this.change(leased, changes, tx));
   }
 
   /** Leaves the request to any worker, from `dueAt` on. @throws LeaseLostError */

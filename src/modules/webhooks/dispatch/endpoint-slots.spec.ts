@@ -1,6 +1,6 @@
 import { HOUR, MINUTE, SECOND } from '../../../common/clock';
 import type { ClaimedMessage } from '../webhook-queue';
-import { EndpointSlots, PARALLEL } from './endpoint-slots';
+import { EndpointSlots, MAX_HELD, PARALLEL } from './endpoint-slots';
 
 const NOW_MS = 1_000 * HOUR;
 let count = 0;
@@ -121,6 +121,31 @@ describe('EndpointSlots', () => {
     expect(slots.withdraw(new Date(NOW_MS))).toEqual([old]);
     expect(slots.withdraw()).toEqual([recent]);
     expect(slots.held).toBe(1);
+  });
+
+  it.each([
+    [1, 1 / 2],
+    [2, 1 / 3],
+    [3, 1 / 4],
+  ])('%d organizations with much to send get a share of %f each', (organizations, share) => {
+    const slots = new EndpointSlots();
+    const ids = Array.from({ length: organizations }, (_, n) => `o${n}`);
+    const shareOf = (id: string) =>
+      slots.shares().find(({ organizationId }) => organizationId === id)?.free ?? slots.freshShare;
+    const held: ClaimedMessage[] = [];
+    while (ids.some((id) => shareOf(id) > 0)) {
+      for (const organizationId of ids.filter((id) => shareOf(id) > 0)) {
+        held.push(message(`e${held.length}`, { organizationId }));
+        slots.add(held.at(-1) as ClaimedMessage, NOW_MS);
+      }
+    }
+    for (const id of ids) {
+      expect(held.filter(({ organizationId }) => organizationId === id).length).toBeCloseTo(share * MAX_HELD, -1);
+    }
+    expect(slots.freshShare).toBeGreaterThan(0);
+    for (const one of held) slots.start(one.endpointId);
+    for (const one of held) slots.end(one, NOW_MS);
+    expect([slots.held, slots.shares()]).toEqual([0, []]);
   });
 
   it('forgets endpoints that are no longer sent to', () => {

@@ -1,6 +1,8 @@
 import { MINUTE, SECOND } from '../../../common/clock';
-import type { ClaimedMessage, FreeSlots } from '../webhook-queue';
+import type { ClaimedMessage, FreeSlots, OrganizationShare } from '../webhook-queue';
 
+/** Of one process, under way or waiting for their turn: enough for hundreds of endpoints that hang. */
+export const MAX_HELD = 1_000;
 /** Requests at a time to one endpoint from one process. */
 export const PARALLEL = 5;
 /** Claimed at once for an endpoint that is not known yet: hundreds of slow ones must not take all the slots. */
@@ -32,10 +34,14 @@ interface EndpointState<Message> {
  *
  *   fresh (2) ──success──► steady (5 to 100, by its speed) ──failure──► failing (1, paused) ──success──► steady
  *
+ * An organization holds at most as many as it leaves free: half of all when it is alone, a third beside another one that
+ * needs as much, a quarter beside two; there is always something left for a newcomer.
+ *
  * An endpoint that has not been sent to for a minute is dropped. All times are in milliseconds of one clock.
  */
 export class EndpointSlots<Message extends ClaimedMessage = ClaimedMessage> {
   private readonly endpoints = new Map<string, EndpointState<Message>>();
+  private readonly holders = new Map<string, number>();
   private heldCount = 0;
 
   /** Messages that are held, sent or waiting. */
@@ -52,11 +58,21 @@ export class EndpointSlots<Message extends ClaimedMessage = ClaimedMessage> {
     }));
   }
 
+  /** What may be claimed for the organizations that hold something. */
+  shares(): OrganizationShare[] {
+    return [...this.holders].map(([organizationId, held]) => ({ organizationId, free: this.shareBeside(held) }));
+  }
+
+  /** What may be claimed for any other. */
+  get freshShare(): number {
+    return this.shareBeside(0);
+  }
+
   add(message: Message, nowMs: number): void {
     const state = this.stateOf(message, nowMs);
     state.usedAtMs = nowMs;
     state.waiting.push(message);
-    this.heldCount += 1;
+    this.hold(message, 1);
   }
 
   /** The next message of the endpoint to send, if one may be sent now. */
@@ -74,7 +90,7 @@ export class EndpointSlots<Message extends ClaimedMessage = ClaimedMessage> {
     const state = this.stateOf(message, nowMs);
     state.usedAtMs = nowMs;
     state.sending.delete(subjectOf(message));
-    this.heldCount -= 1;
+    this.hold(message, -1);
     return state.pausedUntilMs <= nowMs && sizeOf(state) <= state.size / 2;
   }
 
@@ -104,8 +120,20 @@ export class EndpointSlots<Message extends ClaimedMessage = ClaimedMessage> {
     const taken = state.waiting.filter(isTaken);
     const left = state.waiting.filter((message) => !isTaken(message));
     state.waiting.splice(0, Infinity, ...left);
-    this.heldCount -= taken.length;
+    for (const message of taken) this.hold(message, -1);
     return taken;
+  }
+
+  /** After it, an organization would hold no more than is free. */
+  private shareBeside(held: number): number {
+    return Math.max(0, Math.floor((MAX_HELD - this.heldCount - held) / 2));
+  }
+
+  private hold({ organizationId }: ClaimedMessage, change: 1 | -1): void {
+    const held = (this.holders.get(organizationId) ?? 0) + change;
+    if (held > 0) this.holders.set(organizationId, held);
+    else this.holders.delete(organizationId);
+    this.heldCount += change;
   }
 
   private stateOf({ endpointId, failingSince }: ClaimedMessage, nowMs: number): EndpointState<Message> {

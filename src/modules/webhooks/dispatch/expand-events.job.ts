@@ -14,8 +14,8 @@ const IDLE_RUNS = 2;
 /** Endpoints at a time, and events for each that differs in where it stands: what is in memory at once. */
 const FOLLOWERS = 50;
 const EVENTS = 100;
-/** Pages of one group in one run, so that one with a long backlog does not hold up the others. */
-const PAGES = 20;
+/** Beyond the one that each has: shared by those that are behind, so that a long backlog does not hold up the next pass. */
+const MORE_PAGES = 20;
 const FIRST: EndpointKey = { organizationId: firstIdAt(new Date(0)), mode: 'live', endpointId: firstIdAt(new Date(0)) };
 
 /**
@@ -44,15 +44,22 @@ export class ExpandEventsJob implements OnApplicationBootstrap {
     this.onMessages = listener;
   }
 
-  /** Once through all endpoints; returns how many events were read. @throws UnavailableError */
+  /**
+   * Once through all endpoints, a page of events for each; then some pages more for those that are behind. Returns how many
+   * events were read. @throws UnavailableError
+   */
   async expand(): Promise<number> {
+    const behind: Follower[] = [];
     let count = 0;
     for (let after = FIRST, isMore = true; isMore;) {
       const followers = await this.endpoints.followers(after, FOLLOWERS);
-      count += await this.follow(followers);
+      const { events, left } = await this.followOnePage(followers);
+      count += events;
+      behind.push(...left.slice(0, MORE_PAGES * FOLLOWERS - behind.length));
       after = followers.at(-1) ?? after;
       isMore = followers.length === FOLLOWERS;
     }
+    count += await this.followOn(behind);
     this.metrics.expanded();
     return count;
   }
@@ -65,13 +72,12 @@ export class ExpandEventsJob implements OnApplicationBootstrap {
     if ((await this.expand()) === 0) this.runsToSkip = IDLE_RUNS;
   }
 
-  private async follow(followers: readonly Follower[]): Promise<number> {
+  private async followOn(behind: Follower[]): Promise<number> {
     let count = 0;
-    let behind = followers;
-    for (let page = 0; page < PAGES && behind.length > 0; page += 1) {
-      const { events, left } = await this.followOnePage(behind);
+    for (let page = 0; page < MORE_PAGES && behind.length > 0; page += 1) {
+      const { events, left } = await this.followOnePage(behind.splice(0, FOLLOWERS));
       count += events;
-      behind = left;
+      behind.push(...left);
     }
     return count;
   }

@@ -6,20 +6,19 @@ import { WebhookMessagesRepository } from '../webhook-messages.repository';
 import type { ClaimedMessage } from '../webhook-queue';
 import { AttemptSettler } from './attempt-settler.service';
 import { DispatchMetrics } from './dispatch.metrics';
-import { EndpointSlots, FRESH_SLOTS } from './endpoint-slots';
+import { EndpointSlots, FRESH_SLOTS, MAX_HELD } from './endpoint-slots';
 import { type AttemptDecision, endAsEventGone, release } from './evaluate-attempt';
 import { type OutgoingWebhook, toOutgoing } from './outgoing-webhook';
 import { WebhookSender } from './webhook-sender.service';
 
-/** Of one process, under way or waiting for their turn: enough for hundreds of endpoints that hang. */
-const MAX_HELD = 1_000;
 const MAX_CLAIM = 500;
 /** A claim that is not begun within its first part is given back, and an attempt takes a quarter at most. */
 const CLAIM_MS = MINUTE;
 const BEGIN_WITHIN_MS = 20 * SECOND;
 
 /**
- * Takes messages that are due and sends them; each endpoint has its own slots, so that none waits for another.
+ * Takes messages that are due and sends them; each endpoint has its own slots, and each organization its share of them all,
+ * so that none waits for another.
  *
  *   pending ──claim──► sending ──2xx──► delivered
  *      ▲                  ├──failure, attempts left──► pending, due later
@@ -56,8 +55,9 @@ export class WebhookDispatcher {
     const limit = Math.min(MAX_CLAIM, MAX_HELD - this.slots.held);
     if (limit <= 0 || !this.clock.isReliable) return 0;
     const [now, until] = [new Date(nowMs), new Date(nowMs + CLAIM_MS)];
-    const slots = this.slots.freeSlots(nowMs);
-    const claimed = await this.messages.claim({ now, until, slots, freshSlots: FRESH_SLOTS, limit });
+    const slots = { slots: this.slots.freeSlots(nowMs), freshSlots: FRESH_SLOTS };
+    const shares = { shares: this.slots.shares(), freshShare: this.slots.freshShare };
+    const claimed = await this.messages.claim({ now, until, ...slots, ...shares, limit });
     await this.take(claimed, nowMs);
     return claimed.length;
   }

@@ -1,19 +1,33 @@
 // The claim of messages by a process, and how it ends.
 import type { Statement } from '../../../database/statement';
-import type { ClaimedMessage, FreeSlots, SettledMessage } from '../webhook-queue';
+import type { ClaimedMessage, FreeSlots, OrganizationShare, SettledMessage } from '../webhook-queue';
 
-// Claims due messages for one process, a few of each enabled endpoint and the endpoints in no fixed order, so that none
-// waits for another. Endpoints that the process knows come with the number of messages that it may have more of each.
+// Claims due messages for one process, a few of each enabled endpoint: one endpoint of every organization, in no fixed order,
+// before the second of any, so that neither an endpoint nor an organization with many of them waits for another. Endpoints
+// that the process knows come with the number of messages that it may have more of each, and organizations that it has
+// messages of with the number of further ones, which its endpoints share equally.
 // Reads: webhook_endpoints (one scan of the enabled ones). Writes: webhook_messages (index webhook_messages_due, one look-up
 // for each endpoint). Locks: the claimed rows, skip locked. Rows: up to $6.
 // Not the ORM: SKIP LOCKED with a limit of its own for each of many endpoints.
 const CLAIM = `
-  with turns as materialized (
-    select e.organization_id, e.mode, e.id, coalesce(k.free, case when e.failing_since is null then $5 else 1 end) as free
+  with candidates as (
+    select e.organization_id, e.mode, e.id, coalesce(k.free, case when e.failing_since is null then $5 else 1 end) as free,
+      coalesce(s.free, $9) as share, random() as lot
     from webhook_endpoints e
     left join unnest($3::uuid[], $4::int[]) as k (id, free) using (id)
+    left join unnest($7::uuid[], $8::int[]) as s (organization_id, free) using (organization_id)
     where e.enabled
-    order by random()
+  ), placed as (
+    select *,
+      row_number() over (partition by organization_id order by lot) as place,
+      count(*) over (partition by organization_id) as endpoints
+    from candidates
+    where free > 0
+  ), turns as materialized (
+    select organization_id, mode, id, least(free, greatest(1, share / endpoints)) as free
+    from placed
+    where place <= share
+    order by place, lot
   ), due as materialized (
     select m.organization_id, m.mode, m.endpoint_id, m.id
     from turns t
@@ -57,14 +71,22 @@ export interface ClaimInput {
   readonly slots: readonly FreeSlots[];
   /** How many to take of an endpoint that `slots` does not name and that is not failing. */
   readonly freshSlots: number;
+  /** How many more each organization may have of which there are messages already. */
+  readonly shares: readonly OrganizationShare[];
+  /** The same for others. */
+  readonly freshShare: number;
   readonly limit: number;
 }
 
-export function claimMessages({ now, until, slots, freshSlots, limit }: ClaimInput): Statement<ClaimedMessage> {
+export function claimMessages(input: ClaimInput): Statement<ClaimedMessage> {
+  const { now, until, slots, freshSlots, shares, freshShare, limit } = input;
   return {
     name: 'claim-webhook-messages',
     text: CLAIM,
-    values: [now, until, slots.map(({ endpointId }) => endpointId), slots.map(({ free }) => free), freshSlots, limit],
+    values: [
+      ...[now, until, slots.map(({ endpointId }) => endpointId), slots.map(({ free }) => free), freshSlots, limit],
+      ...[shares.map(({ organizationId }) => organizationId), shares.map(({ free }) => free), freshShare],
+    ],
   };
 }
 

@@ -3,10 +3,10 @@ import type { Statement } from '../../../database/statement';
 import type { WebhookEndpoint } from '../webhook-endpoint.entity';
 import type { WebhookMessage } from '../webhook-message.entity';
 
-// The replay that has waited longest, with what its endpoint subscribes to. Endpoints that are disabled, or have enough
-// to be sent as it is, come later.
+// Of each of the next organizations after $2 the replay that has waited longest, with what its endpoint subscribes to.
+// Endpoints that are disabled, or have enough to be sent as it is, come later.
 // Reads: webhook_replays, webhook_endpoints (primary keys), webhook_messages (index webhook_messages_due, up to $1 entries
-// each). Locks: none. Rows: 1. Not the ORM: the bounded count.
+// each). Locks: none. Rows: up to $3. Not the ORM: goes from one organization to the next, and the bounded count.
 
 /** `id` is the endpoint's. */
 export type OpenReplay = Pick<
@@ -17,25 +17,39 @@ export type OpenReplay = Pick<
 };
 
 const NEXT = `
-  select
-    r.organization_id as "organizationId", r.mode, e.id, e.events, e.domain_id as "domainId", r.position,
-    r.end_before as "endBefore"
-  from webhook_replays r
-  join webhook_endpoints e on e.organization_id = r.organization_id and e.mode = r.mode and e.id = r.endpoint_id
-  where e.enabled and $1 > (
-    select count(*)
-    from (
+  with recursive waiting as (
+    (select organization_id from webhook_replays where organization_id > $2 order by organization_id limit 1)
+    union all
+    select next.organization_id
+    from waiting
+    cross join lateral (
+      select organization_id from webhook_replays
+      where organization_id > waiting.organization_id
+      order by organization_id limit 1
+    ) next
+  )
+  select replay.*
+  from waiting
+  cross join lateral (
+    select
+      r.organization_id as "organizationId", r.mode, e.id, e.events, e.domain_id as "domainId", r.position,
+      r.end_before as "endBefore"
+    from webhook_replays r
+    join webhook_endpoints e on e.organization_id = r.organization_id and e.mode = r.mode and e.id = r.endpoint_id
+    where r.organization_id = waiting.organization_id and e.enabled and not exists (
       select from webhook_messages m
       where m.organization_id = r.organization_id and m.mode = r.mode and m.endpoint_id = r.endpoint_id
         and m.state = 'pending'
-      limit $1
-    ) pending
-  )
-  order by r.updated_at
-  limit 1`;
+      offset $1 - 1
+    )
+    order by r.updated_at
+    limit 1
+  ) replay
+  limit $3`;
 
-export function nextReplay(maxPending: number): Statement<OpenReplay> {
-  return { name: 'next-webhook-replay', text: NEXT, values: [maxPending] };
+/** @param after an organization's id, see `OrganizationRing` */
+export function nextReplays(maxPending: number, after: string, limit: number): Statement<OpenReplay> {
+  return { name: 'next-webhook-replays', text: NEXT, values: [maxPending, after, limit] };
 }
 
 // Makes messages for one endpoint; those that it has already begin anew, unless one is being sent.

@@ -1,7 +1,59 @@
 // Requests, beyond single rows.
 import { NIL_ID } from '../../../../common/ids';
 import type { Statement } from '../../../../database/statement';
-import type { RequestKey } from '../privacy-request.entity';
+import type { PrivacyRequestType, RequestKey } from '../privacy-request.entity';
+
+// Locks the request whose turn it is: of the next organization after $3 with one that is due at $2 and none that a worker
+// has, the one that has waited longest since its last turn. Two workers look for the same row, and one of them gets it: so
+// an organization has one request of a type under way at a time.
+// Reads: privacy_requests (indexes privacy_requests_due, one look-up for each organization, and privacy_requests_leased).
+// Locks: the row until the end of the transaction, skip locked. Rows: 0 or 1.
+// Without organization: a background job of the whole installation.
+// Not the ORM: goes from one organization to the next by the index.
+const IS_OPEN = "status in ('pending', 'processing') and type = $1";
+const IS_DUE = 'coalesce(lease_until, requested_at) <= $2';
+
+const LOCK_TURN = `
+  with recursive waiting as (
+    (
+      select organization_id from privacy_requests
+      where ${IS_OPEN} and ${IS_DUE} and organization_id > $3
+      order by organization_id limit 1
+    )
+    union all
+    select next.organization_id
+    from waiting
+    cross join lateral (
+      select organization_id from privacy_requests
+      where ${IS_OPEN} and ${IS_DUE} and organization_id > waiting.organization_id
+      order by organization_id limit 1
+    ) next
+  )
+  select mine.organization_id as "organizationId", mine.mode, mine.id
+  from waiting
+  cross join lateral (
+    select organization_id, mode, id from privacy_requests
+    where ${IS_OPEN} and ${IS_DUE} and organization_id = waiting.organization_id
+    order by coalesce(lease_until, requested_at), id
+    limit 1
+  ) longest
+  cross join lateral (
+    select organization_id, mode, id from privacy_requests
+    where organization_id = longest.organization_id and mode = longest.mode and id = longest.id
+      and ${IS_OPEN} and ${IS_DUE}
+    for update skip locked
+  ) mine
+  where not exists (
+    select from privacy_requests leased
+    where leased.organization_id = waiting.organization_id and leased.type = $1
+      and leased.lease_token is not null and leased.lease_until > $2
+  )
+  limit 1`;
+
+/** @param after an organization's id, see `OrganizationRing` */
+export function lockTurn(type: PrivacyRequestType, now: Date, after: string): Statement<RequestKey> {
+  return { name: 'lock-privacy-turn', text: LOCK_TURN, values: [type, now, after] };
+}
 
 // Ends what else there is about an erased subject: exports, open ones too, and erasures of before.
 // Writes: privacy_requests (index privacy_requests_subject). Locks: the rows; an export that writes a part is waited for.
