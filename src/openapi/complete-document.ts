@@ -6,11 +6,15 @@ import type {
   ReferenceObject,
   ResponseObject,
   ResponsesObject,
+  SecurityRequirementObject,
 } from '@nestjs/swagger';
 import { ERROR_CODES, type ErrorCode } from '../common/errors/error-codes';
 import { describeErrors, ERROR_SCHEMA } from '../common/http/openapi.decorators';
 import { TAG_DESCRIPTIONS } from './api-description';
+import { withExamples } from './examples';
 import { isPublic, listOperations, mapOperations, type Operation } from './operations';
+import { normalizeSchemas } from './schemas';
+import { describeWebhooks } from './webhook-payloads';
 
 const integer = (description: string): HeaderObject => ({ description, schema: { type: 'integer' } });
 const text = (description: string): HeaderObject => ({ description, schema: { type: 'string' } });
@@ -43,32 +47,41 @@ const UNKNOWN_CALLER: ReadonlySet<string> = new Set(['401', '405']);
  * follow from having a path id, a query or a body, the response headers, the scope in words, the descriptions of the tags.
  */
 export function completeDocument(document: OpenAPIObject): OpenAPIObject {
-  const paths = mapOperations(document.paths, completeOperation);
+  const normal = normalizeSchemas(document);
+  const paths = mapOperations(normal.paths, (operation) => completeOperation(operation, normal));
   const used = new Set(listOperations(paths).flatMap(({ operation }) => operation.tags ?? []));
   const known = Object.entries(TAG_DESCRIPTIONS).filter(([name]) => used.has(name));
-  const { openapi, info, servers } = document;
+  const { openapi, info, servers } = normal;
   return {
     openapi,
     info,
     servers,
     tags: known.map(([name, description]) => ({ name, description })),
     paths,
-    components: { ...document.components, headers: RESPONSE_HEADERS },
+    webhooks: describeWebhooks(),
+    components: { ...normal.components, headers: RESPONSE_HEADERS },
   };
 }
 
-function completeOperation(operation: Operation): Operation {
+function completeOperation(operation: Operation, document: OpenAPIObject): Operation {
   const { 'x-required-scope': scope, ...rest } = operation;
   const open = isPublic(operation);
   return {
     ...rest,
     ...(!open && scope !== undefined && { 'x-required-scope': scope }),
     description: withAccess(operation.description, open ? undefined : scope),
-    // The class and the method may both require the key.
-    security: open ? [] : (operation.security ?? []).slice(0, 1),
+    security: open ? [] : withScope(operation.security ?? [], scope),
     parameters: (operation.parameters ?? []).map(withFormat),
-    responses: completeResponses(operation),
+    responses: withExamples(document, completeResponses(operation)),
   };
+}
+
+/** The class and the method may both require the key. OpenAPI 3.1 lists what a bearer has to be allowed with it. */
+function withScope(security: readonly SecurityRequirementObject[], scope: string | undefined) {
+  return security.slice(0, 1).map((requirement) => {
+    const schemes = Object.keys(requirement).map((name) => [name, scope === undefined ? [] : [scope]]);
+    return Object.fromEntries(schemes) as SecurityRequirementObject;
+  });
 }
 
 function withAccess(description: string | undefined, scope: string | undefined): string {

@@ -12,6 +12,7 @@ export function buildOpenApiDocument(app: INestApplication): OpenAPIObject {
     .setTitle('Waybill')
     .setVersion(RELEASE)
     .setDescription(describeApi())
+    .setLicense('MIT', 'https://spdx.org/licenses/MIT.html')
     .addServer('/')
     .addBearerAuth({
       type: 'http',

@@ -1,18 +1,37 @@
 import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { OpenAPIObject, ResponseObject } from '@nestjs/swagger';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { ALL_SCOPES } from '../../src/common/http/scopes';
+import { EVENT_TYPES } from '../../src/common/event-types';
 import { ERROR_CODES } from '../../src/common/errors/error-codes';
 import { buildOpenApiDocument } from '../../src/openapi/openapi-document';
 import { listOperations, type Operation } from '../../src/openapi/operations';
 import { SEND_REQUEST_FIELDS } from '../../src/modules/emails/accept/parse-send-request';
+import { ResponseSchemas } from '../setup/response-schemas';
 import { version } from '../../package.json';
 import { type ApiRoute, createApp, findControllers, routesOf } from './api-routes';
+import { compileErrors, generateTypes } from './generated-client';
 import { documentProblems, isSuccess, modelProblems } from './openapi-rules';
 
 const controllers = findControllers();
 const routes = controllers.flatMap(routesOf);
 const documented = routes.filter((route) => !route.excluded);
+/** What a client in TypeScript writes: nullable fields, optional ones, request fields that have a default. */
+const CLIENT = `
+  import type { components, operations, webhooks } from './api';
+  const email: components['schemas']['SendEmailDto'] = { to: ['ada@example.com'], subject: 'Hello' };
+  const domain: Pick<components['schemas']['DomainDto'], 'verified_at' | 'warming_current_limit'> = {
+    verified_at: null,
+    warming_current_limit: 50,
+  };
+  type Page = NonNullable<operations['emails.list']['parameters']['query']>;
+  const page: Page = {};
+  type Delivered = webhooks['email.delivered']['post']['requestBody']['content']['application/json'];
+  const typeOf = (event: Delivered): 'email.delivered' => event.type;
+  export const all = [email, domain, page, typeOf];
+`;
+
 /** What every route with a key can answer. */
 const KEYED_STATUSES = [401, 403, 429, 500, 503];
 
@@ -43,6 +62,31 @@ describe('the API documentation', () => {
   it('describes every field of every model, under one name each', () => {
     expect(modelProblems(document)).toEqual([]);
     expect(warnings).toEqual([]);
+  });
+
+  it('has an example for each response, which its schema allows', () => {
+    expect(new ResponseSchemas(document).wrongExamples()).toEqual([]);
+  });
+
+  it('passes the strict rules of a linter', async () => {
+    const config = await createConfig({ extends: ['recommended-strict'] });
+    const found = await lintFromString({ source: JSON.stringify(document), config });
+    const problems = found.map(({ ruleId, location }) => `${ruleId} ${location[0]?.pointer}`);
+    // The one route whose success is a redirect.
+    expect(problems).toEqual(['operation-2xx-response #/paths/~1t~1c~1{token}/get/responses']);
+  });
+
+  it('makes a client that compiles, with the types that the API has', async () => {
+    const source = await generateTypes(document);
+    const wrong = CLIENT.replace('verified_at: null', 'verified_at: []');
+    expect(compileErrors(source, { 'client.ts': CLIENT, 'wrong.ts': wrong })).toEqual({
+      'wrong.ts': [expect.stringContaining("Type 'never[]' is not assignable to type 'string'")],
+    });
+  });
+
+  it('describes what webhooks receive', () => {
+    const types = [...EVENT_TYPES.map((type) => `email.${type}`), 'webhook.test'];
+    expect(Object.keys(document.webhooks ?? {})).toEqual(types);
   });
 
   it('is the same each time it is built', () => {

@@ -1,3 +1,5 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+import { type ReceivedResponse, ResponseSchemas } from '../../setup/response-schemas';
 import { waitFor } from '../../setup/wait-for';
 
 export interface Answer {
@@ -6,7 +8,20 @@ export interface Answer {
   body: any;
 }
 
-/** Calls the API as a client does. */
+let known: Promise<ResponseSchemas> | undefined;
+
+/** The document is the same for every process of a test run; undefined while none can be had. */
+async function schemasOf(port: number): Promise<ResponseSchemas | undefined> {
+  known ??= fetch(`http://127.0.0.1:${port}/openapi.json`)
+    .then((response) => response.json())
+    .then((document) => new ResponseSchemas(document as OpenAPIObject));
+  return known.catch(() => {
+    known = undefined;
+    return undefined;
+  });
+}
+
+/** Calls the API as a client does, and holds each response against the OpenAPI document. */
 export class ApiClient {
   constructor(
     private readonly port: number,
@@ -41,7 +56,23 @@ export class ApiClient {
     });
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.includes('json') === true;
-    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+    const parsed: unknown = isJson ? JSON.parse(text) : text;
+    await this.check({
+      method,
+      path: path.replace(/\?.*/, ''),
+      status: response.status,
+      body: isJson ? parsed : undefined,
+    });
+    return { status: response.status, headers: response.headers, body: parsed };
+  }
+
+  /** Every response of the service has to be as its own document says. */
+  private async check(response: ReceivedResponse): Promise<void> {
+    const schemas = await schemasOf(this.port);
+    const problems = schemas?.problemsOf(response) ?? [];
+    if (problems.length > 0) {
+      throw new Error(`Not as documented: ${problems.join('; ')} ${JSON.stringify(response.body)}`);
+    }
   }
 
   /** Sends one email and answers its id. */

@@ -10,9 +10,9 @@ const WARMING_STATUSES = ['not_started', 'warming', 'warmed', 'paused'] as const
 const RESTRICTIONS = ['slowed', 'paused'] as const;
 const RESTRICTION_REASONS = ['bounces', 'complaints', 'operator'] as const;
 
-const NULLABLE_DATE = { type: ['string', 'null'] as never, format: 'date-time' };
-const NULLABLE_INTEGER = { type: ['integer', 'null'] as never };
-const NULLABLE_STRING = { type: ['string', 'null'] as never };
+const NULLABLE_DATE = { type: String, nullable: true, format: 'date-time' };
+const NULLABLE_INTEGER = { type: 'integer' as const, nullable: true };
+const NULLABLE_STRING = { type: String, nullable: true };
 
 export class AddDomainDto {
   @ApiProperty({

@@ -1,0 +1,47 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+
+/** A JSON Schema as the generator makes it. */
+export type Schema = Record<string, unknown>;
+
+/**
+ * Brings the schemas of a generated document to what OpenAPI 3.1 means and client generators understand:
+ * `nullable`, which 3.1 does not know, becomes a type; a default of a request field moves into its description, because
+ * generators take a field with a default for one that is always there.
+ */
+export function normalizeSchemas(document: OpenAPIObject): OpenAPIObject {
+  return walk(document, normalize) as OpenAPIObject;
+}
+
+function walk(node: unknown, change: (schema: Schema) => Schema): unknown {
+  if (Array.isArray(node)) return node.map((child: unknown): unknown => walk(child, change));
+  if (typeof node !== 'object' || node === null) return node;
+  const children = Object.entries(node).map(([key, child]) => [key, key === 'example' ? child : walk(child, change)]);
+  return change(Object.fromEntries(children) as Schema);
+}
+
+function normalize(node: Schema): Schema {
+  const plain = 'nullable' in node ? withNull(node) : node;
+  return isRecord(plain.properties) && plain.type === 'object' ? withoutDefaults(plain) : plain;
+}
+
+function withNull({ nullable, ...schema }: Schema): Schema {
+  if (nullable !== true) return schema;
+  if (typeof schema.type === 'string') return { ...schema, type: [schema.type, 'null'] };
+  const { description, ...rest } = schema;
+  const all = Array.isArray(rest.allOf) && rest.allOf.length === 1 ? (rest.allOf[0] as Schema) : rest;
+  return { oneOf: [all, { type: 'null' }], ...(description !== undefined && { description }) };
+}
+
+function withoutDefaults(schema: Schema): Schema {
+  const properties = Object.entries(schema.properties as Record<string, Schema>).map(([name, property]) => {
+    if (!isRecord(property) || !('default' in property)) return [name, property];
+    const { default: value, description, ...rest } = property;
+    const told = `Default: \`${JSON.stringify(value)}\``;
+    return [name, { ...rest, description: typeof description === 'string' ? `${description}. ${told}` : told }];
+  });
+  return { ...schema, properties: Object.fromEntries(properties) as Schema };
+}
+
+function isRecord(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

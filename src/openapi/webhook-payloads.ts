@@ -1,0 +1,74 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+import { EVENT_TYPES } from '../common/event-types';
+import type { Schema } from './schemas';
+
+const DESCRIPTION = `Sent to the endpoints that are subscribed to it, signed as Standard Webhooks 1.0 defines
+(\`webhook-id\`, \`webhook-timestamp\`, \`webhook-signature\`). Any 2xx response ends it; everything else is tried again.`;
+
+const text = { type: 'string' };
+const time = { type: 'string', format: 'date-time' };
+const id = { type: 'string', format: 'uuid' };
+
+/** What every event says, whatever its type. */
+const EVENT_DATA: Schema = {
+  type: 'object',
+  required: ['eventId', 'emailId', 'domainId', 'sequence', 'eventType', 'source'],
+  properties: {
+    eventId: { ...id, description: 'The same in every attempt' },
+    emailId: id,
+    domainId: id,
+    sequence: { type: 'integer', minimum: 1, description: "Counts the email's events" },
+    eventType: { type: 'string', enum: [...EVENT_TYPES] },
+    source: { ...text, description: 'What recorded it' },
+    recipient: { type: 'string', format: 'email', description: 'Where the event is about one' },
+    tags: { type: 'array', items: text },
+    metadata: { type: 'object', additionalProperties: true },
+  },
+  additionalProperties: true,
+};
+
+function payloadOf(type: string, data: Schema): Schema {
+  return {
+    type: 'object',
+    required: ['type', 'timestamp', 'data'],
+    properties: {
+      type: { type: 'string', const: type },
+      timestamp: { ...time, description: 'When it happened' },
+      data,
+    },
+  };
+}
+
+function describe(type: string, data: Schema) {
+  const name = type.replace('.', '_');
+  return {
+    post: {
+      operationId: `webhooks.${name}`,
+      summary: `The event ${type}`,
+      description: DESCRIPTION,
+      tags: ['Webhooks'],
+      security: [],
+      requestBody: { required: true, content: { 'application/json': { schema: data } } },
+      responses: {
+        '2XX': { description: 'Received' },
+        '4XX': { description: 'Tried again; 410 disables the endpoint' },
+      },
+    },
+  };
+}
+
+/** The `webhooks` section of the document: what the service sends, by type. */
+export function describeWebhooks(): NonNullable<OpenAPIObject['webhooks']> {
+  const events = EVENT_TYPES.map((type) => {
+    const eventType = { ...(EVENT_DATA.properties as Record<string, Schema>).eventType, enum: [type] };
+    const properties = { ...(EVENT_DATA.properties as Schema), eventType };
+    return [`email.${type}`, { ...EVENT_DATA, properties }] as const;
+  });
+  const test = {
+    type: 'object',
+    required: ['webhookId'],
+    properties: { webhookId: { ...id, description: 'The endpoint that is tested' } },
+  };
+  const all: (readonly [string, Schema])[] = [...events, ['webhook.test', test]];
+  return Object.fromEntries(all.map(([type, data]) => [type, describe(type, payloadOf(type, data))]));
+}
