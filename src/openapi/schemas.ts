@@ -13,8 +13,8 @@ export function normalizeSchemas(document: OpenAPIObject): OpenAPIObject {
 }
 
 function walk(node: unknown, change: (schema: Schema) => Schema): unknown {
-  if (Array.isArray(node)) return node.map((child: unknown): unknown => walk(child, change));
-  if (typeof node !== 'object' || node === null) return node;
+  if (Array.isArray(node)) return (node as readonly unknown[]).map((child) => walk(child, change));
+  if (!isRecord(node)) return node;
   const children = Object.entries(node).map(([key, child]) => [key, key === 'example' ? child : walk(child, change)]);
   return change(Object.fromEntries(children) as Schema);
 }

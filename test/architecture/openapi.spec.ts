@@ -68,6 +68,15 @@ describe('the API documentation', () => {
     expect(new ResponseSchemas(document).wrongExamples()).toEqual([]);
   });
 
+  it('holds responses against their schemas', () => {
+    const schemas = new ResponseSchemas(document);
+    const list = { method: 'GET', path: '/v1/domains', status: 200 };
+    expect(schemas.problemsOf({ ...list, body: { data: [], total: 0 } })).toEqual([]);
+    expect(schemas.problemsOf({ ...list, body: { data: 1 } })).toHaveLength(2);
+    expect(schemas.problemsOf({ ...list, status: 418, body: {} })).toEqual(['GET /v1/domains: 418 is not documented']);
+    expect(schemas.problemsOf({ ...list, path: '/nowhere', status: 404, body: {} })).toHaveLength(1);
+  });
+
   it('passes the strict rules of a linter', async () => {
     const config = await createConfig({ extends: ['recommended-strict'] });
     const found = await lintFromString({ source: JSON.stringify(document), config });
