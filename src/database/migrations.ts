@@ -34,6 +34,7 @@ import { MissingDomains1700000000033 } from './migrations/0033-missing-domains';
 import { FairTurns1700000000034 } from './migrations/0034-fair-turns';
 import { QueueMeasures1700000000036 } from './migrations/0036-queue-measures';
 import { BackgroundTurns1700000000037 } from './migrations/0037-background-turns';
+import { MailboxOwners1700000000038 } from './migrations/0038-mailbox-owners';
 import { SuspectDeliveries1700000000035 } from './migrations/0035-suspect-deliveries';
 
 /**
@@ -81,4 +82,5 @@ export const MIGRATIONS = [
   SuspectDeliveries1700000000035,
   QueueMeasures1700000000036,
   BackgroundTurns1700000000037,
+  MailboxOwners1700000000038,
 ];

@@ -31,8 +31,12 @@ import { StatsCheckRun } from './outcomes/stats-check.entity';
 import { StatsCheckJob } from './outcomes/stats-check.job';
 import { StatsCheckService } from './outcomes/stats-check.service';
 import { OutgoingMessagesService } from './outgoing-messages.service';
+import { AttachmentEraser } from './privacy/attachment-eraser.service';
+import { EmailEraser } from './privacy/email-eraser.service';
+import { ErasableEmailsRepository } from './privacy/erasable-emails.repository';
 import { SubjectEmailsRepository } from './privacy/subject-emails.repository';
 import { SubjectEmailsService } from './privacy/subject-emails.service';
+import { SubjectErasureService } from './privacy/subject-erasure.service';
 import { RecipientLinksService } from './recipient-links.service';
 import { ContentRemovalJob } from './retention/content-removal.job';
 import { PartitionCreationService } from './retention/partition-creation.service';
@@ -55,6 +59,7 @@ const DELIVERING = [OutgoingMessagesService, OutcomeRecorder, OutcomesRepository
 const REMOVING = [
   ...[PartitionCreationService, PartitionRetentionService, PartitionRemovalService, RetentionRepository],
   ...[SubjectEmailsService, SubjectEmailsRepository],
+  ...[SubjectErasureService, EmailEraser, AttachmentEraser, ErasableEmailsRepository],
 ];
 const JOBS = [AcceptRetentionJob, ContentRemovalJob, PartitionsJob, StatsCheckJob];
 
@@ -72,7 +77,7 @@ const JOBS = [AcceptRetentionJob, ContentRemovalJob, PartitionsJob, StatsCheckJo
   providers: [...READING, ...ACCEPTING, ...DELIVERING, ...REMOVING, ...JOBS],
   exports: [
     ...[EmailLookupService, EmailsService, OutcomeRecorder, OutgoingMessagesService],
-    ...[RecipientLinksService, StatsCheckService, SubjectEmailsService],
+    ...[RecipientLinksService, StatsCheckService, SubjectEmailsService, SubjectErasureService],
   ],
 })
 export class EmailsModule {}

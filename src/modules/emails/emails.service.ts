@@ -14,6 +14,7 @@ import { type EmailFilter, EmailListService, type ListedEmails, type ListPage } 
 import type { EmailRecipient } from './email-recipient.entity';
 import type { Email } from './email.entity';
 import { type EmailBodies, EmailsRepository } from './emails.repository';
+import { isErased } from './outcomes/erased-recipient';
 import { OutcomeRecorder } from './outcomes/outcome-recorder.service';
 
 /** One page of a list, each email with its content if that is still there. */
@@ -87,15 +88,15 @@ export class EmailsService {
   }
 
   /**
-   * Cancels an email that no worker has begun: all recipients or none.
+   * Cancels an email that no worker has begun: all recipients or none; those who have been erased do not count.
    * @throws NotFoundError, AppError email_not_cancellable
    */
   async cancel(tenant: Tenant, id: string): Promise<void> {
     const email = await this.require(tenant, id);
-    const recipients = await this.emails.findRecipients(keyOf(email));
+    const recipients = (await this.emails.findRecipients(keyOf(email))).filter(({ address }) => !isErased(address));
     await this.database.transaction(async (tx) => {
       const withdrawn = await this.queue.withdraw(keyOf(email), tx);
-      if (withdrawn.length < recipients.length) {
+      if (withdrawn.length === 0 || withdrawn.length < recipients.length) {
         throw new AppError('email_not_cancellable', 'The email is no longer scheduled or queued', {
           details: { status: asBegun(email).status },
         });

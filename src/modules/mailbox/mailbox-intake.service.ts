@@ -1,7 +1,11 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { OrganizationsService } from '../../auth/organizations.service';
 import { Clock } from '../../common/clock';
+import { deriveKey } from '../../common/encryption/encryption';
 import { newId } from '../../common/ids';
 import { MicroBatcher } from '../../common/async/micro-batcher';
+import { AppConfig } from '../../config/config';
+import { ReturnPath } from '../../delivery/tokens/return-path';
 import { MailboxRepository } from './mailbox.repository';
 import { summarize } from './message-reader';
 import type { NewMailboxMessage, ReceivedMessage } from './mailbox-message.entity';
@@ -29,10 +33,16 @@ export class MailboxIntakeService {
   /** Since the last trim; what an earlier process left is unknown, so the first batch trims. */
   private since = { messages: SLACK.messages, bytes: 0 };
 
+  private readonly returnPath: ReturnPath;
+
   constructor(
     private readonly mailbox: MailboxRepository,
+    private readonly organizations: OrganizationsService,
     private readonly clock: Clock,
-  ) {}
+    { masterKey }: AppConfig,
+  ) {
+    this.returnPath = new ReturnPath(deriveKey(masterKey, 'return-path'), clock);
+  }
 
   /**
    * Returns the message's id once it is committed.
@@ -43,14 +53,21 @@ export class MailboxIntakeService {
   }
 
   private async keep(messages: readonly ReceivedMessage[]): Promise<string[]> {
-    const rows = messages.map((message) => this.rowOf(message));
+    const rows = await Promise.all(messages.map((message) => this.rowOf(message)));
     await this.mailbox.insert(rows);
     await this.trimWhenDue(rows);
     return rows.map(({ id }) => id);
   }
 
-  private rowOf(message: ReceivedMessage): NewMailboxMessage {
-    return { ...message, ...summarize(message.raw), id: newId(), receivedAt: this.clock.now() };
+  private async rowOf(message: ReceivedMessage): Promise<NewMailboxMessage> {
+    const organizationId = await this.ownerOf(message);
+    return { ...message, ...summarize(message.raw), id: newId(), receivedAt: this.clock.now(), organizationId };
+  }
+
+  /** Whose mail it is; only a genuine return path makes a query, and that once for each organization. */
+  private async ownerOf({ returnPath }: ReceivedMessage): Promise<string | null> {
+    const target = this.returnPath.open(returnPath.slice(0, Math.max(0, returnPath.lastIndexOf('@'))));
+    return (target && (await this.organizations.findByOrdinal(target.organizationOrdinal))) ?? null;
   }
 
   private async trimWhenDue(added: readonly NewMailboxMessage[]): Promise<void> {

@@ -12,6 +12,8 @@ export class MailboxMessage {
   @Column('text') subject!: string;
   /** Bytes of `raw`. */
   @Column('integer') size!: number;
+  /** Whose mail it is, by its return path; null when that is none of ours. */
+  @Column('uuid', { name: 'organization_id', nullable: true, select: false }) organizationId!: string | null;
   /** Read for one message at a time only. */
   @Column('bytea', { select: false }) raw!: Buffer;
 }
@@ -28,6 +30,7 @@ export interface ReceivedMessage {
 export interface NewMailboxMessage extends ReceivedMessage {
   readonly id: string;
   readonly receivedAt: Date;
+  readonly organizationId: string | null;
   readonly sender: string;
   readonly subject: string;
 }

@@ -1,6 +1,8 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { AuthModule } from '../../auth/auth.module';
 import { MailboxAccessGuard } from './mailbox-access.guard';
+import { MailboxErasureService } from './mailbox-erasure.service';
 import { MailboxIntakeService } from './mailbox-intake.service';
 import { MailboxMessage } from './mailbox-message.entity';
 import { MailboxSmtpServer } from './mailbox-smtp.server';
@@ -13,9 +15,16 @@ import { MailboxService } from './mailbox.service';
  * mode the pages are 404, and the listener is never started.
  */
 @Module({
-  imports: [TypeOrmModule.forFeature([MailboxMessage])],
+  imports: [TypeOrmModule.forFeature([MailboxMessage]), AuthModule],
   controllers: [MailboxController],
-  providers: [MailboxAccessGuard, MailboxIntakeService, MailboxRepository, MailboxService, MailboxSmtpServer],
-  exports: [MailboxService, MailboxSmtpServer],
+  providers: [
+    MailboxAccessGuard,
+    MailboxIntakeService,
+    MailboxErasureService,
+    MailboxRepository,
+    MailboxService,
+    MailboxSmtpServer,
+  ],
+  exports: [MailboxErasureService, MailboxService, MailboxSmtpServer],
 })
 export class MailboxModule {}

@@ -6,9 +6,11 @@ import type { Transaction } from '../../database/transaction';
 import { MailboxMessage, type NewMailboxMessage } from './mailbox-message.entity';
 import {
   deleteCopies,
-  type DeletedCopies,
+  findCopies,
   insertMessages,
+  type KeptCopy,
   type MailboxPage,
+  readCopyPart,
   trimMessages,
 } from './sql/mailbox-messages.sql';
 
@@ -38,14 +40,20 @@ export class MailboxRepository {
     await this.database.run(trimMessages(maxMessages, maxBytes));
   }
 
-  async deleteCopies(
-    page: MailboxPage,
-    subject: { readonly keys: readonly string[]; readonly pattern: string },
-    limit: number,
-    tx: Transaction,
-  ): Promise<DeletedCopies> {
-    const [row] = await tx.run(deleteCopies(page, subject, limit));
-    return row ?? { deleted: 0, lastId: null };
+  /** The organization's, and those of nobody, in order. */
+  findCopies(organizationId: string, page: MailboxPage, limit: number): Promise<KeptCopy[]> {
+    return this.database.run(findCopies(organizationId, page, limit));
+  }
+
+  /** Empty beyond its end. @param from the first byte, from 1 */
+  async readPart(id: string, from: number, length: number): Promise<Buffer> {
+    const [row] = await this.database.run(readCopyPart(id, from, length));
+    return row?.part ?? Buffer.alloc(0);
+  }
+
+  /** Returns how many there were. */
+  async delete(ids: readonly string[], tx: Transaction): Promise<number> {
+    return ids.length > 0 ? (await tx.run(deleteCopies(ids))).length : 0;
   }
 
   /** Newest first, without the bytes. */
@@ -62,3 +70,5 @@ export class MailboxRepository {
     return this.messages.findOne({ select: { ...WITHOUT_RAW, raw: true }, where: { id } });
   }
 }
+
+export type { KeptCopy, MailboxPage };

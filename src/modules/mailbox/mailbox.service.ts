@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { NotFoundError } from '../../common/errors/app-error';
-import type { Transaction } from '../../database/transaction';
 import type { MailboxMessage } from './mailbox-message.entity';
 import { MailboxRepository } from './mailbox.repository';
 import {
@@ -13,7 +12,7 @@ import {
 } from './message-reader';
 
 /** What is known of a message without opening it. */
-export type ListedMessage = Omit<MailboxMessage, 'raw'>;
+export type ListedMessage = Omit<MailboxMessage, 'organizationId' | 'raw'>;
 
 export interface MailboxPage {
   readonly messages: readonly ListedMessage[];
@@ -32,10 +31,7 @@ export interface OpenMessage {
 
 const PAGE_SIZE = 50;
 const NEWEST = 100;
-/** Of up to 35 MiB each, nearly always of a few kB. */
-const ERASURE_PAGE = 20;
-
-/** The mailbox, which is one for the whole installation: its pages read it, an erasure removes a person from it. */
+/** The mailbox, which is one for the whole installation, as its pages read it. */
 @Injectable()
 export class MailboxService {
   constructor(private readonly mailbox: MailboxRepository) {}
@@ -77,19 +73,6 @@ export class MailboxService {
     const part = content.kind === 'parts' ? content.attachments[index] : undefined;
     if (!part) throw new NotFoundError('Attachment');
     return part;
-  }
-
-  /**
-   * Deletes the messages of one page that went to the subject or show its address.
-   * @returns how many, and where the next page begins; undefined after the last
-   */
-  async erase(
-    subject: { readonly keys: readonly string[]; readonly pattern: string },
-    page: { readonly after: string; readonly lastId: string },
-    tx: Transaction,
-  ): Promise<{ deleted: number; next: string | undefined }> {
-    const { deleted, lastId } = await this.mailbox.deleteCopies(page, subject, ERASURE_PAGE, tx);
-    return { deleted, next: lastId ?? undefined };
   }
 
   private async require(id: string): Promise<MailboxMessage> {

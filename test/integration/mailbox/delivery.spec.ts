@@ -47,6 +47,7 @@ describe('the listener of the mailbox', () => {
         subject: 'Hello',
         size: raw.length + 2,
         raw: Buffer.concat([raw, Buffer.from('\r\n')]),
+        organization_id: null,
       },
     ]);
   });

@@ -3,12 +3,16 @@ import { newId } from '../../../src/common/ids';
 import { poolOf } from '../../../src/database/data-source';
 import type { Statement } from '../../../src/database/statement';
 import { withdrawRecipients } from '../../../src/delivery/queue/sql/withdraw-deliveries.sql';
-import { addressPattern } from '../../../src/modules/emails/privacy/address-pattern';
-import { eraseEmails } from '../../../src/modules/emails/privacy/sql/erase-emails.sql';
-import { eraseEvents } from '../../../src/modules/emails/privacy/sql/erase-events.sql';
-import { eraseRecipients } from '../../../src/modules/emails/privacy/sql/erase-emails.sql';
-import { findReceived } from '../../../src/modules/emails/privacy/sql/find-erasable.sql';
-import { findSenders } from '../../../src/modules/emails/privacy/sql/find-erasable.sql';
+import { AddressFinder } from '../../../src/common/erasure/address-finder';
+import { readContent } from '../../../src/modules/emails/privacy/sql/erase-contents.sql';
+import {
+  readErasableRecipients,
+  readHeads,
+  writeHeads,
+  writeRecipients,
+} from '../../../src/modules/emails/privacy/sql/erase-emails.sql';
+import { readErasableEvents, writeEvents } from '../../../src/modules/emails/privacy/sql/erase-events.sql';
+import { findReceived, findSenders, measureErasable } from '../../../src/modules/emails/privacy/sql/find-erasable.sql';
 import { explainPrepared } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 
@@ -18,9 +22,14 @@ const SUBJECT = {
   organizationId: ORGANIZATION,
   mode: 'live' as const,
   keys: [ANN],
-  pattern: addressPattern(ANN),
+  finder: new AddressFinder(ANN),
 };
 const ALL = { after: '00000000-0000-0000-0000-000000000000', lastId: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
+
+const HEAD = {
+  ...{ subject: 's', to_emails: [ANN], cc_emails: null, bcc_emails: null, from_email: 'a@acme.example' },
+  ...{ from_name: null, reply_to: null, tags: null, metadata: { a: 1 } },
+};
 
 /** One email in a thousand is the subject's. */
 const EMAILS = `
@@ -57,15 +66,24 @@ describe('among many emails', () => {
     await db.drop();
   });
 
+  const ids = () => named.map(({ emailId }) => emailId);
+  const recipients = () => named.map((email) => ({ ...email, address: ANN, lastResponse: null }));
+  const heads = () => ids().map((id) => ({ id, head: HEAD }));
+  const events = () => ids().map((emailId) => ({ emailId, sequence: 0, eventType: 'queued' as const, data: {} }));
   const keys = () => named.map((email) => ({ organizationId: ORGANIZATION, mode: 'live' as const, ...email }));
 
   it.each<[string, number, () => Statement<unknown>]>([
     ['finding those of a subject', 20, () => findReceived(SUBJECT, ALL, 10)],
-    ['looking for senders', 100, () => findSenders(SUBJECT, ALL, 100)],
+    ['looking for senders', 100, () => findSenders(SUBJECT, ALL, { examined: 100, found: 10 })],
     ['withdrawing', 10, () => withdrawRecipients(keys())],
-    ['erasing recipients', 10, () => eraseRecipients(SUBJECT, named)],
-    ['erasing emails', 10, () => eraseEmails(SUBJECT, named, new Date())],
-    ['erasing events', 10, () => eraseEvents(SUBJECT, named)],
+    ['measuring', 10, () => measureErasable(SUBJECT, ids())],
+    ['reading recipients', 10, () => readErasableRecipients(SUBJECT, ids())],
+    ['writing recipients', 10, () => writeRecipients(SUBJECT, recipients())],
+    ['reading heads', 10, () => readHeads(SUBJECT, ids())],
+    ['writing heads', 10, () => writeHeads(SUBJECT, heads(), new Date())],
+    ['reading a content', 10, () => readContent(SUBJECT, ids()[0] ?? '')],
+    ['reading events', 10, () => readErasableEvents(SUBJECT, events(), 10)],
+    ['writing events', 10, () => writeEvents(SUBJECT, events())],
   ])('%s touches only the rows asked for', async (_name, rows, make) => {
     const plan = await explainPrepared(client as PoolClient, make());
     const scans = plan.filter((node) => node['Relation Name'] !== undefined && node['Node Type'].includes('Scan'));

@@ -70,7 +70,14 @@ describe('after an erasure', () => {
     );
 
   const mailboxCopy = (recipient: string, text: string) => ({
-    ...{ id: newId(), receivedAt: new Date(), returnPath: 'b@x.example', sender: '', subject: '' },
+    ...{
+      id: newId(),
+      receivedAt: new Date(),
+      returnPath: 'b@x.example',
+      sender: '',
+      subject: '',
+      organizationId: null,
+    },
     recipients: [recipient],
     raw: Buffer.from(`To: ${recipient}\r\n\r\n${text}`),
   });

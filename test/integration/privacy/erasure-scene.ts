@@ -29,10 +29,11 @@ export class ErasureScene {
     readonly worker: Core,
   ) {}
 
-  static async open(): Promise<ErasureScene> {
+  /** @param env of the worker */
+  static async open(env?: Record<string, string>): Promise<ErasureScene> {
     const clock = new FakeClock(new Date());
     const delivery = await DeliveryScene.open(clock);
-    const worker = await delivery.startWorker({ hopPort: NO_HOP, isRunning: false });
+    const worker = await delivery.startWorker({ hopPort: NO_HOP, isRunning: false, ...(env && { env }) });
     return new ErasureScene(delivery, clock, worker);
   }
 

@@ -6,6 +6,7 @@ import { newId } from '../../../src/common/ids';
 import { ErasureHandler } from '../../../src/modules/privacy/erasure/erasure-handler.service';
 import { ERASURE } from '../../../src/modules/privacy/requests/privacy-requests.service';
 import { LeaseLostError, PrivacyWork } from '../../../src/modules/privacy/requests/privacy-work.service';
+import { EmailsService } from '../../../src/modules/emails/emails.service';
 import { EmailLookupService } from '../../../src/modules/emails/email-lookup.service';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import { HARD_BOUNCE, SOFT_BOUNCE } from '../../factories/outcomes';
@@ -132,6 +133,32 @@ describe('an erasure while mail flows', () => {
     expect(mail).not.toContain('ann');
     await sender.close();
     await sink.stop();
+  });
+
+  it('the email can be cancelled for the others, once', async () => {
+    const { id } = await scene.send({ to: [ann, 'bob@x.example'], cc: ['cyd@x.example'], scheduledAt: later() });
+    await scene.erase(ann);
+    const emails = scene.worker.get(EmailsService);
+    const { organizationId } = scene.tenant;
+    await emails.cancel({ organizationId, mode: 'live' }, id);
+    const { email, recipients, deliveries, events } = await scene.delivery.read(id);
+    expect(deliveries).toEqual([]);
+    expect(email.status).toBe('failed');
+    expect(recipients.map(({ status }) => status)).toEqual(['failed', 'failed', 'failed']);
+    expect(events.filter(({ event_type }) => event_type === 'cancelled').map(({ data }) => data.recipient)).toEqual([
+      ...['erased-0@erased.invalid', 'bob@x.example', 'cyd@x.example'],
+    ]);
+    const again = emails.cancel({ organizationId, mode: 'live' }, id);
+    await expect(again).rejects.toMatchObject({ code: 'email_not_cancellable' });
+  });
+
+  it('an email to the subject alone cannot be cancelled any more', async () => {
+    const { id } = await scene.send({ to: [ann], scheduledAt: later() });
+    await scene.erase(ann);
+    const tenant = { organizationId: scene.tenant.organizationId, mode: 'live' as const };
+    await expect(scene.worker.get(EmailsService).cancel(tenant, id)).rejects.toMatchObject({
+      code: 'email_not_cancellable',
+    });
   });
 
   it('what is told of an erased recipient later says only that it happened', async () => {

@@ -10,6 +10,10 @@ export function isErased(address: string): boolean {
   return ERASED.test(address);
 }
 
+export function erasedAddress(position: number): string {
+  return `erased-${position}@erased.invalid`;
+}
+
 /** What comes late, such as a bounce message, as it may be recorded of an erased recipient: that it happened. */
 export function withoutPerson(recorded: RecordedOutcome, placeholder: string): RecordedOutcome {
   return { ...recorded, recipient: placeholder, outcome: impersonal(recorded.outcome) };

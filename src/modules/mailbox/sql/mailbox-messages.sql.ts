@@ -7,10 +7,11 @@ export interface MailboxPage {
   readonly lastId: string;
 }
 
-export interface DeletedCopies {
-  deleted: number;
-  /** The last message of the page; null when there was none. */
-  lastId: string | null;
+/** What may have to be deleted. */
+export interface KeptCopy {
+  readonly id: string;
+  readonly recipients: readonly string[];
+  readonly size: number;
 }
 
 // Keeps a batch of received messages.
@@ -18,12 +19,13 @@ export interface DeletedCopies {
 // Not the ORM: the raw bytes of the whole batch travel as one binary parameter that the server cuts up, where an array
 // of bytea would go as hexadecimal text of twice the size. Addresses hold no line ends, so a list of them is lines.
 const INSERT_MESSAGES = `
-  insert into mailbox_messages (id, received_at, return_path, recipients, sender, subject, size, raw)
+  insert into mailbox_messages (id, received_at, return_path, recipients, sender, subject, size, raw, organization_id)
   select
     id, received_at, return_path, string_to_array(recipients, e'\\n'), sender, subject, size,
-    substring($1::bytea from begins for size)
-  from unnest($2::uuid[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[], $8::int[], $9::int[])
-    as m (id, received_at, return_path, recipients, sender, subject, begins, size)`;
+    substring($1::bytea from begins for size), organization_id
+  from unnest(
+    $2::uuid[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[], $8::int[], $9::int[], $10::uuid[]
+  ) as m (id, received_at, return_path, recipients, sender, subject, begins, size, organization_id)`;
 
 export function insertMessages(messages: readonly NewMailboxMessage[]): Statement<never> {
   let begins = 1;
@@ -45,6 +47,7 @@ export function insertMessages(messages: readonly NewMailboxMessage[]): Statemen
       messages.map((message) => message.subject),
       starts,
       messages.map((message) => message.raw.length),
+      messages.map((message) => message.organizationId),
     ],
   };
 }
@@ -70,30 +73,36 @@ export function trimMessages(maxMessages: number, maxBytes: number): Statement<n
   return { name: 'trim-mailbox-messages', text: TRIM_MESSAGES, values: [maxMessages, maxBytes] };
 }
 
-// Deletes, of one page of messages, those to an address and those that show it.
-// Writes: mailbox_messages (range of the primary key). Locks: the rows. Rows: looks at up to $5 messages, some hundred kB each.
-// Without organization: the mailbox is that of the whole installation.
-// Not the ORM: the messages are looked through where they are.
-const DELETE_COPIES = `
-  with page as materialized (
-    select id, lower(array_to_string(recipients, ' ')) as recipients, encode(raw, 'escape') as raw
-    from mailbox_messages
-    where id > $1 and id <= $2
-    order by id
-    limit $5
-  ), deleted as (
-    delete from mailbox_messages m
-    using page p
-    where m.id = p.id and (string_to_array(p.recipients, ' ') && $3::text[] or p.raw ~ $4)
-    returning 1
-  )
-  select (select count(*) from deleted)::int as deleted, (select id from page order by id desc limit 1) as "lastId"`;
+// The next messages that an organization has sent, and those of nobody: the mailbox takes mail from any program on this machine.
+// Reads: mailbox_messages (range of the primary key, without the bytes). Locks: none. Rows: up to $4.
+// Not the ORM: its neighbour below is none either.
+const FIND_COPIES = `
+  select id, recipients, size
+  from mailbox_messages
+  where id > $2 and id <= $3 and (organization_id = $1 or organization_id is null)
+  order by id
+  limit $4`;
 
-/** @param keys forms of the address in lower case @param pattern of the address within a text */
-export function deleteCopies(
-  { after, lastId }: MailboxPage,
-  { keys, pattern }: { readonly keys: readonly string[]; readonly pattern: string },
-  limit: number,
-): Statement<DeletedCopies> {
-  return { name: 'delete-mailbox-copies', text: DELETE_COPIES, values: [after, lastId, keys, pattern, limit] };
+export function findCopies(organizationId: string, { after, lastId }: MailboxPage, limit: number): Statement<KeptCopy> {
+  return { name: 'find-mailbox-copies', text: FIND_COPIES, values: [organizationId, after, lastId, limit] };
+}
+
+// A part of a message's bytes, of which the column keeps no compressed form. Whole, they would pass through the driver as twice as
+// much text at once.
+// Reads: mailbox_messages (primary key). Locks: none. Rows: one.
+// Not the ORM: a part of a value.
+const READ_PART = 'select substring(raw from $2 for $3) as part from mailbox_messages where id = $1';
+
+/** @param from the first byte, from 1 */
+export function readCopyPart(id: string, from: number, length: number): Statement<{ part: Buffer }> {
+  return { name: 'read-mailbox-part', text: READ_PART, values: [id, from, length] };
+}
+
+// Deletes messages.
+// Writes: mailbox_messages (primary key). Locks: the rows. Rows: those of one page.
+// Not the ORM: delete … returning.
+const DELETE_COPIES = 'delete from mailbox_messages where id = any($1::uuid[]) returning 1 as deleted';
+
+export function deleteCopies(ids: readonly string[]): Statement<{ deleted: 1 }> {
+  return { name: 'delete-mailbox-copies', text: DELETE_COPIES, values: [ids] };
 }

@@ -15,6 +15,8 @@ import { toRetentionExceptions } from './retention-exceptions.service';
 /** Deliveries that workers have end within minutes, or with their workers' leases. */
 const MAX_WAIT_MS = DAY;
 const MAX_PAUSE_MS = MINUTE;
+/** A third of the lease. */
+const RENEW_MS = 10 * SECOND;
 
 /**
  * Erases a subject, page by page: each page is one transaction with the progress, so that it counts once, whichever worker does it.
@@ -44,13 +46,29 @@ export class ErasureHandler implements PrivacyRequestHandler {
     await this.work.yieldTurn(leased);
   }
 
-  private runPage(leased: LeasedRequest, target: ErasureTarget, before: ErasureProgress): Promise<ErasureProgress> {
+  private async runPage(
+    leased: LeasedRequest,
+    target: ErasureTarget,
+    before: ErasureProgress,
+  ): Promise<ErasureProgress> {
+    const erasePage = await this.withLease(leased, before, () => this.steps.prepare(target, before));
     return this.database.transaction(async (tx) => {
-      const progress = advance(before, await this.steps.run(target, before, tx));
+      const progress = advance(before, await erasePage(tx));
       if (progress.step === 'done') await this.complete(leased, progress, tx);
       else await this.work.saveProgress(leased, { ...progress }, tx);
       return progress;
     });
+  }
+
+  /** Keeps the request while a large file is looked through. */
+  private async withLease<T>(leased: LeasedRequest, progress: ErasureProgress, work: () => Promise<T>): Promise<T> {
+    const renew = () =>
+      this.database
+        .transaction((tx) => this.work.saveProgress(leased, { ...progress }, tx))
+        // If the request is lost, the page's own transaction says so.
+        .catch(() => undefined);
+    const timer = setInterval(() => void renew(), RENEW_MS);
+    return work().finally(() => clearInterval(timer));
   }
 
   /** The progress and the subject do not stay with the result. */

@@ -1,4 +1,5 @@
 import { newId } from '../../../common/ids';
+import type { AttachmentPlace } from '../../emails/privacy/subject-erasure.service';
 import type { SuppressionReason } from '../../suppressions/suppression-erasure.service';
 
 /** In their order. The second pass over emails finds those whose acceptance was under way at the first. */
@@ -40,6 +41,8 @@ export interface ErasureProgress {
   readonly step: ErasureStep;
   /** Where the next page of the step begins; absent: at its beginning. */
   readonly after?: string | KeyPlace;
+  /** Whose attachments are looked through, and how far. */
+  readonly attachment?: AttachmentPlace;
   /** What is accepted later is new: an erasure that ran after it would never end. */
   readonly lastId: string;
   /** Emails of this round of the step that workers were delivering. */
@@ -54,6 +57,7 @@ export interface PageResult {
   readonly counts?: Partial<ErasureCounts>;
   /** Where the next page begins; absent after the last. */
   readonly next?: string | KeyPlace;
+  readonly attachment?: AttachmentPlace;
   readonly busy?: number;
   readonly kept?: readonly SuppressionReason[];
 }
@@ -81,6 +85,7 @@ export function advance(progress: ErasureProgress, page: PageResult): ErasurePro
   const counted = {
     ...progress,
     after: undefined,
+    attachment: page.attachment,
     counts: add(progress.counts, page.counts ?? {}),
     kept: page.kept ?? progress.kept,
   };

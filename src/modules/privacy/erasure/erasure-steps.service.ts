@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { Transaction } from '../../../database/transaction';
 import {
-  SubjectEmailsService,
   type ErasedCounts,
   type ErasedSubject,
-} from '../../emails/privacy/subject-emails.service';
+  SubjectErasureService,
+} from '../../emails/privacy/subject-erasure.service';
 import { InboundService } from '../../inbound/inbound.service';
-import { MailboxService } from '../../mailbox/mailbox.service';
+import { MailboxErasureService } from '../../mailbox/mailbox-erasure.service';
 import { SuppressionErasure } from '../../suppressions/suppression-erasure.service';
 import type { RequestKey } from '../requests/privacy-request.entity';
 import { PrivacyRequestsService } from '../requests/privacy-requests.service';
@@ -21,14 +21,17 @@ export interface ErasureTarget {
   readonly subject: ErasedSubject;
 }
 
+/** Erases one page, in the transaction that counts it. */
+export type ErasePage = (tx: Transaction) => Promise<PageResult>;
+
 /** One page of one step of an erasure, through those who own the data. */
 @Injectable()
 export class ErasureSteps {
   constructor(
-    private readonly emails: SubjectEmailsService,
+    private readonly emails: SubjectErasureService,
     private readonly reports: InboundService,
     private readonly suppressions: SuppressionErasure,
-    private readonly mailbox: MailboxService,
+    private readonly mailbox: MailboxErasureService,
     private readonly requests: PrivacyRequestsService,
   ) {}
 
@@ -37,41 +40,46 @@ export class ErasureSteps {
     return { request: { organizationId, mode, id }, email, subject };
   }
 
-  run(target: ErasureTarget, progress: ErasureProgress, tx: Transaction): Promise<PageResult> {
+  /** Finds what the next page is to erase, and returns what does it: looking through files takes longer than a transaction may. */
+  async prepare(target: ErasureTarget, progress: ErasureProgress): Promise<ErasePage> {
     switch (progress.step) {
       case 'received':
       case 'late':
-        return this.eraseReceived(target, progress, tx);
+        return this.prepareReceived(target, progress);
       case 'sent':
-        return this.eraseSent(target, progress, tx);
+        return this.prepareSent(target, progress);
       case 'responses':
-        return this.eraseResponses(target, progress, tx);
+        return (tx) => this.eraseResponses(target, progress, tx);
       case 'suppressions':
-        return this.eraseSuppressions(target, tx);
+        return (tx) => this.eraseSuppressions(target, tx);
       case 'mailbox':
-        return this.eraseCopies(target, progress, tx);
+        return this.prepareCopies(target, progress);
       case 'requests':
-        return this.closeRequests(target, tx);
+        return (tx) => this.closeRequests(target, tx);
       case 'done':
-        return Promise.resolve({});
+        return () => Promise.resolve({});
     }
   }
 
-  private async eraseReceived({ subject }: ErasureTarget, progress: ErasureProgress, tx: Transaction) {
-    const erased = await this.emails.eraseReceived(subject, pageOf(progress), tx);
-    const { deliveries, cancelled, busy, next } = erased;
-    const counts = {
-      ...countsOf(erased),
-      recipientsAnonymized: deliveries.length,
-      deliveriesCancelled: cancelled,
-      reportsDeleted: await this.reports.erase(deliveries, tx),
+  private async prepareReceived({ subject }: ErasureTarget, progress: ErasureProgress): Promise<ErasePage> {
+    const page = await this.emails.prepareReceived(subject, pageOf(progress), progress.attachment);
+    const { next, attachment } = page;
+    return async (tx) => {
+      const erased = await this.emails.eraseReceived(subject, page, tx);
+      const counts = {
+        ...countsOf(erased),
+        recipientsAnonymized: erased.deliveries.length,
+        deliveriesCancelled: erased.cancelled,
+        reportsDeleted: await this.reports.erase(erased.deliveries, tx),
+      };
+      return { counts, busy: erased.busy, next, attachment };
     };
-    return { counts, busy, next };
   }
 
-  private async eraseSent({ subject }: ErasureTarget, progress: ErasureProgress, tx: Transaction) {
-    const erased = await this.emails.eraseSent(subject, pageOf(progress), tx);
-    return { counts: countsOf(erased), next: erased.next };
+  private async prepareSent({ subject }: ErasureTarget, progress: ErasureProgress): Promise<ErasePage> {
+    const page = await this.emails.prepareSent(subject, pageOf(progress), progress.attachment);
+    const { next, attachment } = page;
+    return async (tx) => ({ counts: countsOf(await this.emails.eraseSent(subject, page, tx)), next, attachment });
   }
 
   private async eraseResponses({ subject }: ErasureTarget, { after }: ErasureProgress, tx: Transaction) {
@@ -84,10 +92,10 @@ export class ErasureSteps {
   }
 
   /** Test mail never leaves, so no copy of it gets there. */
-  private async eraseCopies({ subject }: ErasureTarget, progress: ErasureProgress, tx: Transaction) {
-    if (subject.mode === 'test') return {};
-    const { deleted, next } = await this.mailbox.erase(subject, pageOf(progress), tx);
-    return { counts: { mailboxCopiesDeleted: deleted }, next };
+  private async prepareCopies({ subject }: ErasureTarget, progress: ErasureProgress): Promise<ErasePage> {
+    if (subject.mode === 'test') return () => Promise.resolve({});
+    const { ids, next } = await this.mailbox.find(subject, pageOf(progress));
+    return async (tx) => ({ counts: { mailboxCopiesDeleted: await this.mailbox.delete(ids, tx) }, next });
   }
 
   private async closeRequests({ request, email }: ErasureTarget, tx: Transaction) {

@@ -24,11 +24,15 @@ export interface StoredResponse {
   response: ItemResult | ItemResult[];
 }
 
+/** What stands for a key that showed the address of an erased person. */
+export const hashedKey = (key: string): string => `'sha256:' || encode(sha256(convert_to(${key}, 'UTF8')), 'hex')`;
+
 const FIND = `
   select k.ordinality::int - 1 as index, i.fingerprint, i.response
   from unnest($1::uuid[], $2::text[], $3::text[], $4::text[])
     with ordinality as k (organization_id, mode, path, key, ordinality)
-  join idempotency_keys i using (organization_id, mode, path, key)
+  join idempotency_keys i on i.organization_id = k.organization_id and i.mode = k.mode and i.path = k.path
+    and i.key in (k.key, ${hashedKey('k.key')})
   where i.created_at > $5`;
 
 /** A statement of its own: its snapshot is taken after the locks. */

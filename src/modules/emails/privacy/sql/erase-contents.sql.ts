@@ -1,10 +1,10 @@
-// Contents of erased emails: deleted with their attachments where there was no other recipient, else without the address.
-// An attachment that holds the address is emptied: what else it says cannot be separated.
+// Contents of emails without other recipients, with their attachments.
 // Writes: email_contents, email_attachments (primary keys). Locks: the rows; the emails are locked. Rows: one batch of an
 // erasure, an attachment row for up to ten of each.
-// Not the ORM: up to 5 MiB of text for each, rewritten where it is.
+// Not the ORM: two tables by a batch of keys.
 import type { Statement } from '../../../../database/statement';
-import { type ErasedSubject, withoutAddress } from './erased.sql';
+import type { Addressees } from '../../email-content.entity';
+import type { ErasedSubject } from './erased.sql';
 
 const DELETE = `
   with deleted_attachments as (
@@ -21,55 +21,122 @@ export function deleteContents(
   return { name: 'delete-erased-contents', text: DELETE, values: [organizationId, mode, emailIds] };
 }
 
-const without = (field: string): string => `(
-      select coalesce(jsonb_agg(m order by place), '[]')
-      from jsonb_array_elements(c.addressees -> '${field}') with ordinality as listed (m, place)
-      where lower(m ->> 'email') <> all ($4)
-    )`;
+// The content of one email, and the names of its attachments.
+// Reads: email_contents, email_attachments (primary keys). Locks: none; the email is locked. Rows: one, of up to 6 MiB.
+// Not the ORM: as a record that can be written back.
 
-const CLEAN = `
-  update email_contents c
-  set
-    html = ${withoutAddress('c.html', '$5')},
-    text = ${withoutAddress('c.text', '$5')},
-    headers = ${withoutAddress('c.headers::text', '$5')}::jsonb,
-    addressees = ${withoutAddress(
-      `jsonb_build_object('to', ${without('to')}, 'cc', ${without('cc')}, 'replyTo', ${without('replyTo')})::text`,
-      '$5',
-    )}::jsonb
-  where c.organization_id = $1 and c.mode = $2 and c.email_id = any($3::uuid[])`;
-
-/** @param emailIds of emails with other recipients */
-export function cleanContents(
-  { organizationId, mode, keys, pattern }: ErasedSubject,
-  emailIds: readonly string[],
-): Statement<never> {
-  return { name: 'clean-contents', text: CLEAN, values: [organizationId, mode, emailIds, keys, pattern] };
+export interface ErasableContent {
+  html: string | null;
+  text: string | null;
+  headers: Record<string, string> | null;
+  addressees: Addressees;
+  /** Of the attachments, in order. */
+  readonly attachments: readonly AttachmentName[];
 }
 
-const CLEAN_ATTACHMENTS = `
-  with examined as materialized (
-    select a.email_id, a.position, encode(a.content, 'escape') ~ $4 as holds
-    from email_attachments a
-    where a.organization_id = $1 and a.mode = $2 and a.email_id = any($3::uuid[])
-  )
-  update email_attachments a
-  set
-    filename = ${withoutAddress('a.filename', '$4')},
-    content_id = ${withoutAddress('a.content_id', '$4')},
-    content = case when x.holds then '' else a.content end,
-    size = case when x.holds then 0 else a.size end
-  from examined x
-  where a.organization_id = $1 and a.mode = $2 and a.email_id = x.email_id and a.position = x.position
-    and (x.holds or concat_ws(' ', a.filename, a.content_id) ~ $4)`;
+export interface AttachmentName {
+  readonly position: number;
+  readonly filename: string;
+  readonly contentType: string;
+  readonly contentId: string | null;
+}
 
-export function cleanAttachments(
-  { organizationId, mode, pattern }: ErasedSubject,
-  emailIds: readonly string[],
+const READ = `
+  select c.html, c.text, c.headers, c.addressees, (
+    select coalesce(jsonb_agg(jsonb_build_object(
+      'position', a.position, 'filename', a.filename, 'contentType', a.content_type, 'contentId', a.content_id
+    ) order by a.position), '[]')
+    from email_attachments a
+    where a.organization_id = $1 and a.mode = $2 and a.email_id = $3
+  ) as attachments
+  from email_contents c
+  where c.organization_id = $1 and c.mode = $2 and c.email_id = $3`;
+
+export function readContent({ organizationId, mode }: ErasedSubject, emailId: string): Statement<ErasableContent> {
+  return { name: 'read-erasable-content', text: READ, values: [organizationId, mode, emailId] };
+}
+
+// Writes it back.
+// Writes: email_contents, email_attachments (primary keys). Locks: the rows; the email is locked. Rows: one, and its attachments.
+// Not the ORM: one statement for both tables.
+
+const WRITE = `
+  with renamed as (
+    update email_attachments a
+    set filename = n."filename", content_type = n."contentType", content_id = n."contentId"
+    from jsonb_to_recordset($8::text::jsonb) as n ("position" smallint, "filename" text, "contentType" text, "contentId" text)
+    where a.organization_id = $1 and a.mode = $2 and a.email_id = $3 and a.position = n."position"
+  )
+  update email_contents c
+  set html = $4, text = $5, headers = $6::text::jsonb, addressees = $7::text::jsonb
+  where c.organization_id = $1 and c.mode = $2 and c.email_id = $3`;
+
+export function writeContent(
+  { organizationId, mode }: ErasedSubject,
+  emailId: string,
+  { html, text, headers, addressees, attachments }: ErasableContent,
 ): Statement<never> {
-  return {
-    name: 'clean-attachments',
-    text: CLEAN_ATTACHMENTS,
-    values: [organizationId, mode, emailIds, pattern],
-  };
+  const json = [headers && JSON.stringify(headers), JSON.stringify(addressees), JSON.stringify(attachments)];
+  return { name: 'write-erased-content', text: WRITE, values: [organizationId, mode, emailId, html, text, ...json] };
+}
+
+// The next attachment of an email that holds anything, without its bytes.
+// Reads: email_attachments (primary key). Locks: none. Rows: one.
+// Not the ORM: the sum of the parts is what the others here are.
+
+export interface StoredAttachment {
+  readonly position: number;
+  readonly contentType: string;
+  readonly size: number;
+}
+
+const NEXT_ATTACHMENT = `
+  select position, content_type as "contentType", size
+  from email_attachments
+  where organization_id = $1 and mode = $2 and email_id = $3 and position > $4 and size > 0
+  order by position
+  limit 1`;
+
+export function nextAttachment(
+  { organizationId, mode }: ErasedSubject,
+  emailId: string,
+  after: number,
+): Statement<StoredAttachment> {
+  return { name: 'next-attachment', text: NEXT_ATTACHMENT, values: [organizationId, mode, emailId, after] };
+}
+
+// A part of an attachment's bytes: whole, 25 MiB would pass through the driver as 50 MB of hexadecimal text at once.
+// Reads: email_attachments (primary key). Locks: none. Rows: one.
+// Not the ORM: a part of a value.
+
+const READ_PART = `
+  select substring(content from $5 for $6) as part
+  from email_attachments
+  where organization_id = $1 and mode = $2 and email_id = $3 and position = $4`;
+
+/** @param from the first byte, from 1 */
+export function readAttachmentPart(
+  { organizationId, mode }: ErasedSubject,
+  { emailId, position }: { readonly emailId: string; readonly position: number },
+  from: number,
+  length: number,
+): Statement<{ part: Buffer }> {
+  const values = [organizationId, mode, emailId, position, from, length];
+  return { name: 'read-attachment-part', text: READ_PART, values };
+}
+
+// Empties an attachment that holds the address: what else it says cannot be separated.
+// Writes: email_attachments (primary key). Locks: the row. Rows: one.
+// Not the ORM: a key of four columns.
+
+const EMPTY = `
+  update email_attachments
+  set content = '', size = 0
+  where organization_id = $1 and mode = $2 and email_id = $3 and position = $4`;
+
+export function emptyAttachment(
+  { organizationId, mode }: ErasedSubject,
+  { emailId, position }: { readonly emailId: string; readonly position: number },
+): Statement<never> {
+  return { name: 'empty-attachment', text: EMPTY, values: [organizationId, mode, emailId, position] };
 }

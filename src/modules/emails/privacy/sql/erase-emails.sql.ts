@@ -1,112 +1,112 @@
-// Removes a subject from emails whose recipients have been erased. An email whose recipients are all erased loses what it
-// said as well; another one loses only the address, so that it can still be sent to the others.
-// Writes: emails (primary key); reads email_recipients (primary key). Locks: none beyond those of lock-emails.
-// Rows: one batch of an erasure.
-// Not the ORM: arrays and JSON are rewritten where they are.
+// What emails say of people, beside their contents, before a subject is removed from it.
+// Reads: emails (primary key). Locks: none beyond those of lock-emails. Rows: one batch of an erasure.
+// Not the ORM: a batch of keys.
 import type { Statement } from '../../../../database/statement';
-import { type ErasedSubject, placeholder, REPLACEMENT, withoutAddress } from './erased.sql';
+import type { ErasedSubject } from './erased.sql';
 
-/** An email to be erased; `position` is the subject's among the recipients, null when it is none of them. */
-export interface NamedEmail {
-  readonly emailId: string;
-  readonly position: number | null;
+/** As the columns are called, so that it can be written back as a record. */
+export interface EmailHead {
+  subject: string;
+  to_emails: string[];
+  cc_emails: string[] | null;
+  bcc_emails: string[] | null;
+  from_email: string;
+  from_name: string | null;
+  reply_to: string[] | null;
+  tags: string[] | null;
+  metadata: unknown;
 }
 
-const withPlaceholders = (addresses: string): string => `
-      case when ${addresses} is not null then array(
-        select case when lower(a) = any($5) then ${placeholder('coalesce(x.position, 0)')} else a end
-        from unnest(${addresses}) with ordinality as listed (a, place)
-        order by place
-      ) end`;
+export interface FoundHead {
+  readonly id: string;
+  readonly head: EmailHead;
+}
 
-const EMAILS = `
-  with examined as materialized (
-    select
-      given.id,
-      given.position,
-      not exists (
-        select 1
-        from email_recipients r
-        where r.organization_id = $1 and r.mode = $2 and r.email_id = given.id
-          and r.address not like 'erased-%@erased.invalid'
-      ) as is_sole
-    from unnest($3::uuid[], $4::smallint[]) as given (id, position)
-  )
+const COLUMNS = 'subject, to_emails, cc_emails, bcc_emails, from_email, from_name, reply_to, tags, metadata';
+
+const READ_HEADS = `
+  select e.id, (select to_jsonb(h) from (select ${COLUMNS.replace(/\w+/g, 'e.$&')}) h) as head
+  from unnest($3::uuid[]) as given (id)
+  join emails e on e.organization_id = $1 and e.mode = $2 and e.id = given.id`;
+
+export function readHeads({ organizationId, mode }: ErasedSubject, emailIds: readonly string[]): Statement<FoundHead> {
+  return { name: 'read-erasable-heads', text: READ_HEADS, values: [organizationId, mode, emailIds] };
+}
+
+// Writes them back.
+// Writes: emails (primary key). Locks: none beyond those of lock-emails. Rows: one batch of an erasure.
+// Not the ORM: arrays and JSON by the batch.
+
+const WRITE_HEADS = `
   update emails e
-  set
-    subject = case when x.is_sole then '${REPLACEMENT}' else ${withoutAddress('e.subject', '$6')} end,
-    to_emails = ${withPlaceholders('e.to_emails')},
-    cc_emails = ${withPlaceholders('e.cc_emails')},
-    bcc_emails = ${withPlaceholders('e.bcc_emails')},
-    from_email = case
-      when lower(e.from_email) = any($5) then 'erased@' || split_part(e.from_email, '@', 2) else e.from_email
-    end,
-    from_name = case when lower(e.from_email) = any($5) then null else ${withoutAddress('e.from_name', '$6')} end,
-    reply_to = nullif(array(
-      select a from unnest(e.reply_to) with ordinality as listed (a, place) where lower(a) <> all ($5) order by place
-    ), '{}'),
-    tags = case when not x.is_sole and e.tags is not null then array(
-      select ${withoutAddress('tag', '$6')} from unnest(e.tags) with ordinality as listed (tag, place) order by place
-    ) end,
-    metadata = case when not x.is_sole then ${withoutAddress('e.metadata::text', '$6')}::jsonb end,
-    updated_at = $7
-  from examined x
-  where e.organization_id = $1 and e.mode = $2 and e.id = x.id
-  returning e.id, x.is_sole as "isSole"`;
+  set (${COLUMNS}, updated_at) = (${COLUMNS.replace(/\w+/g, 'h.$&')}, $5)
+  from unnest($3::uuid[], $4::text[]) as given (id, head)
+  cross join lateral jsonb_to_record(given.head::jsonb) as h (
+    subject text, to_emails text[], cc_emails text[], bcc_emails text[], from_email text, from_name text, reply_to text[],
+    tags text[], metadata jsonb
+  )
+  where e.organization_id = $1 and e.mode = $2 and e.id = given.id`;
 
-export interface ErasedEmail {
-  id: string;
-  /** It had no other recipient. */
-  isSole: boolean;
-}
-
-/** @param emails each once */
-export function eraseEmails(
-  { organizationId, mode, keys, pattern }: ErasedSubject,
-  emails: readonly NamedEmail[],
+export function writeHeads(
+  { organizationId, mode }: ErasedSubject,
+  heads: readonly FoundHead[],
   now: Date,
-): Statement<ErasedEmail> {
+): Statement<never> {
+  const texts = heads.map(({ head }) => JSON.stringify(head));
   return {
-    name: 'erase-emails',
-    text: EMAILS,
-    values: [
-      organizationId,
-      mode,
-      emails.map((email) => email.emailId),
-      emails.map((email) => email.position),
-      keys,
-      pattern,
-      now,
-    ],
+    name: 'write-erased-heads',
+    text: WRITE_HEADS,
+    values: [organizationId, mode, heads.map(({ id }) => id), texts, now],
   };
 }
 
-// Puts placeholders in the place of recipients, and removes their addresses from the replies about the others.
+// The recipients of emails, with what servers have said about them.
+// Reads: email_recipients (range of the primary key). Locks: none beyond those of the emails. Rows: those of one batch.
+// Not the ORM: a batch of keys.
+
+export interface ErasableRecipient {
+  readonly emailId: string;
+  readonly position: number;
+  readonly address: string;
+  readonly lastResponse: string | null;
+}
+
+const READ_RECIPIENTS = `
+  select r.email_id as "emailId", r.position, r.address, r.last_response as "lastResponse"
+  from unnest($3::uuid[]) as given (id)
+  join email_recipients r on r.organization_id = $1 and r.mode = $2 and r.email_id = given.id`;
+
+export function readErasableRecipients(
+  { organizationId, mode }: ErasedSubject,
+  emailIds: readonly string[],
+): Statement<ErasableRecipient> {
+  return { name: 'read-erasable-recipients', text: READ_RECIPIENTS, values: [organizationId, mode, emailIds] };
+}
+
+// Writes the changed ones back.
 // Writes: email_recipients (primary key). Locks: none beyond those of the emails. Rows: one batch of an erasure.
-// Not the ORM: a batch of keys, and the new address is made of the row's own.
+// Not the ORM: a batch of keys.
 
-const RECIPIENTS = `
+const WRITE_RECIPIENTS = `
   update email_recipients r
-  set
-    address = case when r.position = given.position then ${placeholder('r.position')} else r.address end,
-    last_response = case when r.position = given.position then null else ${withoutAddress('r.last_response', '$5')} end
-  from unnest($3::uuid[], $4::smallint[]) as given (email_id, position)
-  where r.organization_id = $1 and r.mode = $2 and r.email_id = given.email_id
-    and (r.position = given.position or r.last_response ~ $5)`;
+  set address = given.address, last_response = given.last_response
+  from unnest($3::uuid[], $4::smallint[], $5::text[], $6::text[]) as given (email_id, position, address, last_response)
+  where r.organization_id = $1 and r.mode = $2 and r.email_id = given.email_id and r.position = given.position`;
 
-export function eraseRecipients(
-  { organizationId, mode, pattern }: ErasedSubject,
-  emails: readonly NamedEmail[],
+export function writeRecipients(
+  { organizationId, mode }: ErasedSubject,
+  rows: readonly ErasableRecipient[],
 ): Statement<never> {
   return {
-    name: 'erase-recipients',
-    text: RECIPIENTS,
+    name: 'write-erased-recipients',
+    text: WRITE_RECIPIENTS,
     values: [
       organizationId,
       mode,
-      emails.map((email) => email.emailId),
-      emails.map((email) => email.position),
-      pattern,
+      rows.map((row) => row.emailId),
+      rows.map((row) => row.position),
+      rows.map((row) => row.address),
+      rows.map((row) => row.lastResponse),
     ],
   };
 }

@@ -1,95 +1,67 @@
-// Removes a subject from the events of some emails. Events about it keep what happened and lose whom and how in words;
-// the others lose the address.
-// What the statistics are recounted by stays: the type, the time, whether it was a duplicate or automated, and a recipient
-// that tells those of one email apart.
-// Writes: email_events (primary key). Locks: the rows; the emails are locked. Rows: the events of one batch of an erasure.
-// Not the ORM: JSON is rewritten where it is.
+// Events of emails, of each the next ones after a sequence.
+// Reads: email_events (range of the primary key). Locks: none; the emails are locked. Rows: up to $5 of each email.
+// Not the ORM: a place in each email's events.
+import type { EventType } from '../../../../common/event-types';
 import type { Statement } from '../../../../database/statement';
-import type { NamedEmail } from './erase-emails.sql';
-import { type ErasedSubject, placeholder, withoutAddress } from './erased.sql';
+import type { ErasedSubject } from './erased.sql';
 
-const KEPT = [
-  'attempt',
-  'automated',
-  'bounceType',
-  'class',
-  'code',
-  'countsAgainstSender',
-  'duplicate',
-  'enhancedCode',
-  'method',
-  'nextAttemptAt',
-  'reason',
-  'ruleId',
-];
+/** Where to go on in the events of an email. */
+export interface EventPlace {
+  readonly emailId: string;
+  readonly sequence: number;
+}
 
-const EVENTS = `
-  update email_events e
-  set data = case
-    when lower(e.data ->> 'recipient') = any($5) then (
-      select jsonb_object_agg(key, value)
-      from jsonb_each(
-        e.data || jsonb_build_object('recipient', ${placeholder('coalesce(given.position, 0)')})
-      )
-      where key in ('recipient', ${KEPT.map((name) => `'${name}'`).join(', ')})
-        or key = 'detail' and e.event_type in ('blocked', 'cancelled')
-    )
-    else ${withoutAddress('e.data::text', '$6')}::jsonb
-  end
-  from unnest($3::uuid[], $4::smallint[]) as given (id, position)
-  where e.organization_id = $1 and e.mode = $2 and e.email_id = given.id
-    and (lower(e.data ->> 'recipient') = any($5) or e.data::text ~ $6)
-  returning 1 as erased`;
+export interface ErasableEvent extends EventPlace {
+  readonly eventType: EventType;
+  readonly data: Record<string, unknown>;
+}
 
-export function eraseEvents(
-  { organizationId, mode, keys, pattern }: ErasedSubject,
-  emails: readonly NamedEmail[],
-): Statement<{ erased: 1 }> {
+const READ = `
+  select v."emailId", v.sequence, v."eventType", v.data
+  from unnest($3::uuid[], $4::int[]) as given (id, sequence)
+  cross join lateral (
+    select e.email_id as "emailId", e.sequence, e.event_type as "eventType", e.data
+    from email_events e
+    where e.organization_id = $1 and e.mode = $2 and e.email_id = given.id and e.sequence > given.sequence
+    order by e.sequence
+    limit $5
+  ) v`;
+
+export function readErasableEvents(
+  { organizationId, mode }: ErasedSubject,
+  places: readonly EventPlace[],
+  limit: number,
+): Statement<ErasableEvent> {
   return {
-    name: 'erase-events',
-    text: EVENTS,
-    values: [
-      organizationId,
-      mode,
-      emails.map((email) => email.emailId),
-      emails.map((email) => email.position),
-      keys,
-      pattern,
-    ],
+    name: 'read-erasable-events',
+    text: READ,
+    values: [organizationId, mode, places.map((place) => place.emailId), places.map((place) => place.sequence), limit],
   };
 }
 
-// Removes an address from the stored responses of one page of idempotency keys; the keys go on working.
-// Writes: idempotency_keys (range of the primary key). Locks: the changed rows. Rows: examines up to $6.
-// Not the ORM: JSON is rewritten where it is.
+// Writes the changed ones back.
+// Writes: email_events (primary key). Locks: the rows; the emails are locked. Rows: those of one read.
+// Not the ORM: JSON by the batch.
 
-/** Where a page of keys begins: after this one. */
-export interface KeyPlace {
-  readonly path: string;
-  readonly key: string;
-}
+const WRITE = `
+  update email_events e
+  set data = given.data::jsonb
+  from unnest($3::uuid[], $4::int[], $5::text[]) as given (email_id, sequence, data)
+  where e.organization_id = $1 and e.mode = $2 and e.email_id = given.email_id and e.sequence = given.sequence`;
 
-const RESPONSES = `
-  with page as materialized (
-    select path, key, response
-    from idempotency_keys
-    where organization_id = $1 and mode = $2 and (path, key) > ($4, $5)
-    order by path, key
-    limit $6
-  ), cleaned as (
-    update idempotency_keys i
-    set response = ${withoutAddress('i.response::text', '$3')}::jsonb
-    from page p
-    where p.response::text ~ $3
-      and i.organization_id = $1 and i.mode = $2 and i.path = p.path and i.key = p.key
-  )
-  select path, key from page order by path desc, key desc limit 1`;
-
-/** Returns the last key of the page; none when there was no key. */
-export function eraseResponses(
-  { organizationId, mode, pattern }: ErasedSubject,
-  { path, key }: KeyPlace,
-  limit: number,
-): Statement<KeyPlace> {
-  return { name: 'erase-responses', text: RESPONSES, values: [organizationId, mode, pattern, path, key, limit] };
+export function writeEvents(
+  { organizationId, mode }: ErasedSubject,
+  events: readonly ErasableEvent[],
+): Statement<never> {
+  return {
+    name: 'write-erased-events',
+    text: WRITE,
+    values: [
+      organizationId,
+      mode,
+      events.map((event) => event.emailId),
+      events.map((event) => event.sequence),
+      events.map((event) => JSON.stringify(event.data)),
+    ],
+  };
 }

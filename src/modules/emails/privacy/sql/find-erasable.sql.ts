@@ -1,14 +1,13 @@
 // The next deliveries to a subject, in the order of the emails.
-// Reads: email_recipients (index email_recipients_address), emails (primary key). Locks: none. Rows: up to $6.
+// Reads: email_recipients (index email_recipients_address). Locks: none. Rows: up to $6.
 // Not the ORM: the index is on an expression, and the page is by key.
 import type { Statement } from '../../../../database/statement';
-import type { ErasedSubject } from './erased.sql';
+import { type ErasedSubject, IS_PLACEHOLDER } from './erased.sql';
 
 export interface ReceivedRow {
-  emailId: string;
-  position: number;
-  address: string;
-  domainId: string;
+  readonly emailId: string;
+  readonly position: number;
+  readonly address: string;
 }
 
 /** A page of emails by id: after the one, up to and with the other. */
@@ -18,11 +17,10 @@ export interface IdPage {
 }
 
 const RECEIVED = `
-  select r.email_id as "emailId", r.position, r.address, e.domain_id as "domainId"
-  from email_recipients r
-  join emails e on e.organization_id = r.organization_id and e.mode = r.mode and e.id = r.email_id
-  where lower(r.address) = any($3) and r.organization_id = $1 and r.mode = $2 and r.email_id > $4 and r.email_id <= $5
-  order by r.email_id, r.position
+  select email_id as "emailId", position, address
+  from email_recipients
+  where lower(address) = any($3) and organization_id = $1 and mode = $2 and email_id > $4 and email_id <= $5
+  order by email_id, position
   limit $6`;
 
 export function findReceived(
@@ -34,35 +32,83 @@ export function findReceived(
 }
 
 // Which emails of a page were sent by a subject, or ask for replies to it.
-// Reads: emails (range of the primary key). Locks: none. Rows: examines up to $6.
+// Reads: emails (range of the primary key). Locks: none. Rows: examines up to $6, returns up to $7.
 // Not the ORM: one page of all emails, of which hardly any is returned.
 
 export interface SenderPage {
   ids: string[];
-  /** The last email of the page; null when there was none. */
+  /** The last email that was looked at; null when there was none. */
   lastId: string | null;
 }
 
 const SENDERS = `
   with page as materialized (
-    select id, from_email, reply_to
+    select id, lower(from_email) = any($3) or exists (select 1 from unnest(reply_to) a where lower(a) = any($3)) as is_found
     from emails
     where organization_id = $1 and mode = $2 and id > $4 and id <= $5
     order by id
     limit $6
+  ), found as (
+    select id from page where is_found order by id limit $7
   )
   select
-    array(
-      select id::text
-      from page
-      where lower(from_email) = any($3) or exists (select 1 from unnest(reply_to) a where lower(a) = any($3))
-    ) as ids,
-    (select id from page order by id desc limit 1) as "lastId"`;
+    array(select id::text from found order by id) as ids,
+    (
+      select id from page
+      where (select count(*) from found) < $7 or id in (select id from found)
+      order by id desc
+      limit 1
+    ) as "lastId"`;
 
 export function findSenders(
   { organizationId, mode, keys }: ErasedSubject,
   { after, lastId }: IdPage,
-  limit: number,
+  limits: { readonly examined: number; readonly found: number },
 ): Statement<SenderPage> {
-  return { name: 'find-senders', text: SENDERS, values: [organizationId, mode, keys, after, lastId, limit] };
+  const values = [organizationId, mode, keys, after, lastId, limits.examined, limits.found];
+  return { name: 'find-senders', text: SENDERS, values };
+}
+
+// What erasing emails will take: the bytes that have to be looked through, or deleted, and what stays for others.
+// Reads: emails, email_contents, email_attachments, email_recipients (primary keys; of contents the lengths only).
+// Locks: none. Rows: a batch of an erasure.
+// Not the ORM: a batch of keys over four tables in one round trip.
+
+export interface ErasableEmail {
+  readonly emailId: string;
+  readonly domainId: string;
+  /** Of bodies and attachments. */
+  readonly bytes: number;
+  /** There are recipients that stay. */
+  readonly isShared: boolean;
+  readonly hasAttachments: boolean;
+}
+
+const MEASURE = `
+  select
+    e.id as "emailId",
+    e.domain_id as "domainId",
+    coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.text), 0) + a.bytes as bytes,
+    a.bytes > 0 as "hasAttachments",
+    exists (
+      select 1
+      from email_recipients r
+      where r.organization_id = $1 and r.mode = $2 and r.email_id = given.id
+        and lower(r.address) <> all ($4) and r.address not ${IS_PLACEHOLDER}
+    ) as "isShared"
+  from unnest($3::uuid[]) as given (id)
+  join emails e on e.organization_id = $1 and e.mode = $2 and e.id = given.id
+  left join email_contents c on c.organization_id = $1 and c.mode = $2 and c.email_id = given.id
+  cross join lateral (
+    select coalesce(sum(size), 0)::int as bytes
+    from email_attachments
+    where organization_id = $1 and mode = $2 and email_id = given.id
+  ) a
+  order by e.id`;
+
+export function measureErasable(
+  { organizationId, mode, keys }: ErasedSubject,
+  emailIds: readonly string[],
+): Statement<ErasableEmail> {
+  return { name: 'measure-erasable', text: MEASURE, values: [organizationId, mode, emailIds, keys] };
 }

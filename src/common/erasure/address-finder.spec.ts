@@ -1,0 +1,120 @@
+import fc from 'fast-check';
+import { AddressFinder } from './address-finder';
+
+const ANN = 'ann@x.example';
+const clean = (email: string, text: string) => new AddressFinder(email).clean(text);
+const base64 = (text: string, encoding: BufferEncoding = 'utf8') => Buffer.from(text, encoding).toString('base64');
+
+describe('an address within a text', () => {
+  it.each([
+    ['To ann@x.example, hello', 'To [erased], hello'],
+    ['<ANN@X.Example>', '<[erased]>'],
+    ['mailto:ann@x.example.', 'mailto:[erased].'],
+    ['contact:\nann@x.example', 'contact:\n[erased]'],
+    ['\tann@x.example\fann@x.example\bann@x.example', '\t[erased]\f[erased]\b[erased]'],
+    ['escaped "contact:\\nann@x.example"', 'escaped "contact:\\n[erased]"'],
+    ['_ann@x.example_ ...ann@x.example--- -ann@x.example', '_[erased]_ ...[erased]--- -[erased]'],
+    ['https://shop.example/?email=ann%40x.example&a=1', 'https://shop.example/?email=[erased]&a=1'],
+    ['?to=https%3A%2F%2Fs.example%2F%3Fe%3Dann%2540x.example', '?to=https%3A%2F%2Fs.example%2F%3Fe%3D[erased]'],
+    ['%61nn%40x%2Eexample %2561nn%252540x.example', '[erased] [erased]'],
+    ['ann&#64;x.example ann&#x40;x.example ann&commat;x&period;example', '[erased] [erased] [erased]'],
+    ['&#97;nn&#0064x.example ann&amp;#64;x.example', '[erased] [erased]'],
+    ['ann\\u0040x.example \\u{61}nn\\x40x\\\\u002eexample', '[erased] [erased]'],
+    ['ann\uff20x.example', '[erased]'],
+    ['ann@x.example/ann@x.example', '[erased]/[erased]'],
+    ['ann@x.example.pdf', '[erased].pdf'],
+    [`?t=${base64('{"e":"ann@x.example"}')}&a`, '?t=[erased]&a'],
+    [`eyJhIjoxfQ.x${base64(`..${ANN}`)}.sig`, 'eyJhIjoxfQ.[erased].sig'],
+    [`data:text/plain;base64,${base64(ANN.toUpperCase())}`, 'data:text/plain;base64,[erased]'],
+    [`${base64(` ${ANN} `, 'utf16le')} a`, '[erased] a'],
+    [`<${Buffer.from(`to ${ANN}`).toString('hex')}>`, '<[erased]>'],
+    ['=?utf-8?Q?To_ann=40x.example?= hi', '[erased] hi'],
+    ['=?iso-8859-1?q?ann?= =?us-ascii?B?QHguZXhhbXBsZQ==?= hi', '[erased] hi'],
+  ])('%s', (text, cleaned) => {
+    expect(clean(ANN, text)).toBe(cleaned);
+  });
+
+  it.each([
+    ...['joann@x.example', 'ann@x.examples', 'mary.ann@x.example', 'ann@xyexample', 'ann x.example', 'ann@x.example-b'],
+    ...[
+      '?to=deann@x.example',
+      'ann@x.example--b',
+      'mary_ann@x.example',
+      base64('joann@x.example'),
+      'ann%2540y.example',
+    ],
+  ])('%s is another', (text) => {
+    expect(clean(ANN, text)).toBe(text);
+  });
+
+  it('is found with its domain in either form, and accents composed or not', () => {
+    const forms = ['ann@bücher.example', 'ann@BÜCHER.example', 'Ann@xn--bcher-kva.example', 'ann@bu\u0308cher.example'];
+    expect(clean('ann@xn--bcher-kva.example', forms.join(' '))).toBe('[erased] [erased] [erased] [erased]');
+    expect(clean('zoë@x.example', 'zoe\u0308@x.example zo%C3%AB@x.example ZOË@x.example')).toBe(
+      '[erased] [erased] [erased]',
+    );
+  });
+
+  const character = fc.constantFrom(...'abzAZ09!#$%&*+/=?^_`{|}~-éЖ');
+  const anyEmail = fc
+    .string({ unit: character, minLength: 1, maxLength: 12 })
+    .map((local) => `${local}@x-1.example`.normalize('NFC'));
+
+  it('is found in every spelling, whatever it is made of', () => {
+    const octets = (text: string, sign: string) =>
+      [...Buffer.from(text)].map((octet) => sign + octet.toString(16).toUpperCase().padStart(2, '0')).join('');
+    const codes = (text: string, write: (code: number) => string) =>
+      [...text].map((each) => write(each.codePointAt(0) ?? 0)).join('');
+    fc.assert(
+      fc.property(anyEmail, (email) => {
+        const spelled = [
+          ...[email, email.toUpperCase(), email.toLowerCase(), email.normalize('NFD'), encodeURIComponent(email)],
+          ...[octets(email, '%'), octets(email, '%25'), octets(email, '=')],
+          ...[codes(email, (code) => `&#${code};`), codes(email, (code) => `&#x${code.toString(16)};`)],
+          codes(email, (code) => `\\u${code.toString(16).padStart(4, '0')}`),
+        ];
+        expect(spelled.map((text) => clean(email, `(${text})`))).toEqual(spelled.map(() => '([erased])'));
+      }),
+    );
+  });
+
+  it('is found wherever it stands in a long text, and the rest stays as it is', async () => {
+    const filler = `${'lorem ipsum @x.example '.repeat(400)}%40&#`;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: 0, max: 400_000 }), { minLength: 1, maxLength: 5 }),
+        async (places) => {
+          let text = filler.repeat(45);
+          for (const place of places) text = `${text.slice(0, place)} ${ANN} ${text.slice(place)}`;
+          const expected = text.split(ANN);
+          const cleaned = await new AddressFinder(ANN).cleanLong(text);
+          expect(cleaned === expected.join('[erased]')).toBe(true);
+        },
+      ),
+      { numRuns: 20 },
+    );
+  });
+});
+
+describe('a JSON value', () => {
+  it('keeps its shape, in names as well', () => {
+    const value = { [ANN]: 1, [ANN.toUpperCase()]: [ANN, 2, null, true], deep: { [`to ${ANN}`]: { e: `\n${ANN}` } } };
+    expect(new AddressFinder(ANN).cleanValue(value)).toEqual({
+      '[erased]': 1,
+      '[erased]-2': ['[erased]', 2, null, true],
+      deep: { 'to [erased]': { e: '\n[erased]' } },
+    });
+    const odd = JSON.parse('{"__proto__": {"a": "ann@x.example"}, "constructor": 1}') as object;
+    expect(JSON.stringify(new AddressFinder(ANN).cleanValue(odd))).toBe(
+      '{"__proto__":{"a":"[erased]"},"constructor":1}',
+    );
+  });
+
+  it('stays as it is when the address is nowhere in it', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(new AddressFinder(ANN).cleanValue(value)).toEqual(value);
+      }),
+    );
+  });
+});

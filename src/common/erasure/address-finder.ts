@@ -1,0 +1,143 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { domainToUnicode } from 'node:url';
+import { addressPattern } from './address-pattern';
+import { domainOf } from '../mail-address';
+import { decodedRuns, type Occurrence, runsOf, type Sought } from './encoded-runs';
+
+/** What is left of an address within a text. */
+export const REPLACEMENT = '[erased]';
+
+/** Characters that are looked through in one turn of the event loop: some milliseconds. */
+const WINDOW = 128 * 1024;
+/** No spelling is longer than so many times the address. */
+const MAX_SPELLING = 64;
+
+/** Letters, digits and signs that would belong to a local part which ends there. */
+const LOCAL_PART_BEFORE = /[A-Za-z0-9][._+-]*$/;
+/** An encoded character that ends there (`%3D`, `\u003d`, `\n`): a separator, although it ends in a letter or a digit. */
+const ENCODED_BEFORE = /(?:%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\[bfnrtv])$/;
+/** More of the last label. A dot may end a sentence or begin a file's extension: rather too much is taken than too little. */
+const LABEL_AFTER = /^-*[A-Za-z0-9]/;
+/** As much of what stands around an occurrence as decides. */
+const SURROUNDINGS = 64;
+
+/**
+ * Finds one address wherever it is written in texts, also within base64, hexadecimal digits and encoded words, but not where it
+ * is a part of another address.
+ */
+export class AddressFinder {
+  private readonly pattern: RegExp;
+  private readonly sought: Sought;
+  /** No occurrence is longer: windows of a text have to overlap by so much. */
+  readonly maxLength: number;
+  /** Otherwise how its bytes are to be read depends on the character set. */
+  readonly isAscii: boolean;
+
+  /** @param email normal form */
+  constructor(email: string) {
+    const pattern = addressPattern(email);
+    this.pattern = new RegExp(pattern, 'g');
+    this.maxLength = MAX_SPELLING * email.length;
+    this.isAscii = /^[\x00-\x7f]*$/.test(email) && !/(?:^|[@.])xn--/i.test(email);
+    const minBytes = shortestLength(email);
+    this.sought = { minBytes, runs: runsOf(minBytes), isAscii: this.isAscii };
+  }
+
+  /** As it is written, whatever runs of the text may encode. @param text of some hundred kB at most */
+  holdsPlainly(text: string): boolean {
+    return this.spelled(text, true).length > 0;
+  }
+
+  /** @param text of some hundred kB at most */
+  holds(text: string): boolean {
+    return this.occurrences(text, 0, text.length, true).length > 0;
+  }
+
+  /** @param text of some hundred kB at most; else `cleanLong` */
+  clean(text: string): string {
+    return replaceAll(text, this.occurrences(text, 0, text.length));
+  }
+
+  /** A text of any length; the event loop has its turn in between. */
+  async cleanLong(text: string): Promise<string> {
+    const found: Occurrence[] = [];
+    for (let start = 0; start < text.length; start += WINDOW) {
+      if (start > 0) await nextTurn();
+      found.push(...this.occurrences(text, start, Math.min(text.length, start + WINDOW + this.maxLength)));
+    }
+    return replaceAll(text, found);
+  }
+
+  /** A JSON value without the address, in no name and in no text. */
+  cleanValue(value: unknown): unknown {
+    if (typeof value === 'string') return this.clean(value);
+    if (Array.isArray(value)) return value.map((element) => this.cleanValue(element));
+    if (typeof value !== 'object' || value === null) return value;
+    const cleaned = new Map<string, unknown>();
+    for (const [name, member] of Object.entries(value)) {
+      cleaned.set(this.newName(name, cleaned), this.cleanValue(member));
+    }
+    return Object.fromEntries(cleaned);
+  }
+
+  /** Two names that differ in the address only stay two. */
+  private newName(name: string, taken: ReadonlyMap<string, unknown>): string {
+    const cleaned = this.clean(name);
+    if (cleaned === name || !taken.has(cleaned)) return cleaned;
+    let number = 2;
+    while (taken.has(`${cleaned}-${number}`)) number += 1;
+    return `${cleaned}-${number}`;
+  }
+
+  private occurrences(text: string, start: number, end: number, isFirstEnough = false): Occurrence[] {
+    if (end - start < this.sought.minBytes) return [];
+    const window = start === 0 && end === text.length ? text : text.slice(start, end);
+    const inText = (each: Occurrence): Occurrence => ({ start: each.start + start, end: each.end + start });
+    // What stands around the window counts too.
+    const spelled = this.spelled(window, isFirstEnough)
+      .map(inText)
+      .filter((each) => !isPartOfAnother(text, each));
+    if (isFirstEnough && spelled.length > 0) return spelled;
+    const runs = decodedRuns(window, this.sought, (decoded) => this.holdsPlainly(decoded));
+    return [...spelled, ...runs.map(inText)];
+  }
+
+  private spelled(text: string, isFirstEnough: boolean): Occurrence[] {
+    const found: Occurrence[] = [];
+    this.pattern.lastIndex = 0;
+    for (let match = this.pattern.exec(text); match; match = this.pattern.exec(text)) {
+      const occurrence = { start: match.index, end: this.pattern.lastIndex };
+      if (isPartOfAnother(text, occurrence)) {
+        this.pattern.lastIndex = match.index + 1;
+        continue;
+      }
+      found.push(occurrence);
+      if (isFirstEnough) break;
+    }
+    return found;
+  }
+}
+
+/** A bound: a letter in another case, or with its accent, may take half as much. */
+function shortestLength(email: string): number {
+  const domain = domainOf(email);
+  const readable = email.slice(0, -domain.length) + (domainToUnicode(domain) || domain);
+  return readable === email && /^[\x00-\x7f]*$/.test(email) ? email.length : readable.length >> 1;
+}
+
+function isPartOfAnother(text: string, { start, end }: Occurrence): boolean {
+  const before = text.slice(Math.max(0, start - SURROUNDINGS), start);
+  if (LOCAL_PART_BEFORE.test(before) && !ENCODED_BEFORE.test(before)) return true;
+  return LABEL_AFTER.test(text.slice(end, end + SURROUNDINGS));
+}
+
+function replaceAll(text: string, found: readonly Occurrence[]): string {
+  if (found.length === 0) return text;
+  const parts: string[] = [];
+  let done = 0;
+  for (const { start, end } of [...found].sort((one, other) => one.start - other.start)) {
+    if (start >= done) parts.push(text.slice(done, start), REPLACEMENT);
+    done = Math.max(done, end);
+  }
+  return parts.join('') + text.slice(done);
+}

@@ -1,0 +1,76 @@
+/** A place in a text, in UTF-16 units. */
+export interface Occurrence {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** RFC 2047: words that stand together are read together. */
+const ENCODED_WORDS = /=\?[^?\s]{1,40}\?[BbQq]\?[^?\s]*\?=(?:\s+=\?[^?\s]{1,40}\?[BbQq]\?[^?\s]*\?=)*/g;
+const ENCODED_WORD = /=\?([^?\s]+)\?([BbQq])\?([^?\s]*)\?=/g;
+
+/** What is looked for. */
+export interface Sought {
+  readonly minBytes: number;
+  /** Runs that are long enough; see `runsOf`. */
+  readonly runs: RegExp;
+  /** Otherwise it is in UTF-8. */
+  readonly isAscii: boolean;
+}
+
+/** Runs of characters that may be base64 of so many bytes, or hexadecimal digits. */
+export function runsOf(minBytes: number): RegExp {
+  return new RegExp(`[A-Za-z0-9+/_-]{${Math.ceil((minBytes * 4) / 3)},}={0,2}`, 'g');
+}
+
+/**
+ * Runs of a text that are encoded as a whole, and hold something: base64 (RFC 4648 sections 4 and 5) wherever in the run it
+ * begins, hexadecimal digits, encoded words.
+ */
+export function decodedRuns(text: string, sought: Sought, holds: (decoded: string) => boolean): Occurrence[] {
+  const found: Occurrence[] = [];
+  for (const match of text.matchAll(sought.runs)) {
+    if (holdsDecoded(match[0], sought, holds)) found.push(placeOf(match));
+  }
+  for (const match of text.includes('=?') ? text.matchAll(ENCODED_WORDS) : []) {
+    if (holds(decodeWords(match[0]))) found.push(placeOf(match));
+  }
+  return found;
+}
+
+function placeOf(match: RegExpMatchArray): Occurrence {
+  const start = match.index ?? 0;
+  return { start, end: start + match[0].length };
+}
+
+function holdsDecoded(run: string, { minBytes, isAscii }: Sought, holds: (decoded: string) => boolean): boolean {
+  // ASCII in UTF-16 and UTF-32 of either order has only zeros beside it.
+  const holdsBytes = (bytes: Buffer) => holds(bytes.toString(isAscii ? 'latin1' : 'utf8').replaceAll('\0', ''));
+  const inBase64 = [0, 1, 2, 3].some((skipped) => holdsBytes(Buffer.from(run.slice(skipped), 'base64')));
+  if (inBase64) return true;
+  const digits = run.match(/[0-9A-Fa-f]+/g)?.filter((each) => each.length >= 2 * minBytes) ?? [];
+  return digits.some((each) => [0, 1].some((skipped) => holdsBytes(Buffer.from(each.slice(skipped), 'hex'))));
+}
+
+function decodeWords(words: string): string {
+  return [...words.matchAll(ENCODED_WORD)]
+    .map(([, charset = '', encoding = '', content = '']) => decode(bytesOf(content, encoding), charset))
+    .join('');
+}
+
+function bytesOf(content: string, encoding: string): Buffer {
+  if (encoding.toUpperCase() === 'B') return Buffer.from(content, 'base64');
+  const plain = content.replaceAll('_', ' ');
+  return Buffer.from(
+    plain.replace(/=([0-9A-Fa-f]{2})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16))),
+    'latin1',
+  );
+}
+
+/** In an unknown character set as UTF-8. */
+function decode(bytes: Buffer, charset: string): string {
+  try {
+    return new TextDecoder(charset).decode(bytes);
+  } catch {
+    return bytes.toString();
+  }
+}

@@ -1,0 +1,48 @@
+import { Injectable } from '@nestjs/common';
+import { bytesHold } from '../../../common/erasure/byte-search';
+import { ErasableEmailsRepository } from './erasable-emails.repository';
+import type { StoredAttachment } from './sql/erase-contents.sql';
+import type { ErasedSubject } from './sql/erased.sql';
+
+/** How far the attachments of an email have been looked through. */
+export interface AttachmentPlace {
+  readonly emailId: string;
+  readonly position: number;
+  readonly isDone: boolean;
+}
+
+/** Passes through the driver as twice as much text. */
+const PART_BYTES = 1024 * 1024;
+
+/**
+ * Empties attachments that hold a subject's address, one at a time and outside of any transaction: up to 25 MiB take some seconds
+ * to look through. Doing it again does no harm.
+ */
+@Injectable()
+export class AttachmentEraser {
+  constructor(private readonly emails: ErasableEmailsRepository) {}
+
+  /** Looks at the next attachment of an email. */
+  async eraseNext(subject: ErasedSubject, emailId: string, place?: AttachmentPlace): Promise<AttachmentPlace> {
+    const after = place?.emailId === emailId ? place.position : -1;
+    const attachment = await this.emails.nextAttachment(subject, emailId, after);
+    if (!attachment) return { emailId, position: after, isDone: true };
+    const { position, contentType } = attachment;
+    const bytes = await this.read(subject, emailId, attachment);
+    if (await bytesHold(subject.finder, bytes, { contentType })) {
+      await this.emails.emptyAttachment(subject, { emailId, position });
+    }
+    return { emailId, position, isDone: false };
+  }
+
+  private async read(subject: ErasedSubject, emailId: string, { position, size }: StoredAttachment): Promise<Buffer> {
+    const bytes = Buffer.allocUnsafe(size);
+    let read = 0;
+    while (read < size) {
+      const part = await this.emails.readAttachmentPart(subject, { emailId, position }, read + 1, PART_BYTES);
+      if (part.length === 0) break;
+      read += part.copy(bytes, read);
+    }
+    return bytes.subarray(0, read);
+  }
+}

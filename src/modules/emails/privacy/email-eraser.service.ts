@@ -1,0 +1,122 @@
+import { Injectable } from '@nestjs/common';
+import { mapInTurns } from '../../../common/async/promises';
+import { Clock } from '../../../common/clock';
+import type { Transaction } from '../../../database/transaction';
+import { erasedAddress } from '../outcomes/erased-recipient';
+import { eraseContent, eraseEventData, eraseHead, type SubjectIn } from './erase-texts';
+import { ErasableEmailsRepository } from './erasable-emails.repository';
+import type { ErasedSubject } from './sql/erased.sql';
+
+/** An email to be erased; `position` is the subject's among the recipients, null when it is none of them. */
+export interface NamedEmail {
+  readonly emailId: string;
+  readonly position: number | null;
+  /** Others will still get it, or have got it. */
+  readonly isShared: boolean;
+}
+
+export interface ErasedCounts {
+  readonly emails: number;
+  readonly events: number;
+  readonly contents: number;
+}
+
+const NOTHING: ErasedCounts = { emails: 0, events: 0, contents: 0 };
+/** Of one email at a time: a reply has some hundred characters. */
+const EVENTS = 100;
+/** Heads and events that are looked through in one turn of the event loop. */
+const PER_TURN = 100;
+const HEADS_PER_TURN = 5;
+
+/**
+ * Removes a subject from emails, in the caller's transaction: from heads, recipients, events, bodies and headers, one body at a
+ * time. What attachments hold has been looked at before.
+ */
+@Injectable()
+export class EmailEraser {
+  constructor(
+    private readonly emails: ErasableEmailsRepository,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Until the transaction ends no other one writes what happens to them. */
+  async erase(subject: ErasedSubject, emails: readonly NamedEmail[], tx: Transaction): Promise<ErasedCounts> {
+    if (emails.length === 0) return NOTHING;
+    const byId = new Map(emails.map((email) => [email.emailId, email]));
+    await this.emails.lock(subject, [...byId.keys()], tx);
+    await this.eraseRecipients(subject, byId, tx);
+    const heads = await this.eraseHeads(subject, byId, tx);
+    const contents = await this.eraseContents(subject, byId, tx);
+    return { emails: heads, contents, events: await this.eraseEvents(subject, byId, tx) };
+  }
+
+  private async eraseRecipients(subject: ErasedSubject, emails: Emails, tx: Transaction): Promise<void> {
+    const found = await this.emails.readRecipients(subject, [...emails.keys()], tx);
+    const erased = await mapInTurns(found, PER_TURN, (row) => {
+      const { emailId, position, lastResponse } = row;
+      if (emails.get(emailId)?.position === position) {
+        return { ...row, address: erasedAddress(position), lastResponse: null };
+      }
+      return { ...row, lastResponse: lastResponse && subject.finder.clean(lastResponse) };
+    });
+    const isChanged = (index: number) =>
+      erased[index]?.address !== found[index]?.address || erased[index]?.lastResponse !== found[index]?.lastResponse;
+    const changed = erased.filter((_row, index) => isChanged(index));
+    if (changed.length > 0) this.emails.writeRecipients(subject, changed, tx);
+  }
+
+  private async eraseHeads(subject: ErasedSubject, emails: Emails, tx: Transaction): Promise<number> {
+    const found = await this.emails.readHeads(subject, [...emails.keys()], tx);
+    const erased = await mapInTurns(found, HEADS_PER_TURN, ({ id, head }) => {
+      return { id, head: eraseHead(head, placeOf(subject, emails, id), emails.get(id)?.isShared === true) };
+    });
+    this.emails.writeHeads(subject, erased, this.clock.now(), tx);
+    return erased.length;
+  }
+
+  /** Returns the number of deleted contents. */
+  private async eraseContents(subject: ErasedSubject, emails: Emails, tx: Transaction): Promise<number> {
+    for (const { emailId, isShared } of emails.values()) {
+      const content = isShared ? await this.emails.readContent(subject, emailId, tx) : undefined;
+      if (!content) continue;
+      const cleaned = await eraseContent(content, placeOf(subject, emails, emailId));
+      // Awaited, so that one body at a time is in memory.
+      await this.emails.writeContent(subject, emailId, cleaned, tx);
+    }
+    const sole = [...emails.values()].filter(({ isShared }) => !isShared).map(({ emailId }) => emailId);
+    return sole.length > 0 ? this.emails.deleteContents(subject, sole, tx) : 0;
+  }
+
+  /** Returns the number of changed events. */
+  private async eraseEvents(subject: ErasedSubject, emails: Emails, tx: Transaction): Promise<number> {
+    let count = 0;
+    let places = [...emails.keys()].map((emailId) => ({ emailId, sequence: 0 }));
+    while (places.length > 0) {
+      const found = await this.emails.readEvents(subject, places, EVENTS, tx);
+      const erased = await mapInTurns(found, PER_TURN, (event) => {
+        return { ...event, data: eraseEventData(event, placeOf(subject, emails, event.emailId)) };
+      });
+      const changed = erased.filter(({ data }, index) => JSON.stringify(data) !== JSON.stringify(found[index]?.data));
+      if (changed.length > 0) this.emails.writeEvents(subject, changed, tx);
+      count += changed.length;
+      places = nextPlaces(found);
+    }
+    return count;
+  }
+}
+
+type Emails = ReadonlyMap<string, NamedEmail>;
+
+function placeOf({ keys, finder }: ErasedSubject, emails: Emails, emailId: string): SubjectIn {
+  return { keys, finder, position: emails.get(emailId)?.position ?? null };
+}
+
+/** Of emails whose page was full. */
+function nextPlaces(found: readonly { readonly emailId: string; readonly sequence: number }[]) {
+  const pages = new Map<string, { emailId: string; sequence: number; count: number }>();
+  for (const { emailId, sequence } of found) {
+    const count = (pages.get(emailId)?.count ?? 0) + 1;
+    pages.set(emailId, { emailId, sequence, count });
+  }
+  return [...pages.values()].filter(({ count }) => count === EVENTS);
+}

@@ -1,0 +1,90 @@
+import type { EventType } from '../../../common/event-types';
+import { REPLACEMENT } from '../../../common/erasure/address-finder';
+import { domainOf, type Mailbox } from '../../../common/mail-address';
+import { erasedAddress } from '../outcomes/erased-recipient';
+import type { AttachmentName, ErasableContent } from './sql/erase-contents.sql';
+import type { EmailHead } from './sql/erase-emails.sql';
+import type { ErasedSubject } from './sql/erased.sql';
+
+/** A subject in one email: its position among the recipients, null when it is none of them. */
+export interface SubjectIn extends Pick<ErasedSubject, 'keys' | 'finder'> {
+  readonly position: number | null;
+}
+
+/** What is left of an email's head. Without other recipients nothing is kept of what it said. */
+export function eraseHead(head: EmailHead, subject: SubjectIn, isShared: boolean): EmailHead {
+  const { keys, finder } = subject;
+  const withPlaceholders = (addresses: string[]) =>
+    addresses.map((address) => (isOf(keys, address) ? placeholderOf(subject) : address));
+  const others = head.reply_to?.filter((address) => !isOf(keys, address)) ?? [];
+  return {
+    ...eraseSender(head, subject),
+    subject: isShared ? finder.clean(head.subject) : REPLACEMENT,
+    to_emails: withPlaceholders(head.to_emails),
+    cc_emails: head.cc_emails && withPlaceholders(head.cc_emails),
+    bcc_emails: head.bcc_emails && withPlaceholders(head.bcc_emails),
+    reply_to: others.length > 0 ? others : null,
+    tags: isShared && head.tags ? head.tags.map((tag) => finder.clean(tag)) : null,
+    metadata: isShared ? finder.cleanValue(head.metadata) : null,
+  };
+}
+
+function eraseSender({ from_email, from_name }: EmailHead, { keys, finder }: SubjectIn) {
+  if (isOf(keys, from_email)) return { from_email: `erased@${domainOf(from_email)}`, from_name: null };
+  return { from_email, from_name: from_name === null ? null : finder.clean(from_name) };
+}
+
+/** What others still get. */
+export async function eraseContent(
+  { html, text, headers, addressees, attachments }: ErasableContent,
+  { keys, finder }: SubjectIn,
+): Promise<ErasableContent> {
+  const withoutSubject = (mailboxes: readonly Mailbox[]) => mailboxes.filter(({ email }) => !isOf(keys, email));
+  const others = {
+    to: withoutSubject(addressees.to),
+    cc: withoutSubject(addressees.cc),
+    replyTo: withoutSubject(addressees.replyTo),
+  };
+  return {
+    html: html === null ? null : await finder.cleanLong(html),
+    text: text === null ? null : await finder.cleanLong(text),
+    headers: finder.cleanValue(headers) as ErasableContent['headers'],
+    addressees: finder.cleanValue(others) as ErasableContent['addressees'],
+    attachments: attachments.map((attachment): AttachmentName => {
+      const { position, filename, contentType, contentId } = attachment;
+      return {
+        position,
+        filename: finder.clean(filename),
+        contentType: finder.holds(contentType) ? 'application/octet-stream' : contentType,
+        contentId: contentId === null ? null : finder.clean(contentId),
+      };
+    }),
+  };
+}
+
+/** What the statistics are recounted by, and what happened without whom and how in words. */
+const KEPT: ReadonlySet<string> = new Set([
+  ...['attempt', 'automated', 'bounceType', 'class', 'code', 'countsAgainstSender', 'duplicate', 'enhancedCode'],
+  ...['method', 'nextAttemptAt', 'reason', 'ruleId'],
+]);
+
+/** Events about the subject lose whatever else they say, the others the address. */
+export function eraseEventData(
+  { eventType, data }: { readonly eventType: EventType; readonly data: Record<string, unknown> },
+  subject: SubjectIn,
+): Record<string, unknown> {
+  const { recipient } = data;
+  const cleaned = (value: object) => subject.finder.cleanValue(value) as Record<string, unknown>;
+  if (typeof recipient !== 'string' || !isOf(subject.keys, recipient)) return cleaned(data);
+  const saysWhy = eventType === 'blocked' || eventType === 'cancelled';
+  const kept = Object.entries(data).filter(([name]) => KEPT.has(name) || (name === 'detail' && saysWhy));
+  return { ...cleaned(Object.fromEntries(kept)), recipient: placeholderOf(subject) };
+}
+
+function placeholderOf({ position }: SubjectIn): string {
+  return erasedAddress(position ?? 0);
+}
+
+function isOf(keys: readonly string[], address: string): boolean {
+  return keys.includes(address.toLowerCase());
+}

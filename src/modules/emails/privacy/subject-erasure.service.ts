@@ -1,0 +1,178 @@
+import { Injectable } from '@nestjs/common';
+import { mapInTurns } from '../../../common/async/promises';
+import { Clock } from '../../../common/clock';
+import { AddressFinder } from '../../../common/erasure/address-finder';
+import { addressKey } from '../../../common/mail-address';
+import type { Tenant } from '../../../common/tenant';
+import type { Transaction } from '../../../database/transaction';
+import type { DeliveryKey } from '../../../delivery/ports/delivery';
+import type { RecordedOutcome } from '../../../delivery/ports/outcome';
+import { DeliveryQueueRepository } from '../../../delivery/queue/delivery-queue.repository';
+import { OutcomeRecorder } from '../outcomes/outcome-recorder.service';
+import { AttachmentEraser, type AttachmentPlace } from './attachment-eraser.service';
+import { EmailEraser, type ErasedCounts, type NamedEmail } from './email-eraser.service';
+import {
+  type ErasedSubject,
+  ErasableEmailsRepository,
+  type IdPage,
+  type KeyPlace,
+  type ReceivedRow,
+} from './erasable-emails.repository';
+import { nextBatch } from './erasure-batch';
+
+const RECEIVED = 50;
+const SENT = { examined: 2_000, found: 50 };
+/** A batch's response may have some ten kB. */
+const RESPONSES = 500;
+const RESPONSES_PER_TURN = 50;
+
+/** A delivery to the subject, or an email from it; then there is no position. */
+interface PreparedEmail extends NamedEmail {
+  readonly domainId: string;
+  readonly address: string;
+}
+
+/** What the next page is to erase. */
+export interface PreparedPage {
+  readonly emails: readonly PreparedEmail[];
+  /** Where the page after it begins; undefined after the last. */
+  readonly next: string | undefined;
+  /** An attachment has been looked at, and nothing else is to be done. */
+  readonly attachment?: AttachmentPlace;
+}
+
+export interface ErasedDeliveries extends ErasedCounts {
+  /** The deliveries whose recipient has been erased. */
+  readonly deliveries: readonly DeliveryKey[];
+  readonly cancelled: number;
+  /** Emails that were left alone, because a worker is delivering them to the subject right now. */
+  readonly busy: number;
+}
+
+/**
+ * Removes a data subject from the emails of an organization and mode, page by page: what is to be done is found, and
+ * attachments are looked through, before the caller's transaction, in which everything else happens. What is gone is not found
+ * again, so that any page can be repeated. What the statistics count stays.
+ */
+@Injectable()
+export class SubjectErasureService {
+  constructor(
+    private readonly emails: ErasableEmailsRepository,
+    private readonly attachments: AttachmentEraser,
+    private readonly eraser: EmailEraser,
+    private readonly queue: DeliveryQueueRepository,
+    private readonly outcomes: OutcomeRecorder,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @param email normal form */
+  subjectOf({ organizationId, mode }: Tenant, email: string): ErasedSubject {
+    const keys = [...new Set([addressKey(email), email.toLowerCase()])];
+    return { organizationId, mode, keys, finder: new AddressFinder(email) };
+  }
+
+  /** Finds the next emails to the subject. @throws UnavailableError */
+  async prepareReceived(subject: ErasedSubject, page: IdPage, place?: AttachmentPlace): Promise<PreparedPage> {
+    const rows = await this.emails.findReceived(subject, page, RECEIVED);
+    const next = rows.length < RECEIVED ? undefined : rows.at(-1)?.emailId;
+    return this.prepare(subject, rows, { after: page.after, next, place });
+  }
+
+  /** Finds the next emails from the subject, or that ask for replies to it. @throws UnavailableError */
+  async prepareSent(subject: ErasedSubject, page: IdPage, place?: AttachmentPlace): Promise<PreparedPage> {
+    const { ids, lastId } = await this.emails.findSenders(subject, page, SENT);
+    const rows = ids.map((emailId) => ({ emailId, position: null, address: '' }));
+    return this.prepare(subject, rows, { after: page.after, next: lastId ?? undefined, place });
+  }
+
+  /** Open deliveries are cancelled first. */
+  async eraseReceived(subject: ErasedSubject, { emails }: PreparedPage, tx: Transaction): Promise<ErasedDeliveries> {
+    const found = emails.filter(isDelivery);
+    const open = await this.queue.withdrawRecipients(
+      found.map((row) => keyOf(subject, row)),
+      tx,
+    );
+    const busy = new Set(open.filter(({ isClaimed }) => isClaimed).map(({ emailId }) => emailId));
+    const idle = found.filter(({ emailId }) => !busy.has(emailId));
+    const withdrawn = new Set(open.filter(({ isClaimed }) => !isClaimed).map(nameOf));
+    const cancelled = found.filter((row) => withdrawn.has(nameOf(row)));
+    await this.cancel(subject, cancelled, tx);
+    return {
+      ...(await this.eraser.erase(subject, idle, tx)),
+      deliveries: idle.map((row) => keyOf(subject, row)),
+      cancelled: cancelled.length,
+      busy: busy.size,
+    };
+  }
+
+  eraseSent(subject: ErasedSubject, { emails }: PreparedPage, tx: Transaction): Promise<ErasedCounts> {
+    return this.eraser.erase(subject, emails, tx);
+  }
+
+  /** What is stored under idempotency keys; they go on working. Returns where the next page begins. */
+  async eraseResponses(
+    subject: ErasedSubject,
+    after: KeyPlace = { path: '', key: '' },
+    tx: Transaction,
+  ): Promise<KeyPlace | undefined> {
+    const found = await this.emails.readStoredKeys(subject, after, RESPONSES, tx);
+    const erased = await mapInTurns(found, RESPONSES_PER_TURN, (row) => ({
+      ...row,
+      response: subject.finder.cleanValue(row.response),
+      isHashed: subject.finder.holds(row.key),
+    }));
+    const changed = erased.filter(
+      ({ isHashed, response }, index) =>
+        isHashed || JSON.stringify(response) !== JSON.stringify(found[index]?.response),
+    );
+    if (changed.length > 0) this.emails.writeStoredKeys(subject, changed, tx);
+    const last = found.at(-1);
+    return last && { path: last.path, key: last.key };
+  }
+
+  private async prepare(
+    subject: ErasedSubject,
+    rows: readonly (Omit<ReceivedRow, 'position'> & { readonly position: number | null })[],
+    { after, next, place }: { after: string; next: string | undefined; place: AttachmentPlace | undefined },
+  ): Promise<PreparedPage> {
+    if (rows.length === 0) return { emails: [], next };
+    const measured = await this.emails.measure(subject, [...new Set(rows.map(({ emailId }) => emailId))]);
+    const batch = nextBatch(measured, place?.isDone ? place.emailId : undefined);
+    if (batch.kind === 'attachments') {
+      const attachment = await this.attachments.eraseNext(subject, batch.emailId, place);
+      return { emails: [], next: after, attachment };
+    }
+    const taken = new Map(batch.emails.map((email) => [email.emailId, email]));
+    const emails = rows.flatMap(({ emailId, position, address }): PreparedEmail[] => {
+      const found = taken.get(emailId);
+      return found ? [{ emailId, position, address, domainId: found.domainId, isShared: found.isShared }] : [];
+    });
+    return { emails, next: batch.isAll ? next : batch.emails.at(-1)?.emailId };
+  }
+
+  private async cancel(subject: ErasedSubject, rows: readonly DeliveryTo[], tx: Transaction): Promise<void> {
+    const outcome = { kind: 'failed', reason: 'cancelled', detail: 'erased' } as const;
+    const occurredAt = this.clock.now();
+    const cancelled = rows.map((row): RecordedOutcome => {
+      const { domainId, address: recipient } = row;
+      return { ...keyOf(subject, row), domainId, recipient, outcome, source: 'system', occurredAt };
+    });
+    await this.outcomes.record(cancelled, tx);
+  }
+}
+
+type DeliveryTo = PreparedEmail & { readonly position: number };
+
+function isDelivery(email: PreparedEmail): email is DeliveryTo {
+  return email.position !== null;
+}
+
+function keyOf({ organizationId, mode }: ErasedSubject, { emailId, position }: DeliveryTo): DeliveryKey {
+  return { organizationId, mode, emailId, position };
+}
+
+function nameOf({ emailId, position }: { emailId: string; position: number }): string {
+  return `${emailId} ${position}`;
+}
+
+export type { AttachmentPlace, ErasedCounts, ErasedSubject, IdPage, KeyPlace };

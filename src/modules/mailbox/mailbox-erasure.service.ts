@@ -1,0 +1,57 @@
+import { Injectable } from '@nestjs/common';
+import type { AddressFinder } from '../../common/erasure/address-finder';
+import { bytesHold } from '../../common/erasure/byte-search';
+import type { Transaction } from '../../database/transaction';
+import { type KeptCopy, type MailboxPage, MailboxRepository } from './mailbox.repository';
+
+/** Whose copies go, and where they are looked for. */
+export interface ErasedOwner {
+  readonly organizationId: string;
+  /** Forms of the address in lower case. */
+  readonly keys: readonly string[];
+  readonly finder: AddressFinder;
+}
+
+export interface FoundCopies {
+  readonly ids: readonly string[];
+  /** Where the next page begins; undefined after the last. */
+  readonly next: string | undefined;
+}
+
+/** Looked through for one page, unless a single message has more. */
+const PAGE_BYTES = 16 * 1024 * 1024;
+const PAGE = 20;
+/** Passes through the driver as twice as much text. */
+const PART_BYTES = 1024 * 1024;
+
+/** Removes a person from what an organization has sent to the mailbox, and from what nobody of ours has sent there. */
+@Injectable()
+export class MailboxErasureService {
+  constructor(private readonly mailbox: MailboxRepository) {}
+
+  /** The messages of one page that went to the subject or show its address. @throws UnavailableError */
+  async find({ organizationId, keys, finder }: ErasedOwner, page: MailboxPage): Promise<FoundCopies> {
+    const copies = await this.mailbox.findCopies(organizationId, page, PAGE);
+    const ids: string[] = [];
+    let [bytes, last] = [0, undefined as string | undefined];
+    for (const copy of copies) {
+      if (bytes > 0 && bytes + copy.size > PAGE_BYTES) break;
+      bytes += copy.size;
+      last = copy.id;
+      const isRecipient = copy.recipients.some((address) => keys.includes(address.toLowerCase()));
+      if (isRecipient || (await bytesHold(finder, await this.read(copy)))) ids.push(copy.id);
+    }
+    return { ids, next: last };
+  }
+
+  /** Returns how many there were. */
+  delete(ids: readonly string[], tx: Transaction): Promise<number> {
+    return this.mailbox.delete(ids, tx);
+  }
+
+  private async read({ id, size }: KeptCopy): Promise<Buffer> {
+    const parts: Buffer[] = [];
+    for (let from = 1; from <= size; from += PART_BYTES) parts.push(await this.mailbox.readPart(id, from, PART_BYTES));
+    return Buffer.concat(parts);
+  }
+}

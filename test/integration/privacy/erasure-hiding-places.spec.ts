@@ -1,0 +1,186 @@
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newId } from '../../../src/common/ids';
+import { parseAddress } from '../../../src/common/mail-address';
+import { PrivacyWork } from '../../../src/modules/privacy/requests/privacy-work.service';
+import { MailboxRepository } from '../../../src/modules/mailbox/mailbox.repository';
+import { DEFERRED } from '../../factories/outcomes';
+import { ErasureScene } from './erasure-scene';
+import { hidingMail, randomOf, shows } from './hiding-places';
+
+const BOB = 'bob@x.example';
+const MAILS = 8;
+
+describe('whatever an address hides in', () => {
+  let scene: ErasureScene;
+  const dataDir = mkdtempSync(join(tmpdir(), 'waybill-erasure-'));
+  beforeAll(async () => {
+    scene = await ErasureScene.open({ WAYBILL_DATA_DIR: dataDir });
+  });
+  afterAll(() => scene.close());
+
+  /** Every value of every row of every table, as bytes. */
+  async function dump(): Promise<{ table: string; bytes: Buffer }[]> {
+    const tables = await scene.db.query<{ name: string }>(
+      "select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace order by 1",
+    );
+    const dumped: { table: string; bytes: Buffer }[] = [];
+    for (const { name } of tables) {
+      const rows = await scene.db.query<Record<string, unknown>>(`select * from only "${name}"`);
+      for (const value of rows.flatMap((row) => Object.values(row))) {
+        if (Buffer.isBuffer(value)) dumped.push({ table: name, bytes: value });
+        else if (value !== null) dumped.push({ table: name, bytes: Buffer.from(stringsOf(value).join('\n')) });
+      }
+    }
+    return dumped;
+  }
+
+  const files = () =>
+    readdirSync(dataDir, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => readFileSync(join(entry.parentPath, entry.name)));
+
+  async function tablesShowing(...words: readonly string[]): Promise<string[]> {
+    const showing = (await dump()).filter(({ bytes }) => shows(bytes, words)).map(({ table }) => table);
+    return [...new Set(showing.map((name) => name.replace(/_(default|p?\d+(_\d+)?)$/, '')))];
+  }
+
+  async function erase(email: string) {
+    const normal = parseAddress(email);
+    const request = await scene.request(normal.ok ? normal.email : email);
+    for (;;) {
+      await scene.workOff();
+      const { status, receipt } = await scene.read(request);
+      if (status !== 'pending') return { status, receipt };
+      scene.clock.advance(60_000);
+    }
+  }
+
+  it.each([
+    ['victimqz@x.example', 1],
+    ['nvictiqz@x.example', 2],
+    ['00qz.m@x.example', 3],
+    ['zoëqz@bücher.example', 4],
+  ])('%s is gone from every table and file, and what others get is kept', async (ann, seed) => {
+    const word = ann.slice(0, ann.indexOf('@'));
+    const random = randomOf(seed);
+    const scheduledAt = new Date(scene.clock.now().getTime() + 3_600_000).toISOString();
+    const ids: string[] = [];
+    for (let n = 0; n < MAILS; n += 1) {
+      const mail = { ...hidingMail(ann, BOB, random), scheduledAt };
+      ids.push((await scene.send(mail, n % 2 === 0 ? { key: `order ${n} of ${encodeURI(ann)}` } : {})).id);
+    }
+    const [first = ''] = ids;
+    await scene.tell(
+      first,
+      BOB,
+      { ...DEFERRED, reason: `after\t${ann}`, smtp: { code: 451, response: `451\n<${ann}>` } } as never,
+      await positionOf(first, BOB),
+    );
+    await scene.worker.get(MailboxRepository).insert([copyOf(scene.tenant.organizationId, ann)]);
+    expect(await tablesShowing(word)).toEqual([
+      ...['deliveries', 'email_attachments', 'email_contents', 'email_events', 'email_recipients', 'emails'],
+      ...['idempotency_keys', 'mailbox_messages'],
+    ]);
+
+    expect(await erase(ann)).toMatchObject({
+      status: 'completed',
+      receipt: { emailsAnonymized: MAILS, contentsDeleted: 0 },
+    });
+
+    expect(await tablesShowing(word, 'qzname')).toEqual([]);
+    expect(files().filter((bytes) => shows(bytes, [word]))).toEqual([]);
+    for (const id of ids) {
+      const { email, content, recipients, attachments, deliveries } = await scene.delivery.read(id);
+      expect(recipients.map(({ address }) => address)).toContain(BOB);
+      expect(deliveries.map(({ recipient }) => recipient)).toEqual([BOB]);
+      expect(email).toMatchObject({
+        subject: expect.stringMatching(/^KEPT /),
+        tags: ['kept', expect.stringMatching(/^t /)],
+      });
+      expect(email.metadata).toMatchObject({ kept: expect.stringMatching(/^KEPT [^]* KEPT$/) });
+      expect(content).toMatchObject({
+        text: expect.stringMatching(/^KEPT [^]* KEPT$/),
+        html: expect.stringMatching(/>KEPT<\/a>$/),
+      });
+      expect(attachments).toMatchObject([
+        { filename: expect.stringMatching(/ KEPT\.txt$/), content: Buffer.from('KEPT') },
+        { size: 0, content: Buffer.alloc(0) },
+      ]);
+    }
+  });
+
+  const positionOf = async (id: string, address: string) =>
+    (await scene.delivery.read(id)).recipients.findIndex((recipient) => recipient.address === address);
+
+  const copyOf = (organizationId: string | null, address: string) => ({
+    ...{ id: newId(), receivedAt: new Date(), returnPath: 'b@x.example', sender: '', subject: '', organizationId },
+    recipients: [BOB],
+    raw: Buffer.from(
+      `To: ${BOB}\r\nContent-Transfer-Encoding: base64\r\n\r\n${Buffer.from(`To ${address}`).toString('base64')}`,
+    ),
+  });
+
+  it('a request under an idempotency key that showed the address is answered again', async () => {
+    const mail = { to: [BOB, 'keyqz@x.example'] };
+    const { id } = await scene.send(mail, { key: 'for keyqz@x.example' });
+    await erase('keyqz@x.example');
+    expect(await tablesShowing('keyqz')).toEqual([]);
+    expect((await scene.send(mail, { key: 'for keyqz@x.example' })).id).toBe(id);
+  });
+
+  it('copies in the mailbox go with their organization only', async () => {
+    const other = await scene.newTenant();
+    const email = 'copyqz@x.example';
+    const [own, foreign, nobodys] = [scene.tenant.organizationId, other.organizationId, null].map((owner) =>
+      copyOf(owner, email),
+    );
+    await scene.worker.get(MailboxRepository).insert([own!, foreign!, nobodys!]);
+    expect((await erase(email)).receipt).toMatchObject({ mailboxCopiesDeleted: 2 });
+    const left = await scene.db.query('select id from mailbox_messages where id = any($1)', [
+      [own!.id, foreign!.id, nobodys!.id],
+    ]);
+    expect(left).toEqual([{ id: foreign!.id }]);
+  });
+
+  it('large attachments are looked through one at a time, from where a worker lost them', async () => {
+    const ann = 'largeqz@x.example';
+    const attachments = [0, 1, 2].map((n) => {
+      const bytes = Buffer.alloc(2 * 1024 * 1024 + 100, `lorem ipsum ${n}\n`);
+      // Across the end of what is read at a time.
+      if (n > 0) bytes.write(` ${ann} `, 1024 * 1024 - 5);
+      return { filename: `${n}.txt`, content: bytes.toString('base64') };
+    });
+    const { id } = await scene.send({ to: [ann, BOB], attachments });
+    const request = await scene.request(ann);
+    const work = scene.worker.get(PrivacyWork);
+    const sizes = async () => (await scene.delivery.read(id)).attachments.map(({ size }) => Number(size) > 0);
+    const states: boolean[][] = [];
+    const saved = jest.spyOn(work, 'saveProgress').mockImplementation(async (...given) => {
+      await PrivacyWork.prototype.saveProgress.apply(work, given);
+      states.push(await sizes());
+      ending.abort();
+    });
+    // A worker that does one page only, over and over.
+    let ending = new AbortController();
+    while ((await scene.read(request)).status !== 'completed') {
+      ending = new AbortController();
+      await scene.workOff(scene.worker, ending.signal);
+    }
+    saved.mockRestore();
+    expect(states.slice(0, 4)).toEqual([
+      [true, true, true],
+      [true, false, true],
+      [true, false, false],
+      [true, false, false],
+    ]);
+    expect(await tablesShowing('largeqz')).toEqual([]);
+  });
+});
+
+/** The texts of a value, in names as well, as they are rather than as JSON writes them. */
+function stringsOf(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null || value instanceof Date) return [String(value)];
+  return Object.entries(value).flatMap(([name, member]) => [name, ...stringsOf(member)]);
+}
