@@ -25,6 +25,20 @@ function setUp(options: Partial<ConstructorParameters<typeof DestinationLimiter>
   return { clock, limiter, attempt, acquireAll, limitOf };
 }
 
+describe('what a claim goes by', () => {
+  it('names those at which nothing may begin, however many others there are', () => {
+    const { limiter, attempt } = setUp();
+    for (const signal of ['unreachable', 'unreachable'] as const) attempt(signal, 'down.example');
+    expect(limiter.loads()).toEqual([{ destination: 'down.example', limit: 0, active: 0 }]);
+    for (let n = 0; n < 1_200; n += 1) attempt('success', `prompt${n}.example`);
+    const loads = limiter.loads();
+    expect(loads).toHaveLength(1_000);
+    expect(loads[0]).toEqual({ destination: 'down.example', limit: 0, active: 0 });
+    // Then the latest.
+    expect(loads[1]).toEqual({ destination: 'prompt1199.example', limit: 3, active: 0 });
+  });
+});
+
 describe('a destination that is open', () => {
   it('starts at two and counts slots', () => {
     const { limiter, acquireAll } = setUp();

@@ -149,13 +149,20 @@ export class DestinationLimiter {
     return state.active === 0 || this.clock.monotonicMs() - state.movedAtMs < SLOW_AFTER_MS;
   }
 
-  /** Destinations whose limit or load differs from a new one's, with both: what a claim goes by. The latest 1,000 of them. */
+  /**
+   * Destinations whose limit or load differs from a new one's, with both: what a claim goes by. At most 1,000, those first
+   * at which nothing may begin: of what is not listed a claim takes as of a new one.
+   */
   loads(): { destination: string; limit: number; active: number }[] {
     const start = this.options.startConcurrency;
-    return [...this.destinations]
+    const loads = [...this.destinations]
       .map(([destination, state]) => ({ destination, limit: this.limitIn(state), active: state.active }))
-      .filter(({ limit, active }) => active > 0 || limit !== start)
-      .slice(-MAXIMUM_BLOCKED_LISTED);
+      .filter(({ limit, active }) => active > 0 || limit !== start);
+    if (loads.length <= MAXIMUM_BLOCKED_LISTED) return loads;
+    const isFull = ({ limit, active }: { limit: number; active: number }) => active >= limit;
+    const full = loads.filter(isFull).slice(-MAXIMUM_BLOCKED_LISTED);
+    const others = loads.filter((load) => !isFull(load)).reverse();
+    return [...full, ...others].slice(0, MAXIMUM_BLOCKED_LISTED);
   }
 
   /** When a destination may be tried again; undefined unless it is paused. */

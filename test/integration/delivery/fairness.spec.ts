@@ -92,14 +92,20 @@ describe('claiming is fair', () => {
       }
     });
 
-    it('serves one behind thousands that are held back, a bounded walk at a time', async () => {
-      await db.query(`
-        insert into deliveries (
+    /** As many organizations with one delivery each, all to one destination. */
+    const fillTenants = (count: number, destination: string) =>
+      db.query(
+        `insert into deliveries (
           organization_id, mode, email_id, position, domain_id, recipient, destination, category, state, due_at, first_due_at
         )
-        select gen_random_uuid(), 'live', gen_random_uuid(), 0, gen_random_uuid(), 'r@slow.example', 'slow.example', 'bulk',
-          'ready', now(), now()
-        from generate_series(1, 2000)`);
+        select gen_random_uuid(), 'live', gen_random_uuid(), 0, gen_random_uuid(), 'r@' || $1::text, $1, 'bulk', 'ready', now(),
+          now()
+        from generate_series(1, $2::int)`,
+        [destination, count],
+      );
+
+    it('serves one behind thousands that are held back, a bounded walk at a time', async () => {
+      await fillTenants(2_000, 'slow.example');
       const free = newId();
       await fillQueue(db, 3, { organizationId: free, destination: 'fast.example' });
       const walk = { afterOrganizationId: newId(), mostFound: 32, mostSeen: 100 };
@@ -108,6 +114,27 @@ describe('claiming is fair', () => {
       const [taken = []] = await claimRounds(1, { blocked: ['slow.example'] });
       expect([...countBy(taken, 'organizationId')]).toEqual([[free, 3]]);
       expect(await claimRounds(1, { blocked: ['slow.example', 'fast.example'] })).toEqual([[]]);
+    });
+
+    it('reaches in its next look what lies beyond all that one look may walk', async () => {
+      await fillTenants(12_000, 'slow.example');
+      const last = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+      await fillQueue(db, 3, { organizationId: last, destination: 'fast.example' });
+      const [first = [], second = []] = await claimRounds(2, { blocked: ['slow.example'] });
+      expect(first).toEqual([]);
+      expect([...countBy(second, 'organizationId')]).toEqual([[last, 3]]);
+    });
+
+    it('what one worker holds back another takes, and the first takes the rest', async () => {
+      const organizations = Array.from({ length: 40 }, newId);
+      for (const organizationId of organizations) {
+        await fillQueue(db, 5, { organizationId, destination: 'held-back.example' });
+        await fillQueue(db, 5, { organizationId, destination: 'other.example' });
+      }
+      const one = (await claimRounds(4, { blocked: ['held-back.example'] })).flat();
+      expect([...countBy(one, 'destination')]).toEqual([['other.example', 200]]);
+      const another = (await claimRounds(4)).flat();
+      expect([...countBy(another, 'destination')]).toEqual([['held-back.example', 200]]);
     });
 
     it('many destinations are no larger share', async () => {
