@@ -12,6 +12,7 @@ export class Deadline {
   private timer: NodeJS.Timeout | undefined;
   private timerDueMs = Infinity;
   private dueMs = Infinity;
+  private setAtMs = 0;
   private attemptEndsMs = Infinity;
   private onExpired: (() => void) | undefined;
 
@@ -27,9 +28,15 @@ export class Deadline {
   /** Replaces the limit: `onExpired` is called once, unless set again or cleared before. */
   set(seconds: number, onExpired: () => void): void {
     const nowMs = clock.monotonicMs();
+    this.setAtMs = nowMs;
     this.dueMs = Math.min(nowMs + seconds * SECOND, this.attemptEndsMs);
     this.onExpired = onExpired;
     if (this.dueMs < this.timerDueMs) this.arm(nowMs);
+  }
+
+  /** How long ago the present limit was set; 0 without one. */
+  get elapsedMs(): number {
+    return this.dueMs === Infinity ? 0 : clock.monotonicMs() - this.setAtMs;
   }
 
   /** Lifts the limit; a running timer finds nothing to do. */

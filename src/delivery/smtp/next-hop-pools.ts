@@ -1,10 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import { MINUTE } from '../../common/clock';
 import type { SmtpEndpoint } from './smtp-endpoint';
-import { type MessageCap, SmtpPool, type SmtpPoolOptions } from './smtp-pool';
+import { MessageCap } from './message-cap';
+import { SmtpPool, type SmtpPoolOptions } from './smtp-pool';
 
 /** Hosts that connections are kept to; the longest unused are closed first. */
 const MAX_POOLS = 2_000;
+
+type Hop = Pick<SmtpEndpoint, 'hostName' | 'address' | 'port'>;
 
 /** One connection pool per next hop, made when first needed and closed after minutes without use. */
 export class NextHopPools {
@@ -23,7 +26,7 @@ export class NextHopPools {
   constructor(private readonly options: SmtpPoolOptions) {}
 
   to(endpoint: SmtpEndpoint): SmtpPool {
-    const key = `${endpoint.hostName} ${endpoint.address} ${endpoint.port}`;
+    const key = keyOf(endpoint);
     const known = this.pools.get(key);
     if (known) return known;
     const pool = new SmtpPool(endpoint, { ...this.options, cap: this.capOf(endpoint) });
@@ -31,9 +34,14 @@ export class NextHopPools {
     return pool;
   }
 
+  /** False when one more job there would have to wait for a connection. */
+  hasRoomAt(endpoint: Hop): boolean {
+    return this.pools.peek(keyOf(endpoint))?.hasRoom ?? true;
+  }
+
   private capOf({ hostName, port }: SmtpEndpoint): MessageCap {
     const key = `${hostName} ${port}`;
-    const cap = this.caps.get(key) ?? { messages: Infinity, untilMs: 0 };
+    const cap = this.caps.get(key) ?? new MessageCap();
     this.caps.set(key, cap);
     return cap;
   }
@@ -64,4 +72,8 @@ export class NextHopPools {
     await pool.close();
     this.closing.delete(pool);
   }
+}
+
+function keyOf({ hostName, address, port }: Hop): string {
+  return `${hostName} ${address} ${port}`;
 }

@@ -12,7 +12,7 @@ import type { SmtpTimeouts } from './smtp-timeouts';
 import { runTransaction } from './smtp-transaction';
 import type { SmtpHooks } from './smtp-transaction';
 import { SmtpWire } from './smtp-wire';
-import { ABORTED } from './wire-fault';
+import { ABORTED, CUT_SHORT } from './wire-fault';
 
 export interface SmtpConnectionOptions {
   /** This host's name, for EHLO. */
@@ -120,6 +120,17 @@ export class SmtpConnection {
       await this.session.reply('quit');
     }
     this.destroy();
+  }
+
+  /** How long the conversation under way has been waiting for the other side; 0 once the final dot is out. */
+  get silentMs(): number {
+    const isWaiting = (this.state === 'opening' || this.state === 'sending') && !this.session.isPastFinalDot;
+    return isWaiting ? this.session.wire.deadline.elapsedMs : 0;
+  }
+
+  /** Ends the conversation under way as if its time were up. */
+  cutShort(): void {
+    this.session.wire.destroy(CUT_SHORT);
   }
 
   /** Closes at once; what is under way ends as `failed` with the cause `aborted`. */

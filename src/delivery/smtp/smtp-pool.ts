@@ -1,4 +1,6 @@
-import { HOUR, SECOND, SystemClock } from '../../common/clock';
+import { SECOND, SystemClock } from '../../common/clock';
+import type { Conversation } from './conversation';
+import { MessageCap } from './message-cap';
 import { SmtpConnection } from './smtp-connection';
 import { assertHeloName } from './smtp-endpoint';
 import type { SmtpEndpoint } from './smtp-endpoint';
@@ -31,12 +33,7 @@ export interface SmtpJob {
   readonly hooks: SmtpHooks;
   /** What is left of the attempt's time. */
   readonly attemptSeconds?: number;
-}
-
-/** What a host was seen to take on one connection before it said 421, for an hour: a wrong lesson costs handshakes. */
-export interface MessageCap {
-  messages: number;
-  untilMs: number;
+  readonly conversation?: Conversation;
 }
 
 interface Entry {
@@ -83,7 +80,7 @@ export class SmtpPool {
     options: SmtpPoolOptions,
   ) {
     assertHeloName(options.heloName);
-    this.options = { ...DEFAULTS, cap: { messages: Infinity, untilMs: 0 }, ...options };
+    this.options = { ...DEFAULTS, cap: new MessageCap(), ...options };
   }
 
   /** Connections of any state: being opened, in use, idle, saying QUIT. */
@@ -170,7 +167,7 @@ export class SmtpPool {
       const restedMs = isReused ? clock.monotonicMs() - (this.lastUsedMs.get(connection) ?? 0) : 0;
       const result = await (isReused ? this.sendOn(connection, entry) : this.sendOnNew(entry));
       const capSeen = isReused && restedMs < RESTED_MS ? connection.messageCount - 1 : undefined;
-      const again = this.state === 'closed' ? undefined : secondTry(entry, result, isReused, capSeen);
+      const again = this.isOver(entry) ? undefined : secondTry(entry, result, isReused, capSeen);
       if (again === undefined) return this.settle(entry, result);
       this.entries.unshift(again);
       this.dispatch();
@@ -180,20 +177,28 @@ export class SmtpPool {
     }
   }
 
+  /** True when whatever the job came to is its result. */
+  private isOver({ job }: Entry): boolean {
+    return this.state === 'closed' || job.conversation?.isCutShort === true;
+  }
+
   private async sendOnNew(entry: Entry): Promise<SmtpResult> {
     const { endpoint, job } = entry;
     const { heloName, timeouts = {} } = this.options;
     const connection = new SmtpConnection(endpoint, { heloName, timeouts, onClosed: () => this.forget(connection) });
     this.connections.add(connection);
+    job.conversation?.begin(connection);
     return (await connection.open(job.attemptSeconds)) ?? this.sendOn(connection, entry);
   }
 
   private async sendOn(connection: SmtpConnection, { job, capSeen }: Entry): Promise<SmtpResult> {
+    job.conversation?.begin(connection);
     try {
       const result = await connection.send(job.envelope, job.message, job.hooks, job.attemptSeconds);
-      if (capSeen !== undefined && result.kind === 'accepted') this.learnCap(capSeen);
+      if (capSeen !== undefined && result.kind === 'accepted') this.options.cap.learn(capSeen);
       return result;
     } finally {
+      job.conversation?.end();
       this.release(connection);
     }
   }
@@ -202,23 +207,14 @@ export class SmtpPool {
   private release(connection: SmtpConnection): void {
     if (!connection.isUsable) return;
     const { maxMessagesPerConnection, cap, idleSeconds } = this.options;
-    const nowMs = clock.monotonicMs();
-    const most = nowMs < cap.untilMs ? Math.min(cap.messages, maxMessagesPerConnection) : maxMessagesPerConnection;
-    if (connection.messageCount >= most) return this.retire(connection);
-    this.lastUsedMs.set(connection, nowMs);
+    if (connection.messageCount >= cap.within(maxMessagesPerConnection)) return this.retire(connection);
+    this.lastUsedMs.set(connection, clock.monotonicMs());
     if (this.entries[0]?.needsFresh) return this.retire(connection);
     const next = this.entries.shift();
     if (next !== undefined) return void this.run(next, connection);
     if (this.state !== 'open') return this.retire(connection);
     this.idle.push(connection);
     connection.park(idleSeconds, () => this.retire(connection));
-  }
-
-  /** Only once a fresh connection has taken what the used one refused: else the 421 was about something else. */
-  private learnCap(messages: number): void {
-    const { cap } = this.options;
-    cap.messages = Math.max(1, messages);
-    cap.untilMs = clock.monotonicMs() + HOUR;
   }
 
   private retire(connection: SmtpConnection): void {

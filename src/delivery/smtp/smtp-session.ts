@@ -18,6 +18,8 @@ export function isFault(outcome: SmtpReply | WireFault): outcome is WireFault {
 /** What the handshake and the transactions of one connection share: the wire, what the server offers, the results. */
 export class SmtpSession {
   capabilities: SmtpCapabilities = NO_CAPABILITIES;
+  /** From the final dot to its reply: giving up makes duplicates (RFC 1047). */
+  isPastFinalDot = false;
 
   constructor(
     readonly endpoint: SmtpEndpoint,

@@ -157,7 +157,9 @@ function mayFinish(session: SmtpSession, hooks: SmtpHooks): boolean {
 
 /** From here on no reply means that the outcome is unknown. */
 async function readFinalReply(session: SmtpSession): Promise<SmtpResult> {
+  session.isPastFinalDot = true;
   const reply = await session.reply('final');
+  session.isPastFinalDot = false;
   if (isFault(reply)) return session.failed('final', reply, { afterFinalDot: true });
   if (isPositive(reply)) return session.accepted(reply);
   if (isNegative(reply)) return session.rejected('final', reply);

@@ -47,6 +47,9 @@ export const CLOSED: WireFault = { cause: 'closed', detail: 'The server closed t
 /** This side ended it. */
 export const ABORTED: WireFault = { cause: 'aborted', detail: 'The connection was closed on this side' };
 
+/** The other side is taking its time, and others are waiting for the slot. */
+export const CUT_SHORT: WireFault = { cause: 'timeout', detail: 'The server was silent while other mail waited' };
+
 /** @param detail what was wrong with the remote side's bytes. */
 export function protocolFault(detail: string): WireFault {
   return { cause: 'protocol', detail };

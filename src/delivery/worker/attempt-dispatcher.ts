@@ -4,6 +4,8 @@ import type { ClaimedDelivery } from '../ports/delivery';
 import { type AttemptResult, AttemptService, RELEASED } from './attempt.service';
 import { ClaimPlanner, type Expected } from './claim-plan';
 import type { PreparedMessage } from './message-composer';
+import { Conversation } from '../smtp/conversation';
+import { SilentAttempts } from './silent-attempts';
 import { type Hosts, SmtpTransmitter } from './smtp-transmitter';
 import { type Waiting, WaitingRoom } from './waiting-room';
 import { WorkSignal } from './work-signal';
@@ -33,6 +35,7 @@ interface Ready extends Waiting {
 @Injectable()
 export class AttemptDispatcher {
   private readonly room = new WaitingRoom<Ready>();
+  private readonly underWay = new SilentAttempts();
   private isScheduled = false;
   private isClosed = false;
 
@@ -73,6 +76,22 @@ export class AttemptDispatcher {
     }
     this.schedule();
     return counts;
+  }
+
+  /** Ends attempts at silent servers for tenants that hold less than others and wait; returns how many. */
+  makeRoom(): number {
+    if (this.isClosed || this.slots.isHeldBack) return 0;
+    const served = new Set<string>();
+    let ended = 0;
+    for (const item of this.room) {
+      const { organizationId } = item.claim;
+      if (served.has(organizationId)) continue;
+      const reason = this.reasonOf(item);
+      if (reason !== 'slots' && reason !== 'tenant' && reason !== 'bytes') continue;
+      served.add(organizationId);
+      if (this.underWay.makeRoomFor(organizationId, reason === 'bytes')) ended += 1;
+    }
+    return ended;
   }
 
   /** How many wait for what. */
@@ -123,8 +142,13 @@ export class AttemptDispatcher {
     return true;
   }
 
-  private async run({ claim, message, route, resolve }: Ready, ticket: Ticket): Promise<void> {
-    const { result, signal, cause } = await this.attempts.run(claim, message, { hosts: route, first: ticket.host });
+  private async run({ claim, message, route, resolve, isLarge }: Ready, ticket: Ticket): Promise<void> {
+    const conversation = new Conversation();
+    const holder = { organizationId: claim.organizationId, isLarge, conversation };
+    this.underWay.add(holder);
+    const target = { hosts: route, first: ticket.host, conversation };
+    const { result, signal, cause } = await this.attempts.run(claim, message, target);
+    this.underWay.remove(holder);
     if (signal === 'local') this.slots.backOff();
     this.slots.give(ticket, signal === 'local' ? 'neutral' : signal, cause);
     message.drop();

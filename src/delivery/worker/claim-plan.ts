@@ -139,7 +139,10 @@ export class ClaimPlanner {
       if (this.slots.unprovenRoom(tenant) <= this.unprovenByTenant.of(tenant)) this.restricted.add(tenant);
     }
     for (const tenant of this.restricted) {
-      if (this.slots.unprovenRoom(tenant, 0.5) > this.unprovenByTenant.of(tenant)) this.restricted.delete(tenant);
+      const waits = this.unprovenByTenant.of(tenant);
+      // One without any must be seen to wait, for room to be made.
+      const hasNone = waits === 0 && !this.slots.hasUnproven(tenant);
+      if (hasNone || this.slots.unprovenRoom(tenant, 0.5) > waits) this.restricted.delete(tenant);
     }
   }
 

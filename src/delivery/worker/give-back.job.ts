@@ -6,7 +6,10 @@ import { AttemptDispatcher } from './attempt-dispatcher';
 
 const EVERY_MS = SECOND;
 
-/** Gives claims back to the queue that could not begin within a moment, for this worker or another to claim again. */
+/**
+ * Gives claims back to the queue that could not begin within a moment, for this worker or another to claim again, and makes
+ * room for tenants that wait because of others' silent servers.
+ */
 @Injectable()
 export class GiveBackJob implements OnApplicationBootstrap {
   constructor(
@@ -20,6 +23,13 @@ export class GiveBackJob implements OnApplicationBootstrap {
   }
 
   giveBack(): void {
+    const ended = this.dispatcher.makeRoom();
+    this.metrics
+      .counter({
+        name: 'attempts_cut_short_total',
+        help: 'Attempts at silent servers that were ended because tenants with less waited',
+      })
+      .inc(ended);
     const help = 'Claims that could not begin within a moment and went back to the queue';
     const counter = this.metrics.counter({ name: 'claims_given_back_total', help, labels: ['reason'] });
     for (const [reason, count] of this.dispatcher.giveBack()) counter.inc({ reason }, count);

@@ -9,6 +9,7 @@ import { isLoopback, type SmtpEndpoint } from '../smtp/smtp-endpoint';
 import { type SmtpResult, toSmtpFacts } from '../smtp/smtp-result';
 import { SMTP_TIMEOUTS } from '../smtp/smtp-timeouts';
 import { NextHopPools } from '../smtp/next-hop-pools';
+import type { Conversation } from '../smtp/conversation';
 import type { SignedMessage } from './message-composer';
 
 /** Addresses tried within one attempt; more would keep a slot busy with a destination that is down. */
@@ -23,6 +24,7 @@ export type Hosts = Extract<Route, { kind: 'hosts' }>;
 export interface Target {
   readonly hosts: Hosts;
   readonly first: string;
+  readonly conversation?: Conversation;
 }
 
 /** What one attempt came to; `busy`: nothing was tried, as each host has all the connections that it may have. */
@@ -62,16 +64,16 @@ export class SmtpTransmitter {
   }
 
   /**
-   * The hosts that an attempt would begin with now, of which any will do: those of the best preference that answer.
-   * When none is known to answer, the first.
+   * The hosts that an attempt would begin with now, of which any will do: those of the best preference that answer and have
+   * a connection to spare, none when all are busy. When none is known to answer, the first.
    */
   firstHosts({ hosts, port }: Hosts): string[] {
     const live = hosts.filter(({ addresses }) => addresses.some((address) => !this.dead.has(address, port)));
-    const best = live[0] ?? hosts[0];
-    if (best === undefined) return [];
-    return live.length === 0
-      ? [best.hostName]
-      : live.filter(({ preference }) => preference === best.preference).map(({ hostName }) => hostName);
+    const best = live[0];
+    if (best === undefined) return hosts.slice(0, 1).map(({ hostName }) => hostName);
+    const hasRoom = ({ hostName, addresses }: Hosts['hosts'][number]): boolean =>
+      addresses.some((address) => !this.dead.has(address, port) && this.pools.hasRoomAt({ hostName, address, port }));
+    return live.filter((host) => host.preference === best.preference && hasRoom(host)).map(({ hostName }) => hostName);
   }
 
   /**
@@ -81,7 +83,7 @@ export class SmtpTransmitter {
   async transmit(
     delivery: ClaimedDelivery,
     message: SignedMessage,
-    { hosts: route, first }: Target,
+    { hosts: route, first, conversation }: Target,
     mayFinish: () => boolean,
   ): Promise<Transmission> {
     if (this.destroyed) return CALLED_OFF;
@@ -94,7 +96,12 @@ export class SmtpTransmitter {
       // From the last server there is nothing more to hear than its reply; a relay's is only the beginning.
       ...(!route.final && { envelopeId: delivery.emailId }),
     };
-    const job = { envelope, message: message.bytes, hooks: { beforeFinalDot: mayFinish } };
+    const job = {
+      envelope,
+      message: message.bytes,
+      hooks: { beforeFinalDot: mayFinish },
+      ...(conversation && { conversation }),
+    };
     const startedMs = this.clock.monotonicMs();
     let result: Transmission = BUSY;
     for (const endpoint of this.endpointsOf(route, first)) {
@@ -106,7 +113,7 @@ export class SmtpTransmitter {
       const sent = await pool.send({ ...job, attemptSeconds });
       this.dead.note(endpoint.address, endpoint.port, sent);
       result = toTransmission(sent, route.final);
-      if (!isWorthAnotherHost(result)) break;
+      if (conversation?.isCutShort || !isWorthAnotherHost(result)) break;
     }
     return result;
   }

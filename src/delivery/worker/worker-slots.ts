@@ -148,6 +148,11 @@ export class WorkerSlots {
     return Math.max(0, Math.min(this.free, this.roomForUnproven(MOST_UNPROVEN.first)));
   }
 
+  /** Whether the tenant has attempts at destinations that are not prompt. */
+  hasUnproven(organizationId: string): boolean {
+    return this.unproven.of(organizationId) > 0;
+  }
+
   /** Tenants with attempts at destinations that are not prompt. */
   unprovenTenants(): string[] {
     return [...this.unproven.entries()].map(([organizationId]) => organizationId);

@@ -1,5 +1,7 @@
 import { once } from 'node:events';
+import { MINUTE } from '../../../src/common/clock';
 import { createServer, type Server } from 'node:net';
+import { SmtpConnection } from '../../../src/delivery/smtp/smtp-connection';
 import { SmtpTransmitter } from '../../../src/delivery/worker/smtp-transmitter';
 import { WorkerSlots } from '../../../src/delivery/worker/worker-slots';
 import { PortRouter } from '../../doubles/port-router';
@@ -76,6 +78,24 @@ describe('a slow destination delays only mail for it', () => {
     const id = await scene.accept({ to: ['ada@prompt.example'] }, 'live', other);
     await scene.readWhenStatus(id, 'delivered');
     expect(tarpit.connectionCount).toBeLessThan(20);
+  });
+
+  it('tarpits of more tenants than there are slots give way to one that has nothing yet', async () => {
+    const tenants = await Promise.all(numbered(5).map((n) => createSigningTenant(scene.core, `many${n}.example`)));
+    const slow = await Promise.all(
+      tenants.map((tenant, t) => scene.accept({ to: [`r@slow${t}.example`] }, 'live', tenant)),
+    );
+    await start({ DELIVERY_CONCURRENCY: '4' });
+    await waitFor(() => tarpit.connectionCount === 3, { what: 'the tarpits to take what they get' });
+    // The silence has lasted longer than it has.
+    const silentMs = jest.spyOn(SmtpConnection.prototype, 'silentMs', 'get').mockReturnValue(MINUTE);
+    const id = await scene.accept({ to: ['ada@prompt.example'] }, 'live', other);
+    await scene.readWhenStatus(id, 'delivered');
+    expect(silentMs).toHaveBeenCalled();
+    const events = (await Promise.all(slow.map((each) => scene.read(each)))).flatMap((rows) => rows.events);
+    const deferred = events.filter(({ event_type }) => event_type === 'deferred');
+    expect(deferred.length).toBeGreaterThan(0);
+    expect(JSON.stringify(deferred)).toContain('The server was silent while other mail waited');
   });
 
   it('a host behind many domains has one limit, and what waits for it holds no slot', async () => {

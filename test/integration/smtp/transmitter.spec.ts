@@ -1,13 +1,26 @@
 import { MINUTE } from '../../../src/common/clock';
+import { Conversation } from '../../../src/delivery/smtp/conversation';
 import { SmtpTransmitter } from '../../../src/delivery/worker/smtp-transmitter';
 import { FakeClock } from '../../doubles/fake-clock';
 import { PortRouter } from '../../doubles/port-router';
-import { ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
+import { type SmtpScript, ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
 import { testConfig } from '../../setup/core-context';
+import { waitFor } from '../../setup/wait-for';
 import { claimOf } from '../../setup/recipient-copies';
 import { MESSAGE } from './smtp-client-kit';
 
 const HOSTS = Array.from({ length: 8 }, (_, n) => ({ hostName: `mx${n}.x.example`, addresses: ['127.0.0.1'] }));
+
+const configOf = (env: Record<string, string> = {}) =>
+  testConfig({ DELIVERY_MODE: 'direct', MAIL_HOST: 'mail.example.org', ...env });
+const SIGNED = { bytes: MESSAGE, returnPath: 'b@example.org', smtpUtf8: false };
+
+async function hostsAt(port: number) {
+  const router = new PortRouter(() => ({ port, hosts: HOSTS }));
+  const hosts = await router.resolve('x.example');
+  if (hosts.kind !== 'hosts') throw new Error('no hosts');
+  return { router, target: { hosts, first: 'mx0.x.example' } };
+}
 
 describe('an attempt at several hosts', () => {
   let clock: FakeClock;
@@ -21,16 +34,9 @@ describe('an attempt at several hosts', () => {
       peer.close();
       return Promise.resolve();
     });
-    const router = new PortRouter(() => ({ port: server.port, hosts: HOSTS }));
-    transmitter = new SmtpTransmitter(
-      router,
-      testConfig({ DELIVERY_MODE: 'direct', MAIL_HOST: 'mail.example.org' }),
-      clock,
-    );
-    const hosts = await router.resolve('x.example');
-    if (hosts.kind !== 'hosts') throw new Error('no hosts');
-    const message = { bytes: MESSAGE, returnPath: 'b@example.org', smtpUtf8: false };
-    const result = await transmitter.transmit(claimOf(0), message, { hosts, first: 'mx0.x.example' }, () => true);
+    const { router, target } = await hostsAt(server.port);
+    transmitter = new SmtpTransmitter(router, configOf(), clock);
+    const result = await transmitter.transmit(claimOf(0), SIGNED, target, () => true);
     expect(result).toMatchObject({ kind: 'failed', cause: 'closed' });
     transmitter.destroy();
     await server.stop();
@@ -47,8 +53,73 @@ describe('an attempt at several hosts', () => {
 
   it('begins with a host that is not known to be dead', async () => {
     await attempt(0);
-    const hosts = await new PortRouter(() => ({ port: 1, hosts: HOSTS })).resolve('x.example');
-    if (hosts.kind !== 'hosts') throw new Error('no hosts');
+    const { target } = await hostsAt(1);
+    expect(transmitter.firstHosts(target.hosts)).toEqual(['mx0.x.example']);
+  });
+});
+
+describe('an attempt whose slot others need', () => {
+  let server: ScriptedSmtpServer;
+  let transmitter: SmtpTransmitter;
+
+  afterEach(async () => {
+    transmitter.destroy();
+    await server.stop();
+  });
+
+  async function begin(script: SmtpScript, env: Record<string, string> = {}) {
+    server = await ScriptedSmtpServer.start(script);
+    const { router, target } = await hostsAt(server.port);
+    transmitter = new SmtpTransmitter(router, configOf(env), new FakeClock());
+    const conversation = new Conversation();
+    const sent = transmitter.transmit(claimOf(0), SIGNED, { ...target, conversation }, () => true);
+    return { conversation, sent, transmitter, hosts: target.hosts };
+  }
+
+  it.each<[string, SmtpScript]>([
+    ['its banner', (peer) => peer.untilGone()],
+    [
+      'the reply to RCPT',
+      async (peer) => {
+        await peer.greet();
+        await peer.expect('MAIL');
+        peer.send('250 ok\r\n');
+        await peer.expect('RCPT');
+        await peer.untilGone();
+      },
+    ],
+  ])('ends as after a time limit while the server owes %s, and tries no other host', async (_what, script) => {
+    const { conversation, sent } = await begin(script);
+    await waitFor(() => conversation.silentMs > 0 && server.connectionCount === 1, { what: 'the silence' });
+    conversation.cutShort();
+    expect(await sent).toMatchObject({ kind: 'failed', cause: 'timeout', afterFinalDot: false });
+    expect(server.connectionCount).toBe(1);
+    expect(conversation.silentMs).toBe(0);
+  });
+
+  it('keeps its host from being the first of another one, as long as it has no other connection', async () => {
+    const { sent, transmitter, hosts } = await begin((peer) => peer.untilGone(), { CONNECTIONS_PER_HOST: '1' });
+    await waitFor(() => server.connectionCount === 1, { what: 'the connection' });
+    expect(transmitter.firstHosts(hosts)).toEqual([]);
+    const alike = { ...hosts, hosts: hosts.hosts.map((host) => ({ ...host, preference: 10 })) };
+    expect(transmitter.firstHosts(alike)).toEqual(HOSTS.slice(1).map(({ hostName }) => hostName));
+    transmitter.destroy();
+    expect(await sent).toMatchObject({ kind: 'failed', cause: 'aborted' });
     expect(transmitter.firstHosts(hosts)).toEqual(['mx0.x.example']);
+  });
+
+  it('is left alone once its final dot is out', async () => {
+    const answers: (() => void)[] = [];
+    const { conversation, sent } = await begin(async (peer) => {
+      await peer.greet(['PIPELINING']);
+      await peer.grantEnvelope();
+      await peer.until('\r\n.\r\n');
+      answers.push(() => peer.send('250 taken\r\n'));
+      await peer.untilGone();
+    });
+    await waitFor(() => answers.length > 0, { what: 'the final dot' });
+    expect(conversation.silentMs).toBe(0);
+    answers[0]?.();
+    expect(await sent).toMatchObject({ kind: 'accepted' });
   });
 });

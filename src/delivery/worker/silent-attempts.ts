@@ -1,0 +1,48 @@
+import { SECOND } from '../../common/clock';
+import type { Conversation } from '../smtp/conversation';
+
+/** Few servers delay a reply for longer on purpose; the limits of SMTP hold as long as nobody waits. */
+const SILENT_MS = 30 * SECOND;
+
+/** An attempt that holds a slot. */
+export interface Holder {
+  readonly organizationId: string;
+  /** Its bytes are on the account of large mail. */
+  readonly isLarge: boolean;
+  readonly conversation: Pick<Conversation, 'silentMs' | 'cutShort'>;
+}
+
+/**
+ * What tenants hold beyond their share for as long as nobody else needs it, or all of them together, comes back when one with
+ * less needs it: the attempt of the tenant with the most whose server has been silent for longest ends as after a time limit.
+ * Never one whose final dot is out, which would make a duplicate.
+ */
+export class SilentAttempts {
+  private readonly holders = new Set<Holder>();
+
+  add(holder: Holder): void {
+    this.holders.add(holder);
+  }
+
+  remove(holder: Holder): void {
+    this.holders.delete(holder);
+  }
+
+  /**
+   * Ends one attempt of a tenant that holds more than twice as many.
+   * @param large of large mail only
+   * @returns false when there is none
+   */
+  makeRoomFor(organizationId: string, large: boolean): boolean {
+    const holders = [...this.holders].filter(({ isLarge }) => isLarge || !large);
+    const held = new Map<string, number>();
+    for (const holder of holders) held.set(holder.organizationId, (held.get(holder.organizationId) ?? 0) + 1);
+    const countOf = (id: string): number => held.get(id) ?? 0;
+    const [victim] = holders
+      .map((holder) => ({ holder, count: countOf(holder.organizationId), silentMs: holder.conversation.silentMs }))
+      .filter(({ count, silentMs }) => silentMs >= SILENT_MS && count > 2 * countOf(organizationId))
+      .sort((a, b) => b.count - a.count || b.silentMs - a.silentMs);
+    victim?.holder.conversation.cutShort();
+    return victim !== undefined;
+  }
+}
