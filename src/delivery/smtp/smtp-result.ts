@@ -72,6 +72,8 @@ export type SmtpRefusal = SmtpRejected | SmtpFailed;
 /** What became of one message to one recipient. Remote behaviour is always a value, never an exception. */
 export type SmtpResult = SmtpAccepted | SmtpRejected | SmtpFailed;
 
+type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
+
 const MAX_LINE_CHARACTERS = 500;
 const MAX_LINES = 20;
 
@@ -79,14 +81,11 @@ const MAX_LINES = 20;
 export function toSmtpFacts(result: SmtpResult): SmtpFacts {
   const { reply } = result;
   const enhancedCode = reply?.enhancedCode ?? (result.kind === 'failed' ? result.enhancedCode : undefined);
-  return {
-    ...(reply && { code: reply.code, response: cut(lastLine(reply)) }),
-    ...(reply && reply.lines.length > 1 && { lines: keptLines(reply) }),
-    ...(enhancedCode !== undefined && { enhancedCode }),
-    mxHost: result.hostName,
-    tls: result.tls,
-    phase: result.kind === 'accepted' ? 'final' : result.phase,
-  };
+  const phase = result.kind === 'accepted' ? 'final' : result.phase;
+  const facts: Mutable<SmtpFacts> = reply ? { code: reply.code, response: cut(lastLine(reply)) } : {};
+  if (reply && reply.lines.length > 1) facts.lines = keptLines(reply);
+  if (enhancedCode !== undefined) facts.enhancedCode = enhancedCode;
+  return Object.assign(facts, { mxHost: result.hostName, tls: result.tls, phase });
 }
 
 /** The first lines and the last: the one says what happened, the other is what `response` shows. */

@@ -71,8 +71,9 @@ async function announcePipelined(
 ): Promise<Refusal | undefined> {
   session.wire.write(commands.join(''), commands.length, encoding);
   const mail = refusalOf(session, 'mail', await session.reply('mail'));
-  const rcpt = refusalOf(session, 'rcpt', await session.reply('rcpt'));
-  const data = refusalOf(session, 'data', await session.reply('data'));
+  // Most servers answer all three at once.
+  const rcpt = refusalOf(session, 'rcpt', session.wire.takeReply() ?? (await session.reply('rcpt')));
+  const data = refusalOf(session, 'data', session.wire.takeReply() ?? (await session.reply('data')));
   const first = mail ?? rcpt ?? data;
   const isDataOpen = data === undefined;
   // A recipient without a sender makes no sense, and the lone dot would send it an empty message.

@@ -94,7 +94,7 @@ export class AttemptService {
   ): AttemptResult {
     const { organizationId, mode, emailId, position, domainId, recipient, attempt } = claim;
     const base = { organizationId, mode, emailId, position, domainId, recipient, source, occurredAt: this.clock.now() };
-    const first: RecordedOutcome = { ...base, outcome, ...(attempt > 0 && { attempt }) };
+    const first: RecordedOutcome = attempt > 0 ? { ...base, outcome, attempt } : { ...base, outcome };
     const rest = followUps.map((followUp): RecordedOutcome => ({ ...base, outcome: followUp }));
     return { kind: 'settled', settlement: { claim, outcomes: [first, ...rest] } };
   }

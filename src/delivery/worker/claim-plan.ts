@@ -44,6 +44,8 @@ export class ClaimPlanner {
   private readonly restricted = new Set<string>();
   private readonly cut = new Set<string>();
   private mayBeMore = false;
+  /** Tenants that had enough in hand; after a claim that found nothing, theirs is all that there may be. */
+  private passedOver: ReadonlySet<string> = new Set();
   private waiting = 0;
 
   constructor(
@@ -98,7 +100,8 @@ export class ClaimPlanner {
 
   /** Whether the last plan held something back that an attempt for these two may have made room for. */
   wasCut(organizationId: string, destination: string): boolean {
-    return this.mayBeMore || this.restricted.has(organizationId) || this.cut.has(destination);
+    if (this.mayBeMore || this.restricted.has(organizationId) || this.cut.has(destination)) return true;
+    return this.passedOver.has(organizationId) && !this.fullTenants().includes(organizationId);
   }
 
   /** Learns which destinations may have more than the claim took. */
@@ -111,7 +114,8 @@ export class ClaimPlanner {
     for (const [destination, count] of taken.entries()) {
       if (count >= (limits.get(destination) ?? fresh)) this.cut.add(destination);
     }
-    this.mayBeMore = claims.length > 0 || full.length > 0;
+    this.mayBeMore = claims.length > 0;
+    this.passedOver = new Set(full);
   }
 
   private destinations() {

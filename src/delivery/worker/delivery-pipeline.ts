@@ -27,7 +27,7 @@ const GOODBYE_MS = 3 * SECOND;
 @Injectable()
 export class DeliveryPipeline {
   private readonly logger = new Logger(DeliveryPipeline.name);
-  private readonly underWay = new Set<Promise<void>>();
+  private underWay = 0;
   private readonly inHand = new Map<string, ClaimedDelivery>();
   /** Of those in hand, the ones whose result waits for its commit. */
   private readonly settling = new Set<ClaimedDelivery>();
@@ -49,7 +49,7 @@ export class DeliveryPipeline {
 
   /** Deliveries that are claimed and not settled. */
   get size(): number {
-    return this.underWay.size;
+    return this.underWay;
   }
 
   /** Nothing more is taken on. */
@@ -72,7 +72,7 @@ export class DeliveryPipeline {
     if (this.closing) return this.release(claims);
     for (const claim of claims) this.inHand.set(nameOf(claim), claim);
     const prepared = await this.prepare(claims);
-    if (prepared) for (const [claim, item] of prepared) this.track(claim, item);
+    if (prepared) for (const [claim, item] of prepared) void this.carry(claim, this.attempt(claim, item));
     else for (const claim of claims) this.drop(claim);
   }
 
@@ -110,7 +110,7 @@ export class DeliveryPipeline {
   }
 
   private async giveUp(): Promise<void> {
-    const unbegun = [...this.inHand.values()].filter((claim) => !this.settling.has(claim));
+    const unbegun = this.claims().filter((claim) => !this.settling.has(claim));
     this.logger.error(`${this.settling.size} results are not committed; acceptances among them are in the journal`);
     this.settler.abandon();
     if (unbegun.length > 0) await this.release(unbegun);
@@ -148,17 +148,16 @@ export class DeliveryPipeline {
   }
 
   /** Nothing that waits for the commit holds on to what was prepared. */
-  private track(claim: ClaimedDelivery, prepared: Prepared): void {
-    const tracked = this.attempt(claim, prepared)
-      .then((result) => this.finish(claim, result))
-      .catch((error: unknown) =>
-        this.logger.error({ msg: 'A delivery was lost on the way; it will be found again', error }),
-      )
-      .finally(() => {
-        this.underWay.delete(tracked);
-        this.drop(claim);
-      });
-    this.underWay.add(tracked);
+  private async carry(claim: ClaimedDelivery, attempt: Promise<AttemptResult>): Promise<void> {
+    this.underWay += 1;
+    try {
+      await this.finish(claim, await attempt);
+    } catch (error) {
+      this.logger.error({ msg: 'A delivery was lost on the way; it will be found again', error });
+    } finally {
+      this.underWay -= 1;
+      this.drop(claim);
+    }
   }
 
   private drop(claim: ClaimedDelivery): void {

@@ -139,7 +139,10 @@ export class MessageComposer {
   ): Promise<Buffer> {
     const { mode, emailId, position } = claim;
     const recipient = { organizationOrdinal: ordinal, mode, emailId, position, trackingHost: key.trackingHost };
-    return composeMessage(this.tracking.apply({ attachments: [], ...message }, recipient), ownFields);
+    return composeMessage(
+      this.tracking.apply({ ...message, attachments: message.attachments ?? [] }, recipient),
+      ownFields,
+    );
   }
 
   private sign(bytes: Buffer, { key, message }: MessageParts): Promise<Buffer> {
@@ -148,10 +151,10 @@ export class MessageComposer {
 }
 
 function withoutBody(message: OutgoingMessage): OutgoingMessage {
-  const bare: { -readonly [Name in keyof OutgoingMessage]: OutgoingMessage[Name] } = { ...message };
-  delete bare.html;
-  delete bare.text;
-  return bare;
+  const { organizationId, mode, emailId, domainId, date, subject, from, to, cc, replyTo, headers } = message;
+  const { bodyBytes, isBodyLoaded, trackOpens, trackClicks, attachmentBytes } = message;
+  const names = { organizationId, mode, emailId, domainId, date, subject, from, to, cc, replyTo, headers };
+  return { ...names, bodyBytes, isBodyLoaded, trackOpens, trackClicks, attachmentBytes };
 }
 
 async function use<T>(composed: ComposedMessage, work: (bytes: Buffer) => Promise<T>): Promise<T> {

@@ -39,5 +39,6 @@ function outcomesOf({ claim, outcomes }: Settlement): readonly RecordedOutcome[]
 function toQueueResult({ claim, outcomes }: Settlement) {
   const { outcome } = outcomes[0];
   const nextAttemptAt = outcome.kind === 'deferred' || outcome.kind === 'unknown' ? outcome.nextAttemptAt : null;
-  return { ...claim, nextAttemptAt };
+  const { organizationId, mode, emailId, position, claimToken, attempt } = claim;
+  return { organizationId, mode, emailId, position, claimToken, attempt, nextAttemptAt };
 }

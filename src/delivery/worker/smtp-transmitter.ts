@@ -6,6 +6,7 @@ import type { ClaimedDelivery } from '../ports/delivery';
 import { type Route, Router } from '../routing/router';
 import { DeadAddresses } from '../smtp/dead-addresses';
 import { isLoopback, type SmtpEndpoint } from '../smtp/smtp-endpoint';
+import type { SmtpEnvelope } from '../smtp/smtp-envelope';
 import { type SmtpResult, toSmtpFacts } from '../smtp/smtp-result';
 import { SMTP_TIMEOUTS } from '../smtp/smtp-timeouts';
 import { NextHopPools } from '../smtp/next-hop-pools';
@@ -87,21 +88,9 @@ export class SmtpTransmitter {
     mayFinish: () => boolean,
   ): Promise<Transmission> {
     if (this.destroyed) return CALLED_OFF;
-    const envelope = {
-      from: message.returnPath,
-      recipient: delivery.recipient,
-      size: message.bytes.length,
-      smtpUtf8: message.smtpUtf8,
-      eightBit: false,
-      // From the last server there is nothing more to hear than its reply; a relay's is only the beginning.
-      ...(!route.final && { envelopeId: delivery.emailId }),
-    };
-    const job = {
-      envelope,
-      message: message.bytes,
-      hooks: { beforeFinalDot: mayFinish },
-      ...(conversation && { conversation }),
-    };
+    const envelope = envelopeOf(delivery, message, route);
+    const hooks = { beforeFinalDot: mayFinish };
+    const job = { envelope, message: message.bytes, hooks, ...(conversation && { conversation }) };
     const startedMs = this.clock.monotonicMs();
     let result: Transmission = BUSY;
     for (const endpoint of this.endpointsOf(route, first)) {
@@ -146,6 +135,13 @@ export class SmtpTransmitter {
     const live = all.filter(({ address }) => !this.dead.has(address, port));
     return (live.length > 0 ? live : all).slice(0, MAX_ADDRESSES);
   }
+}
+
+/** From the last server there is nothing more to hear than its reply; a relay's is only the beginning. */
+function envelopeOf({ recipient, emailId }: ClaimedDelivery, message: SignedMessage, { final }: Hosts): SmtpEnvelope {
+  const { returnPath: from, smtpUtf8, bytes } = message;
+  const envelope = { from, recipient, size: bytes.length, smtpUtf8, eightBit: false };
+  return final ? envelope : { ...envelope, envelopeId: emailId };
 }
 
 const CALLED_OFF: TransmissionResult = { kind: 'failed', cause: 'aborted', afterFinalDot: false, smtp: {} };

@@ -14,7 +14,8 @@ const BATCH = 200;
 /** Records of first attempts that last that they have begun; of the others that is written with their result. */
 @Injectable()
 export class TellSendingJob implements OnApplicationBootstrap {
-  private readonly seenMs = new WeakMap<ClaimedDelivery, number>();
+  /** When they were in hand first; told of: never. */
+  private seenMs = new Map<ClaimedDelivery, number>();
 
   constructor(
     private readonly jobs: PeriodicJobs,
@@ -30,7 +31,7 @@ export class TellSendingJob implements OnApplicationBootstrap {
 
   /** @throws UnavailableError */
   async tell(): Promise<void> {
-    const late = this.pipeline.claims().filter((claim) => this.isLate(claim));
+    const late = this.look();
     for (let from = 0; from < late.length; from += BATCH) {
       const batch = late.slice(from, from + BATCH);
       await this.results.begin(batch);
@@ -38,11 +39,12 @@ export class TellSendingJob implements OnApplicationBootstrap {
     }
   }
 
-  private isLate(claim: ClaimedDelivery): boolean {
-    if (claim.attempt !== 1 || !this.session.holds(claim.sessionId)) return false;
+  /** Those that have been here for so long and are not told of. */
+  private look(): ClaimedDelivery[] {
     const nowMs = this.clock.monotonicMs();
-    const seenMs = this.seenMs.get(claim) ?? nowMs;
-    this.seenMs.set(claim, seenMs);
-    return nowMs - seenMs >= LONG_MS;
+    const first = this.pipeline.claims().filter(({ attempt }) => attempt === 1);
+    this.seenMs = new Map(first.map((claim) => [claim, this.seenMs.get(claim) ?? nowMs]));
+    const late = first.filter((claim) => nowMs - (this.seenMs.get(claim) ?? nowMs) >= LONG_MS);
+    return late.filter(({ sessionId }) => this.session.holds(sessionId));
   }
 }

@@ -58,13 +58,13 @@ function eventTypes(outcome: DeliveryOutcome, source: RecordedOutcome['source'])
 
 /** What an event says of its outcome. */
 export function eventData({ recipient, outcome, attempt }: RecordedOutcome): Record<string, unknown> {
-  const base = { recipient, ...(attempt !== undefined && { attempt }) };
+  const base: Record<string, unknown> = attempt === undefined ? { recipient } : { recipient, attempt };
   switch (outcome.kind) {
     case 'sending':
       return base;
     case 'sent':
     case 'delivered':
-      return { ...base, ...smtpData(outcome.smtp) };
+      return Object.assign(base, outcome.smtp);
     case 'deferred':
     case 'unknown': {
       const why =

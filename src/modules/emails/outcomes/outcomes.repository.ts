@@ -25,10 +25,10 @@ export class OutcomesRepository {
     // Sent together and run one after the other: the second one's snapshot is taken once the first holds its locks.
     const [emails, loaded] = await Promise.all([tx.run(lockEmails(keys)), tx.run(loadRecipients(keys))]);
     const recipients = new Map<string, RecipientState[]>();
-    for (const { emailId, ...recipient } of loaded) {
-      const known = recipients.get(emailId);
+    for (const recipient of loaded) {
+      const known = recipients.get(recipient.emailId);
       if (known) known.push(recipient);
-      else recipients.set(emailId, [recipient]);
+      else recipients.set(recipient.emailId, [recipient]);
     }
     return emails.map((email) => ({ ...email, recipients: recipients.get(email.emailId) ?? [] }));
   }

@@ -1,6 +1,7 @@
 // Writes what outcomes changed: recipients, emails and their events.
 // Writes: email_recipients, emails (primary keys), email_events (insert). Locks: none beyond those taken by lock-emails.
 // Rows: one settle batch. Not the ORM: three tables for a whole batch in one round trip.
+import { TextArray } from '../../../../database/pg-array';
 import type { Statement } from '../../../../database/statement';
 import type { EmailChanges } from '../email-state';
 import { keyColumns } from './lock-emails.sql';
@@ -54,7 +55,7 @@ function recipientColumns(changes: readonly EmailChanges[]): unknown[] {
     rows.map((row) => row.status),
     rows.map((row) => row.seen),
     rows.map((row) => row.attempts),
-    rows.map((row) => row.lastResponse),
+    new TextArray(rows.map((row) => row.lastResponse)),
   ];
 }
 
@@ -80,6 +81,6 @@ function eventColumns(changes: readonly EmailChanges[]): unknown[] {
     events.map((event) => event.eventType),
     events.map((event) => event.source),
     events.map((event) => event.occurredAt),
-    events.map((event) => JSON.stringify(event.data)),
+    new TextArray(events.map((event) => JSON.stringify(event.data))),
   ];
 }
