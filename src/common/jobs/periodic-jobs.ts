@@ -1,6 +1,7 @@
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { SchedulerRegistry } from '@nestjs/schedule';
 import { Clock, SECOND } from '../clock';
+import { UnavailableError } from '../errors/app-error';
 import { Metrics } from '../metrics/metrics';
 import { JobLeases } from './job-leases';
 
@@ -55,6 +56,20 @@ export class PeriodicJobs implements OnModuleDestroy {
       labels: ['job'],
     });
     this.start({ ...job, run: async () => rows.inc({ job: job.name }, await job.run()) });
+  }
+
+  /**
+   * One item of a run: what goes wrong with it is logged, and holds up no other. An outage ends the run.
+   * @param item names it in the log
+   * @throws UnavailableError
+   */
+  async attempt(item: string, work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (error instanceof UnavailableError) throw error;
+      this.logger.error(`${item} is passed over: ${(error as Error).message}`);
+    }
   }
 
   /** Aborted when jobs are to come to an end: a run that takes long heeds it. */

@@ -15,6 +15,10 @@ export class InboundLimits {
   /** Messages to each public mailbox, of all listeners together; more are put off with 452. */
   readonly maxFeedbackPerHour: number = 600;
   readonly maxFeedbackInAll: number = 20_000;
+  /** To the return paths of one organization, that wait to be processed; more are put off with 452. */
+  readonly maxOpenReports: number = 20_000;
+  /** On one delivery, processed ones included: far more than a server that warns every few hours for five days. */
+  readonly maxReportsPerDelivery: number = 100;
   /** A client that goes on beyond the limit is answered 552 at its end of data, up to here; then it is cut off. */
   readonly maxDataBytes: number = 8 * 1024 * 1024;
   /** Without a byte from the client. */

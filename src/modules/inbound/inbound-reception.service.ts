@@ -71,8 +71,10 @@ export class InboundReception {
   }
 
   private async takeReports(subjects: readonly ReportSubject[], sender: string, message: Buffer): Promise<void> {
-    const added = await this.inbound.append(subjects, sender, message);
-    this.metrics.countReports(added, subjects.length - added);
+    const { added, refused } = await this.inbound.append(subjects, sender, message);
+    this.metrics.countReports(added, subjects.length - added - refused);
+    // It comes again for all of them; what is stored now is known then.
+    if (refused > 0) throw full();
   }
 
   /** Once, to whichever of the mailboxes it is addressed. */

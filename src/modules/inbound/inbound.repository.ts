@@ -15,7 +15,14 @@ import type {
   ReportSubject,
   ReportTable,
 } from './inbound-report';
-import { type FeedbackLimits, insertFeedbackReport, insertReports } from './sql/append-reports.sql';
+import {
+  type AppendedReports,
+  type FeedbackLimits,
+  insertFeedbackReport,
+  insertReports,
+  type ReportedMessage,
+  type ReportLimits,
+} from './sql/append-reports.sql';
 import { deleteOldFeedback, deleteOldReports, deleteReportsOf } from './sql/delete-reports.sql';
 import {
   claimFeedbackReports,
@@ -26,6 +33,8 @@ import {
   type ReportsMeasure,
   settleReport,
 } from './sql/process-reports.sql';
+
+export type { AppendedReports };
 
 /** `full`: there are too many of its kind, and it was not stored. */
 export type Appended = 'new' | 'duplicate' | 'full';
@@ -66,12 +75,14 @@ export class InboundRepository {
     return measure ?? { open: 0, oldestSeconds: 0 };
   }
 
-  /** All of them or none; returns how many were new. */
+  /** Those for which there is capacity. */
   async append(
     reports: readonly NewInboundReport[],
-    message: { readonly digest: Buffer; readonly raw: Buffer; readonly receivedAt: Date },
-  ): Promise<number> {
-    return (await this.database.run(insertReports(reports, message))).length;
+    message: ReportedMessage,
+    limits: ReportLimits,
+  ): Promise<AppendedReports> {
+    const [row] = await this.database.run(insertReports(reports, message, limits));
+    return row ?? { added: 0, refused: 0 };
   }
 
   async appendFeedback(

@@ -11,7 +11,7 @@ import type { DeliveryKey } from '../../delivery/ports/delivery';
 import { ReturnPath } from '../../delivery/tokens/return-path';
 import { InboundLimits } from './inbound-limits';
 import { type PublicMail, PUBLIC_MAILBOXES, type PublicMailbox, type ReportSubject } from './inbound-report';
-import { type Appended, InboundRepository } from './inbound.repository';
+import { type Appended, type AppendedReports, InboundRepository } from './inbound.repository';
 
 /**
  * The stored reports on our own mail (bounces, complaints): the listener appends them, a worker processes them afterwards.
@@ -51,17 +51,18 @@ export class InboundService {
   }
 
   /**
-   * Commits one message as a report on each of the deliveries; returns how many of them are new. The same message twice
-   * is stored once.
+   * Commits one message as a report on each of the deliveries for which the limits allow it; returns how many of them are
+   * new, and how many were refused. The same message twice is stored once.
    *
    * @param sender the envelope's, empty for the null sender. It goes on top of the stored bytes as `Return-Path:`
    * (RFC 5321 section 4.4): bounces have none, and the parser has to know.
    * @throws UnavailableError
    */
-  async append(subjects: readonly ReportSubject[], sender: string, message: Buffer): Promise<number> {
+  async append(subjects: readonly ReportSubject[], sender: string, message: Buffer): Promise<AppendedReports> {
     const { raw, digest } = stored(sender, message);
     const reports = subjects.map((subject) => ({ ...subject, id: newId() }));
-    return this.reports.append(reports, { digest, raw, receivedAt: this.clock.now() });
+    const { maxReportsPerDelivery: perDelivery, maxOpenReports: open } = this.limits;
+    return this.reports.append(reports, { digest, raw, receivedAt: this.clock.now() }, { perDelivery, open });
   }
 
   /** Commits a message to a public mailbox, while its limits allow. @throws UnavailableError */

@@ -1,6 +1,5 @@
-import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock, SECOND } from '../../common/clock';
-import { UnavailableError } from '../../common/errors/app-error';
 import { OrganizationRing } from '../../common/jobs/organization-ring';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { Database } from '../../database/database.service';
@@ -26,7 +25,6 @@ const AT_ONCE = 20;
  */
 @Injectable()
 export class ReplayWebhooksJob implements OnApplicationBootstrap {
-  private readonly logger = new Logger(ReplayWebhooksJob.name);
   private readonly turns = new OrganizationRing();
 
   constructor(
@@ -48,18 +46,10 @@ export class ReplayWebhooksJob implements OnApplicationBootstrap {
       const limit = Math.min(AT_ONCE, MAX_STEPS - steps);
       const turns = await this.turns.next((after) => this.replays.next(MAX_PENDING, after, limit));
       if (turns.length === 0) return;
-      for (const replay of turns) await this.tryStep(replay);
+      for (const replay of turns) {
+        await this.jobs.attempt(`The replay of webhook ${replay.id}`, () => this.step(replay));
+      }
       steps += turns.length;
-    }
-  }
-
-  /** One that fails is tried again when its organization's turn comes round; the others go on. */
-  private async tryStep(replay: OpenReplay): Promise<void> {
-    try {
-      await this.step(replay);
-    } catch (error) {
-      if (error instanceof UnavailableError) throw error;
-      this.logger.error(`The replay of webhook endpoint ${replay.id} does not go on: ${(error as Error).message}`);
     }
   }
 

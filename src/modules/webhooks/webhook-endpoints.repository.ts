@@ -70,8 +70,9 @@ export class WebhookEndpointsRepository {
     await this.endpoints.update({ previousSecretUntil: LessThan(now) }, nothing);
   }
 
-  followers(after: EndpointKey, limit: number): Promise<Follower[]> {
-    return this.database.run(listFollowers(after, limit));
+  /** Enabled endpoints after a key that have fewer than `maxPending` messages to be sent. */
+  followers(after: EndpointKey, maxPending: number, limit: number): Promise<Follower[]> {
+    return this.database.run(listFollowers(after, maxPending, limit));
   }
 
   /** Moves endpoints on in the event feed and inserts the messages of what they passed. */

@@ -232,6 +232,20 @@ describe('watching for suspicious senders', () => {
     expect(rows).toEqual([{ status: 'slowed', count: 601 }]);
   });
 
+  it('evaluates the others when one domain cannot be changed', async () => {
+    const other = await addDomain(scene.db, scene.tenant.organizationId);
+    await scene.db.query("update domains set warming_status = 'warmed' where id = $1", [other]);
+    const [first, second] = [scene.tenant.domainId, other].sort() as [string, string];
+    for (const domainId of [first, second]) await count({ accepted: 1_000, bounced: 60 }, { domainId });
+    await scene.db.query(
+      `alter table domains add constraint broken check (id <> '${first}' or sending_status = 'active') not valid`,
+    );
+    await watch().finally(() => scene.db.query('alter table domains drop constraint broken'));
+    expect([await status(first), await status(second)]).toEqual(['active', 'slowed']);
+    await watch();
+    expect(await status(first)).toBe('slowed');
+  });
+
   it('learns of a complaint that comes through the one door', async () => {
     await count({ accepted: 100 });
     await watch();

@@ -46,6 +46,20 @@ describe('watching warm-ups', () => {
   const history = () => readHistory(core, tenant);
   const send = () => core.get(SendEmailsService).sendOne(sendBody(), undefined, tenant.as('live'));
 
+  it('goes on with the others when one domain cannot be changed', async () => {
+    const stuck = tenant.domainId;
+    await count({ accepted: 200, bounced: 11 });
+    tenant = await createTenant(db);
+    await put('warming', 5);
+    await count({ accepted: 200, bounced: 11 });
+    await db.query(
+      `alter table domains add constraint broken check (id <> '${stuck}' or warming_status = 'warming') not valid`,
+    );
+    await watch().finally(() => db.query('alter table domains drop constraint broken'));
+    expect((await readDomain(db, stuck)).warming_status).toBe('warming');
+    expect((await domain()).warming_status).toBe('paused');
+  });
+
   it.each([
     ['bounces' as const, { accepted: 200, bounced: 11 }],
     ['complaints' as const, { accepted: 200, complaints: 1 }],

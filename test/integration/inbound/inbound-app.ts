@@ -80,6 +80,10 @@ export class InboundApp {
     return this.module.get(DataSource);
   }
 
+  get organizations(): OrganizationsService {
+    return this.module.get(OrganizationsService, { strict: false });
+  }
+
   deleteOld(): Promise<number> {
     return this.module.get(DeleteOldReportsJob).deleteOld();
   }

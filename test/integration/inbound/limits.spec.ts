@@ -104,6 +104,39 @@ describe('the bounce listener', () => {
   });
 });
 
+describe('what may wait', () => {
+  let app: InboundApp;
+  beforeEach(async () => {
+    app = await InboundApp.start({ maxOpenReports: 4, maxReportsPerDelivery: 3 });
+  });
+  afterEach(() => app.close());
+  const FULL = '452 4.3.1 Too much mail to this address, try again later';
+  const to = (position: number) => `${app.issue({ position })}@${MAIL_HOST}`;
+
+  it('of reports on one delivery is bounded; one that is there already is taken again', async () => {
+    for (const n of [1, 2, 3]) expect(await app.deliver(`Subject: ${n}\r\n\r\nx`, to(1))).toMatch(/^250 /);
+    await app.dataSource.query('update inbound_reports set processed_at = now()');
+    expect(await app.deliver('Subject: 4\r\n\r\nx', to(1))).toBe(FULL);
+    expect(await app.deliver('Subject: 3\r\n\r\nx', to(1))).toMatch(/^250 /);
+    expect(await app.count('inbound_refusals_total{reason="full"}')).toBe(1);
+    // What had room is stored when the message is put off for another recipient.
+    expect(await app.deliver('Subject: 5\r\n\r\nx', to(1), to(2))).toBe(FULL);
+    expect((await app.reports()).map(({ position }) => position)).toEqual([1, 1, 1, 2]);
+  });
+
+  it('of one organization is bounded, and leaves others alone', async () => {
+    const flood = [1, 2, 3, 4, 5].map((position) => app.deliver('Subject: x\r\n\r\nx', to(position)));
+    await Promise.all(flood);
+    await app.deliver('Subject: y\r\n\r\nx', to(6));
+    expect(await app.deliver('Subject: x\r\n\r\nx', to(7))).toBe(FULL);
+    const other = await app.organizations.create('Other');
+    const { ordinal } = await app.organizations.get(other.id);
+    expect(await app.deliver('Subject: x\r\n\r\nx', `${app.issue({ organizationOrdinal: ordinal })}@${MAIL_HOST}`)).toMatch(/^250 /); // prettier-ignore
+    await app.dataSource.query('update inbound_reports set processed_at = now()');
+    expect(await app.deliver('Subject: x\r\n\r\nx', to(7))).toMatch(/^250 /);
+  });
+});
+
 describe('time limits of the bounce listener', () => {
   it('end a connection that is idle', async () => {
     const app = await InboundApp.start({ idleMs: 150 });

@@ -1,6 +1,7 @@
 import { OrganizationsService } from '../../../src/auth/organizations.service';
 import { DAY, HOUR } from '../../../src/common/clock';
 import { ContentRemovalJob } from '../../../src/modules/emails/retention/content-removal.job';
+import { RetentionRepository } from '../../../src/modules/emails/retention/retention.repository';
 import { EmailsService } from '../../../src/modules/emails/emails.service';
 import { DEFERRED, SOFT_BOUNCE } from '../../factories/outcomes';
 import { RetentionScene } from './retention-scene';
@@ -90,6 +91,24 @@ describe('the retention of contents', () => {
     const left = await scene.db.query('select email_id from email_contents');
     expect(left).toEqual([{ email_id: kept }]);
     expect(await run()).toBe(0);
+  });
+
+  it('takes turns among organizations, and goes on when one of them fails', async () => {
+    const organizations = scene.mail.core.get(OrganizationsService);
+    const [broken, other] = [(await organizations.create('Broken')).id, (await organizations.create('Other')).id];
+    const noisy = scene.mail.tenant.organizationId;
+    await insertDelivered([noisy], ['live'], 3_100);
+    await insertDelivered([other], ['test'], 1);
+    scene.clock.advance(31 * DAY);
+    const contents = scene.worker.get(RetentionRepository);
+    const remove = contents.deleteContents.bind(contents);
+    const batches = jest.spyOn(contents, 'deleteContents').mockImplementation((page, limit) => {
+      return page.organizationId === broken ? Promise.reject(new Error('broken')) : remove(page, limit);
+    });
+    expect(await run()).toBe(3_101);
+    const turns = batches.mock.calls.map(([page]) => `${page.organizationId} ${page.mode}`);
+    batches.mockRestore();
+    expect(turns.lastIndexOf(`${noisy} live`)).toBeGreaterThan(turns.indexOf(`${other} test`));
   });
 
   async function insertDelivered(owners: readonly string[], modes: readonly string[], each: number): Promise<void> {

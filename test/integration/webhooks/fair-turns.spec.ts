@@ -67,6 +67,35 @@ describe('beside a noisy organization', () => {
     expect(reads()).toHaveLength(23);
   });
 
+  it('whose messages cannot be written, events of another become messages all the same', async () => {
+    const [bad] = await addEndpoints(noisy, 1);
+    await addEndpoints(quiet, 1);
+    for (const tenant of [noisy, quiet]) await insertEvents(scene.db, tenant, ['sent']);
+    await scene.db.query(
+      `alter table webhook_messages add constraint broken check (endpoint_id <> '${bad!.id}') not valid`,
+    );
+    try {
+      await scene.core.get(ExpandEventsJob).expand();
+    } finally {
+      await scene.db.query('alter table webhook_messages drop constraint broken');
+    }
+    expect((await scene.messages()).map(({ organization_id }) => organization_id)).toEqual([quiet.organizationId]);
+    await scene.core.get(ExpandEventsJob).expand();
+    expect(await scene.messages()).toHaveLength(2);
+  });
+
+  it('that does not take its webhooks, the queue is not filled: events wait where they are', async () => {
+    await addEndpoints(noisy, 1);
+    await addMessages(noisy, 10_000);
+    await insertEvents(scene.db, noisy, ['sent']);
+    await scene.core.get(ExpandEventsJob).expand();
+    const count = () => scene.db.query('select count(*)::int from webhook_messages');
+    expect(await count()).toEqual([{ count: 10_000 }]);
+    await scene.db.query("update webhook_messages set state = 'delivered' where id = (select id from webhook_messages limit 1)"); // prettier-ignore
+    await scene.core.get(ExpandEventsJob).expand();
+    expect(await count()).toEqual([{ count: 10_001 }]);
+  });
+
   it('with hundreds of endpoints that hang, another has its share of the requests at once', async () => {
     await addEndpoints(noisy, 700);
     await addMessages(noisy, 2);

@@ -64,7 +64,7 @@ export class RestrictionsJob implements OnApplicationBootstrap {
     const sinceChange = await this.count(slowed, ({ sending }) => sending.since ?? now);
     for (const domain of domains) {
       const record = { day: day.get(domain.id) ?? NO_COUNTS, sinceChange: sinceChange.get(domain.id) ?? NO_COUNTS };
-      await this.apply(domain, record, now);
+      await this.jobs.attempt(`The restriction of domain ${domain.id}`, () => this.apply(domain, record, now));
     }
   }
 

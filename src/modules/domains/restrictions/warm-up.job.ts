@@ -49,7 +49,10 @@ export class WarmUpJob implements OnApplicationBootstrap {
       return { organizationId, domainId, since: evaluatedFrom(now, domain.warmingJudgedSince) };
     });
     const counts = await this.stats.sumLive(windows);
-    for (const domain of domains) await this.apply(domain, counts.get(domain.id) ?? NO_COUNTS, now);
+    for (const domain of domains) {
+      const counted = counts.get(domain.id) ?? NO_COUNTS;
+      await this.jobs.attempt(`The warm-up of domain ${domain.id}`, () => this.apply(domain, counted, now));
+    }
   }
 
   private async apply(domain: Domain, counts: Counts, now: Date): Promise<void> {

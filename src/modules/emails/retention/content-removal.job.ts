@@ -9,9 +9,16 @@ import { RetentionRepository } from './retention.repository';
 
 const BATCH = 1_000;
 
+/** How far the contents of one tenant have been looked through. */
+interface Walk {
+  readonly organizationId: string;
+  readonly mode: Mode;
+  readonly afterId: string;
+}
+
 /**
  * Deletes bodies, headers and attachments some time after the last recipient of the email has come to its end. Walks the
- * contents that are there, tenant by tenant and oldest first: what is gone is not read again, only mail that came to its end
+ * contents that are there, a batch of each tenant in turn and the oldest first: what is gone is not read again, only mail that came to its end
  * late (scheduled, deferred) is.
  */
 @Injectable()
@@ -31,24 +38,29 @@ export class ContentRemovalJob implements OnApplicationBootstrap {
   /** Returns the number of emails whose contents were deleted. */
   async run(): Promise<number> {
     const endedBefore = new Date(this.clock.now().getTime() - this.config.retention.contentDays * DAY);
+    const organizations = await this.organizations.list();
+    let walks = organizations.flatMap(({ id }) =>
+      MODES.map((mode): Walk => ({ organizationId: id, mode, afterId: NIL_ID })),
+    );
     let deleted = 0;
-    for (const { id: organizationId } of await this.organizations.list()) {
-      for (const mode of MODES) deleted += await this.clear({ organizationId, mode }, endedBefore);
+    while (walks.length > 0 && !this.jobs.ending.aborted) {
+      const left: Walk[] = [];
+      for (const walk of walks) {
+        await this.jobs.attempt(`The removal of contents of ${walk.organizationId}`, async () => {
+          const page = await this.clear(walk, endedBefore);
+          deleted += page.deleted;
+          if (page.next !== undefined) left.push({ ...walk, afterId: page.next });
+        });
+      }
+      walks = left;
     }
     return deleted;
   }
 
-  private async clear(owner: { organizationId: string; mode: Mode }, endedBefore: Date): Promise<number> {
-    const beforeId = firstIdAt(endedBefore);
-    let [afterId, total] = [NIL_ID, 0];
-    for (;;) {
-      const { examined, lastId, deleted } = await this.contents.deleteContents(
-        { ...owner, afterId, beforeId, endedBefore },
-        BATCH,
-      );
-      total += deleted;
-      if (examined < BATCH || lastId === null) return total;
-      afterId = lastId;
-    }
+  /** One batch; `next` is where the next one begins, if there is one. */
+  private async clear(walk: Walk, endedBefore: Date): Promise<{ deleted: number; next: string | undefined }> {
+    const page = { ...walk, beforeId: firstIdAt(endedBefore), endedBefore };
+    const { examined, lastId, deleted } = await this.contents.deleteContents(page, BATCH);
+    return { deleted, next: examined < BATCH || lastId === null ? undefined : lastId };
   }
 }

@@ -2,23 +2,68 @@
 import type { Statement } from '../../../database/statement';
 import type { NewFeedbackReport, NewInboundReport } from '../inbound-report';
 
-// Appends one message as a report on each delivery that it was addressed to; one that is there already stays as it is.
-// Writes: inbound_reports (primary key). Locks: the new rows, in key order. Rows: 1 to 10, nearly always 1.
-// Not the ORM: `on conflict do nothing`, and the bytes travel once for all rows.
+// Appends one message as a report on each delivery that it was addressed to; one that is there already stays as it is. One
+// that is new needs capacity: fewer than $9 reports on its delivery, and fewer than $10 open ones of its organization.
+// Reads and writes: inbound_reports (primary key; index inbound_reports_open, up to $10 entries). Locks: the new rows, in key
+// order. Rows: 1 to 10, nearly always 1. Messages that come at the same moment may exceed a limit by their number.
+// Not the ORM: the limits, `on conflict do nothing`, and the bytes travel once for all rows.
 const INSERT_REPORTS = `
-  insert into inbound_reports (organization_id, mode, email_id, position, digest, id, received_at, raw)
-  select organization_id, mode, email_id, position, $6, id, $7, $8
-  from unnest($1::uuid[], $2::text[], $3::uuid[], $4::smallint[], $5::uuid[])
-    as r (organization_id, mode, email_id, position, id)
-  order by organization_id, mode, email_id, position
-  on conflict (organization_id, mode, email_id, position, digest) do nothing
-  returning id`;
+  with given as materialized (
+    select r.*,
+      exists (
+        select from inbound_reports known
+        where known.organization_id = r.organization_id and known.mode = r.mode and known.email_id = r.email_id
+          and known.position = r.position and known.digest = $6
+      )
+      or not exists (
+        select from inbound_reports known
+        where known.organization_id = r.organization_id and known.mode = r.mode and known.email_id = r.email_id
+          and known.position = r.position
+        offset $9 - 1
+      )
+      and not exists (
+        select from inbound_reports open
+        where open.organization_id = r.organization_id and open.processed_at is null
+        offset $10 - 1
+      ) as has_capacity
+    from unnest($1::uuid[], $2::text[], $3::uuid[], $4::smallint[], $5::uuid[])
+      as r (organization_id, mode, email_id, position, id)
+  ), added as (
+    insert into inbound_reports (organization_id, mode, email_id, position, digest, id, received_at, raw)
+    select organization_id, mode, email_id, position, $6::bytea, id, $7::timestamptz, $8::bytea
+    from given
+    where has_capacity
+    order by organization_id, mode, email_id, position
+    on conflict (organization_id, mode, email_id, position, digest) do nothing
+    returning 1
+  )
+  select (select count(*) from added)::int as added, count(*) filter (where not has_capacity)::int as refused from given`;
 
-/** Returns the rows that are new. */
+export interface ReportLimits {
+  /** Reports on one delivery. */
+  readonly perDelivery: number;
+  /** Reports of one organization that are still to be processed. */
+  readonly open: number;
+}
+
+export interface AppendedReports {
+  /** New rows. */
+  readonly added: number;
+  /** Those for which there was no capacity. */
+  readonly refused: number;
+}
+
+export interface ReportedMessage {
+  readonly digest: Buffer;
+  readonly raw: Buffer;
+  readonly receivedAt: Date;
+}
+
 export function insertReports(
   reports: readonly NewInboundReport[],
-  message: { readonly digest: Buffer; readonly raw: Buffer; readonly receivedAt: Date },
-): Statement<{ id: string }> {
+  { digest, raw, receivedAt }: ReportedMessage,
+  { perDelivery, open }: ReportLimits,
+): Statement<AppendedReports> {
   return {
     name: 'insert-inbound-reports',
     text: INSERT_REPORTS,
@@ -28,9 +73,7 @@ export function insertReports(
       reports.map((report) => report.emailId),
       reports.map((report) => report.position),
       reports.map((report) => report.id),
-      message.digest,
-      message.receivedAt,
-      message.raw,
+      ...[digest, receivedAt, raw, perDelivery, open],
     ],
   };
 }

@@ -11,19 +11,24 @@ const TICK_MS = SECOND / 4;
 const MAX_BATCH = 500;
 /** Five thousand a second while the database answers; at the most some 25 MB. */
 const MAX_WAITING = 10_000;
+/** For each place that is free, how many hits of one organization may wait: alone it has nine tenths, and leaves the rest. */
+const SHARE_PER_FREE = 9;
 const RETRY_MS = SECOND;
 
 /**
  * Hits wait here until it is known what they belong to, then they are written together. No request waits for them, and they
  * are kept in memory only: a crash loses those of the last two and a half seconds.
  *
- * waiting → written; while the database is away they wait, and further ones are dropped once the queue is full; a hit that
+ * waiting → written; while the database is away they wait, and further ones are dropped once the queue is full, or has so many
+ * of the organization that too few places would be left for others; a hit that
  * cannot be written although the database answers is dropped by itself.
  */
 @Injectable()
 export class HitQueue implements OnModuleInit, BeforeApplicationShutdown {
   private readonly logger = new Logger(HitQueue.name);
   private readonly waiting: Hit[] = [];
+  /** How many of them each organization has, by its ordinal. */
+  private readonly waitingOf = new Map<number, number>();
   private timer: NodeJS.Timeout | undefined;
   private flushing: Promise<void> | undefined;
   private pausedUntilMs = -Infinity;
@@ -49,8 +54,23 @@ export class HitQueue implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   add(hit: Hit): void {
-    if (this.waiting.length >= MAX_WAITING) this.metrics.count(hit.kind, 'dropped');
-    else this.waiting.push(hit);
+    const free = MAX_WAITING - this.waiting.length;
+    const mine = this.waitingOf.get(hit.target.organizationOrdinal) ?? 0;
+    if (mine >= SHARE_PER_FREE * free) this.metrics.count(hit.kind, 'dropped');
+    else this.enqueue(hit);
+  }
+
+  private enqueue(hit: Hit): void {
+    this.waiting.push(hit);
+    this.note([hit], 1);
+  }
+
+  private note(hits: readonly Hit[], change: 1 | -1): void {
+    for (const { target } of hits) {
+      const count = (this.waitingOf.get(target.organizationOrdinal) ?? 0) + change;
+      if (count > 0) this.waitingOf.set(target.organizationOrdinal, count);
+      else this.waitingOf.delete(target.organizationOrdinal);
+    }
   }
 
   private async flushDue(): Promise<void> {
@@ -67,6 +87,7 @@ export class HitQueue implements OnModuleInit, BeforeApplicationShutdown {
       if (batch.length === 0) return;
       if (!(await this.write(batch))) {
         this.waiting.unshift(...batch);
+        this.note(batch, 1);
         return;
       }
     }
@@ -74,7 +95,9 @@ export class HitQueue implements OnModuleInit, BeforeApplicationShutdown {
 
   private takeUpTo(upToMs: number): Hit[] {
     const end = this.waiting.findIndex(({ atMs }, index) => atMs > upToMs || index >= MAX_BATCH);
-    return this.waiting.splice(0, end === -1 ? this.waiting.length : end);
+    const taken = this.waiting.splice(0, end === -1 ? this.waiting.length : end);
+    this.note(taken, -1);
+    return taken;
   }
 
   /** False when the database is away, so that it is to be tried again. */

@@ -1,6 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock, SECOND } from '../../../common/clock';
 import { firstIdAt, timeOfId } from '../../../common/ids';
+import { UnavailableError } from '../../../common/errors/app-error';
 import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
 import { EventsService, type FeedEvent } from '../../events/events.service';
 import { WebhookEndpointsRepository } from '../webhook-endpoints.repository';
@@ -16,6 +17,8 @@ const FOLLOWERS = 50;
 const EVENTS = 100;
 /** Beyond the one that each has: shared by those that are behind, so that a long backlog does not hold up the next pass. */
 const MORE_PAGES = 20;
+/** Of one endpoint: while so many wait to be sent, its further events wait in the event log, which is there anyway. */
+const MAX_PENDING = 10_000;
 const FIRST: EndpointKey = { organizationId: firstIdAt(new Date(0)), mode: 'live', endpointId: firstIdAt(new Date(0)) };
 
 /**
@@ -52,8 +55,8 @@ export class ExpandEventsJob implements OnApplicationBootstrap {
     const behind: Follower[] = [];
     let count = 0;
     for (let after = FIRST, isMore = true; isMore;) {
-      const followers = await this.endpoints.followers(after, FOLLOWERS);
-      const { events, left } = await this.followOnePage(followers);
+      const followers = await this.endpoints.followers(after, MAX_PENDING, FOLLOWERS);
+      const { events, left } = await this.followOrPassOver(followers);
       count += events;
       behind.push(...left.slice(0, MORE_PAGES * FOLLOWERS - behind.length));
       after = followers.at(-1) ?? after;
@@ -75,15 +78,34 @@ export class ExpandEventsJob implements OnApplicationBootstrap {
   private async followOn(behind: Follower[]): Promise<number> {
     let count = 0;
     for (let page = 0; page < MORE_PAGES && behind.length > 0; page += 1) {
-      const { events, left } = await this.followOnePage(behind.splice(0, FOLLOWERS));
+      const { events, left } = await this.followOrPassOver(behind.splice(0, FOLLOWERS));
       count += events;
       behind.push(...left);
     }
     return count;
   }
 
+  /** An endpoint whose messages cannot be made is left where it stands; those beside it go on. @throws UnavailableError */
+  private async followOrPassOver(followers: readonly Follower[]): Promise<Followed> {
+    try {
+      return await this.followOnePage(followers);
+    } catch (error) {
+      if (error instanceof UnavailableError) throw error;
+    }
+    const followed: Followed[] = [];
+    for (const follower of followers) {
+      await this.jobs.attempt(`The expansion for webhook ${follower.endpointId}`, async () => {
+        followed.push(await this.followOnePage([follower]));
+      });
+    }
+    return {
+      events: followed.reduce((sum, { events }) => sum + events, 0),
+      left: followed.flatMap(({ left }) => left),
+    };
+  }
+
   /** Returns the endpoints with more to read, at their new positions. */
-  private async followOnePage(followers: readonly Follower[]): Promise<{ events: number; left: Follower[] }> {
+  private async followOnePage(followers: readonly Follower[]): Promise<Followed> {
     const streams = groupByStream(followers);
     const pages = await this.feed.readAfter(
       streams.map(([{ organizationId, mode, position }]) => ({ organizationId, mode, after: position })),
@@ -98,6 +120,12 @@ export class ExpandEventsJob implements OnApplicationBootstrap {
     const left = steps.filter((step) => step.isFull).map(({ follower, next }) => ({ ...follower, position: next }));
     return { events: pages.reduce((sum, page) => sum + page.length, 0), left };
   }
+}
+
+interface Followed {
+  /** How many were read. */
+  readonly events: number;
+  readonly left: readonly Follower[];
 }
 
 interface Step extends Advance {

@@ -30,6 +30,6 @@ export class SweepMessagesJob implements OnApplicationBootstrap {
   }
 
   async endOfDisabled(): Promise<void> {
-    while ((await this.messages.endOfDisabled(ENDPOINT_DISABLED, BATCH)) === BATCH);
+    while (!this.jobs.ending.aborted && (await this.messages.endOfDisabled(ENDPOINT_DISABLED, BATCH)) === BATCH);
   }
 }

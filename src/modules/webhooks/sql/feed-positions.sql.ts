@@ -2,19 +2,24 @@
 import type { Statement } from '../../../database/statement';
 import type { Advance, EndpointKey, Follower, NewMessage } from '../webhook-queue';
 
-// The enabled endpoints in the order of their keys, a page at a time: those that events are made into messages for.
-// Reads: webhook_endpoints (primary key). Locks: none. Rows: up to $4.
-// Not the ORM: a page begins after a key of three columns.
+// The enabled endpoints in the order of their keys, a page at a time, that have fewer than $5 messages to be sent: those
+// that events are made into messages for.
+// Reads: webhook_endpoints (primary key), webhook_messages (index webhook_messages_due, up to $5 entries of each endpoint).
+// Locks: none. Rows: up to $4. Not the ORM: a page begins after a key of three columns, and the bounded count.
 const LIST = `
   select organization_id as "organizationId", mode, id as "endpointId", position, events, domain_id as "domainId"
-  from webhook_endpoints
-  where enabled and (organization_id, mode, id) > ($1::uuid, $2::text, $3::uuid)
+  from webhook_endpoints e
+  where enabled and (organization_id, mode, id) > ($1::uuid, $2::text, $3::uuid) and not exists (
+    select from webhook_messages m
+    where m.organization_id = e.organization_id and m.mode = e.mode and m.endpoint_id = e.id and m.state = 'pending'
+    offset $5 - 1
+  )
   order by organization_id, mode, id
   limit $4`;
 
-export function listFollowers(after: EndpointKey, limit: number): Statement<Follower> {
+export function listFollowers(after: EndpointKey, maxPending: number, limit: number): Statement<Follower> {
   const { organizationId, mode, endpointId } = after;
-  return { name: 'list-webhook-followers', text: LIST, values: [organizationId, mode, endpointId, limit] };
+  return { name: 'list-webhook-followers', text: LIST, values: [organizationId, mode, endpointId, limit, maxPending] };
 }
 
 // Moves endpoints on in the event feed and makes the messages of what was passed; an endpoint that another process has
