@@ -1,14 +1,19 @@
 # syntax=docker/dockerfile:1
 
+# The embedded Postgres (about 190 MB) is for evaluation: docker build --build-arg EMBEDDED=true .
+ARG EMBEDDED=false
+
 FROM node:24-bookworm-slim AS build
+ARG EMBEDDED
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci
 COPY tsconfig.json nest-cli.json ./
 COPY src ./src
-RUN npx nest build && npm prune --omit=dev
+RUN npx nest build \
+  && if [ "$EMBEDDED" = true ]; then npm prune --omit=dev; else npm prune --omit=dev --omit=optional; fi \
+  && find node_modules dist -name '*.map' -delete
 
-# Production requires DATABASE_URL and MASTER_KEY; without them the embedded Postgres keeps its data in /data.
 FROM node:24-bookworm-slim
 RUN apt-get update \
   && apt-get install -y --no-install-recommends tini \
@@ -22,8 +27,10 @@ COPY --from=build /app/dist ./dist
 COPY package.json LICENSE ./
 COPY scripts ./scripts
 USER node
+# Nothing else is written: the root file system may be read-only.
 VOLUME /data
-EXPOSE 3000 9464 2526
+# HTTP, metrics and health, reports (SMTP), DNS
+EXPOSE 3000 9464 2526 5354/tcp 5354/udp
 # tini reaps the embedded server's children and forwards signals.
 ENTRYPOINT ["tini", "--"]
 CMD ["node", "dist/main.js"]

@@ -1,0 +1,152 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { getMetadataStorage } from 'class-validator';
+import { CORE_SCHEMA, load, loadAll, mergeTag } from 'js-yaml';
+import { Environment } from '../../src/config/environment';
+
+const ROOT = join(__dirname, '../..');
+const BASE = 'deploy/kubernetes/base';
+const UNIT = 'deploy/systemd/waybill@.service';
+const ROLES = ['api', 'worker', 'inbound', 'dns'];
+/** Variables of other programs: Postgres, Node, and what compose.yaml alone reads. */
+const OTHERS = ['NODE_ENV', 'POSTGRES_USER', 'POSTGRES_DB', 'POSTGRES_PASSWORD'];
+
+const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
+const yamlOf = (folder: string) => readdirSync(join(ROOT, folder)).map((file) => `${folder}/${file}`);
+const manifests = [...yamlOf(BASE), ...yamlOf('deploy/kubernetes/dns')].flatMap((file) => loadAll(read(file)) as any[]);
+const ofKind = (kind: string) => manifests.filter((manifest) => manifest.kind === kind);
+
+const metadatas = getMetadataStorage().getTargetValidationMetadatas(Environment, '', true, false);
+const variables = new Set([...metadatas.map(({ propertyName }) => propertyName), ...OTHERS]);
+const unknown = (names: readonly string[]) => names.filter((name) => !variables.has(name));
+const defaults = new Environment();
+/** What a process may take from the signal to its end, see docs/operations.md. */
+const stopSeconds = (delay: number) => delay + defaults.DRAIN_SECONDS + 15;
+
+describe('compose.yaml', () => {
+  const { services } = load(read('compose.yaml'), { schema: CORE_SCHEMA.withTags(mergeTag) }) as {
+    services: Record<string, any>;
+  };
+  const own = ROLES.map((role) => [role, services[role]] as const);
+
+  it('runs every role by itself, with variables that exist', () => {
+    for (const [role, { environment }] of own) {
+      expect(environment.WAYBILL_ROLES).toBe(role);
+      expect(unknown(Object.keys(environment))).toEqual([]);
+    }
+    expect(unknown(Object.keys(services.postgres.environment))).toEqual([]);
+  });
+
+  it('waits for the database, leaves time to stop, and keeps what is written', () => {
+    for (const [, service] of own) {
+      expect(service.depends_on.postgres.condition).toBe('service_healthy');
+      const delay = Number(service.environment.SHUTDOWN_DELAY_SECONDS ?? 0);
+      expect(Number.parseInt(service.stop_grace_period, 10)).toBeGreaterThanOrEqual(stopSeconds(delay));
+      expect([service.read_only, service.cap_drop, service.volumes.length]).toEqual([true, ['ALL'], 1]);
+    }
+    expect(services.postgres).toMatchObject({ healthcheck: { test: expect.anything() }, volumes: [expect.anything()] });
+  });
+
+  it('publishes the ports that the service listens on', () => {
+    const published = own.flatMap(([, { ports = [] }]) => ports.map((port: string) => port.split(':').at(-1)));
+    const { PORT, INBOUND_SMTP_PORT, DNS_PORT } = defaults;
+    expect(published).toEqual([`${PORT}`, `${INBOUND_SMTP_PORT}`, `${DNS_PORT}/udp`, `${DNS_PORT}/tcp`]);
+  });
+});
+
+describe('the image', () => {
+  const dockerfile = read('Dockerfile');
+
+  it('exposes every port, runs as a user and checks its health', () => {
+    const exposed = /^EXPOSE (.*)$/m.exec(dockerfile)?.[1]?.split(' ');
+    const { PORT, METRICS_PORT, INBOUND_SMTP_PORT, DNS_PORT } = defaults;
+    expect(exposed).toEqual([PORT, METRICS_PORT, INBOUND_SMTP_PORT, `${DNS_PORT}/tcp`, `${DNS_PORT}/udp`].map(String));
+    expect(dockerfile).toMatch(/^USER node$/m);
+    expect(existsSync(join(ROOT, /^ {2}CMD \["node", "(.*)"\]$/m.exec(dockerfile)![1]!))).toBe(true);
+  });
+});
+
+describe('the Kubernetes manifests', () => {
+  const deployments = ofKind('Deployment');
+
+  it('are what their kustomizations list', () => {
+    for (const folder of [BASE, 'deploy/kubernetes/dns']) {
+      const { resources } = load(read(`${folder}/kustomization.yaml`)) as { resources: string[] };
+      expect([...resources, 'kustomization.yaml'].sort()).toEqual(readdirSync(join(ROOT, folder)).sort());
+    }
+  });
+
+  it('run every role by itself, with variables that exist', () => {
+    const roles = deployments.map(({ spec }) => spec.template.spec.containers[0].env[0]);
+    expect(roles).toEqual(expect.arrayContaining(ROLES.map((value) => ({ name: 'WAYBILL_ROLES', value }))));
+    for (const { data } of ofKind('ConfigMap')) expect(unknown(Object.keys(data as object))).toEqual([]);
+  });
+
+  it('select their own pods, one budget each', () => {
+    for (const { metadata, spec } of deployments) {
+      const labels = { 'app.kubernetes.io/component': metadata.name };
+      expect([spec.selector.matchLabels, spec.template.metadata.labels]).toEqual([labels, labels]);
+    }
+    const names = (kind: string) => ofKind(kind).map(({ metadata }) => metadata.name);
+    expect(names('PodDisruptionBudget').sort()).toEqual([...ROLES].sort());
+    for (const name of names('Service')) expect(ROLES).toContain(name);
+    for (const { spec } of ofKind('HorizontalPodAutoscaler')) expect(ROLES).toContain(spec.scaleTargetRef.name);
+  });
+
+  it('probe every process, restrict it, and leave it time to stop', () => {
+    const [{ data }] = ofKind('ConfigMap');
+    for (const { spec } of deployments) {
+      const { containers, securityContext, terminationGracePeriodSeconds } = spec.template.spec;
+      const [container] = containers;
+      expect([container.readinessProbe, container.startupProbe, container.livenessProbe]).toMatchObject([
+        { httpGet: { path: '/health/startup', port: 'metrics' } },
+        { httpGet: { path: '/health/startup', port: 'metrics' } },
+        { httpGet: { path: '/health', port: 'metrics' } },
+      ]);
+      expect(securityContext.runAsNonRoot).toBe(true);
+      expect(container.securityContext.readOnlyRootFilesystem).toBe(true);
+      expect(container.resources).toMatchObject({ requests: expect.anything(), limits: { memory: expect.anything() } });
+      expect(terminationGracePeriodSeconds).toBeGreaterThanOrEqual(stopSeconds(Number(data.SHUTDOWN_DELAY_SECONDS)));
+    }
+  });
+
+  it('let in what each role serves', () => {
+    const policies = ofKind('NetworkPolicy').map(({ metadata }) => metadata.name);
+    expect(policies.sort()).toEqual(['api', 'dns', 'inbound', 'waybill']);
+    const ports = new Map(
+      deployments.map(({ metadata, spec }) => [metadata.name, spec.template.spec.containers[0].ports]),
+    );
+    for (const { metadata, spec } of ofKind('Service')) {
+      const named = ports.get(metadata.name).map(({ name }: { name: string }) => name);
+      for (const { targetPort } of spec.ports) expect(named).toContain(targetPort);
+    }
+  });
+});
+
+describe('the systemd unit', () => {
+  it('leaves the process time to stop', () => {
+    expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(read(UNIT))?.[1])).toBeGreaterThanOrEqual(stopSeconds(0));
+    const [, set = ''] = /^Environment=(.*)$/m.exec(read(UNIT)) ?? [];
+    expect(unknown(set.split(' ').map((pair) => pair.split('=')[0]!))).toEqual([]);
+  });
+
+  it('is one that systemd understands, where it is installed to ask', () => {
+    if (!existsSync('/usr/bin/systemd-analyze')) return;
+    const verify = () =>
+      execFileSync('/usr/bin/systemd-analyze', ['verify', '--man=no', join(ROOT, UNIT)], { stdio: 'pipe' });
+    // The binary and the user belong to the machine that runs it.
+    const complaints = String(complaintOf(verify)).split('\n');
+    expect(
+      complaints.filter((line) => line.includes('waybill@') && !/not executable|does not exist/.test(line)),
+    ).toEqual([]);
+  });
+});
+
+function complaintOf(run: () => unknown): unknown {
+  try {
+    return run();
+  } catch (error) {
+    return (error as { stderr: Buffer }).stderr;
+  }
+}
