@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto';
+import type { Scope } from '../../../src/common/http/scopes';
+import type { Mode } from '../../../src/common/tenant';
+
+/** What a path parameter names. */
+export type Kind =
+  'email' | 'domain' | 'api-key' | 'webhook' | 'delivery' | 'export' | 'erasure' | 'suppression' | 'nothing';
+
+/** Who calls, as far as a request depends on it. */
+export interface Caller {
+  readonly domain: string;
+  readonly mode: Mode;
+}
+
+/** A route that needs a key. */
+export interface KeyedRoute {
+  readonly scope: Scope;
+  /**
+   * `apart`: a test key has a world of its own, live objects are unknown to it and its own to live keys; `below`: the same,
+   * but live keys see test objects; `shared`: it sees what a live key sees; `refused`: 403.
+   */
+  readonly testKeys: 'apart' | 'below' | 'shared' | 'refused';
+  /** Keys bound to another domain: `blind`: what is not of their domain is unknown; `open`: it is of no domain; `refused`: 403. */
+  readonly boundKeys: 'blind' | 'open' | 'refused';
+  /** What the path parameters name, in their order. */
+  readonly names?: readonly Kind[];
+  readonly query?: string;
+  readonly body?: (caller: Caller) => unknown;
+  /** Of a request that is in order. */
+  readonly status: number;
+}
+
+/** A route that needs no key: its status for a path whose parameters name nothing. */
+export interface PublicRoute {
+  readonly status: number;
+}
+
+const PERIOD = '?start_date=2026-01-01T00:00:00Z&end_date=2026-01-02T00:00:00Z';
+const OWN = { testKeys: 'apart', boundKeys: 'blind', status: 200 } as const;
+/** The whole organization's. */
+const UNBOUND = { testKeys: 'apart', boundKeys: 'refused', status: 200 } as const;
+const CHANGES_DOMAINS = { scope: 'domain:manage', testKeys: 'refused', status: 200 } as const;
+
+const someone = () => `${randomUUID()}@x.example`;
+const mail = ({ domain }: Caller) => ({ from: `hello@${domain}`, to: [someone()], subject: 'Hello', text: 'Hello' });
+const yesterday = () => new Date(Date.now() - 86_400_000).toISOString();
+
+/** Every route with a key. A new one is described here, or `walls.spec.ts` fails. */
+export const KEYED_ROUTES: Readonly<Record<string, KeyedRoute>> = {
+  'POST /v1/emails': { ...UNBOUND, scope: 'email:send', body: mail, status: 202 },
+  'POST /v1/emails/batch': { ...OWN, scope: 'email:send', body: (caller) => [mail(caller)], status: 202 },
+  'GET /v1/emails': { ...OWN, scope: 'email:read' },
+  'GET /v1/emails/{id}': { ...OWN, scope: 'email:read', names: ['email'] },
+  'GET /v1/emails/{id}/events': { ...OWN, scope: 'email:read', names: ['email'] },
+  'GET /v1/emails/{id}/content': { ...OWN, scope: 'email:read', names: ['email'] },
+  'POST /v1/emails/{id}/cancel': { ...OWN, scope: 'email:send', names: ['email'] },
+  'GET /v1/events': { ...OWN, scope: 'email:read' },
+
+  'GET /v1/stats': { ...OWN, scope: 'stats:read', query: PERIOD },
+  'GET /v1/stats/domains': { ...OWN, scope: 'stats:read', query: PERIOD },
+  'GET /v1/stats/hourly': { ...OWN, scope: 'stats:read', query: PERIOD },
+  'GET /v1/stats/reputation': { ...OWN, scope: 'stats:read' },
+
+  'POST /v1/domains': {
+    ...CHANGES_DOMAINS,
+    boundKeys: 'refused',
+    body: () => ({ domain: `${randomUUID()}.example` }),
+    status: 201,
+  },
+  'GET /v1/domains': { ...OWN, scope: 'domain:read', testKeys: 'shared' },
+  'GET /v1/domains/{id}': { ...OWN, scope: 'domain:read', testKeys: 'shared', names: ['domain'] },
+  'POST /v1/domains/{id}/set-default': { ...CHANGES_DOMAINS, boundKeys: 'refused', names: ['domain'] },
+  'POST /v1/domains/{id}/verify': { ...CHANGES_DOMAINS, boundKeys: 'blind', names: ['domain'] },
+  'POST /v1/domains/{id}/rotate-dkim': { ...CHANGES_DOMAINS, boundKeys: 'blind', names: ['domain'] },
+  'DELETE /v1/domains/{id}': { ...CHANGES_DOMAINS, boundKeys: 'blind', names: ['domain'] },
+
+  'POST /v1/api-keys': {
+    ...OWN,
+    scope: 'key:manage',
+    body: ({ mode }) => ({ name: 'made', mode, scopes: ['key:manage'] }),
+    status: 201,
+  },
+  'GET /v1/api-keys': { ...OWN, scope: 'key:manage', testKeys: 'below' },
+  'DELETE /v1/api-keys/{id}': { ...OWN, scope: 'key:manage', testKeys: 'below', names: ['api-key'] },
+
+  'POST /v1/webhooks': {
+    ...OWN,
+    scope: 'webhook:manage',
+    body: () => ({ url: 'https://hooks.example.com/mail', events: ['*'] }),
+    status: 201,
+  },
+  'GET /v1/webhooks': { ...OWN, scope: 'webhook:read' },
+  'GET /v1/webhooks/{id}': { ...OWN, scope: 'webhook:read', names: ['webhook'] },
+  'PATCH /v1/webhooks/{id}': {
+    ...OWN,
+    scope: 'webhook:manage',
+    names: ['webhook'],
+    body: () => ({ description: 'changed' }),
+  },
+  'DELETE /v1/webhooks/{id}': { ...OWN, scope: 'webhook:manage', names: ['webhook'] },
+  'POST /v1/webhooks/{id}/rotate-secret': { ...OWN, scope: 'webhook:manage', names: ['webhook'] },
+  'POST /v1/webhooks/{id}/replay': {
+    ...OWN,
+    scope: 'webhook:manage',
+    names: ['webhook'],
+    body: () => ({ from: yesterday() }),
+    status: 202,
+  },
+  'POST /v1/webhooks/{id}/test': { ...OWN, scope: 'webhook:manage', names: ['webhook'], status: 202 },
+  'GET /v1/webhooks/{id}/deliveries': { ...OWN, scope: 'webhook:read', names: ['webhook'] },
+  'POST /v1/webhooks/{id}/deliveries/{deliveryId}/redeliver': {
+    ...OWN,
+    scope: 'webhook:manage',
+    names: ['webhook', 'delivery'],
+    status: 202,
+  },
+
+  'GET /v1/suppressions': { ...UNBOUND, scope: 'suppression:read' },
+  'GET /v1/suppressions/check': {
+    ...UNBOUND,
+    scope: 'suppression:read',
+    boundKeys: 'open',
+    query: '?email=a@x.example',
+  },
+  'POST /v1/suppressions': {
+    ...UNBOUND,
+    scope: 'suppression:manage',
+    body: () => ({ email: someone(), reason: 'manual' }),
+    status: 201,
+  },
+  'POST /v1/suppressions/batch': {
+    ...UNBOUND,
+    scope: 'suppression:manage',
+    body: () => [{ email: someone(), reason: 'manual' }],
+    status: 201,
+  },
+  'DELETE /v1/suppressions/{email}': { ...UNBOUND, scope: 'suppression:manage', names: ['suppression'] },
+
+  'POST /v1/gdpr/export': { ...UNBOUND, scope: 'privacy:manage', body: () => ({ email: someone() }), status: 202 },
+  'GET /v1/gdpr/export/{requestId}': { ...UNBOUND, scope: 'privacy:read', names: ['export'] },
+  'POST /v1/gdpr/delete-request': {
+    ...UNBOUND,
+    scope: 'privacy:manage',
+    body: () => ({ email: someone(), confirmDelete: true }),
+    status: 202,
+  },
+  'GET /v1/gdpr/delete-request/{requestId}': { ...UNBOUND, scope: 'privacy:read', names: ['erasure'] },
+  'GET /v1/gdpr/status': { ...UNBOUND, scope: 'privacy:read' },
+  'GET /v1/audit-log': { ...UNBOUND, scope: 'privacy:read' },
+};
+
+/** Every route without a key. */
+export const PUBLIC_ROUTES: Readonly<Record<string, PublicRoute>> = {
+  'GET /health': { status: 200 },
+  'GET /health/startup': { status: 200 },
+  'GET /health/detailed': { status: 200 },
+  'GET /t/o/{token}': { status: 404 },
+  'GET /t/c/{token}': { status: 404 },
+  'GET /u/{token}': { status: 404 },
+  'POST /u/{token}': { status: 404 },
+  'GET /mailbox': { status: 200 },
+  'GET /mailbox/messages.json': { status: 200 },
+  'GET /mailbox/style.css': { status: 200 },
+  'GET /mailbox/{id}': { status: 404 },
+  'GET /mailbox/{id}/html': { status: 404 },
+  'GET /mailbox/{id}/raw': { status: 404 },
+  'GET /mailbox/{id}/attachments/{index}': { status: 404 },
+};

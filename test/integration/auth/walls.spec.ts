@@ -1,0 +1,166 @@
+import { randomUUID } from 'node:crypto';
+import { ModulesContainer } from '@nestjs/core';
+import { ALL_SCOPES, effectiveScopes, type Scope } from '../../../src/common/http/scopes';
+import { type Mode, MODES } from '../../../src/common/tenant';
+import { type ApiRoute, findControllers, routesOf } from '../../architecture/api-routes';
+import { type Answer, ApiClient } from '../../e2e/kit/api-client';
+import { KEYED_ROUTES, type KeyedRoute, type Kind, PUBLIC_ROUTES } from './route-facts';
+import { type Party, WallsScene } from './walls-scene';
+
+/** Where an object's id would show that a caller sees what is not theirs. */
+type Seen = Pick<Party, 'domain' | 'objects'>;
+
+const nameOf = ({ method, path }: ApiRoute) => `${method.toUpperCase()} ${path}`;
+
+/** All scopes that do not open a route, also not by what they imply. */
+function otherScopes(scope: Scope): Scope[] {
+  return ALL_SCOPES.filter((other) => !effectiveScopes([other]).has(scope));
+}
+
+let scene: WallsScene;
+let acme: Party;
+let rival: Party;
+beforeAll(async () => {
+  scene = await WallsScene.start();
+  [acme, rival] = scene.parties as [Party, Party];
+});
+afterAll(() => scene.close());
+
+/** A request of one route; `ids` stand for the path's parameters. */
+function request(route: string, ids: readonly string[], caller: { party: Party; mode?: Mode; key: ApiClient }) {
+  const [method = '', pattern = ''] = route.split(' ');
+  const { query = '', body } = KEYED_ROUTES[route] ?? ({} as Partial<KeyedRoute>);
+  const left = [...ids];
+  const path = pattern.replace(/\{\w+\}/g, () => encodeURIComponent(left.shift() ?? 'nothing'));
+  const { party, mode = 'live', key } = caller;
+  return key.call(method, path + query, body?.({ domain: party.domain, mode }));
+}
+
+const idsOf = (party: Party, { names = [] }: KeyedRoute, mode: Mode = 'live') =>
+  names.map((kind) => party.objects[mode][kind]);
+
+/** Ids that name nothing, of the same form. */
+const unknownIds = ({ names = [] }: KeyedRoute) =>
+  names.map((kind) => (kind === 'suppression' ? `${randomUUID()}@x.example` : randomUUID()));
+
+function expectError({ status, body }: Answer, wanted: number, code: string): void {
+  expect({ status, code: body.error?.code }).toEqual({ status: wanted, code });
+}
+
+function expectBlind({ body }: Answer, { objects, domain }: Seen, mode: Mode, kinds: 'all' | 'but domains'): void {
+  const text = JSON.stringify(body);
+  const hidden = Object.entries(objects[mode]).filter(([kind]) => kinds === 'all' || (kind as Kind) !== 'domain');
+  for (const [, id] of hidden) expect(text).not.toContain(id);
+  if (kinds === 'all') expect(text).not.toContain(domain);
+}
+
+describe('the routes', () => {
+  it('are described in route-facts.ts, every one, with the scope that they ask for', () => {
+    const modules = [...scene.app.get(ModulesContainer).values()];
+    const controllers = new Set(
+      modules.flatMap((module) => [...module.controllers.values()].map(({ metatype }) => metatype)),
+    );
+    const served = findControllers().filter((controller) => controllers.has(controller));
+    expect([...controllers].filter((controller) => !served.includes(controller as never))).toEqual([]);
+    const routes = served.flatMap(routesOf);
+    const scopes = Object.entries(KEYED_ROUTES).map(([route, { scope }]) => [route, scope]);
+    expect(
+      Object.fromEntries(routes.filter(({ isPublic }) => !isPublic).map((route) => [nameOf(route), route.scope])),
+    ).toEqual(Object.fromEntries(scopes));
+    expect(
+      routes
+        .filter(({ isPublic }) => isPublic)
+        .map(nameOf)
+        .sort(),
+    ).toEqual(Object.keys(PUBLIC_ROUTES).sort());
+  });
+});
+
+describe.each(Object.entries(KEYED_ROUTES))('%s', (route, facts) => {
+  const { scope, testKeys, boundKeys, status, names = [] } = facts;
+  const key = (fields: object) => acme.key({ scopes: [scope], ...fields });
+
+  it('refuses who has no key, and a key without its scope, and nothing happens', async () => {
+    const without = await Promise.all(
+      MODES.map(async (mode) => ({ party: acme, mode, key: await acme.key({ mode, scopes: otherScopes(scope) }) })),
+    );
+    const before = await scene.stored(acme.organizationId);
+    for (const text of [undefined, 'wb_live_x', 'x']) {
+      const stranger = { party: acme, key: new ApiClient(scene.app.port, text) };
+      expectError(await request(route, idsOf(acme, facts), stranger), 401, 'invalid_api_key');
+    }
+    for (const caller of without) {
+      const answer = await request(route, idsOf(acme, facts), caller);
+      expectError(answer, 403, 'insufficient_permissions');
+      expect(answer.body.error.details).toEqual({ required: scope });
+    }
+    expect(await scene.stored(acme.organizationId)).toBe(before);
+  });
+
+  it('knows nothing of another organization', async () => {
+    const theirs = { party: rival, key: await rival.key() };
+    const before = await scene.stored(acme.organizationId);
+    if (names.length === 0) {
+      const answer = await request(route, [], theirs);
+      expect(answer.status).toBe(status);
+      for (const mode of MODES) expectBlind(answer, acme, mode, 'all');
+    } else {
+      const unknown = await request(route, unknownIds(facts), theirs);
+      expectError(unknown, 404, 'resource_not_found');
+      const foreign = [...idsOf(rival, facts).slice(0, -1), ...idsOf(acme, facts).slice(-1)];
+      for (const mode of MODES) {
+        const answer = await request(route, idsOf(acme, facts, mode), theirs);
+        expect({ status: answer.status, body: answer.body }).toEqual({ status: 404, body: unknown.body });
+      }
+      expectError(await request(route, foreign, theirs), 404, 'resource_not_found');
+    }
+    expect(await scene.stored(acme.organizationId)).toBe(before);
+  });
+
+  it('keeps test keys apart from live data', async () => {
+    const tester = { party: acme, mode: 'test' as const, key: await key({ mode: 'test' }) };
+    const before = await scene.stored(acme.organizationId);
+    const answer = await request(route, idsOf(acme, facts), tester);
+    expect(answer.headers.get('x-test-mode')).toBe('true');
+    if (testKeys === 'refused') expectError(answer, 403, 'insufficient_permissions');
+    else if (testKeys === 'shared' || names.length === 0) expect(answer.status).toBe(status);
+    else expectError(answer, 404, 'resource_not_found');
+    if (testKeys !== 'shared') expectBlind(answer, acme, 'live', 'but domains');
+    if (answer.status >= 400) expect(await scene.stored(acme.organizationId)).toBe(before);
+  });
+
+  if (testKeys === 'apart') {
+    it('keeps live keys apart from test data', async () => {
+      const answer = await request(route, idsOf(acme, facts, 'test'), { party: acme, key: await key({}) });
+      if (names.length > 0) expectError(answer, 404, 'resource_not_found');
+      expectBlind(answer, acme, 'test', 'but domains');
+    });
+  }
+
+  it('keeps a key to the domain that it is bound to', async () => {
+    const bound = { party: acme, key: await key({ domainId: acme.otherDomainId }) };
+    const before = await scene.stored(acme.organizationId);
+    const answer = await request(route, idsOf(acme, facts), bound);
+    if (boundKeys === 'refused') expectError(answer, 403, 'domain_not_allowed');
+    else if (boundKeys === 'open' || names.length === 0) expect(answer.status).toBe(status);
+    else expectError(answer, 404, 'resource_not_found');
+    expectBlind(answer, acme, 'live', 'all');
+    if (answer.status >= 400) expect(await scene.stored(acme.organizationId)).toBe(before);
+  });
+
+  it('serves a key that has its scope and nothing else', async () => {
+    const ids = idsOf(acme, facts);
+    if (route.startsWith('DELETE')) ids[0] = await scene.make(names[0] ?? 'nothing', acme, 'live');
+    const answer = await request(route, ids, { party: acme, key: await key({}) });
+    expect({ status: answer.status, error: answer.body.error }).toEqual({ status, error: undefined });
+  });
+});
+
+describe.each(Object.entries(PUBLIC_ROUTES))('%s', (route, { status }) => {
+  it('needs no key, and looks at none', async () => {
+    for (const key of [undefined, 'wb_live_x']) {
+      const caller = { party: rival, key: new ApiClient(scene.app.port, key) };
+      expect((await request(route, [], caller)).status).toBe(status);
+    }
+  });
+});
