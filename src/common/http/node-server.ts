@@ -116,7 +116,8 @@ function cutOffLater(request: Request): void {
   const timer = setTimeout(() => {
     if (!request.complete) request.socket.destroy();
   }, UNREAD_BODY_MS).unref();
-  request.socket.once('close', () => clearTimeout(timer));
+  // Of the request, not of its connection, which may serve many more.
+  request.once('close', () => clearTimeout(timer));
 }
 
 const served = Symbol('requests served');

@@ -7,6 +7,8 @@ import { type Answer, ApiClient } from '../../e2e/kit/api-client';
 import { KEYED_ROUTES, type KeyedRoute, type Kind, PUBLIC_ROUTES } from './route-facts';
 import { type Party, WallsScene } from './walls-scene';
 
+const PERIOD = 'start_date=2026-01-01T00:00:00Z&end_date=2026-01-02T00:00:00Z';
+
 /** Where an object's id would show that a caller sees what is not theirs. */
 type Seen = Pick<Party, 'domain' | 'objects'>;
 
@@ -162,5 +164,44 @@ describe.each(Object.entries(PUBLIC_ROUTES))('%s', (route, { status }) => {
       const caller = { party: rival, key: new ApiClient(scene.app.port, key) };
       expect((await request(route, [], caller)).status).toBe(status);
     }
+  });
+});
+
+describe('a request that names an object of another organization beside its path', () => {
+  it.each<[string, (id: string, domain: string) => [path: string, body?: unknown]]>([
+    ['GET', (id) => [`/v1/emails?domain_id=${id}`]],
+    ['GET', (id) => [`/v1/stats?domain_id=${id}&${PERIOD}`]],
+    ['GET', (id) => [`/v1/stats/hourly?domain_id=${id}&${PERIOD}`]],
+    ['GET', (id) => [`/v1/stats/reputation?domain_id=${id}`]],
+    ['POST', (id) => ['/v1/api-keys', { name: 'made', mode: 'live', scopes: ['email:read'], domainId: id }]],
+    ['POST', (_id, domain) => ['/v1/emails', { from: `a@${domain}`, to: ['b@x.example'], subject: 'c', text: 'd' }]],
+    [
+      'POST',
+      (_id, domain) => ['/v1/emails/batch', [{ from: `a@${domain}`, to: ['b@x.example'], subject: 'c', text: 'd' }]],
+    ],
+  ])('is answered as one that names nothing: %s %s', async (method, requestOf) => {
+    const theirs = await rival.key();
+    const answers = [
+      [acme.domainId, acme.domain],
+      [randomUUID(), `${randomUUID()}.example`],
+    ].map(async ([id = '', domain = '']) => {
+      const { status, body } = await theirs.call(method, ...requestOf(id, domain));
+      return { status, text: JSON.stringify(body).replaceAll(id, '-').replaceAll(domain, '-') };
+    });
+    const [existing, unknown] = await Promise.all(answers);
+    expect(existing).toEqual(unknown);
+    expect(existing?.status).toBeLessThan(500);
+  });
+
+  it('has its idempotency keys for itself, by organization, mode and bound domain', async () => {
+    const body = { to: ['b@x.example'], subject: 'c', text: 'd' };
+    const keys = [acme.key(), acme.key({ mode: 'test' }), acme.key({ domainId: acme.otherDomainId }), rival.key()];
+    const ids = new Set<string>();
+    for (const key of await Promise.all(keys)) {
+      const { status, headers, body: answer } = await key.post('/v1/emails', body, { 'x-idempotency-key': 'same' });
+      expect([status, headers.get('idempotent-replayed')]).toEqual([202, null]);
+      ids.add(answer.data.id);
+    }
+    expect(ids.size).toBe(keys.length);
   });
 });

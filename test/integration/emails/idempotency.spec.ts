@@ -43,7 +43,8 @@ describe('idempotency keys', () => {
     sender.sendOne(sendBody(fields), key, submitter);
   const sendIn = (process: Core, key: string) =>
     process.get(SendEmailsService).sendOne(sendBody(), key, tenant.as('live'));
-  const sendBatch = (bodies: readonly unknown[], key?: string) => sender.sendBatch(bodies, key, tenant.as('live'));
+  const sendBatch = (bodies: readonly unknown[], key?: string, submitter = tenant.as('live')) =>
+    sender.sendBatch(bodies, key, submitter);
   const emails = () => countEmails(db, tenant.organizationId);
   const times = <T>(count: number, run: (n: number) => Promise<T>) =>
     Promise.all(Array.from({ length: count }, (_, n) => run(n)));
@@ -102,10 +103,11 @@ describe('idempotency keys', () => {
         (await send('k')).accepted.id,
         (await send('k', {}, tenant.as('test'))).accepted.id,
         (await send('k', {}, other.as('live'))).accepted.id,
+        (await send('k', {}, tenant.as('live', tenant.domainId))).accepted.id,
         (await sendBatch([sendBody()], 'k')).results,
         (await sendBatch([sendBody({ idempotencyKey: 'k' })])).results,
       ].map((answer) => (typeof answer === 'string' ? answer : (answer[0] as { id: string }).id));
-      expect(new Set(ids).size).toBe(5);
+      expect(new Set(ids).size).toBe(6);
     });
   });
 
@@ -142,7 +144,13 @@ describe('idempotency keys', () => {
       await expect(send('k', { to }, tenant.as('test'))).resolves.toMatchObject({ replayed: false });
     });
 
-    it('a domain that the API key must not use', async () => {
+    it('a domain that the API key must not use, whoever has used the key before', async () => {
+      const bound = tenant.as('live', newId());
+      await send('of another');
+      await sendBatch([sendBody(), sendBody()], 'batch');
+      await expect(send('of another', {}, bound)).rejects.toMatchObject({ code: 'domain_not_allowed' });
+      const { results } = await sendBatch([sendBody(), sendBody()], 'batch', bound);
+      expect(results.map((result) => 'code' in result && result.code)).toEqual(Array(2).fill('domain_not_allowed'));
       await expect(send('k', {}, tenant.as('live', newId()))).rejects.toMatchObject({ code: 'domain_not_allowed' });
       await expect(send('k')).resolves.toMatchObject({ replayed: false });
     });

@@ -194,4 +194,18 @@ describe('a caller without a key', () => {
     expect((await exchange(app.port, request('GET /v1/things', ['Authorization: Bearer x']))).status).toBe(200);
     await app.close();
   });
+
+  it('leaves nothing behind on a connection whose requests are refused before their bodies are read', async () => {
+    const app = await startHttpApp();
+    const client = await RawClient.connect(app.port);
+    const refused = post('/v1/things', '{"name":"x"}', ['Authorization: Bearer bad']);
+    const answer = async () => expect((await client.send(refused).next()).status).toBe(401);
+    await answer();
+    const connection = app.connections.at(-1)!;
+    const before = connection.listenerCount('close');
+    for (let round = 0; round < 5; round += 1) await answer();
+    expect(connection.listenerCount('close')).toBe(before);
+    client.close();
+    await app.close();
+  });
 });

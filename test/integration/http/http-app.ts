@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import {
   Body,
   type CanActivate,
@@ -156,6 +156,8 @@ export interface HttpApp {
   readonly port: number;
   readonly lines: RequestLine[];
   readonly draining: Draining;
+  /** The server's side of the connections, in the order in which they came. */
+  readonly connections: Socket[];
   close(): Promise<void>;
 }
 
@@ -165,7 +167,10 @@ export async function startHttpApp(options: Partial<HttpServerOptions> = {}): Pr
   const draining = new Draining();
   const adapter = createHttpAdapter({ log: (line) => lines.push(line), draining, ...options });
   const app = await NestFactory.create(HttpTestModule, adapter, { logger: false });
+  const server = adapter.getHttpServer();
+  const connections: Socket[] = [];
+  server.on('connection', (socket: Socket) => connections.push(socket));
   await app.listen(0, '127.0.0.1');
-  const { port } = adapter.getHttpServer().address() as AddressInfo;
-  return { port, lines, draining, close: () => app.close() };
+  const { port } = server.address() as AddressInfo;
+  return { port, lines, draining, connections, close: () => app.close() };
 }

@@ -92,6 +92,9 @@ function parseItem(body: unknown, now: Date, prefix: string): { request: SendReq
   }
 }
 
-function claim(path: string, key: string, body: unknown, { organizationId, mode }: Tenant): IdempotencyClaim {
-  return { organizationId, mode, path, key, fingerprint: fingerprint(body) };
+/** API keys that are bound to a domain have a key space of their own: they must not see what others have sent, nor replace it. */
+function claim(path: string, key: string, body: unknown, tenant: Tenant): IdempotencyClaim {
+  const { organizationId, mode, domainId } = tenant;
+  const scope = domainId === undefined ? path : `${path}@${domainId}`;
+  return { organizationId, mode, path: scope, key, fingerprint: fingerprint(body) };
 }
