@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { addAuditCommands } from './audit-commands';
+import { addBackupCommands } from './backup/backup-commands';
 import { toErrorReport } from './session/cli-error';
 import { CliSession } from './session/cli-session';
 import { addDoctorCommand } from './doctor/doctor-command';
@@ -67,6 +68,7 @@ function createProgram(session: CliSession, help: string[]): Command {
   addSuppressionCommands(program, session);
   addAuditCommands(program, session);
   addMigrateCommand(program, session);
+  addBackupCommands(program, session);
   addDoctorCommand(program, session);
   return program;
 }

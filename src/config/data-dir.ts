@@ -44,6 +44,13 @@ export class StoredMasterKey {
     return existsSync(this.file) && readMasterKey(this.file).equals(key);
   }
 
+  /** One that comes from elsewhere, with the data it belongs to. What was here is put aside. */
+  install(key: Buffer): void {
+    if (existsSync(this.file)) return this.replace(key);
+    mkdirSync(this.dataDir, { recursive: true, mode: 0o700 });
+    this.write(this.file, key);
+  }
+
   /** The old key is put aside first: whatever happens in between, the files hold the key of every encrypted secret. */
   replace(key: Buffer): void {
     const current = this.readOrCreate();

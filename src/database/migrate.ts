@@ -3,7 +3,7 @@ import type { DataSource } from 'typeorm';
 import { RECORD_ORIGIN } from './schema-state';
 
 /** Any fixed number: two processes that start at once must not migrate at once. */
-const MIGRATION_LOCK = 7_241_920_045;
+export const MIGRATION_LOCK = 7_241_920_045;
 
 /** Applies what is missing, on an `unhurried` data source of two connections. Safe to call from several processes at the same time. */
 export async function migrate(dataSource: DataSource): Promise<string[]> {

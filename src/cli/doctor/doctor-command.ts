@@ -4,6 +4,7 @@ import type { AppConfig } from '../../config/config';
 import { findClusterFolder } from '../../database/embedded/cluster-location';
 import { type CliSession, parseId, type Services } from '../session/cli-session';
 import { CliError } from '../session/cli-error';
+import { checkLastBackup } from './last-backup';
 import { table } from '../session/output';
 import { type Check, checkDisk, checkMigrations, checkNode, examine, type Finding, ok } from './checks';
 import { checkClock, checkDatabase, checkMasterKey, checkQueue, checkSending, checkWorkers } from './database-checks';
@@ -54,7 +55,8 @@ async function examineAll(session: CliSession): Promise<Check[]> {
   if (!config) return [node, configuration];
   const { dataDir } = config;
   const disk = await examine('disk', async () => checkDisk(await databaseFolder(dataDir)));
-  return [node, configuration, disk, ...(await examineDatabase(session, config))];
+  const backup = await examine('backup', () => checkLastBackup(dataDir, new Date()));
+  return [node, configuration, disk, backup, ...(await examineDatabase(session, config))];
 }
 
 async function examineDatabase(session: CliSession, config: AppConfig): Promise<Check[]> {

@@ -39,10 +39,15 @@ export class CliSession {
     private readonly environment?: NodeJS.ProcessEnv,
   ) {}
 
-  /** @throws ConfigurationError */
-  config(): AppConfig {
-    const config = loadConfig(this.environment);
+  /** @param overrides variables instead of the environment's. @throws ConfigurationError */
+  config(overrides: NodeJS.ProcessEnv = {}): AppConfig {
+    const config = loadConfig({ ...(this.environment ?? process.env), ...overrides });
     return { ...config, database: { ...config.database, poolSize: POOL_SIZE } };
+  }
+
+  /** Whether the operator has set a variable, or left it to the service. */
+  isSet(variable: string): boolean {
+    return Boolean((this.environment ?? process.env)[variable]);
   }
 
   /** A master key given on the command line: a file, or `env:NAME`. @throws CliError invalid_configuration */

@@ -50,6 +50,7 @@ describe('waybill doctor', () => {
         'node',
         'configuration',
         'disk',
+        'backup',
         'database',
         'migrations',
         'clock',

@@ -1,0 +1,130 @@
+import { readFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { openWithPassphrase, sealWithPassphrase } from '../../common/encryption/passphrase';
+import type { AppConfig } from '../../config/config';
+import { BackupFileError, writeBackupFile } from '../../database/backup/backup-file';
+import { type BackupHeader, readBackupHeader, verifyBackup } from '../../database/backup/backup-format';
+import { describeBytes, dumpDatabase } from '../../database/backup/dump-database';
+import { restoreDatabase } from '../../database/backup/restore-database';
+import { openDatabase } from '../../database/open-database';
+import { recordLastBackup } from '../doctor/last-backup';
+import { CliError } from '../session/cli-error';
+import type { CliSession } from '../session/cli-session';
+import { fields } from '../session/output';
+import { keepMasterKey, masterKeyId, type RestoredKey } from './master-key-transfer';
+
+interface KeyOptions {
+  readonly withMasterKey?: true;
+  readonly passphraseFile?: string;
+}
+
+interface RestoreOptions extends KeyOptions {
+  readonly force?: true;
+  readonly masterKeyOut?: string;
+}
+
+const KEY_CONTEXT = 'waybill/backup/master-key';
+const MIN_PASSPHRASE = 12;
+
+/** `waybill backup`, `waybill restore` */
+export function addBackupCommands(program: Command, session: CliSession): void {
+  program
+    .command('backup')
+    .description('write the database to a file, as of this moment; the service may run')
+    .argument('<file>', 'must not exist yet')
+    .option('--with-master-key', 'put the master key in, under a pass phrase')
+    .option('--passphrase-file <file>', 'its first line is the pass phrase')
+    .action((file: string, options: KeyOptions) => asCliErrors(() => backUp(session, file, options)));
+  program
+    .command('restore')
+    .description('replace the database by a backup, wholly or not at all; the service must be stopped')
+    .argument('<file>')
+    .option('--force', 'also when the database holds data, all of which is replaced')
+    .option('--with-master-key', 'take the master key from the backup')
+    .option('--passphrase-file <file>', 'its first line is the pass phrase')
+    .option('--master-key-out <file>', 'write the master key there, for MASTER_KEY of the processes')
+    .action((file: string, options: RestoreOptions) => asCliErrors(() => restore(session, file, options)));
+}
+
+/** A bad file is the operator's to replace, and no fault of ours. */
+async function asCliErrors(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    const isUsersFile = ['ENOENT', 'EACCES', 'EISDIR', 'ENOTDIR'].includes(String((error as { code?: unknown }).code));
+    if (!isUsersFile && !(error instanceof BackupFileError)) throw error;
+    throw new CliError('invalid_request', (error as Error).message);
+  }
+}
+
+async function backUp(session: CliSession, file: string, options: KeyOptions): Promise<void> {
+  const { output } = session;
+  const config = session.config();
+  const note = (message: string): void => output.note(message);
+  const passphrase = await readPassphrase(options);
+  const masterKey = passphrase && (await sealWithPassphrase(config.masterKey, passphrase, KEY_CONTEXT));
+  const secrets = { masterKeyId: masterKeyId(config.masterKey), ...(masterKey && { masterKey }) };
+  // As it is: a backup before an upgrade is one of the schema before it.
+  const database = await openDatabase(config, { migrate: false, log: note, waitSeconds: 0 });
+  try {
+    const bytes = await writeBackupFile(file, dumpDatabase(database.url, { secrets, note }));
+    note('reading it again');
+    const { header, rows } = await verifyBackup(file);
+    await recordLastBackup(config.dataDir, file, new Date(header.createdAt));
+    const { createdAt, tables } = header;
+    const report = { file, createdAt, tables: tables.length, rows, bytes, withMasterKey: masterKey !== undefined };
+    output.result({ json: report, text: fields({ ...report, bytes: describeBytes(bytes) }) });
+  } finally {
+    await database.stop();
+  }
+}
+
+async function restore(session: CliSession, file: string, options: RestoreOptions): Promise<void> {
+  const { output } = session;
+  const note = (message: string): void => output.note(message);
+  const key = await takeMasterKey(await readBackupHeader(file), options);
+  // The configuration is not valid without one, and the backup's is the one from now on.
+  const config = session.config(key && { MASTER_KEY: key.toString('base64') });
+  note(`reading ${file}`);
+  const backup = await verifyBackup(file);
+  const restored: RestoredKey = { key, wanted: backup.header.masterKeyId, out: options.masterKeyOut };
+  const keep = keepMasterKey(session, config, restored);
+  const database = await openDatabase(config, { migrate: false, log: note, waitSeconds: 0 });
+  try {
+    const { force = false } = options;
+    const ownKeepers = database.embedded ? 1 : 0;
+    await restoreDatabase(database.url, file, backup, { force, ownKeepers, beforeChanges: keep, note });
+  } finally {
+    await database.stop();
+  }
+  const applied = await bringUpToDate(config, note);
+  const { createdAt, release } = backup.header;
+  const report = { file, createdAt, release, tables: backup.tables.size, rows: backup.rows, applied };
+  output.result({ json: report, text: fields(report) });
+}
+
+/** What has been added since the release that wrote the backup. */
+async function bringUpToDate(config: AppConfig, log: (message: string) => void): Promise<readonly string[]> {
+  const database = await openDatabase(config, { migrate: true, log, waitSeconds: 0 });
+  await database.stop();
+  return database.applied;
+}
+
+async function takeMasterKey({ masterKey }: BackupHeader, options: RestoreOptions): Promise<Buffer | undefined> {
+  const passphrase = await readPassphrase(options);
+  if (passphrase === undefined) return undefined;
+  if (!masterKey) throw new CliError('invalid_request', 'The backup was made without --with-master-key');
+  return openWithPassphrase(masterKey, passphrase, KEY_CONTEXT).catch((error: Error) => {
+    throw new CliError('invalid_request', error.message);
+  });
+}
+
+async function readPassphrase({ withMasterKey, passphraseFile }: KeyOptions): Promise<string | undefined> {
+  if (withMasterKey === undefined && passphraseFile === undefined) return undefined;
+  if (withMasterKey === undefined || passphraseFile === undefined) {
+    throw new CliError('invalid_request', '--with-master-key and --passphrase-file belong together');
+  }
+  const [line = ''] = (await readFile(passphraseFile, 'utf8')).split(/\r?\n/, 1);
+  if (line.length >= MIN_PASSPHRASE) return line;
+  throw new CliError('invalid_request', `The pass phrase must have at least ${MIN_PASSPHRASE} characters`);
+}

@@ -1,0 +1,147 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { access, open, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip, createGzip } from 'node:zlib';
+
+/**
+ * A backup is one gzip stream: the line `WAYBILL-BACKUP 1`, then parts. A part is its type (J: JSON, D: bytes of a table's
+ * COPY), its length (32 bits, big-endian) and its content. The last one says `end`: a file that was cut off has none.
+ */
+export type BackupPart =
+  { readonly type: 'json'; readonly value: unknown } | { readonly type: 'data'; readonly bytes: Buffer };
+
+const MAGIC = Buffer.from('WAYBILL-BACKUP 1\n');
+const HEAD_BYTES = 5;
+/** Far above what is ever written: a COPY row is one part at most, and a message has 40 MB. */
+const MAX_PART_BYTES = 1024 * 1024 * 1024;
+const TYPES = { json: 0x4a, data: 0x44 } as const;
+
+/** What is wrong with a backup file, for people. */
+export class BackupFileError extends Error {
+  override readonly name = 'BackupFileError';
+}
+
+/**
+ * Writes a file for this user only, whole and on the disk, or not at all.
+ * @returns its length in bytes
+ * @throws BackupFileError when there is one already; the errors of `parts`
+ */
+export async function writeBackupFile(file: string, parts: AsyncIterable<BackupPart>): Promise<number> {
+  if (await exists(file)) throw new BackupFileError(`${file} is there already: a backup overwrites nothing`);
+  const partial = `${file}.partial`;
+  await rm(partial, { force: true });
+  try {
+    const output = createWriteStream(partial, { mode: 0o600, flags: 'wx', flush: true });
+    await pipeline(Readable.from(encode(parts), { objectMode: false }), createGzip({ level: 6 }), output);
+    await rename(partial, file);
+    await syncFolder(path.dirname(path.resolve(file)));
+    return output.bytesWritten;
+  } catch (error) {
+    await rm(partial, { force: true });
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOSPC') throw new BackupFileError(`There is not enough room for ${file}; nothing has been left`);
+    throw error;
+  }
+}
+
+async function* encode(parts: AsyncIterable<BackupPart>): AsyncGenerator<Buffer> {
+  yield MAGIC;
+  for await (const part of parts) {
+    const bytes = part.type === 'data' ? part.bytes : Buffer.from(JSON.stringify(part.value));
+    const head = Buffer.allocUnsafe(HEAD_BYTES);
+    head.writeUInt8(TYPES[part.type], 0);
+    head.writeUInt32BE(bytes.length, 1);
+    yield head;
+    yield bytes;
+  }
+}
+
+/** Reads a file part by part. @throws BackupFileError when it is none, or damaged */
+export async function* readBackupFile(file: string): AsyncGenerator<BackupPart> {
+  const input = createReadStream(file);
+  const source = input.pipe(createGunzip());
+  input.on('error', (error) => source.destroy(error));
+  const bytes = new ByteReader(source);
+  try {
+    const magic = await bytes.take(MAGIC.length);
+    if (magic === undefined || !magic.equals(MAGIC)) throw new BackupFileError(`${file} is no backup of this service`);
+    for (let head = await bytes.take(HEAD_BYTES); head !== undefined; head = await bytes.take(HEAD_BYTES)) {
+      yield await readPart(head, bytes);
+    }
+  } catch (error) {
+    throw describeDamage(file, error as NodeJS.ErrnoException);
+  } finally {
+    input.destroy();
+    source.destroy();
+  }
+}
+
+async function readPart(head: Buffer, bytes: ByteReader): Promise<BackupPart> {
+  const length = head.readUInt32BE(1);
+  if (length > MAX_PART_BYTES) throw new BackupFileError('a part is too long');
+  const content = await bytes.take(length);
+  if (content === undefined) throw new BackupFileError('it is cut off');
+  switch (head[0]) {
+    case TYPES.json:
+      return { type: 'json', value: JSON.parse(content.toString()) as unknown };
+    case TYPES.data:
+      return { type: 'data', bytes: content };
+    default:
+      throw new BackupFileError('it has a part of an unknown kind');
+  }
+}
+
+function describeDamage(file: string, error: NodeJS.ErrnoException): Error {
+  const { code = '', message } = error;
+  if (error instanceof BackupFileError && message.startsWith(file)) return error;
+  if (error instanceof BackupFileError || error instanceof SyntaxError || code.startsWith('Z_')) {
+    return new BackupFileError(`${file} is damaged, or no backup of this service: ${message}`);
+  }
+  return error;
+}
+
+/** Hands out exact numbers of bytes of a stream. */
+class ByteReader {
+  private readonly chunks: AsyncIterator<Buffer>;
+  private rest: Buffer = Buffer.alloc(0);
+
+  constructor(stream: AsyncIterable<Buffer>) {
+    this.chunks = stream[Symbol.asyncIterator]();
+  }
+
+  /** Undefined at the end. @throws BackupFileError when it ends in the middle */
+  async take(length: number): Promise<Buffer | undefined> {
+    const parts = [this.rest];
+    let has = this.rest.length;
+    while (has < length) {
+      const { done, value } = await this.chunks.next();
+      if (done) {
+        if (has === 0) return undefined;
+        throw new BackupFileError('it is cut off');
+      }
+      parts.push(value);
+      has += value.length;
+    }
+    const bytes = parts.length === 1 ? this.rest : Buffer.concat(parts);
+    this.rest = bytes.subarray(length);
+    return bytes.subarray(0, length);
+  }
+}
+
+async function exists(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,73 @@
+import type { Client } from 'pg';
+import { MIGRATIONS_TABLE } from '../schema-state';
+import type { BackupSequence, BackupTable } from './backup-format';
+
+/** In the schema of the service, and not an extension's. */
+const OURS = (oid: string, namespace: string, catalogue: string): string => `
+  ${namespace} = current_schema()::regnamespace and not exists (
+    select from pg_depend d where d.classid = '${catalogue}'::regclass and d.objid = ${oid} and d.deptype = 'e'
+  )`;
+
+/** Unlogged tables hold what a crash may lose as well. */
+const TABLES = `
+  select c.relname as name,
+    array(
+      select a.attname::text from pg_attribute a
+      where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' order by a.attnum
+    ) as columns,
+    array(
+      select translate(right(p.relname, 7), '_', '-') || '-01' from pg_inherits i join pg_class p on p.oid = i.inhrelid
+      where i.inhparent = c.oid and p.relname ~ '_[0-9]{4}_[0-9]{2}$' order by 1
+    ) as months
+  from pg_class c
+  where c.relkind in ('r', 'p') and not c.relispartition and c.relpersistence = 'p' and c.relname <> '${MIGRATIONS_TABLE}'
+    and ${OURS('c.oid', 'c.relnamespace', 'pg_class')}
+  order by c.relname`;
+
+const SEQUENCES = `
+  select sequencename as name, coalesce(last_value, start_value)::text as "lastValue", last_value is not null as "isCalled"
+  from pg_sequences
+  where schemaname = current_schema() and sequencename <> '${MIGRATIONS_TABLE}_id_seq'
+  order by sequencename`;
+
+/** Statements that drop whatever the service, or an earlier release of it, has made. */
+const DROPS = `
+  select statement from (
+    select 1 as step, format('drop table if exists %I cascade', c.relname) as statement
+    from pg_class c
+    where c.relkind in ('r', 'p') and not c.relispartition and ${OURS('c.oid', 'c.relnamespace', 'pg_class')}
+    union all
+    select 2, format('drop routine if exists %s', p.oid::regprocedure)
+    from pg_proc p where ${OURS('p.oid', 'p.pronamespace', 'pg_proc')}
+    union all
+    select 3, format('drop sequence if exists %I cascade', c.relname)
+    from pg_class c where c.relkind = 'S' and ${OURS('c.oid', 'c.relnamespace', 'pg_class')}
+    union all
+    select 4, format('drop type if exists %I cascade', t.typname)
+    from pg_type t
+    where t.typtype in ('e', 'd') and ${OURS('t.oid', 't.typnamespace', 'pg_type')}
+  ) as drops order by step`;
+
+export type Connection = Pick<Client, 'query'>;
+
+export async function listTables(client: Connection): Promise<BackupTable[]> {
+  return (await client.query<BackupTable & object>(TABLES)).rows;
+}
+
+export async function listSequences(client: Connection): Promise<BackupSequence[]> {
+  return (await client.query<BackupSequence & object>(SEQUENCES)).rows;
+}
+
+export async function dropEverything(client: Connection): Promise<void> {
+  const { rows } = await client.query<{ statement: string }>(DROPS);
+  for (const { statement } of rows) await client.query(statement);
+}
+
+/** Quoted as an identifier. */
+export function identifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+export function columnList({ columns }: Pick<BackupTable, 'columns'>): string {
+  return columns.map(identifier).join(', ');
+}

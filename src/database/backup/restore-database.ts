@@ -1,0 +1,157 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Client } from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
+import type { QueryRunner } from 'typeorm';
+import { AppError } from '../../common/errors/app-error';
+import { isOlderRelease, RELEASE } from '../../common/release';
+import { MIGRATION_LOCK } from '../migrate';
+import { MIGRATIONS } from '../migrations';
+import { MIGRATIONS_TABLE, readApplied } from '../schema-state';
+import { type BackupPart, readBackupFile } from './backup-file';
+import type { BackupHeader, BackupTable, VerifiedBackup } from './backup-format';
+import { columnList, dropEverything, identifier, listTables } from './catalogue';
+import { connectFor, COPY_SETTINGS } from './dump-database';
+
+export interface RestoreOptions {
+  /** Replaces what is there. */
+  readonly force: boolean;
+  /** Connections of this process that may stay open. */
+  readonly ownKeepers: number;
+  /** Runs when all that can be refused has been, before the first change. */
+  readonly beforeChanges: () => void | Promise<void>;
+  /** Receives the progress. */
+  readonly note: (message: string) => void;
+}
+
+/**
+ * Replaces the database at `url` by a backup, in one transaction: the schema is made by the migrations that the backup
+ * names, then filled. Whatever goes wrong, the database is as it was before. The newer migrations are the caller's to apply.
+ * @param backup the file, as `verifyBackup` has found it
+ * @throws AppError conflict or invalid_request, with what to do
+ */
+export async function restoreDatabase(
+  url: string,
+  file: string,
+  backup: VerifiedBackup,
+  options: RestoreOptions,
+): Promise<void> {
+  assertKnown(backup.header);
+  const client = await connectFor('restore', url);
+  try {
+    // Services that start meanwhile wait for their migrations.
+    await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    await client.query(`begin; ${COPY_SETTINGS}; set local lock_timeout = '10s'`);
+    await assertUnused(client, options.ownKeepers);
+    await assertReplaceable(client, options.force);
+    await options.beforeChanges();
+    await dropEverything(client);
+    await makeSchema(client, backup.header, options.note);
+    await fill(client, file, backup, options.note);
+    await client.query('commit');
+    options.note('committed');
+  } finally {
+    await client.end();
+  }
+}
+
+/** The migrations of this build make the schema: it has to have them all. */
+function assertKnown({ migrations, release }: BackupHeader): void {
+  const known = MIGRATIONS.map((migration): string => new migration().name);
+  const unknown = migrations.filter((name) => !known.includes(name));
+  if (unknown.length === 0) return;
+  const remedy = isOlderRelease(RELEASE, release)
+    ? `restore it with release ${release} or later`
+    : 'restore it with its own build';
+  throw refused(
+    `The backup was made by release ${release}, whose schema this one (${RELEASE}) does not know: ${remedy}`,
+  );
+}
+
+/** An idle keeper is how a process of the service holds an embedded server. */
+const SESSIONS = `
+  select count(*) filter (where application_name = 'waybill-keeper')::int as keepers,
+    count(*) filter (where application_name <> 'waybill-keeper')::int as others
+  from pg_stat_activity
+  where datname = current_database() and pid <> pg_backend_pid() and application_name like 'waybill%'`;
+
+async function assertUnused(client: Client, ownKeepers: number): Promise<void> {
+  const { rows } = await client.query<{ keepers: number; others: number }>(SESSIONS);
+  const { keepers = 0, others = 0 } = rows[0] ?? {};
+  const foreign = others + Math.max(0, keepers - ownKeepers);
+  if (foreign === 0) return;
+  throw refused(`The service is running: ${foreign} sessions of it are open. Stop all its processes, then restore`);
+}
+
+async function assertReplaceable(client: Client, force: boolean): Promise<void> {
+  const tables = await listTables(client);
+  if (tables.length === 0) return;
+  if ((await readApplied(client)).length === 0) {
+    throw refused('The database holds tables of something else: restore into a database of its own');
+  }
+  if (!tables.some(({ name }) => name === 'organizations')) return;
+  const { rows } = await client.query<{ found: boolean }>('select exists (select from organizations) as found');
+  if (rows[0]?.found && !force) throw refused('The database holds data. To replace all of it, give --force');
+}
+
+function refused(message: string): AppError {
+  return new AppError('invalid_request', message);
+}
+
+async function makeSchema(client: Client, { migrations, tables }: BackupHeader, note: (message: string) => void) {
+  note(`making the schema of ${migrations.length} migrations`);
+  await client.query(
+    `create table ${MIGRATIONS_TABLE} (id serial primary key, "timestamp" bigint not null, name character varying not null)`,
+  );
+  const runner = { query: (text: string) => client.query(text) } as unknown as QueryRunner;
+  for (const migration of MIGRATIONS) {
+    const each = new migration();
+    if (!migrations.includes(each.name)) continue;
+    await each.up(runner);
+    const insert = `insert into ${MIGRATIONS_TABLE} ("timestamp", name) values ($1, $2)`;
+    await client.query(insert, [each.name.slice(-13), each.name]);
+  }
+  // Triggers guard rows against changes, and these are as they were.
+  for (const { name } of await listTables(client)) {
+    await client.query(`alter table ${identifier(name)} disable trigger user; truncate ${identifier(name)}`);
+  }
+  for (const table of tables) await addMonths(client, table);
+}
+
+/** Rows of a month without a partition would go into the default one. */
+async function addMonths(client: Client, { name, months }: BackupTable): Promise<void> {
+  for (const month of months) await client.query('select add_month_partition($1, $2::date, 0)', [name, month]);
+}
+
+async function fill(client: Client, file: string, backup: VerifiedBackup, note: (message: string) => void) {
+  const parts = readBackupFile(file)[Symbol.asyncIterator]();
+  await parts.next();
+  const { tables, sequences } = backup.header;
+  const known = (await listTables(client)).map(({ name }) => name);
+  for (const [index, table] of tables.entries()) {
+    if (!known.includes(table.name)) {
+      for await (const _ of contentOf(parts)) continue;
+      note(`${table.name} is no table of the service: left out`);
+      continue;
+    }
+    const { rows } = backup.tables.get(table.name) ?? { rows: 0 };
+    const copy = client.query(copyFrom(`copy ${identifier(table.name)} (${columnList(table)}) from stdin`));
+    await pipeline(Readable.from(contentOf(parts)), copy);
+    if (copy.rowCount !== rows) throw new Error(`${table.name} has ${copy.rowCount} rows instead of ${rows}`);
+    if (rows > 0) note(`${index + 1}/${tables.length} ${table.name}: ${rows} rows`);
+  }
+  await parts.return?.(undefined);
+  for (const name of known) {
+    await client.query(`alter table ${identifier(name)} enable trigger user`);
+  }
+  for (const { name, lastValue, isCalled } of sequences) {
+    await client.query('select setval($1::regclass, $2::bigint, $3)', [identifier(name), lastValue, isCalled]);
+  }
+}
+
+/** The bytes of one table, to the part that ends it. */
+async function* contentOf(parts: AsyncIterator<BackupPart>): AsyncGenerator<Buffer> {
+  for (let next = await parts.next(); !next.done && next.value.type === 'data'; next = await parts.next()) {
+    yield next.value.bytes;
+  }
+}

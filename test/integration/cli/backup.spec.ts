@@ -1,0 +1,275 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { Client } from 'pg';
+import { type BackupPart, readBackupFile, writeBackupFile } from '../../../src/database/backup/backup-file';
+import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
+import { query } from '../embedded/support';
+import { CliKit, type CliResult, runWith } from './cli-kit';
+
+let cli: CliKit;
+let target: TestDatabase;
+let folder: string;
+let file: string;
+let organizationId: string;
+
+beforeAll(async () => {
+  cli = await CliKit.create();
+  folder = await mkdtemp(path.join(os.tmpdir(), 'waybill-backup-'));
+  file = path.join(folder, 'one.backup');
+  await fillSource();
+  await cli.json('backup', file);
+});
+afterAll(async () => {
+  await cli.destroy();
+  await rm(folder, { recursive: true });
+});
+beforeEach(async () => {
+  target = await createTestDatabase();
+});
+afterEach(() => target.drop());
+
+/** Rows that are hard to carry: every kind of text, a past month, a month of the future, the audit log, numbers from sequences. */
+async function fillSource(): Promise<void> {
+  organizationId = (await cli.json('org', 'create', 'Acme "\\N" \\\t\u2028 ü')).id;
+  await cli.json('domain', 'add', organizationId, 'acme.example');
+  await cli.json('key', 'create', '--org', organizationId, '--mode', 'live', '--scopes', 'all', '--name', 'k');
+  await cli.json('suppression', 'add', organizationId, 'gone@example.com', '--notes', 'line 1\nline 2\\.');
+  await query(cli.url, `select add_month_partition('email_contents', '2020-02-01', 0)`);
+  const idsOf = (time: string) => `overlay(uuid_v7_floor(${time})::text placing lpad(n::text, 12, '0') from 25)::uuid`;
+  for (const time of [`'2020-02-10Z'::timestamptz`, 'now()', `'2019-01-01Z'::timestamptz`]) {
+    await query(
+      cli.url,
+      `insert into email_contents (organization_id, mode, email_id, html, text, headers, addressees)
+       select '${organizationId}', 'live', ${idsOf(time)}, repeat(E'\\\\.\\n\\t\\\\N "x" ', 5000), nullif(chr(n) || 'ü\u2028', 'z'),
+         '{"a": "\\\\"}', '{}' from generate_series(1, 30) n;
+       insert into email_attachments (organization_id, mode, email_id, position, filename, content_type, size, content)
+       select '${organizationId}', 'live', ${idsOf(time)}, 0, 'a', 'b', 256, decode(repeat('00ff0a5c090d', 20000 + n), 'hex')
+       from generate_series(1, 5) n`,
+    );
+  }
+}
+
+/** A copy of a backup with other JSON parts. */
+async function rewrite(from: string, to: string, change: (value: Record<string, unknown>) => unknown): Promise<void> {
+  await rm(to, { force: true });
+  async function* changed(): AsyncGenerator<BackupPart> {
+    for await (const part of readBackupFile(from)) {
+      yield part.type === 'json' ? { type: 'json', value: change(part.value as Record<string, unknown>) } : part;
+    }
+  }
+  await writeBackupFile(to, changed());
+}
+
+const restore = (args: string[] = [], env: NodeJS.ProcessEnv = {}): Promise<CliResult> =>
+  runWith({ ...cli.environment, DATABASE_URL: target.url, ...env }, ['restore', file, ...args]);
+
+/** Everything in a database: each table's rows, its partitions and sequences, in a form that compares. */
+async function contentOf(url: string): Promise<Record<string, unknown>> {
+  const tables = await query<{ name: string }>(
+    url,
+    `select c.relname as name from pg_class c
+     where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace = 'public'::regnamespace and c.relpersistence = 'p'
+       and c.relname <> 'schema_migrations' order by 1`,
+  );
+  const content: Record<string, unknown> = {};
+  for (const { name } of tables) {
+    content[name] = await query(
+      url,
+      `select tableoid::regclass::text as partition, md5(string_agg(t::text, '|' order by t::text)), count(*)::int
+       from ${name} t group by 1 order by 1`,
+    );
+  }
+  content.sequences = await query(url, 'select sequencename, last_value from pg_sequences order by 1');
+  content.migrations = await query(url, 'select name from schema_migrations order by "timestamp"');
+  content.triggers = await query(url, `select tgname, tgenabled from pg_trigger where not tgisinternal order by 1`);
+  return content;
+}
+
+describe('waybill backup and restore', () => {
+  it('bring back every row, partition and number, into an empty database', async () => {
+    await query(target.url, 'drop schema public cascade; create schema public');
+    const { exitCode, stdout, stderr } = await restore();
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringMatching(/^file .*\nrows +\d+/s) });
+    expect(stderr).toMatch(/organizations: 1 rows\n/);
+    const [source, restored] = [await contentOf(cli.url), await contentOf(target.url)];
+    expect(restored).toEqual(source);
+    expect(source.organizations).toMatchObject([{ count: 1 }]);
+    expect((source.migrations as unknown[]).length).toBeGreaterThan(30);
+  });
+
+  it('make a file for this user only, overwrite none, and tell the doctor', async () => {
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const before = await readFile(file);
+    expect((await cli.failure('backup', file)).message).toContain('is there already');
+    expect(await readFile(file)).toEqual(before);
+    const { checks } = await cli.json('doctor');
+    expect(checks.find((check: { name: string }) => check.name === 'backup')).toMatchObject({
+      status: 'ok',
+      details: { file, createdAt: expect.any(String) },
+    });
+  });
+
+  it('replace data only when told to, and keep nothing of it then', async () => {
+    await query(target.url, `insert into organizations (id, name) values (gen_random_uuid(), 'Other')`);
+    expect(await restore()).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('give --force') });
+    expect(await query(target.url, 'select name from organizations')).toEqual([{ name: 'Other' }]);
+    expect(await restore(['--force'])).toMatchObject({ exitCode: 0 });
+    expect(await contentOf(target.url)).toEqual(await contentOf(cli.url));
+  });
+
+  it('refuse while a process of the service is connected, and a database of something else', async () => {
+    const service = new Client({ connectionString: target.url, application_name: 'waybill-health' });
+    await service.connect();
+    const busy = await restore(['--force']);
+    await service.end();
+    expect(busy).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringMatching(/The service is running: 1 sessions .* Stop all/),
+    });
+    await query(target.url, 'drop schema public cascade; create schema public; create table theirs (id int)');
+    expect(await restore(['--force'])).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('something else'),
+    });
+    expect(await query(target.url, 'select * from theirs')).toEqual([]);
+  });
+
+  it.each([
+    ['cut off', (bytes: Buffer) => bytes.subarray(0, bytes.length - 100)],
+    ['altered', (bytes: Buffer) => Buffer.from(bytes).fill(0x55, bytes.length / 2, bytes.length / 2 + 8)],
+    ['something else', () => Buffer.from('-- PostgreSQL database dump')],
+    ['empty', () => Buffer.alloc(0)],
+  ])('leave the database alone when the file is %s', async (_how, damage) => {
+    const damaged = path.join(folder, 'damaged.backup');
+    await writeFile(damaged, damage(await readFile(file)));
+    await query(target.url, `insert into organizations (id, name) values (gen_random_uuid(), 'Other')`);
+    const env = { ...cli.environment, DATABASE_URL: target.url };
+    const { exitCode, stderr } = await runWith(env, ['restore', damaged, '--force', '--json']);
+    expect(exitCode).toBe(1);
+    expect(JSON.parse(stderr).error).toMatchObject({
+      code: 'invalid_request',
+      message: expect.stringContaining(damaged),
+    });
+    expect(await query(target.url, 'select name from organizations')).toEqual([{ name: 'Other' }]);
+  });
+
+  it('leave the database as it was when the restore fails half-way', async () => {
+    await query(target.url, `insert into organizations (id, name) values (gen_random_uuid(), 'Other')`);
+    const before = await contentOf(target.url);
+    const wrong = path.join(folder, 'wrong.backup');
+    await rewrite(file, wrong, (value) =>
+      value.kind === 'header'
+        ? {
+            ...value,
+            sequences: [...(value.sequences as unknown[]), { name: 'no_such', lastValue: '1', isCalled: true }],
+          }
+        : value,
+    );
+    const env = { ...cli.environment, DATABASE_URL: target.url };
+    expect(await runWith(env, ['restore', wrong, '--force'])).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('no_such'),
+    });
+    expect(await contentOf(target.url)).toEqual(before);
+  });
+
+  it('name the release that a newer backup needs', async () => {
+    const newer = path.join(folder, 'newer.backup');
+    await rewrite(file, newer, (value) =>
+      value.kind === 'header'
+        ? { ...value, release: '99.0.0', migrations: [...(value.migrations as string[]), 'FromTheFuture9999999999999'] }
+        : value,
+    );
+    const env = { ...cli.environment, DATABASE_URL: target.url };
+    expect(await runWith(env, ['restore', newer])).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('restore it with release 99.0.0 or later'),
+    });
+  });
+
+  it('are of one moment, while the service writes on', async () => {
+    const other = path.join(folder, 'moment.backup');
+    let stop = false;
+    // Two rows in each transaction: a moment has an even number.
+    const writing = (async () => {
+      while (!stop) {
+        await query(
+          cli.url,
+          `insert into organizations (id, name) values (gen_random_uuid(), 'even'), (gen_random_uuid(), 'even')`,
+        );
+      }
+    })();
+    try {
+      await cli.json('backup', other);
+    } finally {
+      stop = true;
+      await writing;
+    }
+    const env = { ...cli.environment, DATABASE_URL: target.url };
+    expect(await runWith(env, ['restore', other])).toMatchObject({ exitCode: 0 });
+    const [{ even } = { even: 1 }] = await query<{ even: number }>(
+      target.url,
+      `select count(*)::int % 2 as even from organizations where name = 'even'`,
+    );
+    expect(even).toBe(0);
+    await query(cli.url, `delete from organizations where name = 'even'`);
+  });
+});
+
+describe('the master key of a backup', () => {
+  const passphrase = 'correct horse battery staple';
+  let withKey: string;
+  let passphraseFile: string;
+  const otherKey = randomBytes(32).toString('base64');
+  const key = () => cli.environment.MASTER_KEY ?? '';
+  const restoreKey = (args: string[], env: NodeJS.ProcessEnv = {}) =>
+    runWith({ ...cli.environment, DATABASE_URL: target.url, ...env }, [
+      ...['restore', withKey, '--with-master-key', '--passphrase-file', passphraseFile],
+      ...args,
+    ]);
+  beforeAll(async () => {
+    withKey = path.join(folder, 'key.backup');
+    passphraseFile = path.join(folder, 'passphrase');
+    await writeFile(passphraseFile, `${passphrase}\n`);
+    await cli.json('backup', withKey, '--with-master-key', '--passphrase-file', passphraseFile);
+  });
+
+  it('is in the file under the pass phrase only', async () => {
+    let text = '';
+    for await (const part of readBackupFile(withKey)) text += part.type === 'json' ? JSON.stringify(part.value) : '';
+    expect(text).toContain('"kdf":"scrypt"');
+    expect(text).not.toContain(key());
+    expect(text).not.toContain(passphrase);
+  });
+
+  it('goes where the operator wants it, and has to go somewhere', async () => {
+    const out = path.join(folder, 'restored.key');
+    const refused = await restoreKey([], { MASTER_KEY: otherKey });
+    expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('--master-key-out') });
+    expect(await restoreKey(['--master-key-out', out], { MASTER_KEY: undefined })).toMatchObject({ exitCode: 0 });
+    expect((await readFile(out, 'utf8')).trim()).toBe(key());
+    expect((await stat(out)).mode & 0o777).toBe(0o600);
+  });
+
+  it('is not opened by another pass phrase, a short one, or without a file', async () => {
+    const wrong = path.join(folder, 'wrong-passphrase');
+    const backupWith = (...args: string[]) => cli.failure('backup', path.join(folder, 'never'), ...args);
+    await writeFile(wrong, 'another pass phrase');
+    const args = ['restore', withKey, '--with-master-key', '--passphrase-file', wrong];
+    expect((await cli.failure(...args)).message).toBe('The pass phrase is not the one');
+    await writeFile(wrong, 'short');
+    expect((await backupWith('--with-master-key', '--passphrase-file', wrong)).message).toContain('at least 12');
+    expect((await backupWith('--with-master-key')).message).toContain('belong together');
+    expect((await backupWith('--with-master-key', '--passphrase-file', path.join(folder, 'none'))).message).toContain(
+      'ENOENT',
+    );
+  });
+
+  it('has to be the one of the installation otherwise', async () => {
+    const { exitCode, stderr } = await restore([], { MASTER_KEY: otherKey });
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('another master key') });
+    expect(await restore([], { MASTER_KEY: otherKey, MASTER_KEY_PREVIOUS: key() })).toMatchObject({ exitCode: 0 });
+  });
+});
