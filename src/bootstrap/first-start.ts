@@ -8,6 +8,7 @@ import { ALL_SCOPES } from '../common/http/scopes';
 import { NotFoundError } from '../common/errors/app-error';
 import type { Mode } from '../common/tenant';
 import type { AppConfig } from '../config/config';
+import { keepPrivate } from '../config/data-dir';
 import { withAdvisoryLock } from '../database/migrate';
 import { DatabaseUrl } from '../database/database.service';
 import { DomainsService } from '../modules/domains/domains.service';
@@ -104,6 +105,7 @@ function credentialsFile(dataDir: string): string {
 /** Undefined when there are none, or none that can be used. @throws when the file cannot be read */
 async function readCredentials(dataDir: string): Promise<Credentials | undefined> {
   let text: string;
+  keepPrivate(credentialsFile(dataDir));
   try {
     text = await readFile(credentialsFile(dataDir), 'utf8');
   } catch (error) {

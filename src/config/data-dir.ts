@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const KEY_BYTES = 32;
@@ -32,11 +32,14 @@ export class StoredMasterKey {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
       }
     }
+    keepPrivate(this.file);
     return readMasterKey(this.file);
   }
 
   readPrevious(): Buffer | undefined {
-    return existsSync(this.previousFile) ? readMasterKey(this.previousFile) : undefined;
+    if (!existsSync(this.previousFile)) return undefined;
+    keepPrivate(this.previousFile);
+    return readMasterKey(this.previousFile);
   }
 
   /** Whether the key in use is the stored one, and not one of the environment. */
@@ -63,6 +66,15 @@ export class StoredMasterKey {
   private write(file: string, key: Buffer): void {
     writeFileSync(`${file}.new`, textOf(key), { mode: OWNER_ONLY, flush: true });
     renameSync(`${file}.new`, file);
+  }
+}
+
+/** A copy, or a restored backup, may have left a file open to others. One of another user stays as it is. */
+export function keepPrivate(file: string): void {
+  try {
+    if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, OWNER_ONLY);
+  } catch {
+    // Whoever owns it restricts it; reading it says what is wrong.
   }
 }
 

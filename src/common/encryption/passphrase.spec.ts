@@ -1,5 +1,5 @@
 import { DecryptionError } from './encryption';
-import { openWithPassphrase, sealWithPassphrase } from './passphrase';
+import { openWithPassphrase, type PassphraseSealed, sealWithPassphrase } from './passphrase';
 
 const CHEAP = { n: 1_024, r: 8, p: 1 };
 const secret = Buffer.alloc(32, 3);
@@ -16,14 +16,13 @@ describe('a secret under a pass phrase', () => {
     const sealed = await sealWithPassphrase(secret, 'right', 'master-key', CHEAP);
     const altered = Buffer.from(sealed.sealed, 'base64');
     altered[0] = (altered[0] ?? 0) ^ 1;
-    for (const attempt of [
-      openWithPassphrase(sealed, 'wrong', 'master-key'),
-      openWithPassphrase(sealed, 'right', 'another-key'),
-      openWithPassphrase({ ...sealed, sealed: altered.toString('base64') }, 'right', 'master-key'),
-      openWithPassphrase({ ...sealed, sealed: '' }, 'right', 'master-key'),
-      openWithPassphrase({ ...sealed, n: 2 ** 30 }, 'right', 'master-key'),
-    ]) {
-      await expect(attempt).rejects.toThrow(DecryptionError);
-    }
+    const bad: [sealed: PassphraseSealed, passphrase: string, context: string][] = [
+      [sealed, 'wrong', 'master-key'],
+      [sealed, 'right', 'another-key'],
+      [{ ...sealed, sealed: altered.toString('base64') }, 'right', 'master-key'],
+      [{ ...sealed, sealed: '' }, 'right', 'master-key'],
+      [{ ...sealed, n: 2 ** 30 }, 'right', 'master-key'],
+    ];
+    for (const attempt of bad) await expect(openWithPassphrase(...attempt)).rejects.toThrow(DecryptionError);
   });
 });

@@ -1,6 +1,6 @@
-import { realpath } from 'node:fs/promises';
 import type { ClientConfig } from 'pg';
 import { Client } from 'pg';
+import { isDataOf } from './cluster-location';
 
 /** The role and the database of the service. The role owns the database but is no superuser: as with a hosted Postgres. */
 const SERVICE_NAME = 'waybill';
@@ -48,9 +48,10 @@ async function withClient<T>(address: ServerAddress, work: (client: Client) => P
  * Makes sure that the server is the one of this data folder (a port may have gone to another server since) and that the
  * role and the database of the service exist.
  *
+ * @param pid of the server that should be it
  * @throws when the server does not answer, refuses the password or has other data.
  */
-export async function prepareServer(address: ServerAddress, dataFolder: string): Promise<void> {
+export async function prepareServer(address: ServerAddress, dataFolder: string, pid: number): Promise<void> {
   await withClient(address, async (client) => {
     const { rows } = await client.query<{ folder: string; prepared: boolean }>(
       `SELECT current_setting('data_directory') AS folder,
@@ -58,7 +59,8 @@ export async function prepareServer(address: ServerAddress, dataFolder: string):
       [SERVICE_NAME],
     );
     const folder = rows[0]?.folder ?? '';
-    if ((await realpath(folder)) !== dataFolder) throw new Error(`the server on port ${address.port} serves ${folder}`);
+    if (!(await isDataOf(pid, folder, dataFolder)))
+      throw new Error(`the server on port ${address.port} serves ${folder}`);
     if (!rows[0]?.prepared) await createServiceDatabase(client, address.password);
   });
 }

@@ -4,8 +4,11 @@ import path from 'node:path';
 import { exists, ignoreMissing, makeFolder } from './once-folder';
 import { findClosedComponent, findServerUser, type ServerUser } from './server-user';
 
-/** Where root keeps the cluster of a data directory that the server's user cannot enter. */
-export const STATE_FOLDER = '/var/lib/waybill';
+/**
+ * Where root keeps the cluster of a data directory that the server's user cannot enter, on systems without /proc; earlier
+ * releases did so everywhere.
+ */
+const STATE_FOLDER = '/var/lib/waybill';
 
 /** Named after the major version of Postgres: another one cannot read the files. */
 const CLUSTER = 'pg18';
@@ -14,6 +17,28 @@ const CLUSTER = 'pg18';
 export interface ClusterLocation {
   folder: string;
   user: ServerUser | undefined;
+  /** The path to it is closed to that user, who is given the cluster's data as working folder instead. */
+  isClosed: boolean;
+}
+
+/**
+ * The name of a process's working folder, whatever lies above it (proc(5)). Root may enter a folder and only then become
+ * another user, to whom its path would be closed: `/root/.data` is closed by /root alone.
+ */
+const WORKING_FOLDER = '/proc/self/cwd';
+
+/** What the cluster's programs are started with: their working folder, and a name for each file below the cluster. */
+export function viewOf(
+  { isClosed, folder }: Pick<ClusterLocation, 'isClosed' | 'folder'>,
+  data: string,
+): { readonly workingFolder: string; readonly nameOf: (file: string) => string } {
+  if (!isClosed) return { workingFolder: folder, nameOf: (file) => file };
+  return { workingFolder: data, nameOf: (file) => path.posix.join(WORKING_FOLDER, path.relative(data, file)) };
+}
+
+/** Whether the folder that a server calls its data is this one. @param pid the server's process */
+export async function isDataOf(pid: number, claimed: string, data: string): Promise<boolean> {
+  return (await realpath(claimed === WORKING_FOLDER ? `/proc/${pid}/cwd` : claimed)) === data;
 }
 
 export interface ClusterPaths {
@@ -66,10 +91,12 @@ export async function locateCluster(dataDir: string, log: (message: string) => v
   const folder = known ?? dataDir;
   const user = await findServerUser(clusterPaths(folder).data);
   const closed = user && (await findClosedComponent(folder, user, 'enter'));
-  if (!user || !closed) return { folder, user };
+  if (folder !== dataDir) log(`the database of ${dataDir} is kept in ${folder}: a copy of the former lacks it`);
+  if (!user || !closed) return { folder, user, isClosed: false };
+  if (await exists(WORKING_FOLDER)) return { folder, user, isClosed: true };
   if (known === undefined) {
     log(`${closed} is closed to user id ${user.uid}, as which Postgres has to run`);
-    return { folder: await chooseFolderOutside(dataDir, log), user };
+    return { folder: await chooseFolderOutside(dataDir, log), user, isClosed: false };
   }
   throw new Error(
     `Postgres has to run as user id ${user.uid} for the database in ${folder}, but ${closed} is closed to it. ` +

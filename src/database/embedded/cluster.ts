@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, chown, mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, lchown, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Binaries } from './binaries';
-import { type ClusterLocation, type ClusterPaths, clusterPaths } from './cluster-location';
+import { type ClusterLocation, type ClusterPaths, clusterPaths, viewOf } from './cluster-location';
 import { createFolderOnce, exists, removePartialFolders } from './once-folder';
 import { type CommandResult, runCommand } from './run-command';
+import type { ServerUser } from './server-user';
 
 /** The same cluster everywhere: without these, initdb takes encoding and locale from the user who runs it. */
 const INITDB_ARGUMENTS = [
@@ -34,6 +35,7 @@ export async function ensureCluster(
   if (await exists(path.join(paths.data, 'PG_VERSION'))) {
     await removePartialFolders(paths.cluster);
     await limitLog(paths.log);
+    await adoptCopy(paths, location.user);
     return paths;
   }
   if (await exists(paths.cluster)) {
@@ -59,10 +61,11 @@ export async function readPassword(paths: ClusterPaths): Promise<string> {
 
 async function initialise(
   partial: string,
-  { folder, user }: ClusterLocation,
+  location: ClusterLocation,
   binaries: Binaries,
   { initdbArguments, signal }: ClusterOptions,
 ): Promise<void> {
+  const { folder, user } = location;
   const data = path.join(partial, 'data');
   const password = path.join(partial, 'password');
   const { log } = clusterPaths(folder);
@@ -71,9 +74,10 @@ async function initialise(
   await writeFile(password, randomBytes(24).toString('base64url') + '\n', { mode: 0o600, flag: 'wx' });
   if (user) for (const file of [data, password]) await chown(file, user.uid, user.gid);
 
-  const args = ['-D', data, '--pwfile', password, ...INITDB_ARGUMENTS, ...initdbArguments];
+  const { workingFolder, nameOf } = viewOf(location, data);
+  const args = ['-D', nameOf(data), '--pwfile', nameOf(password), ...INITDB_ARGUMENTS, ...initdbArguments];
   const run = (initdb: string): Promise<CommandResult> =>
-    runCommand(initdb, args, { user, workingFolder: folder, logFile: log, signal });
+    runCommand(initdb, args, { user, workingFolder, logFile: log, signal });
   let result = await run(binaries.initdb);
   if (result.exitCode !== 0 && UNNAMED_USER.test(result.output)) {
     const tools = path.join(partial, 'tools');
@@ -85,6 +89,15 @@ async function initialise(
   }
   // From here on it is the service that needs the password.
   if (user) await chown(password, 0, 0);
+}
+
+/** A copy that root has made of a stopped cluster belongs to root. The server's user gets its data, and nothing else. */
+async function adoptCopy({ cluster, data }: ClusterPaths, user: ServerUser | undefined): Promise<void> {
+  if (!user || (await stat(data)).uid === user.uid) return;
+  await chmod(cluster, 0o711);
+  for (const entry of ['', ...(await readdir(data, { recursive: true }))]) {
+    await lchown(path.join(data, entry), user.uid, user.gid);
+  }
 }
 
 /** For people: what failed, how, and its last words. */

@@ -4,7 +4,7 @@ import type { ServerAddress } from './administration';
 import { countConnections, prepareServer } from './administration';
 import type { Binaries } from './binaries';
 import { describeFailure } from './cluster';
-import type { ClusterLocation, ClusterPaths } from './cluster-location';
+import { type ClusterLocation, type ClusterPaths, viewOf } from './cluster-location';
 import type { PostmasterFile } from './postmaster-file';
 import { isAlive, readPostmasterFile, retireStalePostmasterFile } from './postmaster-file';
 import type { CommandResult } from './run-command';
@@ -61,7 +61,7 @@ export async function findRunningServer(
   if (!file || !isAlive(file.pid)) return {};
   const address = { port: file.port, password };
   try {
-    await prepareServer(address, paths.data);
+    await prepareServer(address, paths.data, file.pid);
     return { address };
   } catch (error) {
     return { reason: `process ${file.pid} should serve port ${file.port}, but: ${describe(error)}` };
@@ -112,7 +112,9 @@ async function start(
   lastPort: number | undefined,
 ): Promise<string | undefined> {
   const options = serverOptions(port ?? (await findFreePort(lastPort)), settings);
-  const result = await control(server, ['start', '-l', server.paths.log, '-o', options], signal);
+  // Where the log's path is closed the server goes on writing to the file that pg_ctl is given.
+  const log = server.location.isClosed ? [] : ['-l', server.paths.log];
+  const result = await control(server, ['start', ...log, '-o', options], signal);
   return result.exitCode === 0 ? undefined : describeFailure('pg_ctl start', result);
 }
 
@@ -151,9 +153,10 @@ async function isInUse({ paths, password }: Server): Promise<boolean> {
 /** Detached, so that Ctrl-C in the terminal ends neither the server nor an orderly stop of it. */
 function control(server: Server, args: string[], signal?: AbortSignal): Promise<CommandResult> {
   const { paths, location, binaries } = server;
-  return runCommand(binaries.pgCtl, ['-s', '-D', paths.data, '-w', '-t', BUSY_LIMIT_SECONDS, ...args], {
+  const { workingFolder, nameOf } = viewOf(location, paths.data);
+  return runCommand(binaries.pgCtl, ['-s', '-D', nameOf(paths.data), '-w', '-t', BUSY_LIMIT_SECONDS, ...args], {
     user: location.user,
-    workingFolder: location.folder,
+    workingFolder,
     logFile: paths.log,
     detached: true,
     signal,

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { INestApplicationContext } from '@nestjs/common';
@@ -100,10 +100,14 @@ describe('seedFirstStart', () => {
     expect(await shown()).toEqual(agreeing);
   });
 
-  it('reads them back at later starts', async () => {
+  it('reads them back at later starts, and closes files that were left open', async () => {
     const first = await seedFirstStart(await startProcess(), config);
+    const key = path.join(config.dataDir, 'master.key');
+    for (const open of [file, key]) await chmod(open, 0o644);
+    loadConfig({ WAYBILL_DATA_DIR: config.dataDir });
     const second = await seedFirstStart(await startProcess(), config);
     expect(second).toEqual(first);
+    for (const open of [file, key]) expect((await stat(open)).mode & 0o777).toBe(0o600);
     expect([await count('organizations'), await count('domains'), await count('api_keys')]).toEqual([1, 1, 2]);
   });
 

@@ -13,6 +13,8 @@ let target: TestDatabase;
 let folder: string;
 let file: string;
 let organizationId: string;
+/** At the time of the backup. */
+let source: Record<string, unknown>;
 
 beforeAll(async () => {
   cli = await CliKit.create();
@@ -20,6 +22,7 @@ beforeAll(async () => {
   file = path.join(folder, 'one.backup');
   await fillSource();
   await cli.json('backup', file);
+  source = await contentOf(cli.url);
 });
 afterAll(async () => {
   await cli.destroy();
@@ -93,8 +96,7 @@ describe('waybill backup and restore', () => {
     const { exitCode, stdout, stderr } = await restore();
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringMatching(/^file .*\nrows +\d+/s) });
     expect(stderr).toMatch(/organizations: 1 rows\n/);
-    const [source, restored] = [await contentOf(cli.url), await contentOf(target.url)];
-    expect(restored).toEqual(source);
+    expect(await contentOf(target.url)).toEqual(source);
     expect(source.organizations).toMatchObject([{ count: 1 }]);
     expect((source.migrations as unknown[]).length).toBeGreaterThan(30);
   });
@@ -116,7 +118,7 @@ describe('waybill backup and restore', () => {
     expect(await restore()).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('give --force') });
     expect(await query(target.url, 'select name from organizations')).toEqual([{ name: 'Other' }]);
     expect(await restore(['--force'])).toMatchObject({ exitCode: 0 });
-    expect(await contentOf(target.url)).toEqual(await contentOf(cli.url));
+    expect(await contentOf(target.url)).toEqual(source);
   });
 
   it('refuse while a process of the service is connected, and a database of something else', async () => {
@@ -138,7 +140,7 @@ describe('waybill backup and restore', () => {
 
   it.each([
     ['cut off', (bytes: Buffer) => bytes.subarray(0, bytes.length - 100)],
-    ['altered', (bytes: Buffer) => Buffer.from(bytes).fill(0x55, bytes.length / 2, bytes.length / 2 + 8)],
+    ['altered', (bytes: Buffer) => Buffer.from(bytes).fill(0x55, bytes.length >> 1, (bytes.length >> 1) + 8)],
     ['something else', () => Buffer.from('-- PostgreSQL database dump')],
     ['empty', () => Buffer.alloc(0)],
   ])('leave the database alone when the file is %s', async (_how, damage) => {
@@ -193,13 +195,10 @@ describe('waybill backup and restore', () => {
     const other = path.join(folder, 'moment.backup');
     let stop = false;
     // Two rows in each transaction: a moment has an even number.
+    const pair = `insert into organizations (id, name) values (gen_random_uuid(), 'even'), (gen_random_uuid(), 'even')`;
+    await query(cli.url, pair);
     const writing = (async () => {
-      while (!stop) {
-        await query(
-          cli.url,
-          `insert into organizations (id, name) values (gen_random_uuid(), 'even'), (gen_random_uuid(), 'even')`,
-        );
-      }
+      while (!stop) await query(cli.url, pair);
     })();
     try {
       await cli.json('backup', other);
@@ -209,11 +208,12 @@ describe('waybill backup and restore', () => {
     }
     const env = { ...cli.environment, DATABASE_URL: target.url };
     expect(await runWith(env, ['restore', other])).toMatchObject({ exitCode: 0 });
-    const [{ even } = { even: 1 }] = await query<{ even: number }>(
+    const [found] = await query<{ even: number }>(
       target.url,
-      `select count(*)::int % 2 as even from organizations where name = 'even'`,
+      `select count(*)::int as even from organizations where name = 'even'`,
     );
-    expect(even).toBe(0);
+    expect(found?.even).toBeGreaterThanOrEqual(2);
+    expect((found?.even ?? 1) % 2).toBe(0);
     await query(cli.url, `delete from organizations where name = 'even'`);
   });
 });

@@ -1,0 +1,97 @@
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runWith } from '../integration/cli/cli-kit';
+import { ApiClient, eventTypes } from './kit/api-client';
+import { ServiceProcess } from './kit/service-process';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'waybill-restored-'));
+  // Open to pass through, so that the cluster of a service that root starts lies within, and goes with it.
+  chmodSync(folder, 0o711);
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('an embedded service and its backup', () => {
+  it('goes on elsewhere with its mail, keys, secrets and queue', async () => {
+    const [first, second, file, passphrase] = ['first', 'second', 'all.backup', 'passphrase'].map((name) =>
+      join(folder, name),
+    ) as [...[string, string, string, string]];
+    writeFileSync(passphrase, 'a pass phrase that is long enough\n', { mode: 0o600 });
+    const withKey = ['--with-master-key', '--passphrase-file', passphrase];
+
+    const service = await ServiceProcess.start({ WAYBILL_DATA_DIR: first });
+    const { liveKey, organizationId } = JSON.parse(readFileSync(join(first, 'credentials.json'), 'utf8'));
+    const api = new ApiClient(service.port, liveKey);
+    const sent = await api.send({
+      from: 'hello@waybill.test',
+      to: ['a@example.com'],
+      html: '<p>Grüße</p>',
+      idempotencyKey: 'once',
+    });
+    const before = await api.waitForStatus(sent, 'delivered');
+    const scheduledAt = new Date(Date.now() + 3_600_000).toISOString();
+    const waiting = await api.send({ from: 'hello@waybill.test', to: ['b@example.com'], scheduledAt });
+    await api.post('/v1/suppressions', { email: 'gone@example.com', reason: 'manual' });
+    const suppressions = (await api.get('/v1/suppressions')).body;
+    const webhook = await api.post('/v1/webhooks', { url: 'https://hooks.example.com/x', events: ['*'] });
+    expect(webhook.status).toBe(201);
+    const taken = await runWith({ WAYBILL_DATA_DIR: first }, ['backup', file, ...withKey, '--json']);
+    expect(taken).toMatchObject({ exitCode: 0, stderr: '' });
+    const refused = await runWith({ WAYBILL_DATA_DIR: first }, ['restore', file, '--force']);
+    expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('The service is running') });
+    const later = await api.send({ from: 'hello@waybill.test', to: ['c@example.com'] });
+    await service.stop();
+
+    const restored = await runWith({ WAYBILL_DATA_DIR: second }, ['restore', file, ...withKey, '--json']);
+    expect(restored).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(readFileSync(join(second, 'master.key'), 'utf8')).toBe(readFileSync(join(first, 'master.key'), 'utf8'));
+    expect(existsSync(join(second, 'master.key.previous'))).toBe(false);
+
+    const again = await ServiceProcess.start({ WAYBILL_DATA_DIR: second });
+    const there = new ApiClient(again.port, liveKey);
+    expect(await there.email(sent)).toEqual(before);
+    expect((await there.get(`/v1/emails/${sent}/content`)).body).toEqual(
+      expect.objectContaining({ data: expect.objectContaining({ htmlBody: '<p>Grüße</p>' }) }),
+    );
+    expect((await there.get('/v1/suppressions')).body).toEqual(suppressions);
+    expect((await there.get(`/v1/emails/${later}`)).status).toBe(404);
+    // The same key repeats nothing.
+    expect(
+      await there.send({
+        from: 'hello@waybill.test',
+        to: ['a@example.com'],
+        html: '<p>Grüße</p>',
+        idempotencyKey: 'once',
+      }),
+    ).toBe(sent);
+    // What was waiting still waits, and goes once it is due: here, by the operator's clock hand.
+    expect((await there.email(waiting)).status).toBe('scheduled');
+    // Secrets open: the mail is signed, and the webhook's secret can be exchanged.
+    const fresh = await there.send({ from: 'hello@waybill.test', to: ['d@example.com'] });
+    expect(eventTypes(await there.waitForStatus(fresh, 'delivered'))).toEqual([
+      'queued',
+      'sending',
+      'sent',
+      'delivered',
+    ]);
+    const mailbox = (await there.get('/mailbox/messages.json')).body.data;
+    expect(mailbox.map((message: { recipients: string[] }) => message.recipients[0])).toEqual([
+      'd@example.com',
+      'a@example.com',
+    ]);
+    const verified = await runWith({ WAYBILL_DATA_DIR: second }, [
+      'stats',
+      'verify',
+      '--org',
+      organizationId,
+      '--json',
+    ]);
+    expect(JSON.parse(verified.stdout)).toMatchObject({ drift: 0 });
+    const doctor = await runWith({ WAYBILL_DATA_DIR: second }, ['doctor', '--json']);
+    expect(doctor.exitCode).toBe(0);
+    await again.stop();
+    expect(again.exitCode).toBe(0);
+  });
+});
