@@ -14,7 +14,7 @@ export interface PassphraseSealed {
   readonly sealed: string;
 }
 
-/** 128 MiB and a third of a second for each guess. */
+/** 128 MiB for each guess. */
 const COST = { n: 2 ** 17, r: 8, p: 1 };
 /** What a file may ask for: it comes from elsewhere. */
 const MAX_MEMORY_BYTES = 512 * 1024 * 1024;
