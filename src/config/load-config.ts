@@ -18,8 +18,14 @@ export class ConfigurationError extends Error {
   }
 }
 
-/** Reads and checks the environment. An empty variable counts as absent. */
-export function loadConfig(env: NodeJS.ProcessEnv = process.env): AppConfig {
+/** Whether the operator has set a variable. An empty one counts as absent. */
+export function isVariableSet(name: string, env: NodeJS.ProcessEnv = process.env): boolean {
+  return Boolean(env[name]);
+}
+
+/** Reads and checks the environment. An empty variable counts as absent. @param overrides win over the environment */
+export function loadConfig(processEnvironment: NodeJS.ProcessEnv = process.env, overrides: NodeJS.ProcessEnv = {}): AppConfig {
+  const env = { ...processEnvironment, ...overrides };
   const known = new Environment();
   const given = Object.fromEntries(
     Object.keys({ ...known, ...optionalNames }).flatMap((name) => (env[name] ? [[name, env[name]]] : [])),

@@ -1,16 +1,18 @@
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { attachEmbeddedPostgres } from '../../src/database/embedded/embedded-postgres';
 import { runWith } from '../integration/cli/cli-kit';
+import { query } from '../integration/embedded/support';
 import { ApiClient, eventTypes } from './kit/api-client';
 import { ServiceProcess } from './kit/service-process';
 
 let folder: string;
+const services: ServiceProcess[] = [];
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'waybill-restored-'));
-  // Open to pass through, so that the cluster of a service that root starts lies within, and goes with it.
-  chmodSync(folder, 0o711);
 });
+afterEach(() => Promise.all(services.map((service) => service.kill('SIGKILL'))));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('an embedded service and its backup', () => {
@@ -18,10 +20,13 @@ describe('an embedded service and its backup', () => {
     const [first, second, file, passphrase] = ['first', 'second', 'all.backup', 'passphrase'].map((name) =>
       join(folder, name),
     ) as [...[string, string, string, string]];
+    // Closed, as a folder of root's home is.
+    for (const dataDir of [first, second]) mkdirSync(dataDir, { mode: 0o700 });
     writeFileSync(passphrase, 'a pass phrase that is long enough\n', { mode: 0o600 });
     const withKey = ['--with-master-key', '--passphrase-file', passphrase];
 
     const service = await ServiceProcess.start({ WAYBILL_DATA_DIR: first });
+    services.push(service);
     const { liveKey, organizationId } = JSON.parse(readFileSync(join(first, 'credentials.json'), 'utf8'));
     const api = new ApiClient(service.port, liveKey);
     const sent = await api.send({
@@ -50,11 +55,10 @@ describe('an embedded service and its backup', () => {
     expect(existsSync(join(second, 'master.key.previous'))).toBe(false);
 
     const again = await ServiceProcess.start({ WAYBILL_DATA_DIR: second });
+    services.push(again);
     const there = new ApiClient(again.port, liveKey);
     expect(await there.email(sent)).toEqual(before);
-    expect((await there.get(`/v1/emails/${sent}/content`)).body).toEqual(
-      expect.objectContaining({ data: expect.objectContaining({ htmlBody: '<p>Grüße</p>' }) }),
-    );
+    expect((await there.get(`/v1/emails/${sent}/content`)).body.data).toMatchObject({ html: '<p>Grüße</p>' });
     expect((await there.get('/v1/suppressions')).body).toEqual(suppressions);
     expect((await there.get(`/v1/emails/${later}`)).status).toBe(404);
     // The same key repeats nothing.
@@ -66,9 +70,11 @@ describe('an embedded service and its backup', () => {
         idempotencyKey: 'once',
       }),
     ).toBe(sent);
-    // What was waiting still waits, and goes once it is due: here, by the operator's clock hand.
+    // What was waiting still waits, and goes once it is due.
     expect((await there.email(waiting)).status).toBe('scheduled');
-    // Secrets open: the mail is signed, and the webhook's secret can be exchanged.
+    const url = (await attachEmbeddedPostgres(second)) ?? '';
+    await query(url, `update deliveries set due_at = clock_timestamp() where email_id = '${waiting}'`);
+    await there.waitForStatus(waiting, 'delivered');
     const fresh = await there.send({ from: 'hello@waybill.test', to: ['d@example.com'] });
     expect(eventTypes(await there.waitForStatus(fresh, 'delivered'))).toEqual([
       'queued',
@@ -79,6 +85,7 @@ describe('an embedded service and its backup', () => {
     const mailbox = (await there.get('/mailbox/messages.json')).body.data;
     expect(mailbox.map((message: { recipients: string[] }) => message.recipients[0])).toEqual([
       'd@example.com',
+      'b@example.com',
       'a@example.com',
     ]);
     const verified = await runWith({ WAYBILL_DATA_DIR: second }, [
@@ -93,5 +100,8 @@ describe('an embedded service and its backup', () => {
     expect(doctor.exitCode).toBe(0);
     await again.stop();
     expect(again.exitCode).toBe(0);
+    // Every secret opens: of the DKIM key, of the webhook.
+    const rewrapped = await runWith({ WAYBILL_DATA_DIR: second }, ['keys', 'rewrap', '--json']);
+    expect(JSON.parse(rewrapped.stdout)).toMatchObject({ keys: 1, webhooks: 1 });
   });
 });

@@ -6,7 +6,7 @@ import { ProcessModule } from '../../bootstrap/process.module';
 import { isUuid } from '../../common/ids';
 import type { AppConfig } from '../../config/config';
 import { readMasterKeyFrom } from '../../config/data-dir';
-import { loadConfig } from '../../config/load-config';
+import { isVariableSet, loadConfig } from '../../config/load-config';
 import { openDatabase, type OpenDatabaseOptions } from '../../database/open-database';
 import { readSchemaState } from '../../database/schema-state';
 import { DeliveryQueueModule } from '../../delivery/queue/delivery-queue.module';
@@ -41,13 +41,13 @@ export class CliSession {
 
   /** @param overrides variables instead of the environment's. @throws ConfigurationError */
   config(overrides: NodeJS.ProcessEnv = {}): AppConfig {
-    const config = loadConfig({ ...(this.environment ?? process.env), ...overrides });
+    const config = loadConfig(this.environment, overrides);
     return { ...config, database: { ...config.database, poolSize: POOL_SIZE } };
   }
 
   /** Whether the operator has set a variable, or left it to the service. */
   isSet(variable: string): boolean {
-    return Boolean((this.environment ?? process.env)[variable]);
+    return isVariableSet(variable, this.environment);
   }
 
   /** A master key given on the command line: a file, or `env:NAME`. @throws CliError invalid_configuration */

@@ -83,14 +83,10 @@ async function readPart(head: Buffer, bytes: ByteReader): Promise<BackupPart> {
   if (length > MAX_PART_BYTES) throw new BackupFileError('a part is too long');
   const content = await bytes.take(length);
   if (content === undefined) throw new BackupFileError('it is cut off');
-  switch (head[0]) {
-    case TYPES.json:
-      return { type: 'json', value: JSON.parse(content.toString()) as unknown };
-    case TYPES.data:
-      return { type: 'data', bytes: content };
-    default:
-      throw new BackupFileError('it has a part of an unknown kind');
-  }
+  const [type] = head;
+  if (type === TYPES.json) return { type: 'json', value: JSON.parse(content.toString()) as unknown };
+  if (type === TYPES.data) return { type: 'data', bytes: content };
+  throw new BackupFileError('it has a part of an unknown kind');
 }
 
 function describeDamage(file: string, error: NodeJS.ErrnoException): Error {
@@ -116,13 +112,13 @@ class ByteReader {
     const parts = [this.rest];
     let has = this.rest.length;
     while (has < length) {
-      const { done, value } = await this.chunks.next();
-      if (done) {
+      const next = await this.chunks.next();
+      if (next.done) {
         if (has === 0) return undefined;
         throw new BackupFileError('it is cut off');
       }
-      parts.push(value);
-      has += value.length;
+      parts.push(next.value);
+      has += next.value.length;
     }
     const bytes = parts.length === 1 ? this.rest : Buffer.concat(parts);
     this.rest = bytes.subarray(length);

@@ -47,8 +47,9 @@ export async function* dumpDatabase(url: string, { secrets, note }: DumpOptions)
   try {
     await client.query(`begin isolation level repeatable read, read only; ${COPY_SETTINGS}`);
     const header = await readHeader(client, secrets);
-    if (header.migrations.length === 0)
+    if (header.migrations.length === 0) {
       throw new AppError('invalid_request', 'The database is empty: there is nothing to back up');
+    }
     yield { type: 'json', value: header };
     let rows = 0;
     for (const [index, table] of header.tables.entries()) {

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import type { QueryRunner } from 'typeorm';
 import { AppError } from '../../common/errors/app-error';
@@ -130,7 +130,7 @@ async function fill(client: Client, file: string, backup: VerifiedBackup, note: 
   const known = (await listTables(client)).map(({ name }) => name);
   for (const [index, table] of tables.entries()) {
     if (!known.includes(table.name)) {
-      for await (const _ of contentOf(parts)) continue;
+      await passOver(contentOf(parts));
       note(`${table.name} is no table of the service: left out`);
       continue;
     }
@@ -147,6 +147,10 @@ async function fill(client: Client, file: string, backup: VerifiedBackup, note: 
   for (const { name, lastValue, isCalled } of sequences) {
     await client.query('select setval($1::regclass, $2::bigint, $3)', [identifier(name), lastValue, isCalled]);
   }
+}
+
+async function passOver(content: AsyncGenerator<Buffer>): Promise<void> {
+  while (!(await content.next()).done) continue;
 }
 
 /** The bytes of one table, to the part that ends it. */

@@ -59,8 +59,9 @@ export async function prepareServer(address: ServerAddress, dataFolder: string, 
       [SERVICE_NAME],
     );
     const folder = rows[0]?.folder ?? '';
-    if (!(await isDataOf(pid, folder, dataFolder)))
+    if (!(await isDataOf(pid, folder, dataFolder))) {
       throw new Error(`the server on port ${address.port} serves ${folder}`);
+    }
     if (!rows[0]?.prepared) await createServiceDatabase(client, address.password);
   });
 }

@@ -33,7 +33,9 @@ export function viewOf(
   data: string,
 ): { readonly workingFolder: string; readonly nameOf: (file: string) => string } {
   if (!isClosed) return { workingFolder: folder, nameOf: (file) => file };
-  return { workingFolder: data, nameOf: (file) => path.posix.join(WORKING_FOLDER, path.relative(data, file)) };
+  // Not `join`, which takes `..` for the way back out of the name, where it is the way up from what it leads to.
+  const nameOf = (file: string): string => [WORKING_FOLDER, path.relative(data, file)].filter(Boolean).join('/');
+  return { workingFolder: data, nameOf };
 }
 
 /** Whether the folder that a server calls its data is this one. @param pid the server's process */
