@@ -24,7 +24,10 @@ export function isVariableSet(name: string, env: NodeJS.ProcessEnv = process.env
 }
 
 /** Reads and checks the environment. An empty variable counts as absent. @param overrides win over the environment */
-export function loadConfig(processEnvironment: NodeJS.ProcessEnv = process.env, overrides: NodeJS.ProcessEnv = {}): AppConfig {
+export function loadConfig(
+  processEnvironment: NodeJS.ProcessEnv = process.env,
+  overrides: NodeJS.ProcessEnv = {},
+): AppConfig {
   const env = { ...processEnvironment, ...overrides };
   const known = new Environment();
   const given = Object.fromEntries(
