@@ -94,6 +94,11 @@ export class AttemptDispatcher {
     return ended;
   }
 
+  /** Ends the attempt for a claim if its server is silent and its final dot is not out. */
+  cutShort(claim: ClaimedDelivery): void {
+    this.underWay.end(claim);
+  }
+
   /** How many wait for what. */
   waits(): Map<WaitReason, number> {
     const counts = new Map<WaitReason, number>();
@@ -144,7 +149,7 @@ export class AttemptDispatcher {
 
   private async run({ claim, message, route, resolve, isLarge }: Ready, ticket: Ticket): Promise<void> {
     const conversation = new Conversation();
-    const holder = { organizationId: claim.organizationId, isLarge, conversation };
+    const holder = { claim, isLarge, conversation };
     this.underWay.add(holder);
     const target = { hosts: route, first: ticket.host, conversation };
     const { result, signal, cause } = await this.attempts.run(claim, message, target);

@@ -88,6 +88,11 @@ export class DeliveryPipeline {
     return this.until(() => !this.has(claim), limitMs);
   }
 
+  /** Ends the attempt for a claim as after a time limit, if its server is silent and its final dot is not out. */
+  cutShort(claim: ClaimedDelivery): void {
+    this.dispatcher.cutShort(claim);
+  }
+
   /**
    * Gives back what has not begun and finishes the rest; conversations that have not written their final dot after `limitMs`
    * are cut off. What is not committed soon after that (the database is away) is given up: acceptances are in the journal.

@@ -7,7 +7,7 @@ function setUp() {
   /** Each ends as soon as it is cut short. */
   const hold = (name: string, silentSeconds: number, isLarge = false) => {
     const holder = {
-      organizationId: name.charAt(0),
+      claim: { organizationId: name.charAt(0) },
       isLarge,
       conversation: {
         silentMs: silentSeconds * SECOND,

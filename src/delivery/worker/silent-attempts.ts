@@ -1,4 +1,5 @@
 import { SECOND } from '../../common/clock';
+import type { ClaimedDelivery } from '../ports/delivery';
 import type { Conversation } from '../smtp/conversation';
 
 /** Few servers delay a reply for longer on purpose; the limits of SMTP hold as long as nobody waits. */
@@ -6,7 +7,7 @@ const SILENT_MS = 30 * SECOND;
 
 /** An attempt that holds a slot. */
 export interface Holder {
-  readonly organizationId: string;
+  readonly claim: Pick<ClaimedDelivery, 'organizationId'>;
   /** Its bytes are on the account of large mail. */
   readonly isLarge: boolean;
   readonly conversation: Pick<Conversation, 'silentMs' | 'cutShort'>;
@@ -28,6 +29,13 @@ export class SilentAttempts {
     this.holders.delete(holder);
   }
 
+  /** Ends the attempt for a claim if its server is silent. */
+  end(claim: ClaimedDelivery): void {
+    for (const holder of this.holders) {
+      if (holder.claim === claim && holder.conversation.silentMs > 0) holder.conversation.cutShort();
+    }
+  }
+
   /**
    * Ends one attempt of a tenant that holds more than twice as many.
    * @param large of large mail only
@@ -36,10 +44,14 @@ export class SilentAttempts {
   makeRoomFor(organizationId: string, large: boolean): boolean {
     const holders = [...this.holders].filter(({ isLarge }) => isLarge || !large);
     const held = new Map<string, number>();
-    for (const holder of holders) held.set(holder.organizationId, (held.get(holder.organizationId) ?? 0) + 1);
     const countOf = (id: string): number => held.get(id) ?? 0;
+    for (const { claim } of holders) held.set(claim.organizationId, countOf(claim.organizationId) + 1);
     const [victim] = holders
-      .map((holder) => ({ holder, count: countOf(holder.organizationId), silentMs: holder.conversation.silentMs }))
+      .map((holder) => ({
+        holder,
+        count: countOf(holder.claim.organizationId),
+        silentMs: holder.conversation.silentMs,
+      }))
       .filter(({ count, silentMs }) => silentMs >= SILENT_MS && count > 2 * countOf(organizationId))
       .sort((a, b) => b.count - a.count || b.silentMs - a.silentMs);
     victim?.holder.conversation.cutShort();

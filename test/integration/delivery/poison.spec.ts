@@ -3,13 +3,17 @@ import type { ClaimedDelivery } from '../../../src/delivery/ports/delivery';
 import { MessageSource } from '../../../src/delivery/ports/message-source';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { Claimer } from '../../../src/delivery/worker/claimer';
+import { DeliveryPipeline } from '../../../src/delivery/worker/delivery-pipeline';
 import { PromoteDueJob } from '../../../src/delivery/worker/promote-due.job';
 import { Settler } from '../../../src/delivery/worker/settler';
 import { WorkerSession } from '../../../src/delivery/worker/worker-session';
+import { ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
 import { SmtpSink } from '../../doubles/smtp-sink';
+import type { StoredEmail } from '../../factories/stored-email';
 import { outcomeOfClaim } from '../../factories/outcomes';
 import type { Core } from '../../setup/core-context';
 import { DeliveryScene } from '../../setup/delivery-scene';
+import { waitFor } from '../../setup/wait-for';
 
 describe('a mail that kills its workers', () => {
   let scene: DeliveryScene;
@@ -140,6 +144,28 @@ describe('a mail that kills its workers', () => {
     await worker.claimSuspect();
     await worker.die();
     expect(await crashes()).toEqual({ slow: '2 waiting', poison: '3 waiting' });
+  });
+
+  it('is not to blame for what happens while its server is silent: its attempt ends, and clears it', async () => {
+    const tarpit = await ScriptedSmtpServer.start(async (peer) => {
+      await peer.greet();
+      await peer.expect('MAIL');
+      await peer.untilGone();
+    });
+    const [id = ''] = await scene.acceptTo('slow');
+    await dieWithAll(2);
+    const worker = await scene.startWorker({ hopPort: tarpit.port, isRunning: false });
+    jest.spyOn(worker.get(DeliveryPipeline), 'isOverWithin').mockImplementation(async () => {
+      // As if the time of a trial had passed.
+      await waitFor(() => tarpit.received.includes('MAIL'), { what: 'the trial' });
+      return false;
+    });
+    await worker.start();
+    const isDeferred = ({ events }: StoredEmail) => events.some(({ event_type }) => event_type === 'deferred');
+    await scene.readWhen(id, isDeferred, 'the trial to end');
+    expect(await crashes()).toEqual({ slow: '0 waiting' });
+    await scene.clear();
+    await tarpit.stop();
   });
 
   it('is no suspect when its attempt has come to an end, and still one when it was given back', async () => {
