@@ -176,7 +176,8 @@ describe('the pages of the mailbox', () => {
   });
 
   it('are no part of the documented API', () => {
-    expect(app.documentedPaths()).toEqual([]);
+    // Those of the modules that it needs are.
+    expect(app.documentedPaths().filter((path) => !path.startsWith('/v1/'))).toEqual([]);
   });
 });
 
