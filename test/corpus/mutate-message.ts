@@ -12,7 +12,7 @@ type Mutation =
   | { readonly kind: 'nest'; readonly depth: number };
 
 const place = fc.nat(9999).map((value) => value / 10_000);
-const words = fc.constantFrom(
+const MAIL_WORDS = [
   ...['\r\n', '\n', '\r', '\0', ' ', ':', ';', '"', '<', '=?utf-8?q?=', '=?utf-8?b?////?=', '--=_bound', '--=_bound--'],
   ...['\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n--x\r\n', '\r\nContent-Transfer-Encoding: base64\r\n'],
   ...[
@@ -22,11 +22,18 @@ const words = fc.constantFrom(
     'charset=utf-7',
   ],
   ...['\ud83d\ude00'.repeat(300), 'x'.repeat(5000), '<'.repeat(2000), 'Received: x\r\n'.repeat(40)],
-);
+];
 
-/** One to four changes. */
-export const mutations: fc.Arbitrary<Mutation[]> = fc.array(
-  fc.oneof(
+/** One to four changes of a mail. */
+export const mutations = mutationsWith(MAIL_WORDS);
+
+/** One to four changes. @param words that mean something to whoever reads it */
+export function mutationsWith(words: readonly string[]): fc.Arbitrary<Mutation[]> {
+  return fc.array(change(words), { minLength: 1, maxLength: 4 });
+}
+
+function change(words: readonly string[]): fc.Arbitrary<Mutation> {
+  return fc.oneof(
     fc.record({
       kind: fc.constant('overwrite' as const),
       at: place,
@@ -37,11 +44,10 @@ export const mutations: fc.Arbitrary<Mutation[]> = fc.array(
     fc.record({ kind: fc.constant('duplicate' as const), at: place, from: place }),
     fc.record({ kind: fc.constant('remove-line' as const), at: place }),
     fc.record({ kind: fc.constant('repeat-line' as const), at: place, times: fc.nat(60) }),
-    fc.record({ kind: fc.constant('insert' as const), at: place, text: words }),
+    fc.record({ kind: fc.constant('insert' as const), at: place, text: fc.constantFrom(...words) }),
     fc.record({ kind: fc.constant('nest' as const), depth: fc.nat(12) }),
-  ),
-  { minLength: 1, maxLength: 4 },
-);
+  );
+}
 
 /** @param other where a splice takes its end from */
 export function mutate(message: Buffer, other: Buffer, changes: readonly Mutation[]): Buffer {

@@ -1,5 +1,6 @@
-import PostalMime, { type Attachment, type Email } from 'postal-mime';
+import PostalMime, { type Attachment } from 'postal-mime';
 import { displayLine } from './display-text';
+import { type ParsedEmail, parseInThread } from './parsing-thread';
 
 export interface HeaderField {
   readonly name: string;
@@ -76,8 +77,10 @@ export type MessageContent =
   | { readonly kind: 'too-large' | 'malformed' };
 
 const MIB = 1024 * 1024;
-/** The parser holds a message several times over and works on the event loop. */
+/** The parser holds a message several times over. */
 const MAX_PARSED_BYTES = 10 * MIB;
+/** Less takes no longer than a few milliseconds, whatever it is made of; a thread takes longer to start. */
+const SHORT_BYTES = 4 * 1024;
 /** A message of nothing but parts can have hundreds of thousands. */
 const MAX_ATTACHMENTS = 200;
 const LIMITS = { maxNestingDepth: 100, maxHeadersSize: MIB, forceRfc822Attachments: true };
@@ -87,14 +90,19 @@ const MAX_TYPE_LENGTH = 100;
 /** Takes a message apart. Never throws: what the parser refuses is `malformed`. */
 export async function parseMessage(raw: Buffer): Promise<MessageContent> {
   if (raw.length > MAX_PARSED_BYTES) return { kind: 'too-large' };
+  const parsed = raw.length > SHORT_BYTES ? await parseInThread(raw, LIMITS) : await parseHere(raw);
+  return parsed ? toContent(parsed) : { kind: 'malformed' };
+}
+
+async function parseHere(raw: Buffer): Promise<ParsedEmail | undefined> {
   try {
-    return toContent(await PostalMime.parse(raw, LIMITS));
+    return await PostalMime.parse(raw, LIMITS);
   } catch {
-    return { kind: 'malformed' };
+    return undefined;
   }
 }
 
-function toContent({ text, html, attachments }: Email): MessageContent {
+function toContent({ text, html, attachments }: ParsedEmail): MessageContent {
   return { kind: 'parts', text, html, attachments: attachments.slice(0, MAX_ATTACHMENTS).map(toPart) };
 }
 

@@ -1,0 +1,40 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+/** What nothing from outside may make longer than one turn of the event loop, in milliseconds of processor time. */
+const MAX_TURN_MS = 50;
+/** A turn may be long by chance: garbage is collected, code compiled, the machine busy. One input is at fault if it always is. */
+const ATTEMPTS = 5;
+
+/**
+ * Runs `work`, which has to leave the event loop its turns. Processor time is measured, not time on the clock, so a busy
+ * machine changes nothing.
+ * @throws Error when every attempt had a turn that was too long
+ */
+export async function withoutStall(name: string, work: () => Promise<void>): Promise<void> {
+  let shortest = Infinity;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    shortest = Math.min(shortest, await longestTurn(work));
+    if (shortest <= MAX_TURN_MS) return;
+  }
+  throw new Error(`${name} holds the event loop for ${shortest.toFixed(0)} ms of processor time`);
+}
+
+/** In milliseconds of processor time, all threads together. */
+async function longestTurn(work: () => Promise<void>): Promise<number> {
+  const watch = { longest: 0, last: process.cpuUsage(), isOver: false };
+  const turn = () => {
+    const { user, system } = process.cpuUsage(watch.last);
+    watch.longest = Math.max(watch.longest, (user + system) / 1_000);
+    watch.last = process.cpuUsage();
+    if (!watch.isOver) setImmediate(turn);
+  };
+  setImmediate(turn);
+  await nextTurn();
+  try {
+    await work();
+    await nextTurn();
+  } finally {
+    watch.isOver = true;
+  }
+  return watch.longest;
+}

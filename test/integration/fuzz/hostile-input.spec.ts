@@ -1,0 +1,211 @@
+import fc from 'fast-check';
+import { AddressFinder } from '../../../src/common/erasure/address-finder';
+import { bytesHold } from '../../../src/common/erasure/byte-search';
+import { NodeDnsResolver } from '../../../src/common/dns/node-dns-resolver';
+import { SMTP_TIMEOUTS, type SmtpTimeouts } from '../../../src/delivery/smtp/smtp-timeouts';
+import { parseReport } from '../../../src/modules/inbound/parsing/parse-report';
+import { parseMessage, readHead, summarize } from '../../../src/modules/mailbox/message-reader';
+import { type HostileKind, hostileInputs } from '../../corpus/hostile-corpus';
+import { mutate, mutationsWith } from '../../corpus/mutate-message';
+import { corpusNames, readCorpus } from '../../corpus/reports-corpus';
+import { ApiKeysService } from '../../../src/auth/api-keys.service';
+import { ALL_SCOPES } from '../../../src/common/http/scopes';
+import { ApiClient } from '../../e2e/kit/api-client';
+import { DomainsApp } from '../domains/domains-app';
+import { DkimZoneApp, RECORD, framed, textOf, ZONE } from '../dkim-zone/dkim-zone-app';
+import { InboundApp, MAIL_HOST } from '../inbound/inbound-app';
+import { MailboxApp } from '../mailbox/mailbox-app';
+import { endpointOf, send, SmtpClients } from '../smtp/smtp-client-kit';
+import { withoutStall } from './event-loop';
+import { exchangeBytes, HostileDnsServer, HostileSmtpServer, sendDatagram } from './hostile-peers';
+
+/** `npm run fuzz` has 50,000 of them, from a seed of its own. */
+const INPUTS = Number(process.env.FUZZ_INPUTS ?? 2_000);
+const SEED = Number(process.env.FUZZ_SEED ?? (process.env.FUZZ_INPUTS ? Date.now() % 2 ** 31 : 1));
+const KINDS = 7;
+const TIMEOUT_MS = 60 * 60_000;
+
+const WORDS = [
+  ...['\r\n', '\n', '\r', '\0', ' ', ':', '"', '\\', '{', '[', ']', '}', ',', '%00', '%', '\r\n\r\n', '\r\n.\r\n'],
+  ...['\ud83d\ude00', '\u00ff\u00fe', '[[[['.repeat(500), '{"a":'.repeat(500), 'x'.repeat(5_000), '\\ud800', '1e999'],
+  ...['Content-Length: 1\r\n', 'Transfer-Encoding: chunked\r\n', 'Expect: 100-continue\r\n', 'HTTP/1.0', 'HTTP/9.9'],
+  ...['250 ok\r\n', '250-', '354 go\r\n', '421 bye\r\n', '\\TURN', 'MAIL FROM:<>\r\n', 'DATA\r\n', 'BDAT 1 LAST\r\n'],
+  ...[
+    '--b\r\n',
+    '--b--',
+    'Content-Type: multipart/mixed; boundary=b\r\n\r\n',
+    '=?utf-8?B?',
+    '\xc0\x0c',
+    '\x00\x10\x00\x01',
+  ],
+  ...['=', '==', '&#', 'a@b.example', '<', '>', '\\(', '"'.repeat(900), '('.repeat(900)],
+];
+
+/**
+ * Runs a share of all inputs: those of the corpus first, then altered ones. A failure prints the seed and the smallest input.
+ * @param atOnce where a peer takes its time
+ */
+async function feed(corpus: readonly Buffer[], take: (input: Buffer) => Promise<void>, atOnce = 1): Promise<void> {
+  for (const [index, input] of corpus.entries()) await withoutStall(`input ${index} of the corpus`, () => take(input));
+  const any = fc.constantFrom(...corpus);
+  const altered = fc
+    .tuple(any, any, mutationsWith(WORDS))
+    .map(([input, other, changes]) => mutate(input, other, changes));
+  await fc.assert(
+    fc.asyncProperty(fc.array(altered, { minLength: atOnce, maxLength: atOnce }), async (group) => {
+      const name = JSON.stringify(group.map((bytes) => bytes.toString('latin1').slice(0, 2_000)));
+      await withoutStall(name, async () => void (await Promise.all(group.map(take))));
+    }),
+    { numRuns: Math.ceil(INPUTS / KINDS / atOnce), seed: SEED },
+  );
+}
+
+const inputs = (kind: HostileKind, fillings = {}) => hostileInputs(kind, fillings);
+
+describe('whatever comes over the wire', () => {
+  describe('HTTP', () => {
+    let app: DomainsApp;
+    let key: string;
+    beforeAll(async () => {
+      app = await DomainsApp.start();
+      const { organizationId } = await app.owner();
+      ({ key } = await app.get(ApiKeysService).create(organizationId, { name: 'x', mode: 'live', scopes: ALL_SCOPES }));
+    });
+    afterAll(() => app.close());
+
+    it(
+      'is answered below 500',
+      async () => {
+        await feed(inputs('http', { KEY: key }), async (bytes) => {
+          const received = await exchangeBytes(app.port, bytes);
+          expect(received).not.toMatch(/^HTTP\/1\.[01] 5/m);
+        });
+        expect((await new ApiClient(app.port, key).get('/v1/emails')).status).toBe(200);
+      },
+      TIMEOUT_MS,
+    );
+  });
+
+  describe('SMTP clients', () => {
+    let inbound: InboundApp;
+    let mailbox: MailboxApp;
+    beforeAll(async () => {
+      inbound = await InboundApp.start({ maxFeedbackPerHour: 1_000_000, maxFeedbackInAll: 1_000_000 });
+      mailbox = await MailboxApp.start();
+    });
+    afterAll(async () => {
+      await inbound.close();
+      await mailbox.close();
+    });
+
+    it.each([
+      ['the bounce listener', () => inbound.port],
+      ['the mailbox', () => mailbox.smtpPort],
+    ])(
+      'leave %s as it was',
+      async (_name, portOf) => {
+        await feed(
+          inputs('smtp-client', { TOKEN: inbound.issue() }),
+          async (bytes) => {
+            expect(await exchangeBytes(portOf(), bytes, true)).toMatch(/^(?:220|421)[ -]/);
+          },
+          20,
+        );
+        expect(await inbound.deliver('Subject: x\r\n\r\ny', `${inbound.issue()}@${MAIL_HOST}`)).toMatch(/^250/);
+        expect(await mailbox.deliver(Buffer.from('x'), ['a@x.example'])).toBeDefined();
+      },
+      TIMEOUT_MS,
+    );
+  });
+
+  describe('SMTP servers', () => {
+    const clients = new SmtpClients();
+    const second = Object.keys(SMTP_TIMEOUTS).map((phase) => [phase, 0.3]);
+    const timeouts = Object.fromEntries(second) as SmtpTimeouts;
+    let server: HostileSmtpServer;
+    beforeAll(async () => {
+      server = await HostileSmtpServer.start();
+    });
+    afterAll(() => server.stop());
+
+    it(
+      'give a result',
+      async () => {
+        await feed(inputs('smtp-server'), async (bytes) => {
+          server.say(bytes);
+          const connection = clients.connection(endpointOf(server.port), { timeouts });
+          const result = (await connection.open()) ?? (await send(connection));
+          expect(result).toMatchObject({ kind: expect.any(String) });
+          clients.destroyAll();
+        });
+      },
+      TIMEOUT_MS,
+    );
+  });
+
+  describe('mail', () => {
+    const finder = new AddressFinder('a@b.example');
+
+    it(
+      'is read by all that reads it',
+      async () => {
+        const reports = corpusNames().map(readCorpus);
+        let count = 0;
+        await feed([...inputs('mime'), ...reports], async (bytes) => {
+          expect(parseReport(bytes)).toMatchObject({ kind: expect.any(String) });
+          expect(summarize(bytes)).toMatchObject({ subject: expect.any(String) });
+          expect(readHead(bytes).length).toBeGreaterThanOrEqual(0);
+          // Longer ones are parsed in a thread of their own, which takes its time to start.
+          const isParsed = bytes.length <= 4_096 || (count += 1) % 20 === 0;
+          if (isParsed) expect(['parts', 'malformed', 'too-large']).toContain((await parseMessage(bytes)).kind);
+          expect([true, false]).toContain(await bytesHold(finder, bytes));
+        });
+      },
+      TIMEOUT_MS,
+    );
+  });
+
+  describe('DNS', () => {
+    let zone: DkimZoneApp;
+    let name: string;
+    let server: HostileDnsServer;
+    beforeAll(async () => {
+      zone = await DkimZoneApp.start();
+      name = `wb1.${await zone.publish()}.${ZONE}`;
+      server = await HostileDnsServer.start();
+    });
+    afterAll(async () => {
+      server.stop();
+      await zone.close();
+    });
+
+    it(
+      'questions leave the responder as it was',
+      async () => {
+        await feed(inputs('dns-query'), async (bytes) => {
+          await sendDatagram(zone.port, bytes);
+          await exchangeBytes(zone.port, framed(bytes));
+          expect(textOf(await zone.ask(name))).toBe(RECORD);
+        });
+      },
+      TIMEOUT_MS,
+    );
+
+    it(
+      'answers give a result',
+      async () => {
+        const resolver = new NodeDnsResolver({ servers: [server.endpoint], queryTimeoutMs: 40 });
+        await feed(inputs('dns-answer'), async (bytes) => {
+          server.say(bytes);
+          const found = await Promise.all([
+            resolver.resolveMx('x.example'),
+            resolver.resolveAddresses('x.example'),
+            resolver.resolveTxt('x.example'),
+          ]);
+          for (const answer of found) expect(answer).toMatchObject({ kind: expect.any(String) });
+        });
+      },
+      TIMEOUT_MS,
+    );
+  });
+});
