@@ -30,7 +30,7 @@ export interface EmbeddedPostgres {
   url: string;
   /** False: the server ran already. */
   startedHere: boolean;
-  /** Where the cluster and its log lie: the data directory, or a folder under /var/lib/waybill. */
+  /** Where the cluster and its log lie: the data directory, or what its link `pg18` leads to. */
   folder: string;
   /**
    * Stops the server, also one that another process started, unless another process is still connected. Close your own connections first. Once it is down, further calls do nothing.
