@@ -35,6 +35,7 @@ import { FairTurns1700000000034 } from './migrations/0034-fair-turns';
 import { QueueMeasures1700000000036 } from './migrations/0036-queue-measures';
 import { BackgroundTurns1700000000037 } from './migrations/0037-background-turns';
 import { MailboxOwners1700000000038 } from './migrations/0038-mailbox-owners';
+import { WebhooksDue1700000000039 } from './migrations/0039-webhooks-due';
 import { SuspectDeliveries1700000000035 } from './migrations/0035-suspect-deliveries';
 
 /**
@@ -83,4 +84,5 @@ export const MIGRATIONS = [
   QueueMeasures1700000000036,
   BackgroundTurns1700000000037,
   MailboxOwners1700000000038,
+  WebhooksDue1700000000039,
 ];

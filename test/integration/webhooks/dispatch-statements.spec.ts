@@ -24,14 +24,14 @@ const MAKE_ENDPOINTS = `
     now(), now()
   from generate_series(1, $1) n
   returning organization_id as "organizationId", mode, id as "endpointId", position`;
-/** A backlog of one endpoint: 10,000 that are due and as many that will be, a few that are being sent, 10,000 delivered. */
+/** A backlog of one endpoint: 10,000 that are due, half of them since one moment, and as many that will be, a few that are being sent, 10,000 delivered. */
 const MAKE_MESSAGES = `
   insert into webhook_messages (
     organization_id, mode, endpoint_id, id, event_type, state, next_attempt_at, claimed_until, last_attempt_at, created_at
   )
   select $1, 'live', $2, gen_random_uuid(), 'sent',
     case when n > 20000 then 'delivered' when n % 400 = 0 then 'sending' else 'pending' end,
-    $3::timestamptz + make_interval(secs => n - 10000), $3, $3, $3
+    $3::timestamptz + make_interval(secs => greatest(n, 5000) - 10000), $3, $3, $3
   from generate_series(1, 30000) n`;
 
 describe('the statements that send webhooks', () => {
