@@ -5,7 +5,11 @@ import { MINUTE, SECOND } from '../../common/clock';
 @Injectable()
 export class InboundLimits {
   /** At a time; more are answered 421. */
-  readonly maxConnections: number = 100;
+  readonly maxConnections: number = 200;
+  /** Of one client address (of IPv6: one /64 network): no one can take the listener from the others. */
+  readonly maxConnectionsOfClient: number = 20;
+  /** Until a recipient has been accepted; a client that has named none is no reporter. */
+  readonly unprovenMs: number = 30 * SECOND;
   readonly maxRecipients: number = 10;
   /** Refused recipients in one connection, before it is cut: a client that is refused so often is guessing. */
   readonly maxRefusals: number = 20;

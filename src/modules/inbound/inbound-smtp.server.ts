@@ -1,6 +1,7 @@
 import type { AddressInfo, Socket } from 'node:net';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
+import { clientNetworkOf } from '../../common/http/client-address';
 import { opensPort } from '../../common/network';
 import { AppConfig } from '../../config/config';
 import { InboundLimits } from './inbound-limits';
@@ -19,6 +20,10 @@ const MAX_COMMAND_BYTES = 2_048;
 export class InboundSmtpServer implements OnApplicationShutdown {
   private readonly logger = new Logger(InboundSmtpServer.name);
   private readonly server: SMTPServer;
+  /** Open connections by client. */
+  private readonly connectionsOf = new Map<string, number>();
+  /** The ends of connections in which no recipient has been accepted, by peer. */
+  private readonly unproven = new Map<string, NodeJS.Timeout>();
   private listening: Promise<number> | undefined;
   private stopping: Promise<void> | undefined;
 
@@ -77,24 +82,53 @@ export class InboundSmtpServer implements OnApplicationShutdown {
       socketTimeout: limits.idleMs,
       closeTimeout: limits.closeMs,
       logger: false,
-      onConnect: (_session, callback) => callback(this.refusalOfConnection()),
-      onRcptTo: (address, session, callback) => void reception.admit(address, session).then(() => callback(), callback),
+      onConnect: (session, callback) => callback(this.refusalOfConnection(session.remoteAddress)),
+      onRcptTo: (address, session, callback) =>
+        void reception.admit(address, session).then(() => this.admitted(session, callback), callback),
       onData: (stream, session, callback) =>
         void reception.receive(stream, session).then(() => callback(null, '2.6.0 Taken'), callback),
     };
   }
 
-  private refusalOfConnection(): SmtpRefusal | null {
-    if (this.server.connections.size <= this.limits.maxConnections) return null;
+  private refusalOfConnection(address: string): SmtpRefusal | null {
+    const { maxConnections, maxConnectionsOfClient } = this.limits;
+    const own = this.openOf(clientNetworkOf(address));
+    if (this.server.connections.size <= maxConnections && own <= maxConnectionsOfClient) return null;
     const refusal = tooManyConnections();
     this.metrics.countRefusal(refusal.reason);
     return refusal;
   }
 
+  /** A client that has named a genuine recipient may take its time. */
+  private admitted(session: SMTPServerSession, callback: () => void): void {
+    clearTimeout(this.unproven.get(peerOf(session)));
+    callback();
+  }
+
+  private openOf(client: string): number {
+    return this.connectionsOf.get(client) ?? 0;
+  }
+
   /** The idle limit alone would let a client that sends a byte now and then stay connected for ever. */
   private watch(socket: Socket): void {
     this.metrics.countConnection();
-    const timer = setTimeout(() => socket.destroy(), this.limits.connectionMs);
-    socket.once('close', () => clearTimeout(timer));
+    const end = (): void => void socket.destroy();
+    const timers = [setTimeout(end, this.limits.connectionMs), setTimeout(end, this.limits.unprovenMs)] as const;
+    const peer = peerOf(socket);
+    const client = clientNetworkOf(socket.remoteAddress ?? '');
+    this.connectionsOf.set(client, this.openOf(client) + 1);
+    this.unproven.set(peer, timers[1]);
+    socket.once('close', () => {
+      for (const timer of timers) clearTimeout(timer);
+      this.unproven.delete(peer);
+      const open = this.openOf(client) - 1;
+      if (open > 0) this.connectionsOf.set(client, open);
+      else this.connectionsOf.delete(client);
+    });
   }
+}
+
+/** Names one connection, for the library's sessions and the sockets below them alike. */
+function peerOf({ remoteAddress = '', remotePort = 0 }: { remoteAddress?: string; remotePort?: number }): string {
+  return `${remoteAddress.replace('::ffff:', '')} ${remotePort}`;
 }

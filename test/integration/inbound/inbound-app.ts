@@ -67,7 +67,8 @@ export class InboundApp {
     const module = await processOf({ ...options, imports: [InboundModule] })
       .setLogger(new SilentLogger())
       .overrideProvider(InboundLimits)
-      .useValue(Object.assign(new InboundLimits(), limits))
+      // All clients of a test have one address.
+      .useValue(Object.assign(new InboundLimits(), { maxConnectionsOfClient: 200 }, limits))
       .compile();
     await module.init();
     const organizations = module.get(OrganizationsService, { strict: false });

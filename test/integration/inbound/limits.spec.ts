@@ -137,6 +137,41 @@ describe('what may wait', () => {
   });
 });
 
+describe('one client of the bounce listener', () => {
+  it('has a share of its connections, and leaves the others theirs', async () => {
+    const app = await InboundApp.start({ maxConnections: 5, maxConnectionsOfClient: 3 });
+    const clients = await Promise.all(Array.from({ length: 3 }, () => app.client()));
+    const surplus = await RawSmtpClient.open(app.port);
+    expect(await surplus.reply()).toBe('421 4.3.2 Too many connections');
+    await surplus.untilClosed();
+    const other = await RawSmtpClient.open(app.port, '127.0.0.2');
+    expect(await other.reply()).toMatch(/^220 /);
+    for (const client of [...clients, other]) client.close();
+    const again = await waitFor(
+      async () => {
+        const next = await RawSmtpClient.open(app.port);
+        const reply = await next.reply();
+        next.close();
+        return reply.startsWith('220 ');
+      },
+      { what: 'a free connection' },
+    );
+    expect(again).toBe(true);
+    await app.close();
+  });
+
+  it('is cut off when it names no recipient, and stays when it has', async () => {
+    const app = await InboundApp.start({ unprovenMs: 300 });
+    const proven = await app.transaction(`${app.issue()}@${MAIL_HOST}`);
+    const unproven = await app.client();
+    const drip = setInterval(() => unproven.send('NOOP\r\n'), 10);
+    await unproven.untilClosed();
+    clearInterval(drip);
+    expect(await proven.command('NOOP')).toMatch(/^250 /);
+    await app.close();
+  });
+});
+
 describe('time limits of the bounce listener', () => {
   it('end a connection that is idle', async () => {
     const app = await InboundApp.start({ idleMs: 150 });

@@ -22,9 +22,9 @@ export class RawSmtpClient {
   }
 
   /** A connection whose greeting has not been read. */
-  static open(port: number): Promise<RawSmtpClient> {
+  static open(port: number, from = '127.0.0.1'): Promise<RawSmtpClient> {
     return new Promise((resolve, reject) => {
-      const socket = connect(port, '127.0.0.1');
+      const socket = connect({ port, host: '127.0.0.1', localAddress: from });
       socket.once('error', reject);
       socket.once('connect', () => resolve(new RawSmtpClient(socket)));
     });
