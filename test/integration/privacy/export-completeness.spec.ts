@@ -84,6 +84,40 @@ describe('an export holds', () => {
     expect(exportedData.suppressions).toHaveLength(2);
   });
 
+  it('what emails say beside their bodies, and emails from the subject or for answers to it', async () => {
+    const { organizationId } = acme;
+    const received = await storeEmail(scene.db, { organizationId, to: [ADA, 'bob@example.com'] });
+    const sent = await storeEmail(scene.db, { organizationId, to: ['bob@example.com'] });
+    const both = await storeEmail(scene.db, { organizationId, to: [ADA] });
+    const answered = await storeEmail(scene.db, { organizationId, to: ['eve@x.example'] });
+    await storeEmail(scene.db, { organizationId, to: ['eve@x.example'] });
+    await scene.db.query("update emails set from_email = 'Ada@example.com' where id = any($1)", [[sent, both]]);
+    await scene.db.query('update emails set reply_to = $2 where id = $1', [answered, ['bob@example.com', ADA]]);
+    await scene.db.query('update emails set tags = $2, metadata = $3 where id = $1', [
+      ...[received, ['a', `for ${ADA}`], { user: ADA, by: 'bob@example.com' }],
+    ]);
+    await scene.db.query('update email_contents set headers = $2 where email_id = $1', [received, { 'X-User': ADA }]);
+    await scene.db.query(
+      `insert into email_attachments (organization_id, mode, email_id, position, filename, content_type, size, content)
+       values ($1, 'live', $2, 0, $3, 'text/plain', 1, 'x')`,
+      [organizationId, received, `${ADA}.txt`],
+    );
+    const { exportedData, itemCounts } = await scene.export(acme.api, ADA);
+    expect(exportedData.emails.map(({ id }: { id: string }) => id)).toEqual([received, both, sent, answered]);
+    expect(itemCounts).toMatchObject({ emails: 4, events: 4 });
+    expect(exportedData.emails).toMatchObject([
+      {
+        tags: ['a', `for ${ADA}`],
+        metadata: { user: ADA, by: '[redacted]' },
+        headers: { 'X-User': ADA },
+        attachments: [{ filename: `${ADA}.txt`, contentType: 'text/plain', sizeBytes: 1 }],
+      },
+      { fromEmail: 'Ada@example.com', toEmails: [ADA] },
+      { fromEmail: 'Ada@example.com', toEmails: ['[redacted]'] },
+      { toEmails: ['[redacted]'], replyTo: ['[redacted]', ADA] },
+    ]);
+  });
+
   async function emailsOf({ organizationId }: Requester) {
     const rows = await scene.db.query(
       `select e.*, c.html, c.text from emails e

@@ -48,6 +48,7 @@ describe('the forms of a result', () => {
       ...{ id: emailId, fromEmail: 'shop@acme.example', toEmails: 'ada@example.com, [redacted]', ccEmails: '' },
       ...{ bccEmails: '', subject: `'=HYPERLINK("http://x.example")`, status: 'delivered' },
       ...{ htmlBody: '<p>"Hi",\r\nAda\u2028 ✉</p>', textBody: "'-1+2", createdAt: expect.any(String) },
+      ...{ replyTo: '', tags: '', metadata: '', headers: '', attachments: '' },
     });
     expect(second).toMatchObject({ htmlBody: '', textBody: '' });
     expect(parseCsv(events).map(({ eventType, eventData }) => [eventType, JSON.parse(eventData ?? '')])).toEqual([

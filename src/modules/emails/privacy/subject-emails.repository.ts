@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../../database/database.service';
+import { addressKey } from '../../../common/mail-address';
 import type { EmailKey } from '../../../delivery/ports/delivery';
+import { findSenders, measureErasable, type SenderPage } from './sql/find-erasable.sql';
 import {
   listSubjectEmails,
   type PageLimits,
@@ -12,6 +14,9 @@ import {
   type SubjectScope,
 } from './sql/subject-emails.sql';
 
+/** Emails of a page that are looked at for their sender. */
+const EXAMINED = 2_000;
+
 /** What emails hold of a data subject, to be read for an export. */
 @Injectable()
 export class SubjectEmailsRepository {
@@ -22,6 +27,26 @@ export class SubjectEmailsRepository {
     const { organizationId, mode } = scope;
     const ids = await this.database.run(listSubjectEmails(scope, range, limits));
     return ids.map(({ id: emailId }) => ({ organizationId, mode, emailId }));
+  }
+
+  /**
+   * The next emails from a subject, or that ask for replies to it, as many as fit into the limits, at least one if there is one;
+   * and the last email that was looked at, null after all.
+   */
+  async listSent(
+    { organizationId, mode, address }: SubjectScope,
+    { after, before }: SubjectRange,
+    limits: PageLimits,
+  ): Promise<SenderPage> {
+    const subject = { organizationId, mode, keys: [addressKey(address)] };
+    const page = { after, lastId: before };
+    const [found] = await this.database.run(findSenders(subject, page, { examined: EXAMINED, found: limits.emails }));
+    if (!found || found.ids.length === 0) return { ids: [], lastId: found?.lastId ?? null };
+    const measured = await this.database.run(measureErasable(subject, found.ids));
+    let bytes = 0;
+    const fitting = measured.filter((email, index) => (bytes += email.bytes) <= limits.bytes || index === 0);
+    const ids = fitting.map(({ emailId }) => emailId);
+    return { ids, lastId: ids.length < measured.length ? (ids.at(-1) ?? null) : found.lastId };
   }
 
   findEmails(keys: readonly EmailKey[]): Promise<SubjectEmailHead[]> {

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { EmailKey } from '../../../delivery/ports/delivery';
 import {
   type SubjectEmailHead,
   SubjectEmailsRepository,
@@ -21,9 +22,25 @@ const PAGE = { emails: 100, bytes: 4 * 1024 * 1024 };
 export class SubjectEmailsService {
   constructor(private readonly emails: SubjectEmailsRepository) {}
 
-  /** The next page, by id; empty after the last one. @throws UnavailableError */
+  /** The next emails to the subject, by id; empty after the last one. @throws UnavailableError */
   async page(scope: SubjectScope, range: SubjectRange): Promise<SubjectEmail[]> {
-    const keys = await this.emails.list(scope, range, PAGE);
+    return this.read(await this.emails.list(scope, range, PAGE));
+  }
+
+  /**
+   * The next emails from the subject, or that ask for replies to it, by id; and the last email that was looked at, null after all.
+   * @throws UnavailableError
+   */
+  async sentPage(
+    scope: SubjectScope,
+    range: SubjectRange,
+  ): Promise<{ readonly emails: SubjectEmail[]; readonly lastId: string | null }> {
+    const { organizationId, mode } = scope;
+    const { ids, lastId } = await this.emails.listSent(scope, range, PAGE);
+    return { emails: await this.read(ids.map((emailId) => ({ organizationId, mode, emailId }))), lastId };
+  }
+
+  private async read(keys: readonly EmailKey[]): Promise<SubjectEmail[]> {
     if (keys.length === 0) return [];
     const [emails, events] = await Promise.all([this.emails.findEmails(keys), this.emails.findEvents(keys)]);
     const eventsOf = new Map<string, SubjectEvent[]>(emails.map(({ id }) => [id, []]));

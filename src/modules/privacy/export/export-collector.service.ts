@@ -36,6 +36,21 @@ export class ExportCollector {
     };
   }
 
+  /** The next emails from the subject that are not to it as well, and where the page after it begins; undefined after the last. */
+  async nextSent(
+    scope: SubjectScope,
+    range: SubjectRange,
+  ): Promise<(Pick<ExportItems, 'emails' | 'events'> & { last: string }) | undefined> {
+    const { emails, lastId } = await this.emails.sentPage(scope, range);
+    if (lastId === null) return undefined;
+    const sent = emails.filter((email) => !isTo(email, scope.address));
+    return {
+      last: lastId,
+      emails: sent.map((email) => toExportedEmail(email, scope.address)),
+      events: sent.flatMap((email) => toExportedEvents(email, scope.address)),
+    };
+  }
+
   /** The entries in force. */
   async suppressionsOf(scope: SubjectScope): Promise<ExportedSuppression[]> {
     const filter = { key: addressKey(scope.address), limit: MAX_SUPPRESSIONS, offset: 0 };
@@ -62,7 +77,18 @@ export function toExportedEmail(email: SubjectEmail, subject: string): ExportedE
     status: email.status,
     ...(html !== null && { htmlBody: html }),
     ...(text !== null && { textBody: text }),
+    ...toOtherFields(email, subject),
   };
+}
+
+function toOtherFields({ replyTo, tags, metadata, headers, attachments }: SubjectEmail, subject: string) {
+  const given = { replyTo, tags, metadata, headers, attachments };
+  const present = Object.entries(given).filter(([, value]) => value !== null && value !== undefined);
+  return redactOthers(Object.fromEntries(present), subject) as Partial<ExportedEmail>;
+}
+
+function isTo({ toEmails, ccEmails, bccEmails }: SubjectEmail, subject: string): boolean {
+  return [...toEmails, ...(ccEmails ?? []), ...(bccEmails ?? [])].some((address) => isSame(address, subject));
 }
 
 /** Those about the subject, and those about the whole email. */

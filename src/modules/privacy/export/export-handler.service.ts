@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, DAY } from '../../../common/clock';
+import { NIL_ID } from '../../../common/ids';
 import { AppConfig } from '../../../config/config';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
+import type { SubjectScope } from '../../emails/privacy/subject-emails.service';
 import type { ExportSection } from '../requests/privacy-export-part.entity';
 import {
   type LeasedRequest,
@@ -14,6 +16,8 @@ import { ExportCollector } from './export-collector.service';
 import { type ExportItems, SECTIONS } from './export-items';
 import { ExportParts, type EncryptedPart } from './export-parts.service';
 import { type ExportProgress, progressOf, toPartTexts } from './export-progress';
+
+const NO_EMAILS = { emails: [], events: [], last: undefined };
 
 /** Before compression; a single email may have more. */
 export const MAX_PART_BYTES = 1024 * 1024;
@@ -41,14 +45,24 @@ export class ExportHandler implements PrivacyRequestHandler {
     const scope = { organizationId, mode, address: this.work.subjectOf(leased).email };
     let progress = progressOf(leased);
     for (let pages = 0; pages < PAGES_PER_TURN && !signal.aborted; pages += 1) {
-      const page = await this.collector.nextEmails(scope, { after: progress.after, before });
+      const page = await this.nextPage(scope, progress, before);
       if (!page) {
         const suppressions = await this.collector.suppressionsOf(scope);
         return this.finish(leased, progress, { emails: [], events: [], suppressions });
       }
-      progress = await this.append(leased, { ...progress, after: page.last }, { ...page, suppressions: [] });
+      progress = await this.append(leased, { ...progress, ...page.place }, { ...page.items, suppressions: [] });
     }
     await (signal.aborted ? this.work.putBack(leased) : this.work.yieldTurn(leased));
+  }
+
+  /** Emails to the subject, then those from it; undefined after the last. */
+  private async nextPage(scope: SubjectScope, { after, sentAfter }: ExportProgress, before: string) {
+    if (sentAfter === undefined) {
+      const { last, ...items } = (await this.collector.nextEmails(scope, { after, before })) ?? NO_EMAILS;
+      return { items, place: last === undefined ? { sentAfter: NIL_ID } : { after: last } };
+    }
+    const page = await this.collector.nextSent(scope, { after: sentAfter, before });
+    return page && { items: { emails: page.emails, events: page.events }, place: { sentAfter: page.last } };
   }
 
   private async finish(leased: LeasedRequest, progress: ExportProgress, items: ExportItems): Promise<void> {

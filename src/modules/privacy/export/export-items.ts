@@ -17,6 +17,12 @@ export interface ExportedEmail {
   /** As long as the content is kept. */
   readonly htmlBody?: string;
   readonly textBody?: string;
+  /** Of these, what there is; addresses of others are redacted. */
+  readonly replyTo?: readonly string[];
+  readonly tags?: unknown;
+  readonly metadata?: unknown;
+  readonly headers?: unknown;
+  readonly attachments?: unknown;
 }
 
 export interface ExportedEvent {

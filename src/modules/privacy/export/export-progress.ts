@@ -5,6 +5,8 @@ import { NIL_ID } from '../../../common/ids';
 export interface ExportProgress {
   /** Id of the last email that is in a part. */
   readonly after: string;
+  /** The same among emails from the subject, which come after those to it. */
+  readonly sentAfter?: string;
   /** Parts written of each section. */
   readonly parts: Readonly<Record<ExportSection, number>>;
   readonly items: Readonly<Record<ExportSection, number>>;

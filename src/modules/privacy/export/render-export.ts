@@ -12,6 +12,7 @@ const COLUMNS: Columns = {
   emails: [
     ...(['id', 'fromEmail', 'toEmails', 'ccEmails', 'bccEmails'] as const),
     ...(['subject', 'createdAt', 'status', 'htmlBody', 'textBody'] as const),
+    ...(['replyTo', 'tags', 'metadata', 'headers', 'attachments'] as const),
   ],
   events: ['id', 'emailId', 'eventType', 'timestamp', 'eventData'],
   suppressions: ['id', 'email', 'reason', 'suppressedAt'],
@@ -67,11 +68,12 @@ function fieldsOf(section: ExportSection, line: string): string[] {
   return COLUMNS[section].map((column) => toText(item[column]));
 }
 
-/** Addresses side by side; what has no value is empty; anything else that is no text is JSON. */
+/** Texts side by side; what has no value is empty; anything else that is no text is JSON. */
 function toText(value: unknown): string {
   if (typeof value === 'string') return value;
   if (value === undefined) return '';
-  return Array.isArray(value) ? value.join(', ') : JSON.stringify(value);
+  const isList = Array.isArray(value) && value.every((element) => typeof element === 'string');
+  return isList ? value.join(', ') : JSON.stringify(value);
 }
 
 /** A spreadsheet takes what begins with these for a formula (OWASP, CSV injection). */

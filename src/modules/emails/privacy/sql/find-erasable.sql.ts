@@ -61,7 +61,7 @@ const SENDERS = `
     ) as "lastId"`;
 
 export function findSenders(
-  { organizationId, mode, keys }: ErasedSubject,
+  { organizationId, mode, keys }: Omit<ErasedSubject, 'finder'>,
   { after, lastId }: IdPage,
   limits: { readonly examined: number; readonly found: number },
 ): Statement<SenderPage> {
@@ -107,7 +107,7 @@ const MEASURE = `
   order by e.id`;
 
 export function measureErasable(
-  { organizationId, mode, keys }: ErasedSubject,
+  { organizationId, mode, keys }: Omit<ErasedSubject, 'finder'>,
   emailIds: readonly string[],
 ): Statement<ErasableEmail> {
   return { name: 'measure-erasable', text: MEASURE, values: [organizationId, mode, emailIds, keys] };

@@ -66,7 +66,8 @@ export function listSubjectEmails(
 }
 
 // What is known of emails to a data subject: heads with bodies, and events.
-// Reads: emails, email_contents, email_events (primary keys). Locks: none. Rows: a page of emails, with all their events.
+// Reads: emails, email_contents, email_attachments, email_events (primary keys). Locks: none. Rows: a page of emails, with all
+// their events.
 // Not the ORM: all three columns of the keys come from arrays, so that the primary keys are used whatever the planner knows
 // of the tables; by `organization_id` and `mode` alone it would walk through all of a tenant's events.
 
@@ -81,6 +82,19 @@ export interface SubjectEmailHead {
   readonly createdAt: Date;
   readonly html: string | null;
   readonly text: string | null;
+  readonly replyTo: string[] | null;
+  readonly tags: string[] | null;
+  readonly metadata: unknown;
+  readonly headers: Record<string, string> | null;
+  /** Null when there is none, or no more. */
+  readonly attachments: readonly SubjectAttachment[] | null;
+}
+
+/** Without its bytes. */
+export interface SubjectAttachment {
+  readonly filename: string;
+  readonly contentType: string;
+  readonly sizeBytes: number;
 }
 
 export interface SubjectEvent {
@@ -94,7 +108,14 @@ export interface SubjectEvent {
 const EMAILS = `
   select
     e.id, e.from_email as "fromEmail", e.to_emails as "toEmails", e.cc_emails as "ccEmails", e.bcc_emails as "bccEmails",
-    e.subject, e.status, e.created_at as "createdAt", c.html, c.text
+    e.subject, e.status, e.created_at as "createdAt", c.html, c.text, e.reply_to as "replyTo", e.tags, e.metadata, c.headers,
+    (
+      select jsonb_agg(
+        jsonb_build_object('filename', a.filename, 'contentType', a.content_type, 'sizeBytes', a.size) order by a.position
+      )
+      from email_attachments a
+      where a.organization_id = wanted.organization_id and a.mode = wanted.mode and a.email_id = wanted.id
+    ) as attachments
   from unnest($1::uuid[], $2::text[], $3::uuid[]) as wanted (organization_id, mode, id)
   join emails e using (organization_id, mode, id)
   left join email_contents c
