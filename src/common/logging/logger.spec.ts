@@ -90,6 +90,18 @@ describe('NestLogger', () => {
     ]);
   });
 
+  it('makes the fields of an object fields of the line: masked, and errors with their stacks', () => {
+    const { lines, logger } = collect();
+    const nest = new NestLogger(logger);
+    nest.warn({ msg: 'tried', emailId: 'e', password: 'secret' }, 'Context');
+    nest.error({ msg: 'failed', error: new Error('bad') }, undefined, 'Context');
+    expect(lines).toMatchObject([
+      { level: 'warn', context: 'Context', msg: 'tried', emailId: 'e' },
+      { level: 'error', context: 'Context', msg: 'failed', err: { message: 'bad', stack: expect.any(String) } },
+    ]);
+    expect(JSON.stringify(lines)).not.toContain('secret');
+  });
+
   it('keeps what Nest tells of its own start out of the way', () => {
     const { lines, logger } = collect();
     const nest = new NestLogger(logger);

@@ -131,13 +131,27 @@ export class NestLogger implements LoggerService {
     const details = rest.slice(0, -1).filter((part) => part !== undefined);
     const fields = {
       ...(typeof context === 'string' && { context }),
-      ...(message instanceof Error && { err: message }),
+      ...fieldsOf(message),
       ...(details.length > 0 && { details }),
     };
-    this.logger[level](fields, message instanceof Error ? message.message : textOf(message));
+    this.logger[level](fields, textOf(message));
   }
 }
 
+/** Of `{msg, …}`: the rest, as fields of the line. */
+function fieldsOf(message: unknown): object {
+  if (message instanceof Error) return { err: message };
+  if (!isLine(message)) return {};
+  const { msg: _msg, error, ...fields } = message;
+  return { ...fields, ...(error !== undefined && { err: error }) };
+}
+
 function textOf(message: unknown): string {
-  return typeof message === 'string' ? message : JSON.stringify(message);
+  if (typeof message === 'string') return message;
+  if (message instanceof Error) return message.message;
+  return isLine(message) ? message.msg : JSON.stringify(message);
+}
+
+function isLine(message: unknown): message is { msg: string; error?: unknown } {
+  return typeof message === 'object' && message !== null && 'msg' in message && typeof message.msg === 'string';
 }
