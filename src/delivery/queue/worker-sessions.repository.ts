@@ -11,13 +11,16 @@ export class WorkerSessionsRepository {
     @Inject(LeaseConnection) private readonly lease: Pick<LeaseConnection, 'run'>,
   ) {}
 
-  async begin(id: string, host: string, processId: number, leaseSeconds: number): Promise<void> {
-    await this.lease.run(beginSession(id, host, processId, leaseSeconds));
+  /** Returns for how many seconds the workers together have watched the database. */
+  async begin(id: string, host: string, processId: number, leaseSeconds: number): Promise<number> {
+    const [watch] = await this.lease.run(beginSession(id, host, processId, leaseSeconds));
+    return watch?.watchedSeconds ?? 0;
   }
 
-  /** False: the lease has ended. */
-  async renew(id: string, leaseSeconds: number): Promise<boolean> {
-    return (await this.lease.run(renewSession(id, leaseSeconds))).length > 0;
+  /** As `begin`. Undefined: the lease has ended. */
+  async renew(id: string, leaseSeconds: number): Promise<number | undefined> {
+    const [watch] = await this.lease.run(renewSession(id, leaseSeconds));
+    return watch?.watchedSeconds;
   }
 
   /** Gives back whatever the session still holds, free of charge, and ends its lease. */

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { FakeClock } from '../../../test/doubles/fake-clock';
-import { SECOND } from '../../common/clock';
+import { HOUR, SECOND } from '../../common/clock';
 import { UnavailableError } from '../../common/errors/app-error';
 import type { AppConfig } from '../../config/config';
 import type { WorkerSessionsRepository } from '../queue/worker-sessions.repository';
@@ -8,10 +8,14 @@ import { WorkerSession } from './worker-session';
 
 const LEASE_SECONDS = 30;
 
-/** A database that answers, is away, or knows the lease no more. */
+/** A database that answers, is away, or knows the lease no more. It knows of one worker. */
 class Sessions {
   answer: 'yes' | 'no' | 'away' = 'yes';
   renewals = 0;
+  private watchedSinceMs = -Infinity;
+  private answeredMs = -Infinity;
+
+  constructor(private readonly clock: FakeClock) {}
 
   begin = () => this.reply();
   end = () => this.reply();
@@ -20,8 +24,19 @@ class Sessions {
     return this.reply();
   };
 
-  private reply(): Promise<boolean> {
-    return this.answer === 'away' ? Promise.reject(new UnavailableError()) : Promise.resolve(this.answer === 'yes');
+  /** As another worker left it, which had been answered until so many seconds ago, and for an hour. */
+  watchedByAnother(secondsAgo: number): void {
+    this.answeredMs = this.clock.monotonicMs() - secondsAgo * SECOND;
+    this.watchedSinceMs = this.answeredMs - HOUR;
+  }
+
+  private reply(): Promise<number | undefined> {
+    if (this.answer === 'away') return Promise.reject(new UnavailableError());
+    if (this.answer === 'no') return Promise.resolve(undefined);
+    const nowMs = this.clock.monotonicMs();
+    if (nowMs - this.answeredMs >= (LEASE_SECONDS / 2) * SECOND) this.watchedSinceMs = nowMs;
+    this.answeredMs = nowMs;
+    return Promise.resolve((nowMs - this.watchedSinceMs) / SECOND);
   }
 }
 
@@ -34,7 +49,7 @@ describe('WorkerSession', () => {
     jest.useFakeTimers();
     jest.spyOn(Logger.prototype, 'warn').mockImplementation();
     clock = new FakeClock();
-    sessions = new Sessions();
+    sessions = new Sessions(clock);
     const config = { delivery: { leaseSeconds: LEASE_SECONDS } } as AppConfig;
     session = new WorkerSession(sessions as unknown as WorkerSessionsRepository, clock, config);
   });
@@ -60,12 +75,12 @@ describe('WorkerSession', () => {
     expect(session.id).toBeDefined();
   });
 
-  it('begins to watch anew after an outage, even one that its lease outlives', async () => {
+  it('begins to watch anew after an outage of half a lease, even one that its lease outlives', async () => {
     await session.begin();
     const { id } = session;
     await pass(LEASE_SECONDS);
     sessions.answer = 'away';
-    await pass(15);
+    await pass(20);
     sessions.answer = 'yes';
     await pass(2);
     expect(session.id).toBe(id);
@@ -73,6 +88,26 @@ describe('WorkerSession', () => {
     expect(session.hasWatchedLease).toBe(false);
     await pass(3);
     expect(session.hasWatchedLease).toBe(true);
+  });
+
+  it('watches on after a restart of the database, which costs no worker its lease, but not during it', async () => {
+    await session.begin();
+    await pass(LEASE_SECONDS);
+    sessions.answer = 'away';
+    await pass(11);
+    expect(session.hasWatchedLease).toBe(false);
+    sessions.answer = 'yes';
+    await pass(2);
+    expect(session.hasWatchedLease).toBe(true);
+  });
+
+  it.each([
+    [LEASE_SECONDS / 2 - 1, true],
+    [LEASE_SECONDS / 2, false],
+  ])('goes by the watch of others when they have had answers until %i s ago: %s', async (secondsAgo, hasWatched) => {
+    sessions.watchedByAnother(secondsAgo);
+    await session.begin();
+    expect(session.hasWatchedLease).toBe(hasWatched);
   });
 
   it('begins to watch anew with the next session', async () => {

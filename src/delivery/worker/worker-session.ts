@@ -25,8 +25,8 @@ export class WorkerSession {
   private readonly leaseMs: number;
   private timer: NodeJS.Timeout | undefined;
   private safeUntilMs = -Infinity;
-  /** Since when every renewal has succeeded. */
-  private soundSinceMs = Infinity;
+  /** Since when the workers together have watched the database, as far as this one knows; never after a failed renewal. */
+  private watchedSinceMs = Infinity;
   private current: string | undefined;
 
   constructor(
@@ -48,21 +48,21 @@ export class WorkerSession {
   }
 
   /**
-   * Whether the database has answered throughout a whole lease. Only then a lease that has ended tells of a dead worker:
-   * after an outage others may live, and be about to commit the results that they have kept.
+   * Whether the database has answered throughout a whole lease: this worker, or others before and beside it. Only then a
+   * lease that has ended tells of a dead worker: after an outage others may live, and be about to commit the results that
+   * they have kept.
    */
   get hasWatchedLease(): boolean {
-    return this.id !== undefined && this.clock.monotonicMs() - this.soundSinceMs >= this.leaseMs;
+    return this.id !== undefined && this.clock.monotonicMs() - this.watchedSinceMs >= this.leaseMs;
   }
 
   /** Begins a session, or a new one after a loss. @throws UnavailableError */
   async begin(): Promise<void> {
     const id = newId();
     const startedMs = this.clock.monotonicMs();
-    await this.sessions.begin(id, hostname(), process.pid, this.leaseMs / SECOND);
+    const watchedSeconds = await this.sessions.begin(id, hostname(), process.pid, this.leaseMs / SECOND);
     this.current = id;
-    this.soundSinceMs = startedMs;
-    this.extend(startedMs);
+    this.extend(startedMs, watchedSeconds);
   }
 
   /** Gives the lease up, and with it whatever is still claimed. */
@@ -84,21 +84,22 @@ export class WorkerSession {
     if (id === undefined) return;
     const startedMs = this.clock.monotonicMs();
     try {
-      const renewed = await this.sessions.renew(id, this.leaseMs / SECOND);
+      const watchedSeconds = await this.sessions.renew(id, this.leaseMs / SECOND);
       if (this.current !== id) return;
-      if (renewed) this.extend(startedMs);
-      else this.lose();
+      if (watchedSeconds === undefined) this.lose();
+      else this.extend(startedMs, watchedSeconds);
     } catch (error) {
       if (this.current !== id) return;
       this.logger.warn(`The worker's lease could not be renewed: ${(error as Error).message}`);
-      this.soundSinceMs = Infinity;
+      this.watchedSinceMs = Infinity;
       this.renewIn(Math.min(RETRY_MS, this.leaseMs / 3));
     }
   }
 
-  private extend(fromMs: number): void {
+  private extend(fromMs: number, watchedSeconds: number): void {
     this.safeUntilMs = fromMs + this.leaseMs * (1 - SAFETY);
-    this.soundSinceMs = Math.min(this.soundSinceMs, fromMs);
+    // The answer was on its way: at worst the watch counts as shorter than it is.
+    this.watchedSinceMs = this.clock.monotonicMs() - watchedSeconds * SECOND;
     this.renewIn(this.leaseMs / 3);
   }
 

@@ -137,6 +137,53 @@ describe('workers that died', () => {
     expect(await scene.queue()).toEqual({ ready: 1 });
   });
 
+  describe('when a worker has just begun', () => {
+    const HAS_WATCHED = `update worker_sessions set watched_since = now() - interval '1 minute'`;
+
+    /** Whether a new worker may free claims at once, beside one that has watched for a minute. */
+    async function mayReap(change: string): Promise<boolean> {
+      const [other, next] = [await startParts(), await startParts()];
+      await other.get(WorkerSession).begin();
+      const fresh = next.get(WorkerSession);
+      await scene.db.query(HAS_WATCHED);
+      await scene.db.query(change);
+      await fresh.begin();
+      return fresh.hasWatchedLease;
+    }
+
+    it('are missed at once when another has watched the database meanwhile', async () => {
+      await scene.acceptTo('ada');
+      const witness = await startParts();
+      await witness.get(WorkerSession).begin();
+      await scene.db.query(HAS_WATCHED);
+      const dying = await startParts();
+      const { id: sessionId = '' } = await begun(dying);
+      await dying.get(Claimer).claim(sessionId, 10, []);
+      await scene.db.query('update worker_sessions set lease_until = now() where id = $1', [sessionId]);
+      const fresh = await startParts();
+      await begun(fresh);
+      await fresh.get(DeadSessionsJob).reap();
+      expect(await scene.queue()).toEqual({ ready: 1 });
+    });
+
+    it('are missed by the successor of the last one, who was killed a moment ago', async () => {
+      expect(await mayReap(`update worker_sessions set renewed_at = now() - interval '10 seconds'`)).toBe(true);
+    });
+
+    it.each([
+      ['has had no answer for half a lease', `update worker_sessions set renewed_at = now() - interval '15 seconds'`],
+      ['has not watched for a lease', `update worker_sessions set watched_since = now() - interval '20 seconds'`],
+    ])('are left alone when the other %s', async (_what, change) => {
+      expect(await mayReap(change)).toBe(false);
+    });
+  });
+
+  async function begun(worker: Core): Promise<WorkerSession> {
+    const session = worker.get(WorkerSession);
+    await session.begin();
+    return session;
+  }
+
   it('do not lose their lease because the pool is busy', async () => {
     const env = { LEASE_SECONDS: '1', DATABASE_POOL_SIZE: '1' };
     const worker = await scene.startWorker({ hopPort: sink.port, isRunning: false, env });

@@ -3,25 +3,43 @@ import { type ClaimedDelivery, type DeliveryKey, SUSPECT_CRASHES } from '../../p
 import { CLAIMED_COLUMNS } from './claim-deliveries.sql';
 import { READY_STATE } from './suspect-deliveries.sql';
 
+/** For how long the database has answered without a gap in which a living worker could have lost its lease. */
+export interface Watch {
+  readonly watchedSeconds: number;
+}
+
+const WATCHED_SECONDS = `extract(epoch from now() - watched_since)::float8 as "watchedSeconds"`;
+
+/**
+ * Since when the workers together have watched the database: what the first of those knows that have renewed within half a
+ * lease, this one included; else from now on. A living worker renews every third of its lease, so no shorter gap costs it
+ * the lease.
+ */
+function watchedSince(leaseSeconds: string): string {
+  const gap = `make_interval(secs => ${leaseSeconds}::float8 / 2)`;
+  return `coalesce((select min(w.watched_since) from worker_sessions w where w.renewed_at > now() - ${gap}), now())`;
+}
+
 // A worker session's life: begin, renew, end. Time is the database's own.
-// Writes: worker_sessions (primary key). Locks: the session's row. Rows: one.
+// Writes: worker_sessions (primary key), reads the others, one for each worker. Locks: the session's row. Rows: one.
 // Not the ORM: interval arithmetic on the server's clock.
 const BEGIN = `
-  insert into worker_sessions (id, host, process_id, lease_until)
-  values ($1, $2, $3, now() + make_interval(secs => $4))`;
+  insert into worker_sessions (id, host, process_id, lease_until, watched_since)
+  values ($1, $2, $3, now() + make_interval(secs => $4), ${watchedSince('$4')})
+  returning ${WATCHED_SECONDS}`;
 
-export function beginSession(id: string, host: string, processId: number, leaseSeconds: number): Statement<never> {
+export function beginSession(id: string, host: string, processId: number, leaseSeconds: number): Statement<Watch> {
   return { name: 'begin-session', text: BEGIN, values: [id, host, processId, leaseSeconds] };
 }
 
 const RENEW = `
   update worker_sessions
-  set lease_until = now() + make_interval(secs => $2)
+  set lease_until = now() + make_interval(secs => $2), renewed_at = now(), watched_since = ${watchedSince('$2')}
   where id = $1 and lease_until > now()
-  returning id`;
+  returning ${WATCHED_SECONDS}`;
 
 /** No row: the lease has ended, and others may own the claims by now. */
-export function renewSession(id: string, leaseSeconds: number): Statement<{ id: string }> {
+export function renewSession(id: string, leaseSeconds: number): Statement<Watch> {
   return { name: 'renew-session', text: RENEW, values: [id, leaseSeconds] };
 }
 
