@@ -1,0 +1,70 @@
+/** Only what lasts longer than the network of one machine and a busy event loop is blamed on something else. */
+const TOLERANCE_MS = 2_000;
+
+/**
+ * What was done to the service, when, and what each dead worker had in its hands.
+ *
+ * A disturbance is `{kind, name, client, at, until, held, pastTheDot}`: `client` is the life of the worker that it hit, by its
+ * name in EHLO, and undefined when it hit all; `until` is Infinity while it lasts, and after a death: what a dead worker had
+ * written may still be on its way.
+ */
+export class StormLog {
+  disturbances = [];
+  /** `{at, until}` of each time without a database. */
+  outages = [];
+  /** By address: what a worker held when it was killed, until somebody else delivers it. */
+  #orphans = new Map();
+  recoveries = [];
+
+  /** @param sinkLedger tells of deliveries @param isPrompt whether mail to an address is delivered at once when it can be */
+  constructor(sinkLedger, isPrompt) {
+    this.isPrompt = isPrompt;
+    this.sink = sinkLedger;
+    sinkLedger.onAnswered((copy) => this.#delivered(copy));
+  }
+
+  begin(kind, life, at = performance.now()) {
+    const disturbance = { kind, name: life.name, client: life.client, at, until: Infinity };
+    this.disturbances.push(disturbance);
+    return disturbance;
+  }
+
+  /** A time without a database explains nothing by itself, unless it is so long that living workers lose their leases. */
+  outage(at, until, leaseSeconds) {
+    this.outages.push({ at, until });
+    if (until - at < (leaseSeconds * 1_000) / 2) return;
+    this.disturbances.push({ kind: 'outage', name: 'database', client: undefined, at, until });
+  }
+
+  /** Addresses that the dead worker had claimed; those of them that have not been delivered are waited for. */
+  orphaned(disturbance, addresses) {
+    disturbance.held = addresses.length;
+    for (const address of addresses) {
+      if (!this.isPrompt(address) || this.sink.taken(address).length > 0) continue;
+      this.#orphans.set(address, disturbance);
+    }
+  }
+
+  /** What is still waited for. */
+  get orphanCount() {
+    return this.#orphans.size;
+  }
+
+  /**
+   * The disturbance that explains why this copy was followed by another one: it hit the worker that sent the copy, while
+   * the final dot was on its way or the reply to it not yet safe. Undefined when nothing does.
+   */
+  explanationOf(copy) {
+    return this.disturbances.find((one) => {
+      const isHit = one.client === undefined || one.client === copy.client;
+      return isHit && copy.answeredAt >= one.at - TOLERANCE_MS && copy.dotAt <= one.until + TOLERANCE_MS;
+    });
+  }
+
+  #delivered({ address, client, answeredAt }) {
+    const disturbance = this.#orphans.get(address);
+    if (!disturbance || disturbance.client === client) return;
+    this.#orphans.delete(address);
+    this.recoveries.push({ disturbance, ms: answeredAt - disturbance.at, answeredAt });
+  }
+}

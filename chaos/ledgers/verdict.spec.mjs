@@ -1,0 +1,182 @@
+import { ClientLedger, SinkLedger, WebhookLedger } from './ledgers.mjs';
+import { StormLog } from './storm-log.mjs';
+import { judge } from './verdict.mjs';
+
+const ADDRESS = 'r1@ok-0.chaos.test';
+const PLAN = { seed: 1, fingerprint: 'f', leaseSeconds: 30 };
+const LIFE = { name: 'worker-1', client: 'worker-1-1' };
+const OTHER = { name: 'worker-2', client: 'worker-2-1' };
+let scene;
+let service;
+let exitCodes;
+
+/** One email that was accepted, taken and delivered. */
+beforeEach(() => {
+  const sinkLedger = new SinkLedger();
+  const log = new StormLog(sinkLedger, () => true);
+  scene = { clientLedger: new ClientLedger(), sinkLedger, webhookLedger: new WebhookLedger(), log };
+  accept('ok');
+  deliver(LIFE);
+  scene.webhookLedger.received(0, 'event');
+  service = {
+    recipients: new Map([[ADDRESS, 'delivered']]),
+    statuses: new Map([['id', 'delivered']]),
+    open: [],
+    events: [{ tenant: 0, id: 'event', type: 'delivered' }],
+    wrongEvents: [],
+    statistics: { drift: 0, compared: 3 },
+  };
+  exitCodes = { 'api-1': 0 };
+});
+
+const accept = (kind) => scene.clientLedger.accepted({ n: 1, recipients: [{ address: ADDRESS, kind }] }, 0, 'id');
+const receive = ({ client }, messageId = 'm') =>
+  scene.sinkLedger.received({ recipients: [ADDRESS], messageId, client, dotAt: performance.now() });
+const deliver = (life, messageId) => scene.sinkLedger.answered(receive(life, messageId));
+const verdict = () => judge({ plan: PLAN, scene, service, exitCodes });
+const failures = () => Object.entries(verdict().checks).flatMap(([name, { count }]) => (count > 0 ? [name] : []));
+const says = (status) => {
+  service.recipients.set(ADDRESS, status);
+  service.statuses.set('id', status);
+};
+
+describe('a verdict', () => {
+  it('passes when everybody has seen the same', () => {
+    expect(failures()).toEqual([]);
+    expect(verdict()).toMatchObject({ passed: true, accepted: 1, duplicates: { total: 0 } });
+  });
+
+  it('finds mail that is delivered by the service and by nobody else', () => {
+    scene.sinkLedger.copies.clear();
+    expect(failures()).toEqual(['lost', 'wrong']);
+    expect(verdict().passed).toBe(false);
+  });
+
+  it('does not take a message without a reply for a delivered one', () => {
+    scene.sinkLedger.copies.clear();
+    receive(LIFE);
+    expect(failures()).toEqual(['lost', 'wrong']);
+  });
+
+  it('finds mail that was accepted and is not stored', () => {
+    service.recipients.clear();
+    expect(failures()).toEqual(['lost']);
+  });
+
+  it('finds mail that has not ended', () => {
+    says('sending');
+    expect(failures()).toEqual(['stuck', 'wrong']);
+    says('delivered');
+    service.open = [{ recipient: ADDRESS }];
+    expect(failures()).toEqual(['stuck']);
+  });
+
+  it.each(['bounced', 'failed'])('finds mail that was taken, and is %s in the service', (status) => {
+    says(status);
+    expect(failures()).toEqual(['wrong']);
+  });
+
+  it('finds mail that should have been refused', () => {
+    scene.clientLedger.acceptances.clear();
+    accept('reject');
+    expect(failures()).toEqual(['wrong']);
+  });
+
+  it('wants poison to end as failed', () => {
+    scene.clientLedger.acceptances.clear();
+    scene.sinkLedger.copies.clear();
+    accept('poison');
+    says('bounced');
+    expect(failures()).toEqual(['wrong']);
+    says('failed');
+    expect(failures()).toEqual([]);
+  });
+
+  it('finds mail that nobody sent', () => {
+    scene.clientLedger.acceptances.clear();
+    expect(failures()).toEqual(['phantoms']);
+  });
+
+  it('finds refusals, missing webhooks, drifting counters, odd events and processes that did not stop well', () => {
+    scene.clientLedger.refused({ n: 2 }, 0, 'no');
+    service.events.push({ tenant: 1, id: 'event', type: 'delivered' });
+    service.statistics.drift = 1;
+    service.wrongEvents = [{ id: 'id' }];
+    exitCodes['api-1'] = 1;
+    expect(failures()).toEqual(['refused', 'wrongEvents', 'webhooksMissing', 'statisticsDrift', 'badExits']);
+  });
+});
+
+describe('duplicates', () => {
+  it('are not allowed without a reason', () => {
+    deliver(OTHER);
+    expect(failures()).toEqual(['unexplainedDuplicates']);
+  });
+
+  it('are explained by the death of the worker that had sent the first copy, and by no other', () => {
+    scene.log.begin('kill', OTHER);
+    deliver(OTHER);
+    expect(failures()).toEqual(['unexplainedDuplicates']);
+    scene.log.begin('kill', LIFE);
+    expect(failures()).toEqual([]);
+    const [, { client, duplicates }] = verdict().duplicates.byDisturbance;
+    expect([client, duplicates > 0]).toEqual([LIFE.client, true]);
+  });
+
+  it('are not explained by a death long after the reply', () => {
+    scene.log.begin('kill', LIFE, performance.now() + 60_000);
+    deliver(OTHER);
+    expect(failures()).toEqual(['unexplainedDuplicates']);
+  });
+
+  it('are not explained by a pause that was over before the final dot', () => {
+    scene.log.begin('stop', LIFE, performance.now() - 60_000).until = performance.now() - 30_000;
+    deliver(OTHER);
+    expect(failures()).toEqual(['unexplainedDuplicates']);
+  });
+
+  it('are explained by a database that was away for longer than leases last, and by no short restart', () => {
+    const now = performance.now();
+    deliver(OTHER);
+    scene.log.outage(now - 5_000, now, 30);
+    expect(failures()).toEqual(['unexplainedDuplicates']);
+    scene.log.outage(now - 25_000, now, 30);
+    expect(failures()).toEqual([]);
+  });
+
+  it('need the same Message-ID, whatever the reason', () => {
+    scene.log.begin('kill', LIFE);
+    deliver(OTHER, 'another');
+    expect(failures()).toEqual(['unexplainedDuplicates']);
+  });
+});
+
+describe('recovery', () => {
+  beforeEach(() => scene.sinkLedger.copies.clear());
+
+  it('is the time from the death to the delivery by somebody else', () => {
+    scene.log.orphaned(scene.log.begin('kill', LIFE, performance.now() - 20_000), [ADDRESS]);
+    expect(failures()).toContain('unrecovered');
+    deliver(OTHER);
+    expect(failures()).toEqual([]);
+    const { recovery, passed } = verdict();
+    expect([recovery.count, Math.round(recovery.p99 / 1_000), passed]).toEqual([1, 20, true]);
+  });
+
+  it('fails the run when it takes longer than a lease and five seconds', () => {
+    scene.log.orphaned(scene.log.begin('kill', LIFE, performance.now() - 36_000), [ADDRESS]);
+    deliver(OTHER);
+    expect(failures()).toEqual([]);
+    expect(verdict().passed).toBe(false);
+  });
+
+  it('begins anew when the database comes back, and says so', () => {
+    const now = performance.now();
+    scene.log.orphaned(scene.log.begin('kill', LIFE, now - 50_000), [ADDRESS]);
+    scene.log.outage(now - 35_000, now - 30_000, 30);
+    deliver(OTHER);
+    const { recovery, passed } = verdict();
+    expect([recovery.p99, recovery.rawP99].map((ms) => Math.round(ms / 1_000))).toEqual([30, 50]);
+    expect(passed).toBe(true);
+  });
+});

@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto';
+import { makeDestinations } from './destinations.mjs';
+import { makeFaults } from './faults.mjs';
+import { Random } from './random.mjs';
+import { makeRequests } from './traffic.mjs';
+
+export const DEFAULT_MESSAGES = 50_000;
+const MESSAGES_PER_SECOND = 150;
+const APIS = ['api-1', 'api-2'];
+const FULL = { tenants: 20, workers: ['worker-1', 'worker-2', 'worker-3'] };
+/** A short run is over before so many have started. */
+const SHORT = { tenants: 6, workers: ['worker-1', 'worker-2'] };
+const SHORT_MESSAGES = 5_000;
+const LEAST_SECONDS = 20;
+
+/** Of a run of the default size; a smaller one has its share of them, but at least so many. */
+const COUNTS = {
+  kills: { full: 20, least: 3 },
+  restarts: { full: 3, least: 1 },
+  stops: { full: 2, least: 1 },
+  partitions: { full: 1, least: 1 },
+  clocks: { full: 1, least: 1 },
+  links: { full: 6, least: 1 },
+  tarpits: { full: 30, least: 3 },
+  poison: { full: 2, least: 0 },
+};
+
+/**
+ * All that happens in a run, by its seed alone: who sends what and when, and what goes wrong and when. Only the scheduling
+ * of processes is left to chance.
+ */
+export function makePlan({ seed, messages = DEFAULT_MESSAGES }) {
+  const scale = Math.min(1, messages / DEFAULT_MESSAGES);
+  const counts = Object.fromEntries(
+    Object.entries(COUNTS).map(([name, { full, least }]) => [name, Math.max(least, Math.round(full * scale))]),
+  );
+  const seconds = Math.max(LEAST_SECONDS, Math.round(messages / MESSAGES_PER_SECOND));
+  // The service's own 30 s, where there is the time; a short run would be over before the first lease.
+  const leaseSeconds = seconds >= 240 ? 30 : 4;
+  const random = new Random(seed);
+  const destinations = makeDestinations(counts.tarpits);
+  const common = {
+    seconds,
+    leaseSeconds,
+    counts,
+    destinations,
+    apis: APIS,
+    ...(messages < SHORT_MESSAGES ? SHORT : FULL),
+  };
+  const requests = makeRequests(random.fork(1), { ...common, messages, poison: counts.poison });
+  const faults = makeFaults(random.fork(2), common);
+  const plan = { seed, messages, ...common, requests, faults };
+  return { ...plan, fingerprint: createHash('sha256').update(JSON.stringify(plan)).digest('hex').slice(0, 12) };
+}

@@ -1,0 +1,86 @@
+import { KINDS } from './destinations.mjs';
+import { makePlan } from './plan.mjs';
+import { QUIET } from './traffic.mjs';
+
+const SEEDS = Array.from({ length: 40 }, (_, index) => index + 1);
+const full = makePlan({ seed: 1 });
+const short = makePlan({ seed: 1, messages: 500 });
+const messagesOf = ({ requests }) => requests.flatMap(({ messages }) => messages);
+const recipientsOf = (plan) => messagesOf(plan).flatMap(({ recipients }) => recipients);
+const faultsOf = ({ faults }, kind) => faults.filter((fault) => fault.kind === kind);
+
+describe('a plan', () => {
+  it('is the same for the same seed, and another one for another', () => {
+    expect(JSON.stringify(makePlan({ seed: 1, messages: 500 }))).toBe(JSON.stringify(short));
+    const fingerprints = SEEDS.map((seed) => makePlan({ seed, messages: 500 }).fingerprint);
+    expect(new Set(fingerprints).size).toBe(SEEDS.length);
+  });
+
+  it('has by default all that is promised', () => {
+    const kinds = ['kill', 'restart', 'stop', 'partition', 'clock', 'link', 'hole'];
+    expect(kinds.map((kind) => faultsOf(full, kind).length)).toEqual([20, 3, 2, 1, 1, 6, 2]);
+    expect(full.destinations.filter(({ kind }) => kind === 'tarpit')).toHaveLength(30);
+    expect(recipientsOf(full).filter(({ kind }) => kind === 'poison')).toHaveLength(2);
+    expect(new Set(full.requests.map(({ tenant }) => tenant)).size).toBe(20);
+    expect(messagesOf(full)).toHaveLength(50_000 + 2);
+    expect(full).toMatchObject({ seconds: 333, leaseSeconds: 30 });
+  });
+
+  it('is short and still has every kind of process fault when there are few messages', () => {
+    const kinds = ['kill', 'restart', 'stop', 'partition', 'clock'];
+    expect(kinds.map((kind) => faultsOf(short, kind).length)).toEqual([3, 1, 1, 1, 1]);
+    expect(messagesOf(short)).toHaveLength(500);
+    expect(short.seconds).toBeLessThanOrEqual(20);
+  });
+
+  it('names each recipient and each key once, so that the ledgers can be compared by them', () => {
+    const addresses = recipientsOf(full).map(({ address }) => address);
+    expect(new Set(addresses).size).toBe(addresses.length);
+    expect(new Set(full.requests.map(({ key }) => key)).size).toBe(full.requests.length);
+  });
+
+  it('makes every kind of server take part, and the quiet tenant write to good ones only', () => {
+    expect(new Set(recipientsOf(full).map(({ kind }) => kind))).toEqual(new Set([...Object.keys(KINDS), 'poison']));
+    const quiet = full.requests.filter(({ tenant }) => tenant === QUIET);
+    expect(quiet.length).toBeGreaterThan(10);
+    for (const { messages } of quiet) expect(messages.map(({ recipients }) => recipients[0].kind)).toEqual(['ok']);
+  });
+
+  it('keeps refusals below what slows a sender down', () => {
+    const refused = recipientsOf(full).filter(({ kind }) => KINDS[kind]?.outcome === 'bounced');
+    expect(refused.length / recipientsOf(full).length).toBeLessThan(0.02);
+  });
+
+  it('gives each receiving server an address of its own', () => {
+    const addresses = full.destinations.map(({ address }) => address);
+    expect(new Set(addresses).size).toBe(addresses.length);
+  });
+
+  it.each(SEEDS)(
+    'stops, cuts off and misleads one worker at a time, beyond the lease, and lets it live: seed %i',
+    (seed) => {
+      for (const plan of [
+        makePlan({ seed, messages: 500 }),
+        ...(seed <= 3 ? [makePlan({ seed, messages: 36_000 })] : []),
+      ]) {
+        const windows = plan.faults.filter(({ kind }) => ['stop', 'partition', 'clock'].includes(kind));
+        windows.forEach((window, index) => {
+          expect(window.at).toBeGreaterThanOrEqual(windows[index - 1]?.until ?? 0);
+          expect(window.until).toBeLessThan(plan.seconds + plan.leaseSeconds);
+          if (window.kind !== 'clock') expect(window.until - window.at).toBeGreaterThan(plan.leaseSeconds);
+          for (const { target, at } of faultsOf(plan, 'kill').filter((kill) => kill.target === window.target)) {
+            expect([target, at < window.at || at > window.until]).toEqual([window.target, true]);
+          }
+        });
+      }
+    },
+  );
+
+  it('is in order of time', () => {
+    for (const { requests, faults } of [full, short]) {
+      for (const list of [requests, faults]) {
+        expect(list.every(({ at }, index) => at >= (list[index - 1]?.at ?? 0))).toBe(true);
+      }
+    }
+  });
+});

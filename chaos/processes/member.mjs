@@ -1,0 +1,113 @@
+import { spawn } from 'node:child_process';
+import { createWriteStream } from 'node:fs';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { DIST } from '../../bench/harness/product.mjs';
+import { ToxicProxy } from '../network/toxic-proxy.mjs';
+
+const PRELOAD = path.join(import.meta.dirname, 'preload.cjs');
+/** What a supervisor waits before it starts a dead process again. */
+const RESTART_MS = 500;
+const READY_LIMIT_MS = 60_000;
+
+/**
+ * One process of the product under a supervisor: started again whenever it ends. Each life has a number, and workers greet
+ * with it (`worker-1-3.mail.chaos.test`), so that the sink knows who sent a copy.
+ */
+export class Member {
+  #child;
+  #life = 0;
+  #isStopping = false;
+  #log;
+  #ready;
+  #options;
+
+  /** @param options `{name, roles, folder, database, env, observer}`; the observer's `died(life, isStopping)` and `lostLease(life)` are called. */
+  constructor(options) {
+    this.#options = options;
+    this.name = options.name;
+    this.isWorker = options.roles.includes('worker');
+    this.#log = createWriteStream(path.join(options.folder, `${options.name}.log`));
+    /** Between it and the database. */
+    this.link = new ToxicProxy(options.database.address);
+  }
+
+  /** Resolves when it is ready for the first time. */
+  async start() {
+    await this.link.listen();
+    this.#launch();
+    await this.#ready;
+  }
+
+  get pid() {
+    return this.#child?.pid;
+  }
+
+  get isDown() {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  /** Of the API; undefined while it is not ready. */
+  port;
+
+  /** Who it is now: `{name, life, pid, client}`, `client` being its name in EHLO. */
+  get life() {
+    const client = `${this.name}-${this.#life}.mail.chaos.test`;
+    return { name: this.name, life: this.#life, pid: this.pid, client };
+  }
+
+  signal(name) {
+    this.#child.kill(name);
+  }
+
+  /** Ends it in good order, and returns its exit code. */
+  async stop() {
+    this.#isStopping = true;
+    this.#child?.kill('SIGCONT');
+    this.#child?.kill('SIGTERM');
+    const code = await this.#exit;
+    await this.link.stop();
+    this.#log.end();
+    return code;
+  }
+
+  #exit;
+
+  #launch() {
+    this.#life += 1;
+    const { roles, env, database, observer } = this.#options;
+    const url = new URL(database.url);
+    url.port = String(this.link.port);
+    const settings = { ...env, WAYBILL_ROLES: roles, DATABASE_URL: url.href, MAIL_HOST: this.life.client };
+    const args = [...(this.isWorker ? ['--require', PRELOAD] : []), path.join(DIST, 'main.js')];
+    const child = spawn(process.execPath, args, { env: settings, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#child = child;
+    const { life } = this;
+    this.#ready = this.#read(child, life);
+    // Only the first start is waited for: a later one that fails shows in the ledgers.
+    this.#ready.catch(() => undefined);
+    this.#exit = new Promise((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal)));
+    child.once('exit', () => {
+      this.port = undefined;
+      void observer.died(life, this.#isStopping);
+      if (!this.#isStopping) void delay(RESTART_MS).then(() => this.#isStopping || this.#launch());
+    });
+  }
+
+  #read(child, life) {
+    child.stderr.on('data', (chunk) => this.#log.write(chunk));
+    return new Promise((resolve, reject) => {
+      const limit = setTimeout(() => reject(new Error(`${this.name} did not become ready`)), READY_LIMIT_MS);
+      child.once('exit', () => clearTimeout(limit));
+      createInterface({ input: child.stdout }).on('line', (line) => {
+        this.#log.write(`${line}\n`);
+        if (line.includes('has lost its lease')) this.#options.observer.lostLease(life);
+        if (this.#child !== child || !line.includes('"msg":"ready"')) return;
+        clearTimeout(limit);
+        this.port = JSON.parse(line).port;
+        resolve();
+      });
+    });
+  }
+}

@@ -1,0 +1,34 @@
+import { load } from '../../bench/harness/product.mjs';
+
+const SCOPES = ['email:send', 'email:read', 'webhook:manage', 'webhook:read'];
+
+/** Migrates the schema and makes the tenants, with the product's own services: `{organizationId, domain, key}` each. */
+export async function provision(environment, databaseUrl, count) {
+  const { loadConfig } = load('./config/load-config.js');
+  const { openDatabase } = load('./database/open-database.js');
+  const { createServices } = load('./cli/session/cli-session.js');
+  const config = loadConfig(environment);
+  await (await openDatabase(config, { log: () => undefined, migrate: true })).stop();
+  const services = await createServices(config, databaseUrl);
+  try {
+    const tenants = [];
+    for (let index = 0; index < count; index += 1) tenants.push(await createTenant(services, index));
+    return tenants;
+  } finally {
+    await services.close();
+  }
+}
+
+async function createTenant(services, index) {
+  const { OrganizationsService } = load('./auth/organizations.service.js');
+  const { ApiKeysService } = load('./auth/api-keys.service.js');
+  const { DomainsService } = load('./modules/domains/domains.service.js');
+  const { id: organizationId } = await services.get(OrganizationsService).create(`Tenant ${index}`);
+  const domains = services.get(DomainsService);
+  const domain = `tenant-${index}.test`;
+  const { id } = await domains.add(organizationId, domain);
+  await domains.markVerified(organizationId, id);
+  const wanted = { name: 'chaos', mode: 'live', scopes: SCOPES };
+  const { key } = await services.get(ApiKeysService).create(organizationId, wanted);
+  return { organizationId, domain, key };
+}

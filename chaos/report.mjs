@@ -1,0 +1,45 @@
+const NAMES = {
+  lost: 'lost: accepted and never at the receiving server',
+  stuck: 'stuck: no end',
+  wrong: 'wrong: API or database contradict the receiving servers',
+  phantoms: 'phantoms: at the receiving server, never accepted',
+  refused: 'refused for good by the API',
+  unexplainedDuplicates: 'duplicates that no kill, stop or partition explains',
+  wrongEvents: 'emails with missing or surplus events',
+  webhooksMissing: 'webhook events missing',
+  statisticsDrift: 'hourly counters that differ from the events',
+  unrecovered: 'mail of dead workers that nobody delivered',
+  badExits: 'processes that did not stop in good order',
+};
+
+/** The verdict as a text for people. */
+export function formatReport(verdict) {
+  const { seed, fingerprint, accepted, seconds, checks, duplicates, recovery, fairness, webhooks } = verdict;
+  const rows = Object.entries(checks).map(([name, { count }]) => [String(count), NAMES[name]]);
+  const width = Math.max(...rows.map(([count]) => count.length));
+  return [
+    `seed ${seed} (plan ${fingerprint}): ${accepted} emails accepted, ${seconds} s`,
+    '',
+    ...rows.map(([count, name]) => `${count.padStart(width)}  ${name}`),
+    '',
+    ...Object.entries(checks).flatMap(([name, { first }]) => first.map((one) => `${name}: ${one}`)),
+    `duplicates ${duplicates.total}`,
+    ...duplicates.byDisturbance.map(formatDisturbance),
+    `recovery of ${recovery.count} mails of dead workers: p50 ${recovery.p50} ms, p99 ${recovery.p99} ms, longest ` +
+      `${recovery.longest} ms, limit ${recovery.limit} ms (p99 with the database's own outages: ${recovery.rawP99} ms)`,
+    `accepted to final dot, p50 / p99: quiet tenant ${formatPair(fairness.quiet)}, others ${formatPair(fairness.others)}`,
+    `webhooks: ${webhooks.expected} events, ${webhooks.requests} requests; repeated API requests: ${JSON.stringify(verdict.repetitions)}`,
+    `database outages: ${verdict.outages.join(', ')} ms`,
+    verdict.passed ? 'PASSED' : 'FAILED',
+    '',
+  ].join('\n');
+}
+
+function formatDisturbance({ kind, client, held = 0, pastTheDot = '-', duplicates, longestRecovery = 0 }) {
+  const [life] = (client ?? 'all workers').split('.');
+  return `  ${kind.padEnd(9)} ${life.padEnd(12)} ${String(duplicates).padStart(4)} duplicates, ${pastTheDot} past the dot, ${held} held, recovered in ${longestRecovery} ms`;
+}
+
+function formatPair({ count, p50, p99 }) {
+  return count === 0 ? 'none' : `${p50} / ${p99} ms (${count})`;
+}

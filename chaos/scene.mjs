@@ -1,0 +1,79 @@
+import { ClientLedger, SinkLedger, WebhookLedger } from './ledgers/ledgers.mjs';
+import { WEBHOOK_EVENTS } from './ledgers/service-view.mjs';
+import { StormLog } from './ledgers/storm-log.mjs';
+import { Client } from './network/client.mjs';
+import { Dns } from './network/dns.mjs';
+import { Sink } from './network/sink.mjs';
+import { WebhookReceiver } from './network/webhook-receiver.mjs';
+import { Database } from './processes/database.mjs';
+import { Fleet } from './processes/fleet.mjs';
+import { provision } from './processes/provision.mjs';
+import { say } from './say.mjs';
+import { Storm } from './storm.mjs';
+
+/** Everything that takes part in a run: the product's processes, their database, and the world around them with its ledgers. */
+export class Scene {
+  clientLedger = new ClientLedger();
+  sinkLedger = new SinkLedger();
+  webhookLedger = new WebhookLedger();
+  #plan;
+  #folder;
+  #started = [];
+
+  /** @param folder for the database and the logs */
+  constructor(plan, folder) {
+    this.#plan = plan;
+    this.#folder = folder;
+  }
+
+  async start() {
+    const [plan, folder] = [this.#plan, this.#folder];
+    const { smtpPort, dnsServer, webhookPort } = await this.#startWorld();
+    this.database = this.#keep(await Database.start(folder));
+    this.environment = Fleet.environment({ folder, databaseUrl: this.database.url, plan, smtpPort, dnsServer });
+    this.tenants = await provision(this.environment, this.database.url, plan.tenants);
+    this.fleet = this.#keep(new Fleet());
+    const { fleet, database, environment, sink, log } = this;
+    this.storm = new Storm({ fleet, database, sink, log, leaseSeconds: plan.leaseSeconds });
+    await fleet.start({ folder, plan, database, environment, observer: this.storm });
+    const ports = () => this.fleet.apiPorts;
+    this.client = this.#keep(new Client({ ports, tenants: this.tenants, ledger: this.clientLedger }));
+    for (const tenant of this.tenants.keys()) await this.#addWebhook(tenant, webhookPort);
+  }
+
+  /** Receiving servers and webhook receiver cause no more trouble. */
+  relax() {
+    this.sink.relax();
+    this.receiver.relax();
+  }
+
+  /** In the reverse order of the start; what did not start is left out. */
+  async stop() {
+    for (const part of this.#started.splice(0).reverse()) {
+      await Promise.resolve(part.stop()).catch((error) => say(error.stack));
+    }
+  }
+
+  async #startWorld() {
+    const { destinations, requests, seed } = this.#plan;
+    const recipients = requests.flatMap(({ messages }) => messages).flatMap((message) => message.recipients);
+    const prompt = new Set(recipients.filter(({ kind }) => kind === 'ok').map(({ address }) => address));
+    this.log = new StormLog(this.sinkLedger, (address) => prompt.has(address));
+    this.sink = this.#keep(new Sink(this.sinkLedger, seed));
+    await this.sink.start(destinations);
+    this.receiver = this.#keep(new WebhookReceiver(this.webhookLedger, seed));
+    const dns = this.#keep(new Dns(destinations));
+    return { smtpPort: this.sink.port, dnsServer: await dns.start(), webhookPort: await this.receiver.start() };
+  }
+
+  async #addWebhook(tenant, port) {
+    const body = { url: `http://127.0.0.1:${port}/${tenant}`, events: WEBHOOK_EVENTS };
+    const { status, body: answer } = await this.client.call('POST', '/v1/webhooks', tenant, { body });
+    if (status !== 201) throw new Error(`The webhook of tenant ${tenant}: ${status} ${JSON.stringify(answer)}`);
+  }
+
+  #keep(part) {
+    this.#started.push(part);
+    return part;
+  }
+}

@@ -1,0 +1,150 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { say } from './say.mjs';
+
+const LATENCY_MS = 150;
+/** How long a kill waits for a final dot. */
+const DOT_LIMIT_MS = 3_000;
+const CUT_BYTES = 2_000;
+/** What was claimed while a worker lived is asked for once it is dead: then nothing changes any more. */
+const HELD = `
+  select d.recipient from deliveries d join worker_sessions s on s.id = d.session_id
+  where d.state = 'claimed' and s.process_id = $1`;
+
+/** Carries out the faults of a plan at their time, and notes what was hit. */
+export class Storm {
+  #fleet;
+  #database;
+  #sink;
+  #log;
+  #leaseSeconds;
+  /** Those killed by the plan: any other death is a crash. */
+  #killed = new Set();
+
+  constructor({ fleet, database, sink, log, leaseSeconds }) {
+    this.#fleet = fleet;
+    this.#database = database;
+    this.#sink = sink;
+    this.#log = log;
+    this.#leaseSeconds = leaseSeconds;
+  }
+
+  /** Resolves when all of them are over. */
+  async run(faults, startedAt) {
+    const at = (seconds) => delay(Math.max(0, startedAt + seconds * 1_000 - performance.now()));
+    await Promise.all(
+      faults.map(async (fault) => {
+        await at(fault.at);
+        say(describe(fault));
+        await this.#carryOut(fault, () => at(fault.until));
+      }),
+    );
+  }
+
+  /** To be called when a worker says that its lease has ended while it lived. */
+  lostLease(life) {
+    say(`${life.client} has lost its lease`);
+    this.#log.begin('lost lease', life, performance.now() - this.#leaseSeconds * 1_000).until = performance.now();
+  }
+
+  /** To be called at the end of any process. */
+  async died(life, isStopping) {
+    const isPlanned = this.#killed.delete(life.client);
+    if (isStopping) return;
+    if (!isPlanned) say(`${life.client} has ended by itself`);
+    const disturbance = this.#log.begin(isPlanned ? 'kill' : 'crash', life);
+    if (!life.name.startsWith('worker')) return;
+    const held = await this.#database.rows(HELD, [life.pid]);
+    this.#log.orphaned(
+      disturbance,
+      held.map(({ recipient }) => recipient),
+    );
+  }
+
+  #carryOut(fault, over) {
+    switch (fault.kind) {
+      case 'kill':
+        return this.#kill(this.#fleet.get(fault.target), fault.atDot);
+      case 'restart':
+        return this.#restart();
+      case 'stop':
+        return this.#during(
+          fault,
+          over,
+          (member) => member.signal('SIGSTOP'),
+          (member) => member.signal('SIGCONT'),
+        );
+      case 'clock':
+        return this.#during(
+          fault,
+          over,
+          (member) => member.signal('SIGUSR2'),
+          (member) => member.signal('SIGUSR2'),
+        );
+      case 'partition':
+        return this.#during(fault, over, cutOff, heal);
+      case 'link':
+        return this.#harmLink(fault, over);
+      case 'hole':
+        return this.#swallow(fault, over);
+      default:
+        throw new Error(`No such fault: ${fault.kind}`);
+    }
+  }
+
+  /** One that is just being started again is killed when it is there. */
+  async #kill(member, atDot) {
+    while (member.isDown) await delay(20);
+    if (atDot) await Promise.race([this.#log.sink.nextDot(member.life.client), delay(DOT_LIMIT_MS)]);
+    this.#killed.add(member.life.client);
+    member.signal('SIGKILL');
+  }
+
+  async #restart() {
+    const beganAt = performance.now();
+    await this.#database.restart();
+    this.#log.outage(beganAt, performance.now(), this.#leaseSeconds);
+  }
+
+  /** A process that has been started again meanwhile is as it should be. */
+  async #during(fault, over, begin, end) {
+    const member = this.#fleet.get(fault.target);
+    while (member.isDown) await delay(20);
+    const { life } = member;
+    const disturbance = this.#log.begin(fault.kind, life);
+    begin(member);
+    await over();
+    if (member.life.client === life.client || fault.kind === 'partition') end(member);
+    disturbance.until = performance.now();
+  }
+
+  async #harmLink({ target, toxic }, over) {
+    const { link } = this.#fleet.get(target);
+    // A partition is the stronger one.
+    if (link.toxic) return;
+    if (toxic === 'rst') return void link.reset();
+    const harm = toxic === 'cut' ? { cutAfterBytes: CUT_BYTES } : { latencyMs: LATENCY_MS };
+    link.toxic = harm;
+    await over();
+    if (link.toxic === harm) link.toxic = undefined;
+  }
+
+  async #swallow({ target }, over) {
+    const proxy = this.#sink.proxyOf(target);
+    proxy.toxic = { silenceNew: true };
+    await over();
+    proxy.toxic = undefined;
+  }
+}
+
+function cutOff({ link }) {
+  link.toxic = { blackHole: true };
+}
+
+function heal({ link }) {
+  link.toxic = undefined;
+}
+
+function describe({ kind, target, at, until, toxic }) {
+  const time = until === undefined ? `${at.toFixed(1)} s` : `${at.toFixed(1)}–${until.toFixed(1)} s`;
+  return `${time}: ${[kind, toxic, target].filter(Boolean).join(' ')}`;
+}
