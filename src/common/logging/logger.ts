@@ -142,8 +142,8 @@ export class NestLogger implements LoggerService {
 function fieldsOf(message: unknown): object {
   if (message instanceof Error) return { err: message };
   if (!isLine(message)) return {};
-  const { msg: _msg, error, ...fields } = message;
-  return { ...fields, ...(error !== undefined && { err: error }) };
+  const entries = Object.entries(message).filter(([name]) => name !== 'msg');
+  return Object.fromEntries(entries.map(([name, value]) => [name === 'error' ? 'err' : name, value]));
 }
 
 function textOf(message: unknown): string {
@@ -152,6 +152,6 @@ function textOf(message: unknown): string {
   return isLine(message) ? message.msg : JSON.stringify(message);
 }
 
-function isLine(message: unknown): message is { msg: string; error?: unknown } {
+function isLine(message: unknown): message is { msg: string } {
   return typeof message === 'object' && message !== null && 'msg' in message && typeof message.msg === 'string';
 }
