@@ -66,11 +66,15 @@ export class ErasureScene {
     return this.worker.get(PrivacyRequestsService).createErasure(requester, { email, reason: `of ${email}` });
   }
 
-  /** Works on the oldest request as far as it goes at once. */
+  /** Works on the oldest request as far as it goes at once, turn by turn. */
   async workOff(worker = this.worker, signal = new AbortController().signal): Promise<void> {
-    const leased = await worker.get(PrivacyWork).claimNext(ERASURE);
-    if (!leased) throw new Error('There is no request to work off');
-    await worker.get(ErasureHandler).run(leased, signal);
+    for (let isYielded = true; isYielded && !signal.aborted;) {
+      const leased = await worker.get(PrivacyWork).claimNext(ERASURE);
+      if (!leased) throw new Error('There is no request to work off');
+      await worker.get(ErasureHandler).run(leased, signal);
+      const [row] = await this.db.query('select status, lease_token from privacy_requests where id = $1', [leased.id]);
+      isYielded = row?.status === 'processing' && row.lease_token === null;
+    }
   }
 
   read({ organizationId, mode, id }: ShownRequest): Promise<ShownRequest> {

@@ -2,16 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { Clock, DAY, MINUTE, SECOND } from '../../../common/clock';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
-import {
-  type LeasedRequest,
-  PAGES_PER_TURN,
-  type PrivacyRequestHandler,
-  PrivacyWork,
-} from '../requests/privacy-work.service';
-import { advance, type ErasureProgress, progressOf } from './erasure-progress';
+import { type LeasedRequest, type PrivacyRequestHandler, PrivacyWork } from '../requests/privacy-work.service';
+import { advance, ERASURE_STEPS, type ErasureProgress, progressOf } from './erasure-progress';
 import { ErasureSteps, type ErasureTarget } from './erasure-steps.service';
 import { toRetentionExceptions } from './retention-exceptions.service';
 
+/** Then other organizations have their turn. Each step has a page at least: that of most subjects ends in one turn. */
+const PAGES_PER_TURN = 3 * ERASURE_STEPS.length;
 /** Deliveries that workers have end within minutes, or with their workers' leases. */
 const MAX_WAIT_MS = DAY;
 const MAX_PAUSE_MS = MINUTE;

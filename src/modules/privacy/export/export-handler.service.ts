@@ -6,12 +6,7 @@ import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
 import type { SubjectScope } from '../../emails/privacy/subject-emails.service';
 import type { ExportSection } from '../requests/privacy-export-part.entity';
-import {
-  type LeasedRequest,
-  PAGES_PER_TURN,
-  type PrivacyRequestHandler,
-  PrivacyWork,
-} from '../requests/privacy-work.service';
+import { type LeasedRequest, type PrivacyRequestHandler, PrivacyWork } from '../requests/privacy-work.service';
 import { ExportCollector } from './export-collector.service';
 import { type ExportItems, SECTIONS } from './export-items';
 import { ExportParts, type EncryptedPart } from './export-parts.service';
@@ -19,6 +14,8 @@ import { type ExportProgress, progressOf, toPartTexts } from './export-progress'
 
 const NO_EMAILS = { emails: [], events: [], last: undefined };
 
+/** Of 100 emails each; then other organizations have their turn. */
+const PAGES_PER_TURN = 10;
 /** Before compression; a single email may have more. */
 export const MAX_PART_BYTES = 1024 * 1024;
 

@@ -21,7 +21,7 @@ export interface PrivacyRequestHandler {
 
   /**
    * Takes a request from where its progress stands to its end, by `complete`. It may return without: with `yieldTurn` after
-   * `PAGES_PER_TURN`, with `putBack` to go on later, or when `signal` says that the process is ending. What it throws
+   * some pages, with `putBack` to go on later, or when `signal` says that the process is ending. What it throws
    * counts as a failed attempt; a lost lease ends it in silence.
    *
    * It may run again, in another process, from the progress that was last saved.
@@ -33,9 +33,6 @@ export interface PrivacyRequestHandler {
 export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';
 }
-
-/** Of a request; then others have theirs. */
-export const PAGES_PER_TURN = 10;
 
 /** Longer than any step between two saves; every save begins it anew. */
 const LEASE_MS = 30 * SECOND;
