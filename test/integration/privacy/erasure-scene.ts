@@ -68,13 +68,14 @@ export class ErasureScene {
 
   /** Works on the oldest request as far as it goes at once, turn by turn. */
   async workOff(worker = this.worker, signal = new AbortController().signal): Promise<void> {
-    for (let isYielded = true; isYielded && !signal.aborted;) {
+    let isYielded: boolean;
+    do {
       const leased = await worker.get(PrivacyWork).claimNext(ERASURE);
       if (!leased) throw new Error('There is no request to work off');
       await worker.get(ErasureHandler).run(leased, signal);
       const [row] = await this.db.query('select status, lease_token from privacy_requests where id = $1', [leased.id]);
       isYielded = row?.status === 'processing' && row.lease_token === null;
-    }
+    } while (isYielded && !signal.aborted);
   }
 
   read({ organizationId, mode, id }: ShownRequest): Promise<ShownRequest> {
