@@ -10,13 +10,13 @@ const ATTEMPTS = 5;
  * machine changes nothing.
  * @throws Error when every attempt had a turn that was too long
  */
-export async function withoutStall(name: string, work: () => Promise<void>): Promise<void> {
+export async function withoutStall(name: () => string, work: () => Promise<void>): Promise<void> {
   let shortest = Infinity;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     shortest = Math.min(shortest, await longestTurn(work));
     if (shortest <= MAX_TURN_MS) return;
   }
-  throw new Error(`${name} holds the event loop for ${shortest.toFixed(0)} ms of processor time`);
+  throw new Error(`${name()} holds the event loop for ${shortest.toFixed(0)} ms of processor time`);
 }
 
 /** In milliseconds of processor time, all threads together. */
