@@ -54,11 +54,12 @@ const WORDS = [
  * @param atOnce where a peer takes its time
  */
 async function feed(corpus: readonly Buffer[], take: (input: Buffer) => Promise<void>, atOnce = 1): Promise<void> {
-  for (const [index, input] of corpus.entries())
-    {await withoutStall(
+  for (const [index, input] of corpus.entries()) {
+    await withoutStall(
       () => `input ${index} of the corpus`,
       () => take(input),
-    );}
+    );
+  }
   const any = fc.constantFrom(...corpus);
   const altered = fc
     .tuple(any, any, mutationsWith(WORDS))
