@@ -13,6 +13,8 @@ const address = fc.constantFrom(
   'ada@example.org',
   'eve@x.example',
 );
+/** A name in which her address ends; `ada@example.com.txt` would be an address at another host. */
+const FILE = `from ${ADA} (1).txt`;
 const isAda = (text: unknown) => String(text).toLowerCase() === ADA;
 const text = fc.option(fc.string({ unit: 'grapheme', maxLength: 60 }).map((value) => value.replaceAll('\0', '')));
 const event = fc.record({
@@ -100,7 +102,7 @@ describe('an export holds', () => {
     await scene.db.query(
       `insert into email_attachments (organization_id, mode, email_id, position, filename, content_type, size, content)
        values ($1, 'live', $2, 0, $3, 'text/plain', 1, 'x')`,
-      [organizationId, received, `${ADA}.txt`],
+      [organizationId, received, FILE],
     );
     const { exportedData, itemCounts } = await scene.export(acme.api, ADA);
     expect(exportedData.emails.map(({ id }: { id: string }) => id)).toEqual([received, both, sent, answered]);
@@ -110,7 +112,7 @@ describe('an export holds', () => {
         tags: ['a', `for ${ADA}`],
         metadata: { user: ADA, by: '[redacted]' },
         headers: { 'X-User': ADA },
-        attachments: [{ filename: `${ADA}.txt`, contentType: 'text/plain', sizeBytes: 1 }],
+        attachments: [{ filename: FILE, contentType: 'text/plain', sizeBytes: 1 }],
       },
       { fromEmail: 'Ada@example.com', toEmails: [ADA] },
       { fromEmail: 'Ada@example.com', toEmails: ['[redacted]'] },
