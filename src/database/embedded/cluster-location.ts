@@ -23,7 +23,7 @@ export interface ClusterLocation {
 
 /**
  * The name of a process's working folder, whatever lies above it (proc(5)). Root may enter a folder and only then become
- * another user, to whom its path would be closed: `/root/.data` is closed by /root alone.
+ * another user, to whom its path would be closed: a home folder with mode 700 closes all below it.
  */
 const WORKING_FOLDER = '/proc/self/cwd';
 
