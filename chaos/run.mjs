@@ -14,7 +14,12 @@ import { parseSettings, USAGE } from './settings.mjs';
 
 const settings = parseSettings(process.argv.slice(2));
 if (settings.help) process.stdout.write(USAGE);
-else await main();
+else {
+  await main();
+  // Node 20.20 may wait for ever for the handle of a socket that was reset with writes under way (`CleanupHandles`, all CPU of a
+  // core): seen at the end of a whole run. An explicit exit does not wait.
+  process.stdout.write('', () => process.exit());
+}
 
 async function main() {
   const plan = makePlan(settings);

@@ -38,3 +38,29 @@ describe('the documentation for those who extend the service', () => {
     expect(missing).toEqual([]);
   });
 });
+
+describe('the failure modes of docs/reliability.md', () => {
+  const rows = [...read('docs/reliability.md').matchAll(/^\| (F\d\d) +\|.*$/gm)];
+
+  it('are all there', () => {
+    const all = Array.from({ length: 72 }, (_, index) => `F${String(index + 1).padStart(2, '0')}`);
+    expect(rows.map(([, name]) => name)).toEqual(all);
+  });
+
+  it('name tests that exist', () => {
+    const cited = rows.flatMap(([row, name = '']) =>
+      [...row.matchAll(/\]\(\.\.\/((?:src|test)\/[^)]+)\)((?:[ ,]*“[^”]+”)*)/g)].map(([, file = '', quotes = '']) => ({
+        name,
+        file,
+        quotes: [...quotes.matchAll(/“([^”]+)”/g)].map(([, quote = '']) => quote),
+      })),
+    );
+    const missing = cited.flatMap(({ name, file, quotes }) =>
+      exists(file)
+        ? quotes.filter((quote) => !read(file).includes(quote)).map((quote) => `${name}: “${quote}” in ${file}`)
+        : [`${name}: ${file}`],
+    );
+    expect(cited.length).toBeGreaterThan(60);
+    expect(missing).toEqual([]);
+  });
+});
