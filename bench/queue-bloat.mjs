@@ -18,7 +18,7 @@ const SAMPLE_MS = 15_000;
 const DEFERRED_EVERY = 10;
 const LEASE_SECONDS = 3_600;
 const SESSION = randomUUID();
-const FIRST = '00000000-0000-0000-0000-000000000000';
+const TENANTS = 20;
 
 const { values: options } = parseArgs({
   options: {
@@ -52,7 +52,7 @@ async function openQueue(database) {
   const { settleDeliveries } = load('./delivery/queue/sql/settle-deliveries.sql.js');
   const { beginSession } = load('./delivery/queue/sql/worker-sessions.sql.js');
   const { newId } = load('./common/ids.js');
-  const owners = Array.from({ length: 20 }, newId);
+  const owners = Array.from({ length: TENANTS }, newId);
   const execute = async (statement) => (await database.query(statement)).rows;
   await execute(beginSession(SESSION, 'bench', process.pid, LEASE_SECONDS));
 
@@ -65,7 +65,7 @@ async function openQueue(database) {
     );
   /** Claims deliveries and ends most of them; returns how many have ended. */
   async function cycle() {
-    const claims = await execute(claimDeliveries(claimInput()));
+    const claims = await execute(claimDeliveries(claimInput(owners)));
     const now = new Date();
     const results = claims.map((claim, n) => ({ ...claim, nextAttemptAt: n % DEFERRED_EVERY === 0 ? now : null }));
     await execute(settleDeliveries(results, now));
@@ -84,9 +84,9 @@ function newDelivery(emailId, organizationId) {
   return { ...key, recipient, destination: 'x.example', category: 'transactional', dueAt: new Date(), expiresAt: null };
 }
 
-function claimInput() {
-  const start = { afterOrganizationId: FIRST, destinationPivot: '', blockedDestinations: [] };
-  return { sessionId: SESSION, limit: BATCH, ...start, now: new Date() };
+function claimInput(owners) {
+  const shares = owners.map((organizationId) => ({ organizationId, share: Math.ceil(BATCH / TENANTS), cursor: '' }));
+  return { sessionId: SESSION, shares, blockedDestinations: [], bulkRounding: 0, now: new Date() };
 }
 
 /** Works at the rate and takes a sample every 15 s. */

@@ -5,7 +5,7 @@ import path from 'node:path';
 import pg from 'pg';
 import { startHelper, startProduct } from './child.mjs';
 import { DIST, load, ROOT } from './product.mjs';
-import { provision } from './provision.mjs';
+import { addTenant, provision } from './provision.mjs';
 import { RECYCLING, recycleLog } from './recycled-log.mjs';
 import { say } from './say.mjs';
 import { STATEMENT_SETTINGS, StatementTimes } from './statements.mjs';
@@ -52,6 +52,11 @@ export class Bench {
     const all = { ...options, environment: this.#environment };
     const started = { file, logFile: this.#logFile(name), options: all, profile: this.profile };
     return this.#keep(startHelper(started));
+  }
+
+  /** Another tenant beside `tenant`. */
+  addTenant(name) {
+    return addTenant(this.#environment, this.databaseUrl, name);
   }
 
   /** Clears the queue and vacuums, so that the work an earlier figure left does not count in the next one. */

@@ -4,26 +4,32 @@ import { load } from './product.mjs';
 export async function provision(environment, databaseUrl) {
   const { loadConfig } = load('./config/load-config.js');
   const { openDatabase } = load('./database/open-database.js');
-  const { createServices } = load('./cli/session/cli-session.js');
   const config = loadConfig(environment);
   await (await openDatabase(config, { log: () => undefined, migrate: true })).stop();
-  const services = await createServices(config, databaseUrl);
+  return addTenant(environment, databaseUrl, 'bench');
+}
+
+/** An organization with a verified domain `<name>.test` and a key: `{organizationId, key, domain}`. */
+export async function addTenant(environment, databaseUrl, name) {
+  const { loadConfig } = load('./config/load-config.js');
+  const { createServices } = load('./cli/session/cli-session.js');
+  const services = await createServices(loadConfig(environment), databaseUrl);
   try {
-    return await createTenant(services);
+    return await createTenant(services, name);
   } finally {
     await services.close();
   }
 }
 
-async function createTenant(services) {
+async function createTenant(services, name) {
   const { OrganizationsService } = load('./auth/organizations.service.js');
   const { ApiKeysService } = load('./auth/api-keys.service.js');
   const { DomainsService } = load('./modules/domains/domains.service.js');
-  const { id: organizationId } = await services.get(OrganizationsService).create('bench');
+  const { id: organizationId } = await services.get(OrganizationsService).create(name);
   const domains = services.get(DomainsService);
-  const domain = await domains.add(organizationId, 'bench.test');
+  const domain = await domains.add(organizationId, `${name}.test`);
   await domains.markVerified(organizationId, domain.id);
-  const wanted = { name: 'bench', mode: 'live', scopes: ['email:send', 'email:read'] };
+  const wanted = { name, mode: 'live', scopes: ['email:send', 'email:read'] };
   const { key } = await services.get(ApiKeysService).create(organizationId, wanted);
   return { organizationId, key, domain: { id: domain.id, name: domain.domain } };
 }

@@ -1,9 +1,10 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { access, open, rename, rm } from 'node:fs/promises';
+import { access, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
+import { syncFolder } from '../../common/sync-folder';
 
 /**
  * A backup is one gzip stream: the line `WAYBILL-BACKUP 1`, then parts. A part is its type (J: JSON, D: bytes of a table's
@@ -131,13 +132,4 @@ async function exists(file: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, fdatasyncSync, ftruncateSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { fdatasync } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { syncFolder } from '../../common/sync-folder';
 
 /** A folder and files that hold recipients' addresses: for this user only. */
 const FOLDER_MODE = 0o700;
@@ -121,14 +121,5 @@ function restrict(path: string, mode: number): void {
     chmodSync(path, mode);
   } catch {
     // Its owner restricts it.
-  }
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }

@@ -71,7 +71,8 @@ describe('accepting emails', () => {
       expect(rows.deliveries).toMatchObject([
         { ...key, recipient: 'ada@example.com', destination: 'example.com', state: 'ready', attempt: 0 },
       ]);
-      expect(rows.deliveries[0]?.due_at.getTime()).toBeGreaterThanOrEqual(rows.email.created_at.getTime());
+      // The one is the database's time as the process knows it, the other the time of the id: they differ by milliseconds.
+      expect(Math.abs(Number(rows.deliveries[0]?.due_at) - Number(rows.email.created_at))).toBeLessThan(60_000);
       expect(rows.email.created_at).toEqual(timeOfId(rows.email.id as string));
       expect(await readCounters(db, tenant.organizationId)).toEqual({ emails: 1, accepted: 1 });
     });
