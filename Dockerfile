@@ -5,12 +5,15 @@ ARG EMBEDDED=false
 
 FROM node:24-bookworm-slim AS build
 ARG EMBEDDED
+# What the image is made of, shown by waybill_build_info: --build-arg COMMIT=$(git rev-parse HEAD)
+ARG COMMIT
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci
 COPY tsconfig.json nest-cli.json ./
 COPY src ./src
 RUN npx nest build \
+  && echo "$COMMIT" > dist/commit \
   && if [ "$EMBEDDED" = true ]; then npm prune --omit=dev; else npm prune --omit=dev --omit=optional; fi \
   && find node_modules dist -name '*.map' -delete
 

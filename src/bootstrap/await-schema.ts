@@ -6,6 +6,7 @@ import { type ProbeAnswer, type ProbeRoutes, type ProbeServer, startProbeServer 
 import type { Logger } from '../common/logging/logger';
 import { Metrics } from '../common/metrics/metrics';
 import { startMetricsServer } from '../common/metrics/metrics-server';
+import { COMMIT, RELEASE } from '../common/release';
 import type { AppConfig } from '../config/config';
 import { readSchemaState, type SchemaState } from '../database/schema-state';
 
@@ -78,7 +79,9 @@ function timestamp(): string {
 async function openServers(waiting: Waiting, { config }: AwaitSchemaOptions): Promise<ProbeServer[]> {
   const { host, port, metricsHost, metricsPort } = config.http;
   const { routes } = waiting;
-  const { registry } = new Metrics();
+  const waitingMetrics = new Metrics();
+  waitingMetrics.showBuild({ version: RELEASE, commit: COMMIT });
+  const { registry } = waitingMetrics;
   const metrics = await startMetricsServer({ host: metricsHost, port: metricsPort, registry, routes });
   if (!config.roles.has('api')) return [metrics];
   try {

@@ -13,6 +13,7 @@ import { PeriodicJobs } from '../common/jobs/periodic-jobs';
 import { Metrics, observeRequests } from '../common/metrics/metrics';
 import { startMetricsServer } from '../common/metrics/metrics-server';
 import { opensPort } from '../common/network';
+import { COMMIT, RELEASE } from '../common/release';
 import type { AppConfig } from '../config/config';
 import { translateDatabaseError } from '../database/database-errors';
 import type { OpenDatabase } from '../database/open-database';
@@ -55,6 +56,7 @@ export async function startService(
 ): Promise<RunningService> {
   const draining = new Draining();
   const metrics = new Metrics();
+  metrics.showBuild({ version: RELEASE, commit: COMMIT });
   metrics.collectProcessMetrics();
   observeDroppedLines(metrics);
   const runJobs = config.roles.has('worker');

@@ -62,6 +62,11 @@ export class DatabaseClock extends Clock {
     return this.state === 'right';
   }
 
+  /** Whether the database's clock has been read at all. */
+  get isRead(): boolean {
+    return this.state !== 'unread';
+  }
+
   /** How far the own clock is ahead of the database's; 0 until there is a reading. */
   get offsetMs(): number {
     return this.aheadMs;

@@ -44,11 +44,11 @@ export class DiskSpace {
   /** Reads at once and then every three seconds, for as long as the process lives. */
   async watch(metrics: Metrics): Promise<void> {
     if (this.options.folders.length === 0) return;
-    metrics.gauge({ name: 'disk_free_bytes', help: 'Free bytes of the fullest file system in use' }, (gauge) => {
-      if (this.leastBytes !== undefined) gauge.set(this.leastBytes);
+    metrics.gauge({ name: 'disk_free_bytes', help: 'Free bytes of the fullest file system in use' }, () => {
+      return this.leastBytes;
     });
-    metrics.gauge({ name: 'disk_low', help: '1 while new mail is refused because a disk is nearly full' }, (gauge) =>
-      gauge.set(this.isLow ? 1 : 0),
+    metrics.gauge({ name: 'disk_low', help: '1 while new mail is refused because a disk is nearly full' }, () =>
+      this.isLow ? 1 : 0,
     );
     await this.read();
     setInterval(() => void this.read(), EVERY_MS).unref();

@@ -1,10 +1,14 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+const ROOT = join(__dirname, '../..');
+
 /** The version of this build, as in package.json: `1.4.2`. */
-export const RELEASE = (
-  JSON.parse(readFileSync(join(__dirname, '../../package.json'), 'utf8')) as { readonly version: string }
-).version;
+export const RELEASE = (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { readonly version: string })
+  .version;
+
+/** The commit that this build was made of: what the image's build was told, else that of the checkout. */
+export const COMMIT = textOf(join(__dirname, '../commit')).trim() || commitOf(join(ROOT, '.git')) || 'unknown';
 
 /** Whether release `a` is older than `b`, by their numbers (semver.org, without pre-releases). */
 export function isOlderRelease(a: string, b: string): boolean {
@@ -16,4 +20,21 @@ export function isOlderRelease(a: string, b: string): boolean {
 function numbersOf(release: string): number[] {
   const [major = 0, minor = 0, patch = 0] = release.split(/[.+-]/).map(Number);
   return [major, minor, patch];
+}
+
+/** What HEAD of a git directory points at; undefined where there is none to be read (gitrepository-layout(5)). */
+function commitOf(gitDirectory: string): string | undefined {
+  const head = textOf(join(gitDirectory, 'HEAD'));
+  const [, ref] = /^ref: (\S+)/.exec(head) ?? [];
+  if (ref === undefined) return /^[0-9a-f]{40,}/.exec(head)?.[0];
+  const loose = /^[0-9a-f]{40,}/.exec(textOf(join(gitDirectory, ref)))?.[0];
+  return loose ?? textOf(join(gitDirectory, 'packed-refs')).match(new RegExp(`^([0-9a-f]{40,}) ${ref}$`, 'm'))?.[1];
+}
+
+function textOf(file: string): string {
+  try {
+    return existsSync(file) ? readFileSync(file, 'utf8') : '';
+  } catch {
+    return '';
+  }
 }

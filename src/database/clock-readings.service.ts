@@ -24,7 +24,7 @@ export class ClockReadings implements OnModuleInit, OnApplicationShutdown {
     const { clock } = this;
     if (!(clock instanceof DatabaseClock)) return;
     const offset = { name: 'clock_offset_seconds', help: "How far this process's clock is ahead of the database's" };
-    this.metrics.gauge(offset, (gauge) => gauge.set(clock.offsetMs / SECOND));
+    this.metrics.gauge(offset, () => (clock.isRead ? clock.offsetMs / SECOND : undefined));
     await this.read();
     this.timer = setInterval(() => void this.read(), EVERY_MS).unref();
   }

@@ -6,6 +6,7 @@ import { ClockReadings } from './clock-readings.service';
 import { dataSourceOptions } from './data-source';
 import { Database, DatabaseUrl } from './database.service';
 import { JobLeasesRepository } from './job-leases.repository';
+import { PoolMetrics } from './pool.metrics';
 
 /** The connection pool and the statement runner, known to every module of a process. */
 @Global()
@@ -34,6 +35,7 @@ export class DatabaseModule {
         Database,
         ClockReadings,
         JobLeasesRepository,
+        PoolMetrics,
         { provide: JobLeases, useExisting: JobLeasesRepository },
         { provide: DatabaseUrl, useValue: new DatabaseUrl(url) },
       ],

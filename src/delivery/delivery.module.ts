@@ -10,6 +10,7 @@ import { ClaimPlanner } from './worker/claim-plan';
 import { Claimer } from './worker/claimer';
 import { CrashRecovery } from './worker/crash-recovery';
 import { DeadSessionsJob } from './worker/dead-sessions.job';
+import { DeliveryMetrics } from './worker/delivery.metrics';
 import { DeliveryPipeline } from './worker/delivery-pipeline';
 import { DeliveryWorker } from './worker/delivery-worker';
 import { GiveBackJob } from './worker/give-back.job';
@@ -76,6 +77,7 @@ const STAGES: Provider[] = [
   SmtpTransmitter,
   ResultJournal,
   ResultCommit,
+  DeliveryMetrics,
   Settler,
   JournalTakeover,
 ];

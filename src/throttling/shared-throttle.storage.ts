@@ -44,12 +44,10 @@ export class SharedThrottleStorage implements ThrottlerStorage, OnModuleDestroy 
       name: 'throttle_store_failures_total',
       help: 'Flushes of rate limit counters that failed',
     });
-    metrics.gauge({ name: 'throttle_store_available', help: '0 while each process limits by itself' }, (gauge) =>
-      gauge.set(this.available ? 1 : 0),
+    metrics.gauge({ name: 'throttle_store_available', help: '0 while each process limits by itself' }, () =>
+      this.available ? 1 : 0,
     );
-    metrics.gauge({ name: 'throttle_counters', help: 'Rate limit counters in memory' }, (gauge) =>
-      gauge.set(this.counters.size),
-    );
+    metrics.gauge({ name: 'throttle_counters', help: 'Rate limit counters in memory' }, () => this.counters.size);
   }
 
   /** The counter of the current window, to be read with `hitsOf`. */

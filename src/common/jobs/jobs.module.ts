@@ -1,8 +1,9 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
+import { InstallationGauges } from './installation-gauges';
 import { PeriodicJobs, RUNS_JOBS } from './periodic-jobs';
 
-/** Background jobs, known to every module of a process. The database's module provides their leases. */
+/** Background jobs, and what one process shows for all, known to every module. The database's module provides the leases. */
 @Global()
 @Module({})
 export class JobsModule {
@@ -11,8 +12,8 @@ export class JobsModule {
     return {
       module: JobsModule,
       imports: [ScheduleModule.forRoot()],
-      providers: [PeriodicJobs, { provide: RUNS_JOBS, useValue: run }],
-      exports: [PeriodicJobs],
+      providers: [PeriodicJobs, InstallationGauges, { provide: RUNS_JOBS, useValue: run }],
+      exports: [PeriodicJobs, InstallationGauges],
     };
   }
 }

@@ -21,6 +21,9 @@ export interface PeriodicJob {
 export const RUNS_JOBS = Symbol('RUNS_JOBS');
 
 const JITTER = 0.2;
+/** The label of a job. Prometheus has the name `job` for what it scrapes. */
+const JOB = 'job_name';
+const RESULTS = ['ok', 'failed', 'elsewhere', 'clock_wrong'] as const;
 /** A process that dies leaves its lease behind for so long; one that lives renews it at a third of that. */
 const LEASE_SECONDS = 60;
 
@@ -45,7 +48,9 @@ export class PeriodicJobs implements OnModuleDestroy {
 
   /** Starts a job; the first run comes after a part of the interval. Names are unique in a process. */
   start(job: PeriodicJob): void {
-    if (this.enabled) this.schedule(job, job.everyMs * Math.random() * JITTER);
+    if (!this.enabled) return;
+    for (const result of RESULTS) this.runs().inc({ [JOB]: job.name, result }, 0);
+    this.schedule(job, job.everyMs * Math.random() * JITTER);
   }
 
   /** Starts a job that removes data whose retention is over; `run` returns the number of removed rows, which are counted. */
@@ -53,9 +58,10 @@ export class PeriodicJobs implements OnModuleDestroy {
     const rows = this.metrics.counter({
       name: 'retention_removed_rows_total',
       help: 'Rows removed because their time was over, by job',
-      labels: ['job'],
+      labels: [JOB],
     });
-    this.start({ ...job, run: async () => rows.inc({ job: job.name }, await job.run()) });
+    if (this.enabled) rows.inc({ [JOB]: job.name }, 0);
+    this.start({ ...job, run: async () => rows.inc({ [JOB]: job.name }, await job.run()) });
   }
 
   /**
@@ -99,29 +105,30 @@ export class PeriodicJobs implements OnModuleDestroy {
   }
 
   private async runOnce(job: PeriodicJob): Promise<void> {
-    const runs = this.metrics.counter({
-      name: 'job_runs_total',
-      help: 'Background job runs',
-      labels: ['job', 'result'],
-    });
+    const runs = this.runs();
     const lastSuccess = this.metrics.gauge({
       name: 'job_last_success_timestamp_seconds',
       help: 'When a background job last ran to its end in this process',
-      labels: ['job'],
+      labels: [JOB],
     });
     try {
       const result = await this.runIfAllowed(job);
-      runs.inc({ job: job.name, result });
-      if (result === 'ok') lastSuccess.setToCurrentTime({ job: job.name });
+      runs.inc({ [JOB]: job.name, result });
+      if (result === 'ok') lastSuccess.setToCurrentTime({ [JOB]: job.name });
     } catch (error) {
-      runs.inc({ job: job.name, result: 'failed' });
+      runs.inc({ [JOB]: job.name, result: 'failed' });
       this.logger.warn(`Job ${job.name} failed: ${(error as Error).message}`);
     }
     this.schedule(job, job.everyMs * (1 - JITTER + 2 * JITTER * Math.random()));
   }
 
+  private runs() {
+    const help = 'Runs of background jobs; elsewhere: another process has the lease';
+    return this.metrics.counter({ name: 'job_runs_total', help, labels: [JOB, 'result'] });
+  }
+
   /** Jobs remove, end and repeat by the time. */
-  private async runIfAllowed(job: PeriodicJob): Promise<'ok' | 'elsewhere' | 'clock_wrong'> {
+  private async runIfAllowed(job: PeriodicJob): Promise<Exclude<(typeof RESULTS)[number], 'failed'>> {
     if (!this.clock.isReliable) return 'clock_wrong';
     return job.exclusive ? this.runUnderLease(job) : runOf(job);
   }

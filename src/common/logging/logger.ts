@@ -15,18 +15,19 @@ export type Logger = PinoLogger;
 /** When standard output is not read, this much text is buffered; later lines are dropped. */
 const MAX_BUFFERED_BYTES = 16 * 1024 * 1024;
 
-/** Lines lost because standard output did not take them. */
-let dropped = 0;
+/** Called for each line that standard output did not take. */
+let countDropped: () => void = () => undefined;
 
 type Stdout = ReturnType<typeof openDestination>;
 
 /** One for the process, as standard output is. */
 let stdout: Stdout | undefined;
 
-/** Shows the lost lines as a metric. */
+/** Counts the lost lines from now on. */
 export function observeDroppedLines(metrics: Metrics): void {
   const help = 'Log lines dropped because standard output did not take them';
-  metrics.gauge({ name: 'log_lines_dropped', help }, (gauge) => gauge.set(dropped));
+  const counter = metrics.counter({ name: 'log_lines_dropped_total', help });
+  countDropped = () => counter.inc();
 }
 
 export interface LoggerOptions {
@@ -70,13 +71,9 @@ function openStdout(): DestinationStream {
 }
 
 function watched(stream: Stdout): Stdout {
-  stream.on('drop', () => {
-    dropped += 1;
-  });
+  stream.on('drop', () => countDropped());
   // A reader that has gone away (EPIPE) must not take the service with it.
-  stream.on('error', () => {
-    dropped += 1;
-  });
+  stream.on('error', () => countDropped());
   return stream;
 }
 

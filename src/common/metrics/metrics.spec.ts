@@ -1,4 +1,4 @@
-import { Metrics, observeRequests } from './metrics';
+import { Metrics, observeRequests, type Reading } from './metrics';
 import { startMetricsServer } from './metrics-server';
 
 describe('Metrics', () => {
@@ -11,9 +11,36 @@ describe('Metrics', () => {
   it('asks a gauge for its value when it is read', async () => {
     const metrics = new Metrics();
     let value = 1;
-    metrics.gauge({ name: 'depth', help: 'Depth' }, (gauge) => gauge.set(value));
+    metrics.gauge({ name: 'depth', help: 'Depth' }, () => value);
     value = 7;
     expect(await metrics.registry.metrics()).toContain('waybill_depth 7');
+  });
+
+  it('has no value for what is not known, and one for each value of a label', async () => {
+    const metrics = new Metrics();
+    let reading: Reading = undefined;
+    metrics.gauge({ name: 'rooms', help: 'Rooms', labels: ['state'] }, () => reading);
+    metrics.gauge({ name: 'broken', help: 'Broken' }, () => Promise.reject(new Error('away')));
+    metrics.gauge({ name: 'unset', help: 'Unset' });
+    const samples = async () => (await metrics.registry.metrics()).match(/^waybill_(rooms|broken|unset).*$/gm);
+    expect(await samples()).toBeNull();
+    reading = { free: 2, taken: 1 };
+    expect(await samples()).toEqual(['waybill_rooms{state="free"} 2', 'waybill_rooms{state="taken"} 1']);
+    reading = { free: 3 };
+    expect(await samples()).toEqual(['waybill_rooms{state="free"} 3']);
+  });
+
+  it('begins counters at 0, where the values of their labels are known', async () => {
+    const metrics = new Metrics();
+    metrics.counter({ name: 'moves_total', help: 'Moves', labels: { from: ['a', 'b'], to: ['c'] } });
+    metrics.counter({ name: 'jumps_total', help: 'Jumps', labels: ['height'] });
+    metrics.histogram({ name: 'walk_seconds', help: 'Walks', labels: { mode: ['slow'] }, buckets: [1] });
+    const text = await metrics.registry.metrics();
+    expect(text.match(/^waybill_(moves|jumps).*$/gm)).toEqual([
+      'waybill_moves_total{from="a",to="c"} 0',
+      'waybill_moves_total{from="b",to="c"} 0',
+    ]);
+    expect(text).toContain('waybill_walk_seconds_count{mode="slow"} 0');
   });
 
   it('counts requests by pattern and passes the line on', async () => {

@@ -9,38 +9,72 @@ interface MetricOptions {
   readonly labels?: readonly string[];
 }
 
+/** The values of each label, where they are known beforehand. */
+type KnownValues = Readonly<Record<string, readonly string[]>>;
+
+interface CounterOptions extends Omit<MetricOptions, 'labels'> {
+  /** Series whose values are known begin at 0, so that `rate()` sees the first increment too. */
+  readonly labels?: readonly string[] | KnownValues;
+}
+
+/** What a gauge shows now: one value, or one for each value of its label; undefined when it is not known. */
+export type Reading = number | Readonly<Record<string, number>> | undefined;
+
 const PREFIX = 'waybill_';
 
-/** One Prometheus registry per process. Requesting a metric again by the same name returns the same metric. */
+/** Gauges of prom-client whose names end as those of counters do; the same without `_total`, by type, are kept. */
+const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+
+/**
+ * One Prometheus registry per process. Requesting a metric again by the same name returns the same metric. Counters begin
+ * at 0 and gauges absent: what nobody has measured is not 0.
+ */
 @Injectable()
 export class Metrics {
   readonly registry = new Registry();
 
-  counter(options: MetricOptions): Counter {
-    return this.once(options, (settings) => new Counter(settings));
-  }
-
-  /** @param collect is called when the metrics are read, to set the current value. */
-  gauge(options: MetricOptions, collect?: (gauge: Gauge) => void | Promise<void>): Gauge {
-    return this.once(options, (settings) => {
-      return new Gauge({
-        ...settings,
-        ...(collect && {
-          collect: function (this: Gauge) {
-            return collect(this);
-          },
-        }),
-      });
+  counter({ labels = [], ...options }: CounterOptions): Counter {
+    const names = isKnownValues(labels) ? Object.keys(labels) : labels;
+    return this.once({ ...options, labels: names }, (settings) => {
+      const counter = new Counter(settings);
+      if (isKnownValues(labels)) for (const series of combinations(labels)) counter.inc(series, 0);
+      return counter;
     });
   }
 
-  histogram(options: MetricOptions & { readonly buckets: number[] }): Histogram {
-    return this.once(options, (settings) => new Histogram({ ...settings, buckets: options.buckets }));
+  /** @param read is called when the metrics are read; one that fails leaves no values, rather than old ones */
+  gauge({ labels = [], ...options }: MetricOptions, read?: () => Reading | Promise<Reading>): Gauge {
+    return this.once({ ...options, labels }, (settings) => {
+      const collect = read && {
+        collect: async function (this: Gauge) {
+          show(this, await readingOf(read), labels[0]);
+        },
+      };
+      const gauge = new Gauge({ ...settings, ...collect });
+      if (labels.length === 0) gauge.remove();
+      return gauge;
+    });
   }
 
-  /** Memory, event loop, garbage collection of this process. */
+  histogram({ labels = [], ...options }: CounterOptions & { readonly buckets: readonly number[] }): Histogram {
+    const names = isKnownValues(labels) ? Object.keys(labels) : labels;
+    return this.once({ ...options, labels: names }, (settings) => {
+      const histogram = new Histogram({ ...settings, buckets: [...options.buckets] });
+      if (isKnownValues(labels)) for (const series of combinations(labels)) histogram.zero(series);
+      return histogram;
+    });
+  }
+
+  showBuild(build: { readonly version: string; readonly commit: string }): void {
+    const labels = ['version', 'commit'];
+    const help = 'Always 1; its labels say which build this is';
+    this.gauge({ name: 'build_info', help, labels }).set(build, 1);
+  }
+
+  /** Memory, event loop, garbage collection of this process, by the names that every dashboard of Node.js knows. */
   collectProcessMetrics(): void {
-    collectDefaultMetrics({ register: this.registry, prefix: PREFIX });
+    collectDefaultMetrics({ register: this.registry });
+    for (const name of MISNAMED) this.registry.removeSingleMetric(name);
   }
 
   private once<T>({ name, help, labels = [] }: MetricOptions, create: (settings: MetricSettings) => T): T {
@@ -56,6 +90,34 @@ interface MetricSettings {
   help: string;
   labelNames: string[];
   registers: Registry[];
+}
+
+function isKnownValues(labels: readonly string[] | KnownValues): labels is KnownValues {
+  return !Array.isArray(labels);
+}
+
+/** Every combination of the labels' values; none when a label has no known values. */
+function combinations(values: KnownValues): Record<string, string>[] {
+  return Object.entries(values).reduce<Record<string, string>[]>(
+    (series, [label, known]) => series.flatMap((one) => known.map((value) => ({ ...one, [label]: value }))),
+    [{}],
+  );
+}
+
+async function readingOf(read: () => Reading | Promise<Reading>): Promise<Reading> {
+  try {
+    return await read();
+  } catch {
+    return undefined;
+  }
+}
+
+function show(gauge: Gauge, reading: Reading, label = ''): void {
+  // For a gauge without labels `reset` would mean 0.
+  if (label === '') gauge.remove();
+  else gauge.reset();
+  if (typeof reading === 'number') gauge.set(reading);
+  else if (reading) for (const [value, count] of Object.entries(reading)) gauge.set({ [label]: value }, count);
 }
 
 const BUCKETS_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];

@@ -1,20 +1,49 @@
 import { FakeClock } from '../../../test/doubles/fake-clock';
 import { UnavailableError } from '../../common/errors/app-error';
+import { InstallationGauges } from '../../common/jobs/installation-gauges';
+import type { JobLeases } from '../../common/jobs/job-leases';
 import { Metrics } from '../../common/metrics/metrics';
 import type { DeliveryQueueRepository } from './delivery-queue.repository';
 import { QueueMetrics } from './queue.metrics';
 
 const MEASURE = { ready: 3, waiting: 2, claimed: 1, oldestReadySeconds: 12.5, workers: 4 };
+const BLOAT = { deadRows: 7, bytes: 8_192 };
 
-function setUp(measure: () => Promise<typeof MEASURE>) {
+/** The leases of one database. */
+class SharedLeases {
+  private readonly held = new Map<string, { holder: object; untilMs: number }>();
+  isAway = false;
+
+  constructor(private readonly clock: FakeClock) {}
+
+  of(holder: object): JobLeases {
+    return {
+      take: (job, seconds) => {
+        if (this.isAway) return Promise.reject(new UnavailableError());
+        const now = this.clock.monotonicMs();
+        const lease = this.held.get(job);
+        if (lease && lease.holder !== holder && lease.untilMs > now) return Promise.resolve(false);
+        this.held.set(job, { holder, untilMs: now + seconds * 1_000 });
+        return Promise.resolve(true);
+      },
+      release: (job) => Promise.resolve(void (this.held.get(job)?.holder === holder && this.held.delete(job))),
+    };
+  }
+}
+
+const processes: InstallationGauges[] = [];
+afterEach(() => Promise.all(processes.splice(0).map((gauges) => gauges.onModuleDestroy())));
+
+/** One process of an installation. */
+function setUp(measure: () => Promise<typeof MEASURE>, clock = new FakeClock(), leases = new SharedLeases(clock)) {
   const metrics = new Metrics();
-  const clock = new FakeClock();
-  new QueueMetrics(
-    { lastMeasure: measure } as Partial<DeliveryQueueRepository> as DeliveryQueueRepository,
-    metrics,
-    clock,
-  );
-  return { clock, scrape: () => metrics.registry.metrics() };
+  const gauges = new InstallationGauges(leases.of({}), metrics, clock, true);
+  processes.push(gauges);
+  const queue = { lastMeasure: measure, measureBloat: () => Promise.resolve(BLOAT) };
+  new QueueMetrics(queue as Partial<DeliveryQueueRepository> as DeliveryQueueRepository, gauges, metrics, clock);
+  const scrape = () => metrics.registry.metrics();
+  const values = async () => (await scrape()).match(/^waybill_(queue_(deliveries|oldest|dead|table)|workers).* /gm);
+  return { clock, leases, gauges, scrape, values };
 }
 
 describe('QueueMetrics', () => {
@@ -26,6 +55,7 @@ describe('QueueMetrics', () => {
     expect(text).toContain('waybill_queue_deliveries{state="waiting"} 2');
     expect(text).toContain('waybill_queue_deliveries{state="claimed"} 1');
     expect(text).toContain('waybill_queue_oldest_ready_seconds 12.5');
+    expect(text).toContain('waybill_queue_dead_rows 7');
     expect(text).toContain('waybill_workers 1');
     clock.advance(1_999);
     expect(await scrape()).toContain('waybill_workers 1');
@@ -36,15 +66,44 @@ describe('QueueMetrics', () => {
   it('shows nothing rather than old values when the measure fails, and counts that', async () => {
     let fails = false;
     const { clock, scrape } = setUp(() => (fails ? Promise.reject(new UnavailableError()) : Promise.resolve(MEASURE)));
-    expect(await scrape()).toContain('waybill_queue_measure_failed 0');
+    expect(await scrape()).toContain('waybill_queue_measure_failures_total 0');
     fails = true;
     clock.advance(2_000);
     await scrape();
     const text = await scrape();
-    expect(text).toContain('waybill_queue_measure_failed 1');
+    expect(text).toContain('waybill_queue_measure_failures_total 1');
     expect(text).not.toMatch(/^waybill_(queue_deliveries|queue_oldest_ready_seconds|workers)[ {]/m);
     fails = false;
     clock.advance(2_000);
     expect(await scrape()).toContain('waybill_workers 4');
+  });
+
+  it('is shown by one process of an installation, and by another one after that', async () => {
+    const measure = () => Promise.resolve(MEASURE);
+    const first = setUp(measure);
+    const second = setUp(measure, first.clock, first.leases);
+    expect(await first.values()).toHaveLength(7);
+    expect(await second.values()).toBeNull();
+    // Stopped in order: at once.
+    await first.gauges.onModuleDestroy();
+    expect(await first.values()).toBeNull();
+    first.clock.advance(11_000);
+    expect(await second.values()).toHaveLength(7);
+    // Killed: when its lease ends.
+    const third = setUp(measure, first.clock, first.leases);
+    expect(await third.values()).toBeNull();
+    first.clock.advance(16_000);
+    expect(await third.values()).toHaveLength(7);
+    expect(await second.values()).toBeNull();
+  });
+
+  it('is shown by nobody once a lease cannot be renewed', async () => {
+    const { clock, leases, values } = setUp(() => Promise.resolve(MEASURE));
+    expect(await values()).toHaveLength(7);
+    leases.isAway = true;
+    clock.advance(14_000);
+    expect(await values()).toHaveLength(7);
+    clock.advance(2_000);
+    expect(await values()).toBeNull();
   });
 });

@@ -18,6 +18,8 @@ const LARGE_MOMENT_MS = 30 * SECOND;
 /** Why something waits; `turn`: nothing is in its way but those before it. */
 export type WaitReason = Refusal | 'bytes' | 'turn';
 
+export const WAIT_REASONS: readonly WaitReason[] = ['slots', 'destination', 'host', 'tenant', 'bytes', 'turn'];
+
 interface Ready extends Waiting {
   readonly message: PreparedMessage;
   readonly route: Hosts;

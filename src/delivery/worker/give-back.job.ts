@@ -2,7 +2,7 @@ import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { SECOND } from '../../common/clock';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { Metrics } from '../../common/metrics/metrics';
-import { AttemptDispatcher } from './attempt-dispatcher';
+import { AttemptDispatcher, WAIT_REASONS } from './attempt-dispatcher';
 
 const EVERY_MS = SECOND;
 
@@ -12,26 +12,31 @@ const EVERY_MS = SECOND;
  */
 @Injectable()
 export class GiveBackJob implements OnApplicationBootstrap {
+  private readonly cutShort;
+  private readonly givenBack;
+
   constructor(
     private readonly jobs: PeriodicJobs,
     private readonly dispatcher: AttemptDispatcher,
-    private readonly metrics: Metrics,
-  ) {}
+    metrics: Metrics,
+  ) {
+    this.cutShort = metrics.counter({
+      name: 'attempts_cut_short_total',
+      help: 'Attempts at silent servers that were ended because tenants with less waited',
+    });
+    this.givenBack = metrics.counter({
+      name: 'claims_given_back_total',
+      help: 'Claims that could not begin within a moment and went back to the queue',
+      labels: { reason: WAIT_REASONS },
+    });
+  }
 
   onApplicationBootstrap(): void {
     this.jobs.start({ name: 'give-back-claims', everyMs: EVERY_MS, run: () => Promise.resolve(this.giveBack()) });
   }
 
   giveBack(): void {
-    const ended = this.dispatcher.makeRoom();
-    this.metrics
-      .counter({
-        name: 'attempts_cut_short_total',
-        help: 'Attempts at silent servers that were ended because tenants with less waited',
-      })
-      .inc(ended);
-    const help = 'Claims that could not begin within a moment and went back to the queue';
-    const counter = this.metrics.counter({ name: 'claims_given_back_total', help, labels: ['reason'] });
-    for (const [reason, count] of this.dispatcher.giveBack()) counter.inc({ reason }, count);
+    this.cutShort.inc(this.dispatcher.makeRoom());
+    for (const [reason, count] of this.dispatcher.giveBack()) this.givenBack.inc({ reason }, count);
   }
 }

@@ -20,13 +20,13 @@ export class ResultCommit {
     return this.database.transaction((tx) => this.outcomes.record(claims.map(asSending), tx));
   }
 
-  /** Answers how many were taken; the others carried an outdated token. @throws UnavailableError */
-  commit(batch: readonly Settlement[]): Promise<number> {
+  /** Answers those that were taken; the others carried an outdated token. @throws UnavailableError */
+  commit(batch: readonly Settlement[]): Promise<readonly Settlement[]> {
     return this.database.transaction(async (tx) => {
       const indexes = await this.queue.settle(batch.map(toQueueResult), this.clock.now(), tx);
       const taken = indexes.flatMap((index) => batch[index] ?? []);
       await this.outcomes.record(taken.flatMap(outcomesOf), tx);
-      return indexes.length;
+      return taken;
     });
   }
 }

@@ -50,11 +50,12 @@ export class ResultJournal {
   private isBroken = false;
   private toldAt = -Infinity;
 
-  constructor(
-    config: AppConfig,
-    private readonly metrics: Metrics,
-  ) {
+  private readonly failures;
+
+  constructor(config: AppConfig, metrics: Metrics) {
     this.folder = join(config.dataDir, FOLDER);
+    const help = 'Results that could not be noted on disk before their commit';
+    this.failures = metrics.counter({ name: 'journal_failures_total', help });
   }
 
   /** Notes an acceptance before it is committed; the returned function is to be called when it is. */
@@ -120,9 +121,7 @@ export class ResultJournal {
   private tell({ code, message }: NodeJS.ErrnoException): void {
     // Folder and all are gone: there is nothing to be kept any more.
     if (code === 'ENOENT') return;
-    this.metrics
-      .counter({ name: 'journal_failures_total', help: 'Results that could not be noted on disk before their commit' })
-      .inc();
+    this.failures.inc();
     if (performance.now() - this.toldAt < QUIET_MS) return;
     this.toldAt = performance.now();
     const reason = code === 'ENOSPC' ? `the disk of ${this.folder} is full` : message;

@@ -3,9 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import { Clock, SECOND } from '../../common/clock';
 import { AppError } from '../../common/errors/app-error';
-import { Metrics } from '../../common/metrics/metrics';
 import { MicroBatcher } from '../../common/async/micro-batcher';
 import type { Settlement } from '../ports/outcome';
+import { DeliveryMetrics } from './delivery.metrics';
 import { ResultCommit } from './result-commit';
 import { ResultJournal } from './result-journal';
 
@@ -41,7 +41,7 @@ export class Settler {
     private readonly results: ResultCommit,
     private readonly journal: ResultJournal,
     private readonly clock: Clock,
-    private readonly metrics: Metrics,
+    private readonly metrics: DeliveryMetrics,
   ) {
     // Every result that waits out an outage listens.
     setMaxListeners(0, this.abandoned.signal);
@@ -104,21 +104,10 @@ export class Settler {
   }
 
   private async write(batch: readonly Settlement[]): Promise<void> {
-    this.count(batch, await this.results.commit(batch));
-  }
-
-  private count(batch: readonly Settlement[], taken: number): void {
-    const settled = this.metrics.counter({
-      name: 'deliveries_total',
-      help: 'Delivery attempts by outcome',
-      labels: ['outcome'],
-    });
-    for (const { outcomes } of batch) settled.inc({ outcome: outcomes[0].outcome.kind });
-    if (taken === batch.length) return;
-    const outdated = batch.length - taken;
-    this.metrics
-      .counter({ name: 'outdated_results_total', help: 'Results whose claim had passed to another worker' })
-      .inc(outdated);
+    const taken = await this.results.commit(batch);
+    const outdated = batch.length - taken.length;
+    this.metrics.settled(taken, outdated);
+    if (outdated === 0) return;
     this.logger.warn(`${outdated} results came too late: their claims have passed to another worker`);
   }
 }

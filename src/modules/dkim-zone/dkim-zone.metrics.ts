@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Metrics } from '../../common/metrics/metrics';
-import type { Rcode } from './dns-query';
+import { type Rcode, RCODES } from './dns-query';
 
 /** What the responder counts. */
 @Injectable()
@@ -11,7 +11,7 @@ export class DkimZoneMetrics {
     this.queries = metrics.counter({
       name: 'dns_queries_total',
       help: 'Messages to the DNS responder by response code; dropped: no reply was due, or too many were under way',
-      labels: ['rcode'],
+      labels: { rcode: [...Object.keys(RCODES), 'dropped'] },
     });
   }
 

@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Metrics } from '../../common/metrics/metrics';
-import type { PublicMailbox } from './inbound-report';
+import { PUBLIC_MAILBOXES, type PublicMailbox } from './inbound-report';
 import type { Appended } from './inbound.repository';
-import type { RefusalReason } from './smtp-refusal';
+import { REFUSAL_REASONS, type RefusalReason } from './smtp-refusal';
+
+const APPENDED: readonly Appended[] = ['new', 'duplicate', 'full'];
 
 /** What the listener counts. */
 @Injectable()
@@ -20,17 +22,17 @@ export class InboundMetrics {
     this.reports = metrics.counter({
       name: 'inbound_reports_total',
       help: 'Reports taken by the bounce listener, one for each delivery they are about',
-      labels: ['result'],
+      labels: { result: ['accepted', 'duplicate'] },
     });
     this.feedback = metrics.counter({
       name: 'inbound_feedback_total',
       help: 'Mail to the addresses that anyone may write to',
-      labels: ['mailbox', 'result'],
+      labels: { mailbox: PUBLIC_MAILBOXES, result: APPENDED },
     });
     this.refusals = metrics.counter({
       name: 'inbound_refusals_total',
       help: 'What the bounce listener refused',
-      labels: ['reason'],
+      labels: { reason: REFUSAL_REASONS },
     });
   }
 

@@ -1,6 +1,10 @@
 /** Why something was refused; the label of a metric. */
-export type RefusalReason =
-  'unknown-address' | 'relay' | 'too-many-refusals' | 'too-large' | 'too-many-connections' | 'full' | 'unavailable';
+export const REFUSAL_REASONS = [
+  ...(['unknown-address', 'relay', 'too-many-refusals', 'too-large', 'too-many-connections', 'full'] as const),
+  'unavailable',
+] as const;
+
+export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
 /**
  * An answer other than 2xx or 354. The enhanced codes (RFC 3463) stand in the texts, because the library knows only one

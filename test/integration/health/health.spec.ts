@@ -63,7 +63,7 @@ describe('health', () => {
     const text = await health.app.get(Metrics).registry.metrics();
     expect(text).toContain('waybill_queue_deliveries{state="ready"} 0');
     expect(text).toContain('waybill_workers 0');
-    expect(text).toContain('waybill_queue_measure_failed 0');
+    expect(text).toContain('waybill_queue_measure_failures_total 0');
   });
 
   it('does not take a busy pool for a sick database', async () => {

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { MINUTE } from '../../../src/common/clock';
+import { InstallationGauges } from '../../../src/common/jobs/installation-gauges';
+import { JobLeases } from '../../../src/common/jobs/job-leases';
 import { Metrics } from '../../../src/common/metrics/metrics';
 import { ProcessingMetrics } from '../../../src/modules/inbound/processing/processing.metrics';
 import { InboundRepository } from '../../../src/modules/inbound/inbound.repository';
@@ -133,7 +135,9 @@ describe('working off reports', () => {
 
   it('is measured', async () => {
     const metrics = new Metrics();
-    new ProcessingMetrics(scene.worker.get(InboundRepository), metrics, scene.clock).onModuleInit();
+    const { worker, clock } = scene;
+    const gauges = new InstallationGauges(worker.get(JobLeases), metrics, clock, true);
+    new ProcessingMetrics(worker.get(InboundRepository), gauges, metrics, clock).onModuleInit();
     const waiting = async () => {
       scene.clock.advance(MINUTE);
       const text = await metrics.registry.metrics();
@@ -148,6 +152,7 @@ describe('working off reports', () => {
     expect(await waiting()).toEqual([3, 60]);
     await scene.workOff();
     expect(await waiting()).toEqual([0, 0]);
+    await gauges.onModuleDestroy();
     expect(await counted()).toBe(before + 2);
   });
 });

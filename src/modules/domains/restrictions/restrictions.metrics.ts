@@ -1,25 +1,20 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { Metrics } from '../../../common/metrics/metrics';
-import { AppConfig } from '../../../config/config';
+import { InstallationGauges } from '../../../common/jobs/installation-gauges';
 import { RestrictionsService } from './restrictions.service';
 
-/** In worker processes: how many domains are restricted. */
+/** How many domains are restricted, shown by a worker. */
 @Injectable()
 export class RestrictionsMetrics implements OnModuleInit {
   constructor(
     private readonly restrictions: RestrictionsService,
-    private readonly metrics: Metrics,
-    private readonly config: AppConfig,
+    private readonly gauges: InstallationGauges,
   ) {}
 
   onModuleInit(): void {
-    if (!this.config.roles.has('worker')) return;
-    const options = { name: 'domains_restricted', help: 'Domains that are slowed or paused', labels: ['status'] };
-    // A scrape is worth more without these values than not at all while the database is away.
-    this.metrics.gauge(options, async (gauge) => {
-      const { slowed, paused } = await this.restrictions.count().catch(() => ({ slowed: NaN, paused: NaN }));
-      gauge.set({ status: 'slowed' }, slowed);
-      gauge.set({ status: 'paused' }, paused);
+    const gauge = { name: 'domains_restricted', help: 'Domains that are slowed or paused', label: 'status' };
+    this.gauges.showOfWorkers(gauge, async () => {
+      const { slowed, paused } = await this.restrictions.count();
+      return { slowed, paused };
     });
   }
 }

@@ -5,9 +5,11 @@ import { AppConfig } from '../../../config/config';
 import type { DkimKey } from '../dkim/dkim-key.entity';
 import { DkimKeysService } from '../dkim/dkim-keys.service';
 import type { Domain } from '../registry/domain.entity';
-import { type RecordCheck, type WantedRecord, wantedRecords } from '../registry/wanted-records';
+import { RECORD_PURPOSES, type RecordCheck, type WantedRecord, wantedRecords } from '../registry/wanted-records';
 import { checkRecords } from './check-records';
 import type { CheckedRecord } from './record-state';
+
+const RESULTS: readonly RecordCheck['result'][] = ['verified', 'missing', 'wrong', 'unreachable'];
 
 /** Links and bounces would not find their way over hosts that are in no DNS; mail does without them. */
 function checkVouched({ purpose, host }: WantedRecord): RecordCheck {
@@ -25,12 +27,20 @@ export interface DnsCheck {
 /** Checks what the DNS says of a domain's records at this moment. Writes nothing. */
 @Injectable()
 export class DnsCheckService {
+  private readonly checks;
+
   constructor(
     private readonly resolver: DnsResolver,
     private readonly keys: DkimKeysService,
     private readonly config: AppConfig,
-    private readonly metrics: Metrics,
-  ) {}
+    metrics: Metrics,
+  ) {
+    this.checks = metrics.counter({
+      name: 'domain_checks_total',
+      help: 'Looks at the DNS records of sender domains',
+      labels: { purpose: RECORD_PURPOSES, result: RESULTS },
+    });
+  }
 
   /** Within ten seconds and forty look-ups. Never throws for what the DNS says. */
   async check(domain: Domain): Promise<DnsCheck> {
@@ -53,11 +63,6 @@ export class DnsCheckService {
   }
 
   private count(checked: readonly CheckedRecord[]): void {
-    const checks = this.metrics.counter({
-      name: 'domain_checks_total',
-      help: 'Looks at the DNS records of sender domains',
-      labels: ['purpose', 'result'],
-    });
-    for (const { record, check } of checked) checks.inc({ purpose: record.purpose, result: check.result });
+    for (const { record, check } of checked) this.checks.inc({ purpose: record.purpose, result: check.result });
   }
 }

@@ -1,6 +1,6 @@
 import { SystemClock } from '../../../common/clock';
+import type { InstallationGauges } from '../../../common/jobs/installation-gauges';
 import type { PeriodicJob, PeriodicJobs } from '../../../common/jobs/periodic-jobs';
-import { Metrics } from '../../../common/metrics/metrics';
 import { loadConfig } from '../../../config/load-config';
 import type { DomainsRepository } from '../registry/domains.repository';
 import { DomainRecheckJob } from './domain-recheck.job';
@@ -11,7 +11,8 @@ function jobsWith(env: Record<string, string>): string[] {
   const jobs = { start: ({ name }: PeriodicJob) => void started.push(name) } as unknown as PeriodicJobs;
   const config = loadConfig({ MASTER_KEY: Buffer.alloc(32, 7).toString('base64'), ...env });
   const unused = {} as DomainsRepository & DomainVerificationService;
-  new DomainRecheckJob(unused, unused, jobs, new Metrics(), new SystemClock(), config).onApplicationBootstrap();
+  const gauges = { showOfWorkers: () => undefined } as unknown as InstallationGauges;
+  new DomainRecheckJob(unused, unused, jobs, gauges, new SystemClock(), config).onApplicationBootstrap();
   return started;
 }
 

@@ -2,8 +2,8 @@ import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common'
 import { Clock, MINUTE, SECOND } from '../../../common/clock';
 import { NotFoundError } from '../../../common/errors/app-error';
 import { NIL_ID } from '../../../common/ids';
+import { InstallationGauges } from '../../../common/jobs/installation-gauges';
 import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
-import { Metrics } from '../../../common/metrics/metrics';
 import { AppConfig } from '../../../config/config';
 import { DomainsRepository, type DueDomain } from '../registry/domains.repository';
 import { DomainVerificationService } from './domain-verification.service';
@@ -30,13 +30,13 @@ export class DomainRecheckJob implements OnApplicationBootstrap {
     private readonly domains: DomainsRepository,
     private readonly verification: DomainVerificationService,
     private readonly jobs: PeriodicJobs,
-    private readonly metrics: Metrics,
+    private readonly gauges: InstallationGauges,
     private readonly clock: Clock,
     private readonly config: AppConfig,
   ) {}
 
   onApplicationBootstrap(): void {
-    if (this.config.roles.has('worker')) this.measure();
+    this.measure();
     const { mode, dnsServers } = this.config.delivery;
     if (mode === 'local' && dnsServers.length === 0) return;
     this.jobs.start({ name: 'recheck-domains', everyMs: EVERY_MS, run: () => this.run() });
@@ -89,10 +89,7 @@ export class DomainRecheckJob implements OnApplicationBootstrap {
   }
 
   private measure(): void {
-    const options = { name: 'domains_due', help: 'Domains that wait for a look at their DNS records' };
-    // A scrape is worth more without this one value than not at all while the database is away.
-    this.metrics.gauge(options, async (gauge) =>
-      gauge.set(await this.domains.countDue(this.clock.now()).catch(() => NaN)),
-    );
+    const gauge = { name: 'domains_due', help: 'Domains that wait for a look at their DNS records' };
+    this.gauges.showOfWorkers(gauge, () => this.domains.countDue(this.clock.now()));
   }
 }

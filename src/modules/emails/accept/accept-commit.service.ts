@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { UnavailableError } from '../../../common/errors/app-error';
+import { Metrics } from '../../../common/metrics/metrics';
 import { Database } from '../../../database/database.service';
 import { type WantedRecipients, WarmUpService } from '../../domains/restrictions/warm-up.service';
 import {
@@ -24,13 +25,18 @@ const NONE_SUPPRESSED: ReadonlyMap<number, SuppressionReason> = new Map();
 @Injectable()
 export class AcceptCommit {
   private readonly optimistic = new OptimisticAccept();
+  private readonly accepted;
 
   constructor(
     private readonly database: Database,
     private readonly suppressions: SuppressionsService,
     private readonly warmUp: WarmUpService,
     private readonly transaction: AcceptTransaction,
-  ) {}
+    metrics: Metrics,
+  ) {
+    const labels = { mode: ['live', 'test'] };
+    this.accepted = metrics.counter({ name: 'emails_accepted_total', help: 'Emails accepted by this process', labels });
+  }
 
   /** Returns one outcome per submission, in order. */
   async run(submissions: readonly Submission[]): Promise<SubmissionOutcome[]> {
@@ -62,10 +68,11 @@ export class AcceptCommit {
   ): Promise<SubmissionOutcome[]> {
     const budget = await this.warmUp.reserve(limitedRecipients(screened));
     try {
-      const outcomes = await this.database.transaction((tx) => {
+      const { outcomes, written } = await this.database.transaction((tx) => {
         this.suppressions.refuseListed(unlisted, tx);
         return this.transaction.run(screened, budget, tx);
       });
+      for (const { command } of written) this.accepted.inc({ mode: command.mode });
       await this.warmUp.settle(budget);
       return outcomes;
     } catch (error) {

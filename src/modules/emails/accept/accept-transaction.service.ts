@@ -22,14 +22,14 @@ export class AcceptTransaction {
   ) {}
 
   /**
-   * Returns one outcome per submission, in order.
+   * Returns one outcome per submission, in order, and the emails that were written.
    * @param budget what the domains in their warm-up may send
    */
   async run(
     submissions: readonly ScreenedSubmission[],
     budget: WarmUpBudget,
     tx: Transaction,
-  ): Promise<SubmissionOutcome[]> {
+  ): Promise<{ outcomes: SubmissionOutcome[]; written: AcceptedEmail[] }> {
     const plan = new AcceptPlan(submissions, await this.examineKeys(submissions, tx));
     const emails = plan.emails();
     const refused = await this.chargeLimits(emails, budget, tx);
@@ -38,7 +38,7 @@ export class AcceptTransaction {
     this.accepts.insert(written, now, tx);
     this.stats.record(countAccepted(written), tx);
     this.accepts.storeResponses(plan.toRemember(refused), now, tx);
-    return plan.results(refused);
+    return { outcomes: plan.results(refused), written };
   }
 
   private async examineKeys(submissions: readonly ScreenedSubmission[], tx: Transaction) {

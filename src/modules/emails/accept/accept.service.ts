@@ -27,6 +27,7 @@ const BATCH_SIZES = [1, 2, 5, 10, 20, 50, 100, 200];
 export class AcceptService {
   private readonly logger = new Logger(AcceptService.name);
   private readonly keys = new InFlightKeys();
+  private readonly batchSizes;
   private readonly batcher = new MicroBatcher<Submission, SubmissionOutcome | undefined>(
     (submissions) => this.commit(submissions),
     { maxWeight: 200, weightOf, concurrency: 2, patience: PATIENCE },
@@ -35,9 +36,12 @@ export class AcceptService {
   constructor(
     private readonly commits: AcceptCommit,
     private readonly waker: WorkerWaker,
-    private readonly metrics: Metrics,
+    metrics: Metrics,
     private readonly disk: DiskSpace,
-  ) {}
+  ) {
+    const help = 'Submissions that shared one commit';
+    this.batchSizes = metrics.histogram({ name: 'accept_batch_size', help, buckets: BATCH_SIZES });
+  }
 
   /**
    * Commits a submission.
@@ -90,9 +94,7 @@ export class AcceptService {
   private async write(submissions: readonly Submission[]): Promise<SubmissionOutcome[]> {
     const outcomes = await this.commits.run(submissions);
     this.waker.wake();
-    this.metrics
-      .histogram({ name: 'accept_batch_size', help: 'Submissions that shared one commit', buckets: BATCH_SIZES })
-      .observe(submissions.length);
+    this.batchSizes.observe(submissions.length);
     return outcomes;
   }
 }

@@ -1,7 +1,7 @@
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock, DAY, HOUR } from '../../../common/clock';
+import { InstallationGauges } from '../../../common/jobs/installation-gauges';
 import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
-import { Metrics } from '../../../common/metrics/metrics';
 import { OutcomesRepository } from './outcomes.repository';
 import { StatsCheckService } from './stats-check.service';
 
@@ -18,18 +18,18 @@ export class StatsCheckJob implements OnApplicationBootstrap {
     private readonly checks: StatsCheckService,
     private readonly outcomes: OutcomesRepository,
     private readonly jobs: PeriodicJobs,
-    private readonly metrics: Metrics,
+    private readonly gauges: InstallationGauges,
     private readonly clock: Clock,
   ) {}
 
   onApplicationBootstrap(): void {
-    if (this.jobs.enabled) this.registerMetric();
+    this.registerMetric();
     this.jobs.start({ name: 'check-stats', everyMs: HOUR, exclusive: true, run: () => this.run() });
   }
 
   registerMetric(): void {
-    const options = { name: 'stats_drift', help: 'Counters that differed from the events on the last day checked' };
-    this.metrics.gauge(options, async (gauge) => gauge.set(await this.newestDrift()));
+    const gauge = { name: 'stats_drift', help: 'Counters that differed from the events on the last day checked' };
+    this.gauges.showOfWorkers(gauge, () => this.outcomes.newestDrift());
   }
 
   /** Does nothing when the day is done. */
@@ -45,10 +45,5 @@ export class StatsCheckJob implements OnApplicationBootstrap {
       `Statistics of ${day}: ${compared} counters compared, ${drifts.length} differ, ${unsettled} in motion`,
     );
     for (const drift of drifts.slice(0, MAX_LOGGED)) this.logger.error(`Statistics differ: ${JSON.stringify(drift)}`);
-  }
-
-  /** A scrape is worth more without this value than not at all while the database is away. */
-  private async newestDrift(): Promise<number> {
-    return (await this.outcomes.newestDrift().catch(() => NaN)) ?? 0;
   }
 }

@@ -1,19 +1,37 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import type { Counter } from 'prom-client';
 import { HOUR } from '../../../common/clock';
+import { InstallationGauges } from '../../../common/jobs/installation-gauges';
 import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
 import { Metrics } from '../../../common/metrics/metrics';
-import { PartitionCreationService } from './partition-creation.service';
+import { PartitionCreationService, type PartitionsReport } from './partition-creation.service';
 import { PartitionRetentionService } from './partition-retention.service';
 
 /** Creates the monthly partitions of emails ahead of time, removes old ones, and reports both in the metrics. */
 @Injectable()
 export class PartitionsJob implements OnApplicationBootstrap {
+  private readonly dropped: Counter;
+  /** What the last runs in this process found. */
+  private created: PartitionsReport | undefined;
+  private kept: number | undefined;
+
   constructor(
     private readonly creation: PartitionCreationService,
     private readonly retention: PartitionRetentionService,
     private readonly jobs: PeriodicJobs,
-    private readonly metrics: Metrics,
-  ) {}
+    gauges: InstallationGauges,
+    metrics: Metrics,
+  ) {
+    this.dropped = metrics.counter({ name: 'retention_partitions_dropped_total', help: 'Partitions dropped' });
+    const ahead = { name: 'partitions_ahead', help: 'Months ahead that have partitions' };
+    gauges.showOfWorkers(ahead, () => this.created?.ahead);
+    const help = 'Rows that found no partition of their month';
+    gauges.showOfWorkers({ name: 'default_partition_rows', help, label: 'table' }, () => {
+      return this.created && Object.fromEntries(this.created.defaultRows);
+    });
+    const kept = 'Months of emails kept beyond their time, because deliveries of them are open';
+    gauges.showOfWorkers({ name: 'retention_partitions_kept', help: kept }, () => this.kept);
+  }
 
   onApplicationBootstrap(): void {
     this.jobs.start({ name: 'create-partitions', everyMs: HOUR, exclusive: true, run: () => this.createPartitions() });
@@ -26,22 +44,14 @@ export class PartitionsJob implements OnApplicationBootstrap {
   }
 
   async createPartitions(): Promise<void> {
-    const { ahead, defaultRows } = await this.creation.run();
-    this.metrics.gauge({ name: 'partitions_ahead', help: 'Months ahead that have partitions' }).set(ahead);
-    const inDefault = this.metrics.gauge({
-      name: 'default_partition_rows',
-      help: 'Rows that found no partition of their month',
-      labels: ['table'],
-    });
-    for (const [table, rows] of defaultRows) inDefault.set({ table }, rows);
+    this.created = await this.creation.run();
   }
 
   /** Returns the number of rows that were deleted one by one. */
   async removePartitions(): Promise<number> {
     const { kept, partitions, rows } = await this.retention.run();
-    const help = 'Months of emails kept beyond their time, because deliveries of them are open';
-    this.metrics.gauge({ name: 'retention_partitions_kept', help }).set(kept);
-    this.metrics.counter({ name: 'retention_partitions_dropped_total', help: 'Partitions dropped' }).inc(partitions);
+    this.kept = kept;
+    this.dropped.inc(partitions);
     return rows;
   }
 }

@@ -5,6 +5,9 @@ import type { HitKind, HitResult } from './hit';
 /** What a fetch of a pixel or a link came to, in the metrics. */
 export type CountedResult = HitResult | 'repeated' | 'refused' | 'dropped';
 
+const KINDS: readonly HitKind[] = ['opened', 'clicked'];
+const RESULTS: readonly CountedResult[] = ['recorded', 'automated', 'gone', 'repeated', 'refused', 'dropped'];
+
 @Injectable()
 export class TrackingMetrics {
   private readonly hits;
@@ -13,7 +16,7 @@ export class TrackingMetrics {
     this.hits = metrics.counter({
       name: 'tracking_hits_total',
       help: 'Fetches of tracking pixels and links; gone: the email is no longer there; refused: the token is none of ours; dropped: the queue was full or the database away',
-      labels: ['kind', 'result'],
+      labels: { kind: KINDS, result: RESULTS },
     });
   }
 
@@ -22,8 +25,8 @@ export class TrackingMetrics {
   }
 
   showWaiting(depth: () => number): void {
-    this.metrics.gauge({ name: 'tracking_hits_waiting', help: 'Opens and clicks that are not written yet' }, (gauge) =>
-      gauge.set(depth()),
+    this.metrics.gauge({ name: 'tracking_hits_waiting', help: 'Opens and clicks that are not written yet' }, () =>
+      depth(),
     );
   }
 }

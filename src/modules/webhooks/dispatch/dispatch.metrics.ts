@@ -1,46 +1,39 @@
 import { Injectable } from '@nestjs/common';
 import type { Counter, Gauge } from 'prom-client';
-import { BriefCache, within } from '../../../common/async/promises';
+import { BriefCache } from '../../../common/async/promises';
 import { Clock, SECOND } from '../../../common/clock';
+import { InstallationGauges } from '../../../common/jobs/installation-gauges';
 import { Metrics } from '../../../common/metrics/metrics';
 import type { DispatchMeasure } from '../sql/measure-dispatch.sql';
 import { WebhookMessagesRepository } from '../webhook-messages.repository';
-import type { AttemptResult } from './evaluate-attempt';
+import { ATTEMPT_RESULTS, type AttemptResult } from './evaluate-attempt';
 
 /** The gauges of one scrape share one statement. */
 const CACHE_MS = 2 * SECOND;
-/** A database that hangs must not cost the scrape the other metrics. */
-const TIMEOUT_MS = 2 * SECOND;
-const STATES = ['enabled', 'failing', 'disabled'] as const;
 
-/**
- * Webhooks as Prometheus sees them. The gauges of messages and endpoints describe the whole installation: take `max`, not
- * `sum`; a measure that fails leaves no values rather than old ones.
- */
+/** Webhooks as Prometheus sees them. Messages and endpoints are those of the whole installation, shown by one worker. */
 @Injectable()
 export class DispatchMetrics {
   private readonly attempts: Counter;
   private readonly lag: Gauge;
-  private readonly measure: BriefCache<DispatchMeasure | undefined>;
+  private readonly measure: BriefCache<DispatchMeasure>;
   private oldestReadMs = 0;
 
   constructor(
-    private readonly metrics: Metrics,
-    private readonly messages: WebhookMessagesRepository,
+    metrics: Metrics,
+    messages: WebhookMessagesRepository,
+    private readonly gauges: InstallationGauges,
     private readonly clock: Clock,
   ) {
-    const attempts = { name: 'webhook_attempts_total', help: 'Attempts to send a webhook', labels: ['result'] };
-    this.attempts = metrics.counter(attempts);
-    const lag = { name: 'webhook_expansion_lag_seconds', help: 'Age of the oldest event when it became webhooks' };
+    const labels = { result: ATTEMPT_RESULTS };
+    this.attempts = metrics.counter({ name: 'webhook_attempts_total', help: 'Attempts to send a webhook', labels });
+    const lag = {
+      name: 'webhook_expansion_lag_seconds',
+      help: 'Age of the oldest event when this process made webhooks of it',
+    };
     this.lag = metrics.gauge(lag);
-    this.measure = new BriefCache(() => this.measured(), CACHE_MS, clock);
-    this.show('webhook_messages_pending', 'Webhooks that wait to be sent', ({ pending }) => pending);
-    this.show(
-      'webhook_oldest_due_seconds',
-      'How long the oldest webhook that is due has waited',
-      (measure) => measure.oldestDueSeconds,
-    );
-    this.showEndpoints();
+    this.measure = new BriefCache(() => messages.measure(clock.now()), CACHE_MS, clock);
+    this.showMessages();
   }
 
   count(result: AttemptResult): void {
@@ -59,24 +52,18 @@ export class DispatchMetrics {
     this.oldestReadMs = 0;
   }
 
-  private show(name: string, help: string, valueOf: (measure: DispatchMeasure) => number): void {
-    this.metrics.gauge({ name, help }, async (gauge) => {
-      const measure = await this.measure.get();
-      if (measure) gauge.set(valueOf(measure));
-      else gauge.remove();
+  private showMessages(): void {
+    const pending = { name: 'webhook_messages_pending', help: 'Webhooks that wait to be sent' };
+    this.gauges.showOfWorkers(pending, async () => (await this.measure.get()).pending);
+    const oldest = {
+      name: 'webhook_oldest_due_seconds',
+      help: 'How long the oldest webhook that is due has waited',
+    };
+    this.gauges.showOfWorkers(oldest, async () => (await this.measure.get()).oldestDueSeconds);
+    const endpoints = { name: 'webhook_endpoints', help: 'Webhook endpoints by state', label: 'state' };
+    this.gauges.showOfWorkers(endpoints, async () => {
+      const { enabled, failing, disabled } = await this.measure.get();
+      return { enabled, failing, disabled };
     });
-  }
-
-  private showEndpoints(): void {
-    const options = { name: 'webhook_endpoints', help: 'Webhook endpoints by state', labels: ['state'] };
-    this.metrics.gauge(options, async (gauge) => {
-      const measure = await this.measure.get();
-      gauge.reset();
-      if (measure) for (const state of STATES) gauge.set({ state }, measure[state]);
-    });
-  }
-
-  private measured(): Promise<DispatchMeasure | undefined> {
-    return within(this.messages.measure(this.clock.now()), TIMEOUT_MS).catch(() => undefined);
   }
 }

@@ -18,6 +18,11 @@ export type AttemptResult =
   | 'unsendable'
   | Exclude<EgressFailureKind, 'connect_timeout'>;
 
+export const ATTEMPT_RESULTS: readonly AttemptResult[] = [
+  ...(['delivered', 'gone', 'redirect', 'status', 'event_gone', 'unsendable'] as const),
+  ...(['refused', 'dns', 'timeout', 'connection', 'tls', 'protocol', 'stopped'] as const),
+];
+
 export interface AttemptDecision {
   readonly settled: SettledMessage;
   readonly result: AttemptResult;

@@ -1,0 +1,87 @@
+import { Injectable } from '@nestjs/common';
+import { SECOND } from '../../common/clock';
+import { Metrics } from '../../common/metrics/metrics';
+import { REPLY_RULES } from '../policy/reply-rules';
+import type { DeliveryOutcome, Settlement } from '../ports/outcome';
+
+type Ended = DeliveryOutcome['kind'] & ('sent' | 'delivered' | 'deferred' | 'unknown' | 'bounced' | 'failed');
+
+const OUTCOMES: readonly Ended[] = ['sent', 'delivered', 'deferred', 'unknown', 'bounced', 'failed'];
+const CLASSES = [...new Set<string>(REPLY_RULES.map((rule) => rule.class))];
+/** From what a mail takes over a fast connection to the four days after which it is given up. */
+const BUCKETS_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 14_400, 86_400, 345_600];
+
+/** What has become of deliveries, counted when it is committed. */
+@Injectable()
+export class DeliveryMetrics {
+  private readonly attempts;
+  private readonly failures;
+  private readonly duration;
+  private readonly outdated;
+
+  constructor(metrics: Metrics) {
+    this.attempts = metrics.counter({
+      name: 'deliveries_total',
+      help: 'Delivery attempts by outcome',
+      labels: { outcome: OUTCOMES },
+    });
+    this.failures = metrics.counter({
+      name: 'delivery_failures_total',
+      help: 'Delivery attempts that did not succeed, by what the reply or the failure was about',
+      labels: { outcome: ['deferred', 'bounced'], class: CLASSES },
+    });
+    this.duration = metrics.histogram({
+      name: 'delivery_duration_seconds',
+      help: 'Time from acceptance, or from when a scheduled email was due, until the next hop had taken it',
+      labels: { mode: ['live', 'test'] },
+      buckets: BUCKETS_SECONDS,
+    });
+    this.outdated = metrics.counter({
+      name: 'outdated_results_total',
+      help: 'Results whose claim had passed to another worker',
+    });
+  }
+
+  /** @param outdated how many more had come too late */
+  settled(taken: readonly Settlement[], outdated: number): void {
+    this.outdated.inc(outdated);
+    for (const { claim, outcomes } of taken) {
+      const [{ outcome, occurredAt }] = outcomes;
+      this.attempts.inc({ outcome: outcome.kind });
+      const failure = failureClassOf(outcome);
+      if (failure !== undefined) this.failures.inc({ outcome: outcome.kind, class: failure });
+      else this.duration.observe({ mode: claim.mode }, secondsBetween(claim.firstDueAt, occurredAt));
+    }
+  }
+}
+
+/** Clocks of two processes agree within milliseconds only. */
+function secondsBetween(from: Date, to: Date): number {
+  return Math.max(0, to.getTime() - from.getTime()) / SECOND;
+}
+
+/** What a failure was about, in few words: the class of the reply, or why there was none. Undefined: it was none. */
+export function failureClassOf(outcome: DeliveryOutcome): string | undefined {
+  switch (outcome.kind) {
+    case 'deferred':
+    case 'unknown':
+      return outcome.smtp?.class ?? labelOf(outcome.reason);
+    case 'bounced':
+      return outcome.smtp?.class ?? labelOf(outcome.lastReason ?? outcome.reason);
+    case 'failed':
+      return labelOf(outcome.reason);
+    case 'sending':
+    case 'sent':
+    case 'delivered':
+    case 'spam_report':
+    case 'unsubscribed':
+    case 'opened':
+    case 'clicked':
+      return undefined;
+  }
+}
+
+/** Causes are fixed words, some of them two: `retries exhausted`. */
+function labelOf(reason: string): string {
+  return reason.replace(/[\s_]+/g, '-');
+}

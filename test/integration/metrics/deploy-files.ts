@@ -1,0 +1,68 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { load } from 'js-yaml';
+
+const ROOT = join(__dirname, '../../..');
+
+interface Alert {
+  readonly alert: string;
+  readonly expr: string;
+  readonly annotations: { readonly summary: string; readonly description: string; readonly runbook_url: string };
+}
+
+const FORMER_NAMES = /^### Metrics under new names$[^]*?(?=^##)/m;
+
+interface Panel {
+  readonly title: string;
+  readonly targets?: { readonly expr: string }[];
+}
+
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+
+export function readAlerts(): Alert[] {
+  const { groups } = load(read('deploy/prometheus/rules.yaml')) as { groups: { rules: Alert[] }[] };
+  return groups.flatMap(({ rules }) => rules);
+}
+
+/** Every expression of alerts and dashboards, with where it stands. */
+export function readQueries(): [where: string, query: string][] {
+  const boards = readdirSync(join(ROOT, 'deploy/grafana')).filter((file) => file.endsWith('.json'));
+  const ofBoards = boards.flatMap((file) => {
+    const { panels } = JSON.parse(read(`deploy/grafana/${file}`)) as { panels: Panel[] };
+    return panels.flatMap(({ title, targets = [] }) =>
+      targets.map(({ expr }): [string, string] => [`${file}, ${title}`, expr]),
+    );
+  });
+  return [...readAlerts().map(({ alert, expr }): [string, string] => [alert, expr]), ...ofBoards];
+}
+
+/** Sections of the page by their heading. */
+export function readRunbooks(): Map<string, string> {
+  const [, ...sections] = read('docs/runbooks.md').split(/^## /m);
+  return new Map(
+    sections.map((section) => [section.slice(0, section.indexOf('\n')), section.slice(section.indexOf('\n'))]),
+  );
+}
+
+/** Names under which the samples of a metric are stored. */
+export function partsOf(name: string, type: string): string[] {
+  return type === 'histogram' ? [name, `${name}_bucket`, `${name}_sum`, `${name}_count`] : [name];
+}
+
+/** Of the pages that tell an operator what to look at, the table of former names aside. */
+export function metricsNamedInDocs(): { page: string; metric: string }[] {
+  const pages = [
+    'docs/operations.md',
+    'docs/runbooks.md',
+    'docs/production.md',
+    'docs/reliability.md',
+    'docs/scaling.md',
+  ];
+  return pages.flatMap((page) =>
+    [
+      ...read(page)
+        .replace(FORMER_NAMES, '')
+        .matchAll(/\bwaybill_[a-z_]+[a-z]/g),
+    ].map(([metric]) => ({ page, metric })),
+  );
+}

@@ -1,0 +1,156 @@
+import { TenantFactory } from '../../e2e/kit/tenant';
+import { type Family, problemsOf } from '../../setup/exposition';
+import { readExpression } from '../../setup/promql';
+import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
+import { waitFor } from '../../setup/wait-for';
+import { metricsNamedInDocs, partsOf, readAlerts, readQueries, readRunbooks } from './deploy-files';
+import { type RunningProcess, startProcess } from './service';
+
+let database: TestDatabase;
+let service: RunningProcess;
+let atStart: Family[];
+let key: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  service = await startProcess(database.url, 'all');
+  atStart = await service.scrape();
+  const factory = await TenantFactory.open(database.url);
+  key = (await factory.create()).testKey;
+  await factory.close();
+});
+afterAll(async () => {
+  await service.close();
+  await database.drop();
+});
+
+const samples = (families: readonly Family[], name: string) =>
+  families.flatMap((family) => family.samples).filter((sample) => sample.name === name);
+
+async function send(to: string): Promise<void> {
+  const response = await fetch(`http://127.0.0.1:${service.port}/v1/emails`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ from: 'app@acme.example', to: [to], subject: 'Hello', text: 'Hello' }),
+  });
+  expect(response.status).toBe(202);
+}
+
+describe('the metrics of a process', () => {
+  it('follow the conventions, from the first scrape on', () => {
+    expect(problemsOf(atStart)).toEqual([]);
+    expect(atStart.length).toBeGreaterThan(60);
+    const of = (name: string) => atStart.find((family) => family.name === name)?.type;
+    expect([of('process_cpu_seconds_total'), of('nodejs_eventloop_lag_p99_seconds')]).toEqual(['counter', 'gauge']);
+    expect(samples(atStart, 'waybill_build_info')).toEqual([
+      {
+        name: 'waybill_build_info',
+        labels: { version: expect.stringMatching(/^\d+\.\d+\.\d+/), commit: expect.stringMatching(/^([0-9a-f]{40}|unknown)$/) },
+        value: 1,
+      },
+    ]); // prettier-ignore
+  });
+
+  it('have counters that begin at 0, and no gauge before its value is known', () => {
+    for (const outcome of ['delivered', 'deferred', 'bounced', 'failed']) {
+      expect(samples(atStart, 'waybill_deliveries_total')).toContainEqual(
+        expect.objectContaining({ labels: { outcome }, value: 0 }),
+      );
+    }
+    expect(samples(atStart, 'waybill_outdated_results_total')).toHaveLength(1);
+    expect(samples(atStart, 'waybill_stats_drift')).toEqual([]);
+    expect(samples(atStart, 'waybill_webhook_expansion_lag_seconds')).toEqual([]);
+    const states = samples(atStart, 'waybill_database_pool_connections').map(({ labels }) => labels.state);
+    expect(states).toEqual(['used', 'idle']);
+  });
+
+  it('tell what was accepted, how long it took and what failed', async () => {
+    await send('someone@simulator.waybill.test');
+    await send('bounced@simulator.waybill.test');
+    const now = await waitFor(
+      async () => {
+        const families = await service.scrape();
+        const ended = samples(families, 'waybill_deliveries_total').reduce((sum, { value }) => sum + value, 0);
+        return ended >= 2 && families;
+      },
+      { what: 'both deliveries to be settled', timeoutMs: 20_000 },
+    );
+    expect(samples(now, 'waybill_emails_accepted_total')).toEqual([
+      expect.objectContaining({ labels: { mode: 'live' }, value: 0 }),
+      expect.objectContaining({ labels: { mode: 'test' }, value: 2 }),
+    ]);
+    const counted = samples(now, 'waybill_delivery_duration_seconds_count');
+    expect(counted).toContainEqual(expect.objectContaining({ labels: { mode: 'test' }, value: 1 }));
+    const failures = samples(now, 'waybill_delivery_failures_total').filter(({ value }) => value > 0);
+    expect(failures).toEqual([expect.objectContaining({ labels: expect.objectContaining({ outcome: 'bounced' }) })]);
+    expect(problemsOf(now)).toEqual([]);
+  });
+
+  it('show the installation in one process only, so that a sum is right', async () => {
+    const other = await startProcess(database.url, 'worker');
+    try {
+      const both = await waitFor(
+        async () => {
+          const families = [await service.scrape(), await other.scrape()].flat();
+          for (const name of ['waybill_workers', 'waybill_queue_oldest_ready_seconds', 'waybill_domains_due']) {
+            expect(samples(families, name)).toHaveLength(1);
+          }
+          return samples(families, 'waybill_workers')[0]?.value === 2 && families;
+        },
+        { what: 'both workers to be counted', timeoutMs: 20_000 },
+      );
+      expect(samples(both, 'waybill_queue_deliveries')).toHaveLength(3);
+    } finally {
+      await other.close();
+    }
+  });
+});
+
+/** What Prometheus adds to what it scrapes. */
+const OF_PROMETHEUS = ['instance', 'job'];
+/** Labels whose values come from requests and are not all seen here. */
+const OPEN_LABELS = ['status', 'route', 'method', 'job_name', 'disposition'];
+
+describe('the dashboards and alerts', () => {
+  const alerts = readAlerts();
+
+  it.each(readQueries())('%s: %s', async (_where, query) => {
+    const families = await service.scrape();
+    const { selectors, grouping } = readExpression(query);
+    const known = selectors.map(({ metric, matchers }) => {
+      const family = families.find(({ name, type }) => partsOf(name, type).includes(metric));
+      if (!family) throw new Error(`No process has the metric ${metric}`);
+      const labels = [...labelsOf(family), ...(family.type === 'histogram' ? ['le'] : []), ...OF_PROMETHEUS];
+      for (const { label, operator, value } of matchers) {
+        expect([metric, labels]).toEqual([metric, expect.arrayContaining([label])]);
+        const seen = family.samples.map((sample) => sample.labels[label]);
+        const isOpen = OPEN_LABELS.includes(label) || OF_PROMETHEUS.includes(label);
+        if (operator === '=' && !isOpen) expect([metric, seen]).toEqual([metric, expect.arrayContaining([value])]);
+      }
+      return labels;
+    });
+    expect(known.length).toBeGreaterThan(0);
+    for (const labels of known) expect(labels).toEqual(expect.arrayContaining(grouping));
+  });
+
+  it('have a section of the runbooks each, with what it means, how to see why, what to do and when it is over', () => {
+    const sections = readRunbooks();
+    expect([...sections.keys()]).toEqual(alerts.map(({ alert }) => alert));
+    for (const { alert, annotations } of alerts) {
+      expect(annotations.runbook_url).toBe(`docs/runbooks.md#${alert.toLowerCase()}`);
+      const text = sections.get(alert) ?? '';
+      for (const part of ['**Meaning.**', '**See why.**', '**Do.**', '**Over when**']) expect(text).toContain(part);
+    }
+  });
+
+  it('and the pages name no metric that does not exist', async () => {
+    const names = (await service.scrape()).flatMap(({ name, type }) => partsOf(name, type));
+    const known = new Set(names);
+    expect(metricsNamedInDocs().filter(({ metric }) => !known.has(metric))).toEqual([]);
+  });
+
+  const labelsOf = ({ name }: Family): string[] => {
+    const metric = service.metrics.registry.getSingleMetric(name) as { labelNames?: string[] } | undefined;
+    return metric?.labelNames ?? [];
+  };
+});

@@ -1,0 +1,47 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ApiModule } from '../../../src/api.module';
+import type { Modules } from '../../../src/bootstrap/process.module';
+import { startService } from '../../../src/bootstrap/start-service';
+import { createLogger } from '../../../src/common/logging/logger';
+import { Metrics } from '../../../src/common/metrics/metrics';
+import { DkimZoneModule } from '../../../src/modules/dkim-zone/dkim-zone.module';
+import { InboundModule } from '../../../src/modules/inbound/inbound.module';
+import { WorkerModule } from '../../../src/worker.module';
+import { type Family, parseExposition } from '../../setup/exposition';
+import { testConfig } from '../../setup/core-context';
+
+const MODULES: Record<string, Modules> = {
+  all: [ApiModule, WorkerModule, InboundModule, DkimZoneModule],
+  api: [ApiModule],
+  worker: [WorkerModule],
+};
+
+/** One process as an operator starts it, with its ports, in this process. */
+export async function startProcess(url: string, roles: 'all' | 'api' | 'worker', env: Record<string, string> = {}) {
+  const dataDir = mkdtempSync(join(tmpdir(), 'waybill-metrics-'));
+  const ports = { PORT: '0', METRICS_PORT: '0', INBOUND_SMTP_PORT: '0', DNS_PORT: '0' };
+  const config = testConfig({
+    ...ports,
+    ...{ WAYBILL_ROLES: roles, WAYBILL_DATA_DIR: dataDir, DNS_SERVERS: '127.0.0.1:9', HOST: '127.0.0.1' },
+    ...env,
+  });
+  const logger = createLogger({ level: 'silent' });
+  const service = await startService(config, { url }, MODULES[roles] ?? [], logger);
+  return {
+    app: service.app,
+    port: service.port,
+    metrics: service.app.get(Metrics),
+    scrape: async (): Promise<Family[]> => {
+      const response = await fetch(`http://127.0.0.1:${service.metricsPort}/metrics`);
+      return parseExposition(await response.text());
+    },
+    close: async () => {
+      await service.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export type RunningProcess = Awaited<ReturnType<typeof startProcess>>;
