@@ -11,6 +11,7 @@ const FEATURES_BELOW = {
   domains: 'stats',
   emails: 'domains|events|stats|suppressions',
   inbound: 'domains|emails',
+  operator: 'domains|stats',
   privacy: 'emails|inbound|mailbox|suppressions',
   tracking: 'emails',
   webhooks: 'events',
@@ -132,7 +133,7 @@ module.exports = {
       to: {
         path: '^src/delivery/',
         pathNot:
-          '^src/delivery/(ports/|queue/(delivery-queue\\.(repository|module)|worker-waker\\.service)\\.ts$|(tokens/(return-path|recipient-link)|dkim/own-signature)\\.ts$|policy/classify-reply\\.ts$)',
+          '^src/delivery/(ports/|queue/(delivery-queue\\.(repository|module)|queue-view\\.repository|worker-waker\\.service)\\.ts$|(tokens/(return-path|recipient-link)|dkim/own-signature)\\.ts$|policy/classify-reply\\.ts$)',
       },
     },
     {

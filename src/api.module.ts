@@ -10,6 +10,7 @@ import { DomainsModule } from './modules/domains/domains.module';
 import { EmailsModule } from './modules/emails/emails.module';
 import { HealthModule } from './modules/health/health.module';
 import { MailboxModule } from './modules/mailbox/mailbox.module';
+import { OperatorModule } from './modules/operator/operator.module';
 import { PrivacyModule } from './modules/privacy/privacy.module';
 import { StatsModule } from './modules/stats/stats.module';
 import { SuppressionsModule } from './modules/suppressions/suppressions.module';
@@ -26,6 +27,7 @@ import { ThrottlingModule } from './throttling/throttling.module';
     DomainsModule,
     EmailsModule,
     MailboxModule,
+    OperatorModule,
     PrivacyModule,
     StatsModule,
     SuppressionsModule,

@@ -6,7 +6,7 @@ export class AuditEntry {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
   @PrimaryColumn('uuid') id!: string;
   @Column('timestamptz', { name: 'occurred_at' }) occurredAt!: Date;
-  /** A key's id, `operator` (the command line) or `system` (a background job). */
+  /** A key's id, `operator` (the command line), `operator:` and an operator key's id, or `system` (a background job). */
   @Column('text') actor!: string;
   /** Like `domain.verified`. */
   @Column('text') action!: string;

@@ -15,6 +15,9 @@ export interface AuditFilter extends Partial<Pick<AuditEntry, 'actor' | 'action'
   readonly to?: Date;
 }
 
+/** What an operator looks for, in one organization or in all; `organizationId` is `INSTALLATION` for what concerns none. */
+export type OperatorAuditFilter = Partial<Pick<AuditEntry, 'organizationId' | 'action'>>;
+
 @Injectable()
 export class AuditRepository {
   constructor(
@@ -50,6 +53,12 @@ export class AuditRepository {
       ...((from ?? to) && { occurredAt: between(from, to) }),
       ...(mode === 'test' && { data: Raw((column) => `${column} ->> 'mode' is distinct from 'live'`) }),
     };
+    return this.entries.find({ where, order: { id: 'DESC' }, take: limit });
+  }
+
+  /** Of every organization, newest first, along the index audit_log_newest or the primary key. */
+  pageOfAll(filter: OperatorAuditFilter, { limit, after }: { limit: number; after?: string }): Promise<AuditEntry[]> {
+    const where = { ...filter, ...(after !== undefined && { id: LessThan(after) }) };
     return this.entries.find({ where, order: { id: 'DESC' }, take: limit });
   }
 

@@ -1,15 +1,17 @@
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { Clock, SECOND } from '../common/clock';
-import { newId } from '../common/ids';
+import { newId, NIL_ID } from '../common/ids';
 import type { Tenant } from '../common/tenant';
 import { Database } from '../database/database.service';
 import type { Transaction } from '../database/transaction';
 import type { AuditEntry } from './audit-entry.entity';
-import { type AuditFilter, AuditRepository } from './audit.repository';
+import { type AuditFilter, AuditRepository, type OperatorAuditFilter } from './audit.repository';
 
-/** Who acts: a key's id, the command line, or a background job. */
+/** Who acts: a key's id, `operator:` and an operator key's id, the command line, or a background job. */
 export const OPERATOR = 'operator';
 export const SYSTEM = 'system';
+/** Stands for the organization in entries that concern none, or all of them: no organization sees those. */
+export const INSTALLATION = NIL_ID;
 
 export interface AuditRecord {
   readonly organizationId: string;
@@ -70,6 +72,12 @@ export class AuditService implements OnModuleDestroy {
     return { entries: found.slice(0, limit), hasMore: found.length > limit };
   }
 
+  /** Of every organization, newest first, and whether there are more: for the operator. */
+  async listAll(filter: OperatorAuditFilter, { limit, after }: AuditPage) {
+    const found = await this.entries.pageOfAll(filter, { limit: limit + 1, after });
+    return { entries: found.slice(0, limit), hasMore: found.length > limit };
+  }
+
   async onModuleDestroy(): Promise<void> {
     await this.flushing;
     await this.flushNotes();
@@ -102,4 +110,4 @@ export class AuditService implements OnModuleDestroy {
 }
 
 export type { AuditEntry } from './audit-entry.entity';
-export type { AuditFilter } from './audit.repository';
+export type { AuditFilter, OperatorAuditFilter } from './audit.repository';

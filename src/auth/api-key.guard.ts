@@ -4,17 +4,18 @@ import type { Request, Response } from 'express';
 import { AppError } from '../common/errors/app-error';
 import { clientAddressOf } from '../common/http/client-address';
 import { AuthenticationFailures } from '../common/http/request-limits';
-import type { Principal } from '../common/http/principal';
 import { ApiKeyVerifier } from './api-key-verifier.service';
-import { bearerToken } from './key-format';
+import { bearerToken, kindOfKey } from './key-format';
+import { OperatorKeysService } from './operator-keys.service';
 import { PUBLIC_METADATA } from '../common/http/scopes';
 
-/** First guard: who is calling. Leaves the principal on the request. */
+/** First guard: who is calling. Leaves the principal, or the operator, on the request. */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly verifier: ApiKeyVerifier,
+    private readonly operatorKeys: OperatorKeysService,
     private readonly failures: AuthenticationFailures,
   ) {}
 
@@ -23,16 +24,17 @@ export class ApiKeyGuard implements CanActivate {
     if (this.reflector.getAllAndOverride<boolean | undefined>(PUBLIC_METADATA, targets)) return true;
     const http = context.switchToHttp();
     const request = http.getRequest<Request>();
-    const principal = await this.authenticate(request);
-    request.principal = principal;
-    if (principal.mode === 'test') http.getResponse<Response>().setHeader('x-test-mode', 'true');
+    await this.authenticate(request);
+    if (request.principal?.mode === 'test') http.getResponse<Response>().setHeader('x-test-mode', 'true');
     return true;
   }
 
   /** Failures are bounded per client address. */
-  private async authenticate(request: Request): Promise<Principal> {
+  private async authenticate(request: Request): Promise<void> {
+    const presented = bearerToken(request.headers.authorization);
     try {
-      return await this.verifier.verify(bearerToken(request.headers.authorization));
+      if (kindOfKey(presented) === 'op') request.operator = await this.operatorKeys.verify(presented);
+      else request.principal = await this.verifier.verify(presented);
     } catch (error) {
       const guessed = error instanceof AppError && error.code === 'invalid_api_key';
       throw guessed ? this.failures.refusalFor(clientAddressOf(request), error) : error;

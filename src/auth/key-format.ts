@@ -3,11 +3,14 @@ import { crc32 } from 'node:zlib';
 import { AppError } from '../common/errors/app-error';
 import type { Mode } from '../common/tenant';
 
+/** Of a tenant's key its mode; `op`: of whoever operates the installation. */
+export type KeyKind = Mode | 'op';
+
 /**
- * `wb_(live|test)_` + 43 characters of base64url (256 random bits) + 6 characters of checksum, so that secret scanners
+ * `wb_(live|test|op)_` + 43 characters of base64url (256 random bits) + 6 characters of checksum, so that secret scanners
  * and the service itself can tell a typo from a revoked key without a database look-up.
  */
-const KEY = /^wb_(live|test)_([A-Za-z0-9_-]{43})([0-9A-Za-z]{6})$/;
+const KEY = /^wb_(live|test|op)_([A-Za-z0-9_-]{43})([0-9A-Za-z]{6})$/;
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 export interface MintedKey {
@@ -18,17 +21,23 @@ export interface MintedKey {
   readonly prefix: string;
 }
 
-export function mintKey(mode: Mode): MintedKey {
-  const body = `wb_${mode}_${randomBytes(32).toString('base64url')}`;
+export function mintKey(kind: KeyKind): MintedKey {
+  const body = `wb_${kind}_${randomBytes(32).toString('base64url')}`;
   const key = body + checksum(body);
-  return { key, hash: hashKey(key), prefix: key.slice(0, 12) };
+  return { key, hash: hashKey(key), prefix: key.slice(0, `wb_${kind}_`.length + 4) };
 }
 
-/** The mode of a well-formed key with a right checksum; undefined for anything else. */
+/** The mode of a tenant's key that is well-formed, with a right checksum; undefined for anything else. */
 export function modeOfKey(key: string): Mode | undefined {
+  const kind = kindOfKey(key);
+  return kind === 'op' ? undefined : kind;
+}
+
+/** What kind of key it is, if it is well-formed, with a right checksum; undefined for anything else. */
+export function kindOfKey(key: string): KeyKind | undefined {
   const match = KEY.exec(key);
   if (!match || checksum(key.slice(0, -6)) !== match[3]) return undefined;
-  return match[1] as Mode;
+  return match[1] as KeyKind;
 }
 
 /** SHA-256: enough for a secret of 256 random bits; a slow hash would only slow each request. */

@@ -21,6 +21,8 @@ export class Organization {
   @Column('boolean', { name: 'track_clicks', default: false }) trackClicks!: boolean;
   /** Its share of the deliveries beside other organizations: 1 to 100. */
   @Column('integer', { default: 1 }) weight!: number;
+  /** How many recipients its live mail may have in a month (UTC); null: as many as it likes. */
+  @Column('integer', { name: 'monthly_recipients', nullable: true }) monthlyRecipients!: number | null;
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
   @Column('timestamptz', { name: 'updated_at', default: () => 'now()' }) updatedAt!: Date;
 }

@@ -1,10 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { Not, type Repository } from 'typeorm';
+import { type FindOptionsWhere, ILike, Not, type Repository } from 'typeorm';
+import { isUuid } from '../common/ids';
 import type { Transaction } from '../database/transaction';
-import { Organization } from './organization.entity';
+import { Organization, type OrganizationStatus } from './organization.entity';
 
-type Changeable = Pick<Organization, 'status' | 'trackOpens' | 'trackClicks' | 'weight'>;
+type Changeable = Pick<Organization, 'name' | 'status' | 'trackOpens' | 'trackClicks' | 'weight' | 'monthlyRecipients'>;
+
+/** An absent property matches everything. */
+export interface OrganizationFilter {
+  /** A part of the name, or the id. */
+  readonly text?: string | undefined;
+  readonly status?: OrganizationStatus | undefined;
+}
 
 @Injectable()
 export class OrganizationsRepository {
@@ -26,6 +34,15 @@ export class OrganizationsRepository {
     return this.organizations.find({ order: { id: 'ASC' } });
   }
 
+  /** Newest first, with how many there are. */
+  page(filter: OrganizationFilter, page: { skip: number; take: number }): Promise<[Organization[], number]> {
+    return this.organizations.findAndCount({ where: toWhere(filter), order: { id: 'DESC' }, ...page });
+  }
+
+  count(): Promise<number> {
+    return this.organizations.count();
+  }
+
   /** Those whose weight is not 1. */
   findWeighted(): Promise<Pick<Organization, 'id' | 'weight'>[]> {
     return this.organizations.find({ select: { id: true, weight: true }, where: { weight: Not(1) } });
@@ -39,4 +56,15 @@ export class OrganizationsRepository {
   async change(id: string, changes: Partial<Changeable>, at: Date, tx: Transaction): Promise<void> {
     await tx.manager.update(Organization, { id }, { ...changes, updatedAt: at });
   }
+}
+
+function toWhere({ text, status }: OrganizationFilter): FindOptionsWhere<Organization> {
+  return {
+    ...(text !== undefined && (isUuid(text) ? { id: text.toLowerCase() } : { name: ILike(`%${escapeLike(text)}%`) })),
+    ...(status !== undefined && { status }),
+  };
+}
+
+function escapeLike(text: string): string {
+  return text.replace(/[\\%_]/g, '\\$&');
 }

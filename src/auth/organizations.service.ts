@@ -8,7 +8,7 @@ import { BriefCache, SingleFlight } from '../common/async/promises';
 import { Database } from '../database/database.service';
 import { type AuditRecord, AuditService, OPERATOR } from '../audit/audit.service';
 import type { Organization, OrganizationStatus } from './organization.entity';
-import { OrganizationsRepository } from './organizations.repository';
+import { type OrganizationFilter, OrganizationsRepository } from './organizations.repository';
 
 /** Whether opens and clicks are tracked in mail that does not set it itself. */
 export interface TrackingSettings {
@@ -20,11 +20,24 @@ export interface TrackingSettings {
 export interface OrganizationSettings extends TrackingSettings {
   /** Short number for tokens. */
   readonly ordinal: number;
+  /** How many recipients its live mail may have in a month (UTC); null: as many as it likes. */
+  readonly monthlyRecipients: number | null;
 }
 
+/** What an operator may change; what is absent stays as it is. */
+export interface OrganizationChange {
+  readonly name?: string | undefined;
+  readonly status?: OrganizationStatus | undefined;
+  readonly weight?: number | undefined;
+  readonly monthlyRecipients?: number | null | undefined;
+}
+
+/** A part of a change: how the audit log calls it, and what it is. */
+type ChangePart = readonly [action: string, changes: Partial<Organization>];
+
 const STATUS_ACTIONS = { active: 'organization.resumed', suspended: 'organization.suspended' } as const;
-const SETTINGS_CACHE_MS = 5 * SECOND;
 /** A change is to be heeded within 5 s. */
+const SETTINGS_CACHE_MS = 3 * SECOND;
 const WEIGHTS_CACHE_MS = 3 * SECOND;
 const MAX_WEIGHT = 100;
 /** The column is a signed integer of 32 bits. */
@@ -50,21 +63,27 @@ export class OrganizationsService {
   }
 
   /** @throws AppError invalid_request for an empty or too long name. */
-  async create(name: string): Promise<{ id: string; name: string }> {
-    const trimmed = name.trim();
-    if (trimmed.length === 0 || trimmed.length > 200) {
-      throw new AppError('invalid_request', 'An organization needs a name of 1 to 200 characters');
-    }
+  async create(name: string, actor: string = OPERATOR): Promise<{ id: string; name: string }> {
+    const trimmed = checkedName(name);
     const id = newId();
     await this.database.transaction(async (tx) => {
       await this.organizations.insert(id, trimmed, tx);
-      await this.audit.record([organizationEvent('organization.created', id)], tx);
+      await this.audit.record([organizationEvent('organization.created', id, actor)], tx);
     });
     return { id, name: trimmed };
   }
 
   list(): Promise<Organization[]> {
     return this.organizations.list();
+  }
+
+  /** Newest first, with how many match. */
+  page(filter: OrganizationFilter, page: { skip: number; take: number }): Promise<[Organization[], number]> {
+    return this.organizations.page(filter, page);
+  }
+
+  count(): Promise<number> {
+    return this.organizations.count();
   }
 
   /** @throws NotFoundError for an unknown id. */
@@ -93,13 +112,12 @@ export class OrganizationsService {
 
   /** @throws NotFoundError for an unknown id. */
   async setStatus(id: string, status: OrganizationStatus): Promise<void> {
-    await this.change(id, STATUS_ACTIONS[status], { status });
+    await this.change(id, [[STATUS_ACTIONS[status], { status }]]);
   }
 
   /** For mail accepted from now on, in other processes from a few seconds on. @throws NotFoundError for an unknown id. */
   async setTracking(id: string, changes: Partial<TrackingSettings>): Promise<void> {
-    await this.change(id, 'organization.tracking_changed', changes);
-    this.settings.delete(id);
+    await this.change(id, [['organization.tracking_changed', changes]]);
   }
 
   /** The weights that are not 1, by organization id, from memory for a few seconds. @throws UnavailableError */
@@ -112,22 +130,40 @@ export class OrganizationsService {
    * @throws NotFoundError for an unknown id, AppError invalid_request for anything but 1 to 100
    */
   async setWeight(id: string, weight: number): Promise<void> {
-    if (!Number.isInteger(weight) || weight < 1 || weight > MAX_WEIGHT) {
-      throw new AppError('invalid_request', `An organization's weight is a whole number from 1 to ${MAX_WEIGHT}`);
-    }
-    await this.change(id, 'organization.weight_changed', { weight });
+    await this.change(id, [weightChange(weight)]);
   }
 
-  /** Records a change that makes a difference. @throws NotFoundError */
-  private async change(id: string, action: string, changes: Partial<Organization>): Promise<void> {
+  /**
+   * All of a change or none of it; every process heeds it within 5 s.
+   * @throws NotFoundError for an unknown id, AppError invalid_request
+   */
+  async update(
+    id: string,
+    { name, status, weight, monthlyRecipients }: OrganizationChange,
+    actor: string,
+  ): Promise<void> {
+    const parts: ChangePart[] = [];
+    if (name !== undefined) parts.push(['organization.renamed', { name: checkedName(name) }]);
+    if (status !== undefined) parts.push([STATUS_ACTIONS[status], { status }]);
+    if (weight !== undefined) parts.push(weightChange(weight));
+    if (monthlyRecipients !== undefined) parts.push(['organization.limit_changed', { monthlyRecipients }]);
+    await this.change(id, parts, actor);
+  }
+
+  /** Records the parts that make a difference. @throws NotFoundError */
+  private async change(id: string, parts: readonly ChangePart[], actor: string = OPERATOR): Promise<void> {
     if (!isUuid(id)) throw new NotFoundError('Organization');
     await this.database.transaction(async (tx) => {
       const before = await this.organizations.lock(id, tx);
       if (!before) throw new NotFoundError('Organization');
-      if (isDeepStrictEqual({ ...before, ...changes }, { ...before })) return;
-      await this.organizations.change(id, changes, this.clock.now(), tx);
-      await this.audit.record([organizationEvent(action, id, changes)], tx);
+      const real = parts.filter(([, changes]) => !isDeepStrictEqual({ ...before, ...changes }, { ...before }));
+      if (real.length === 0) return;
+      const merged = Object.assign({}, ...real.map(([, changes]) => changes)) as ChangePart[1];
+      await this.organizations.change(id, merged, this.clock.now(), tx);
+      const events = real.map(([action, { name: _, ...data }]) => organizationEvent(action, id, actor, data));
+      await this.audit.record(events, tx);
     });
+    this.settings.delete(id);
   }
 
   private async lookUpWeights(): Promise<ReadonlyMap<string, number>> {
@@ -150,14 +186,28 @@ export class OrganizationsService {
   }
 
   private async lookUpSettings(id: string): Promise<OrganizationSettings> {
-    const { ordinal, trackOpens, trackClicks } = await this.get(id);
-    const settings = { ordinal, trackOpens, trackClicks };
+    const { ordinal, trackOpens, trackClicks, monthlyRecipients } = await this.get(id);
+    const settings = { ordinal, trackOpens, trackClicks, monthlyRecipients };
     this.settings.set(id, settings);
     return settings;
   }
 }
 
-/** Only the command line changes organizations. */
-function organizationEvent(action: string, id: string, data: object = {}): AuditRecord {
-  return { organizationId: id, actor: OPERATOR, action, targetType: 'organization', targetId: id, data };
+/** @throws AppError invalid_request */
+function checkedName(name: string): string {
+  const trimmed = name.trim();
+  if (trimmed.length > 0 && trimmed.length <= 200) return trimmed;
+  throw new AppError('invalid_request', 'An organization needs a name of 1 to 200 characters');
+}
+
+/** @throws AppError invalid_request */
+function weightChange(weight: number): ChangePart {
+  if (Number.isInteger(weight) && weight >= 1 && weight <= MAX_WEIGHT)
+    return ['organization.weight_changed', { weight }];
+  throw new AppError('invalid_request', `An organization's weight is a whole number from 1 to ${MAX_WEIGHT}`);
+}
+
+/** Its name, which may be a person's, is left out. */
+function organizationEvent(action: string, id: string, actor: string, data: object = {}): AuditRecord {
+  return { organizationId: id, actor, action, targetType: 'organization', targetId: id, data };
 }

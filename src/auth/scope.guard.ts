@@ -5,9 +5,12 @@ import { AppError } from '../common/errors/app-error';
 import { patternOf } from '../common/http/request';
 import { RequestLimits } from '../common/http/request-limits';
 import { RefusedAccessService } from './refused-access.service';
-import { PUBLIC_METADATA, type Scope, SCOPE_METADATA } from '../common/http/scopes';
+import { OPERATOR_SCOPE_METADATA, PUBLIC_METADATA, SCOPE_METADATA } from '../common/http/scopes';
 
-/** Second guard: what the caller may do. Deny by default: a route that declares nothing is refused. */
+/**
+ * Second guard: what the caller may do. Deny by default: a route that declares nothing is refused. Tenants' keys and
+ * operators' keys have no scope in common, so neither opens a route of the other.
+ */
 @Injectable()
 export class ScopeGuard implements CanActivate {
   constructor(
@@ -19,22 +22,24 @@ export class ScopeGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const targets = [context.getHandler(), context.getClass()];
     if (this.reflector.getAllAndOverride<boolean | undefined>(PUBLIC_METADATA, targets)) return true;
-    const required = this.reflector.getAllAndOverride<Scope | undefined>(SCOPE_METADATA, targets);
+    const required = [SCOPE_METADATA, OPERATOR_SCOPE_METADATA]
+      .map((key) => this.reflector.getAllAndOverride<string | undefined>(key, targets))
+      .find((scope) => scope !== undefined);
     const request = context.switchToHttp().getRequest<Request>();
-    const { principal, method } = request;
-    if (required !== undefined && principal?.scopes.has(required)) return true;
+    const { principal, operator, method } = request;
+    if (required !== undefined && (principal ?? operator)?.scopes.has(required)) return true;
     if (principal) this.refused.scopeDenied(principal, `${method} ${patternOf(request)}`, required);
     return this.refuse(context, required);
   }
 
   /** A refused request counts too, and its response carries the limits like every authenticated one. */
-  private async refuse(context: ExecutionContext, required: Scope | undefined): Promise<never> {
+  private async refuse(context: ExecutionContext, required: string | undefined): Promise<never> {
     await this.limits.count(context);
     throw missingScope(required);
   }
 }
 
-function missingScope(required: Scope | undefined): AppError {
+function missingScope(required: string | undefined): AppError {
   if (required === undefined) return new AppError('insufficient_permissions', 'This route is not open to any scope');
   return new AppError('insufficient_permissions', `This API key lacks the required scope ${required}`, {
     details: { required },

@@ -8,6 +8,7 @@ import { addDomainCommands } from './domain-commands';
 import { addInboundCommands } from './inbound-commands';
 import { addKeyCommands } from './key-commands';
 import { addMigrateCommand, addStatsCommands } from './operations-commands';
+import { addOperatorKeyCommands } from './operator-key-commands';
 import { addOrganizationCommands } from './organization-commands';
 import type { Output } from './session/output';
 import { addReEncryptCommands } from './re-encrypt-commands';
@@ -61,6 +62,7 @@ function createProgram(session: CliSession, help: string[]): Command {
     });
   addOrganizationCommands(program, session);
   addKeyCommands(program, session);
+  addOperatorKeyCommands(program, session);
   addReEncryptCommands(program, session);
   addDomainCommands(program, session);
   addInboundCommands(program, session);

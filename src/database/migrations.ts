@@ -38,6 +38,7 @@ import { MailboxOwners1700000000038 } from './migrations/0038-mailbox-owners';
 import { WebhooksDue1700000000039 } from './migrations/0039-webhooks-due';
 import { SuspectDeliveries1700000000035 } from './migrations/0035-suspect-deliveries';
 import { WatchedSessions1700000000040 } from './migrations/0040-watched-sessions';
+import { Operators1700000000041 } from './migrations/0041-operators';
 
 /**
  * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be
@@ -87,4 +88,5 @@ export const MIGRATIONS = [
   MailboxOwners1700000000038,
   WebhooksDue1700000000039,
   WatchedSessions1700000000040,
+  Operators1700000000041,
 ];

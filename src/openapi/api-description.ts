@@ -1,4 +1,4 @@
-import { SCOPES } from '../common/http/scopes';
+import { OPERATOR_SCOPES, SCOPES } from '../common/http/scopes';
 import { ERROR_CODES } from '../common/errors/error-codes';
 
 /** The introduction of the API documentation, as Markdown. The tables come from the code that enforces them. */
@@ -8,7 +8,7 @@ export function describeApi(): string {
 
 ${table(
   ['Scope', 'Covers'],
-  Object.entries(SCOPES).map(([scope, covers]) => [`\`${scope}\``, covers]),
+  Object.entries({ ...SCOPES, ...OPERATOR_SCOPES }).map(([scope, covers]) => [`\`${scope}\``, covers]),
 )}
 
 ## Errors
@@ -41,7 +41,8 @@ const INTRODUCTION = `Transactional email delivery: register a sender domain, se
 ## Authentication
 
 \`Authorization: Bearer <API key>\`. Live keys begin with \`wb_live_\`, test keys with \`wb_test_\`. Test keys see and make test data
-only: a simulator plays the receiving side, no mail leaves the service, and answers carry \`X-Test-Mode: true\`.
+only: a simulator plays the receiving side, no mail leaves the service, and answers carry \`X-Test-Mode: true\`. Operators' keys
+begin with \`wb_op_\` and open the paths under \`/operator/v1\`, which no other key opens.
 
 ## Limits and retries
 
@@ -62,6 +63,8 @@ export const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   Webhooks: 'Events pushed to your endpoints, signed per the Standard Webhooks specification.',
   Events: 'The events of all emails in order, to be pulled.',
   'API keys': 'Create, list and revoke keys.',
+  Operator:
+    'For whoever runs the installation, with keys of their own (`waybill operator-key create`) that open nothing else.',
   Mailbox: 'What the built-in catch-all mailbox of the local mode has received.',
   Tracking: 'Links inside emails: opens, clicks and unsubscribing. Called by mail programs.',
   Health: 'For probes and monitors. No key, no envelope.',

@@ -139,11 +139,16 @@ function headerNames(operation: OperationObject, status: string, description: st
   const names: HeaderName[] = ['X-Request-Id'];
   const keyed = !isPublic(operation);
   if (keyed && !UNLIMITED.has(status)) names.push(...RATE_LIMITS);
-  if (keyed && !UNKNOWN_CALLER.has(status)) names.push('X-Test-Mode');
+  if (keyed && !isOperators(operation) && !UNKNOWN_CALLER.has(status)) names.push('X-Test-Mode');
   if (hasRetryAfter(status, description)) names.push('Retry-After');
   if (status === '405') names.push('Allow');
   if (status.startsWith('2') && isIdempotent(operation)) names.push('Idempotent-Replayed');
   return names;
+}
+
+/** Its keys are neither live nor test keys. */
+function isOperators({ security = [] }: OperationObject): boolean {
+  return security.some((requirement) => 'operator' in requirement);
 }
 
 function hasRetryAfter(status: string, description: string): boolean {

@@ -20,6 +20,10 @@ export function buildOpenApiDocument(app: INestApplication): OpenAPIObject {
       bearerFormat: 'wb_live_… or wb_test_…',
       description: 'An API key',
     })
+    .addBearerAuth(
+      { type: 'http', scheme: 'bearer', bearerFormat: 'wb_op_…', description: "An operator's key" },
+      'operator',
+    )
     .build();
   const generated = SwaggerModule.createDocument(app, base, {
     operationIdFactory: operationId,

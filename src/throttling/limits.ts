@@ -28,10 +28,11 @@ const ADDRESS_LIMITS = {
   unsubscribe: { limit: 300, windowSeconds: MINUTE_SECONDS },
 } as const satisfies Partial<Record<EndpointClass, RateLimit>>;
 
-/** Limits that count whatever the endpoint: all keys of an organization together, and each test key by itself. */
+/** Limits that count whatever the endpoint: all keys of an organization together, each test key and each operator key by itself. */
 const OVERALL_LIMITS = {
   organization: { limit: 10_000, windowSeconds: MINUTE_SECONDS },
   'test-key': { limit: 500, windowSeconds: HOUR_SECONDS },
+  operator: { limit: 600, windowSeconds: MINUTE_SECONDS },
 } as const satisfies Record<string, RateLimit>;
 
 const DEFAULT_LIMITS = { ...KEY_LIMITS, ...ADDRESS_LIMITS, ...OVERALL_LIMITS };

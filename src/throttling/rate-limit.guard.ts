@@ -43,7 +43,7 @@ const OWN_LIMIT = 'THROTTLER:LIMITdefault';
 
 /**
  * Counts every authenticated request against its key's limit for the endpoint class and against its organization's, test
- * keys against one more. It runs after the auth guard; requests without a principal are public: those to a route that
+ * keys against one more; an operator's key counts against a limit of its own. It runs after the auth guard; requests without a principal are public: those to a route that
  * declares a limit count per client address, the others pass. A request that
  * one limit refuses counts against none, so that a key over its limit does not use up what its organization has left.
  *
@@ -77,8 +77,12 @@ export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
     const plan = this.planOf(context);
     if (plan.usesThrottler) return super.canActivate(context);
     const request = context.switchToHttp().getRequest<Request>();
-    const { principal } = request;
+    const { principal, operator } = request;
     const nowMs = this.clock.now().getTime();
+    if (operator) {
+      this.admit(context, [this.apply('operator', `operator:${operator.keyId}`, nowMs)], nowMs);
+      return undefined;
+    }
     if (!principal) {
       if (plan.isDeclared) this.admit(context, [this.addressLimit(request, plan, nowMs)], nowMs);
       return undefined;

@@ -6,7 +6,7 @@ import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import { DECORATORS } from '@nestjs/swagger';
 import { Test } from '@nestjs/testing';
-import { PUBLIC_METADATA, SCOPE_METADATA } from '../../src/common/http/scopes';
+import { OPERATOR_SCOPE_METADATA, PUBLIC_METADATA, SCOPE_METADATA } from '../../src/common/http/scopes';
 import { AppConfig } from '../../src/config/config';
 import { loadConfig } from '../../src/config/load-config';
 
@@ -20,6 +20,8 @@ export interface ApiRoute {
   /** As OpenAPI writes it. */
   readonly path: string;
   readonly scope: string | undefined;
+  /** For whoever operates the installation, with keys of their own. */
+  readonly isOperators: boolean;
   readonly isPublic: boolean;
   /** Left out of the document on purpose. */
   readonly excluded: boolean;
@@ -65,7 +67,8 @@ function describe(controller: Type, name: string, handler: object): ApiRoute {
     name: `${controller.name}.${name}`,
     method: RequestMethod[Reflect.getMetadata(METHOD_METADATA, handler) as number]!.toLowerCase(),
     path: `/${segments.map((segment) => segment.replace(/^:(\w+).*$/, '{$1}')).join('/')}`,
-    scope: read<string>(SCOPE_METADATA),
+    scope: read<string>(SCOPE_METADATA) ?? read<string>(OPERATOR_SCOPE_METADATA),
+    isOperators: read<string>(OPERATOR_SCOPE_METADATA) !== undefined,
     isPublic: read<boolean>(PUBLIC_METADATA) === true,
     excluded:
       Reflect.hasMetadata(DECORATORS.API_EXCLUDE_CONTROLLER, controller) ||

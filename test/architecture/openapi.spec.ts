@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { OpenAPIObject, ResponseObject } from '@nestjs/swagger';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
-import { ALL_SCOPES } from '../../src/common/http/scopes';
+import { ALL_OPERATOR_SCOPES, ALL_SCOPES } from '../../src/common/http/scopes';
 import { EVENT_TYPES } from '../../src/common/event-types';
 import { ERROR_CODES } from '../../src/common/errors/error-codes';
 import { buildOpenApiDocument } from '../../src/openapi/openapi-document';
@@ -103,7 +103,7 @@ describe('the API documentation', () => {
   });
 
   it('knows every error code and every scope', () => {
-    for (const name of [...Object.keys(ERROR_CODES), ...ALL_SCOPES]) {
+    for (const name of [...Object.keys(ERROR_CODES), ...ALL_SCOPES, ...ALL_OPERATOR_SCOPES]) {
       expect(document.info.description).toContain(`| \`${name}\` |`);
     }
   });
@@ -120,7 +120,8 @@ describe('the API documentation', () => {
     });
 
     it('says who may call it: a scope, or everybody', () => {
-      const declares = ({ scope, isPublic }: ApiRoute) => isPublic || ALL_SCOPES.includes(scope as never);
+      const declares = ({ scope, isPublic, isOperators }: ApiRoute) =>
+        isPublic || (isOperators ? ALL_OPERATOR_SCOPES : ALL_SCOPES).includes(scope as never);
       expect(failing(routes, declares)).toEqual([]);
       expect(
         failing(documented, ({ scope, isPublic }, operation) => {
@@ -128,6 +129,10 @@ describe('the API documentation', () => {
           return operation.description?.endsWith(shown) === true && operation.security?.length === (isPublic ? 0 : 1);
         }),
       ).toEqual([]);
+    });
+
+    it('is under /operator/v1 when it is for operators, and only then', () => {
+      expect(failing(routes, ({ path, isOperators }) => path.startsWith('/operator/') === isOperators)).toEqual([]);
     });
 
     it('hides none that needs a key', () => {

@@ -7,6 +7,7 @@ import { sourcesNamed } from './source-files';
 const OWNERS: Record<string, string> = {
   organizations: 'auth',
   api_keys: 'auth',
+  operator_keys: 'auth',
   domains: 'modules/domains',
   dkim_keys: 'modules/domains',
   domain_checks: 'modules/domains',
@@ -20,6 +21,7 @@ const OWNERS: Record<string, string> = {
   email_events: 'modules/emails',
   idempotency_keys: 'modules/emails',
   test_usage: 'modules/emails',
+  monthly_usage: 'modules/emails',
   stats_checks: 'modules/emails',
   deliveries: 'delivery',
   worker_sessions: 'delivery',
@@ -30,6 +32,7 @@ const OWNERS: Record<string, string> = {
   suppression_hash_keys: 'modules/suppressions',
   stats_hourly: 'modules/stats',
   stats_deltas: 'modules/stats',
+  sending_rates: 'modules/stats',
   job_leases: 'database',
   throttle_hits: 'throttling',
   mailbox_messages: 'modules/mailbox',

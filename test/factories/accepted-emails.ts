@@ -15,6 +15,7 @@ export function acceptedEmail(fields: Record<string, unknown> = {}): AcceptedEma
     mode: 'live',
     domain: { id: newId(), name: 'x.example', isLimited: false },
     request,
+    monthlyRecipients: null,
     trackByDefault: { opens: true, clicks: true },
   };
   return { id: newId(), command, recipients: request.recipients, suppressed: [] };

@@ -2,13 +2,16 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional, IsUUID, Matches } from 'class-validator';
 import { QueryInteger, Timestamp } from '../../common/http/dto-decorators';
 
-const ACTOR = /^[\w-]{1,64}$/;
+const ACTOR = /^[\w:-]{1,64}$/;
 const NAME = /^[a-z][a-z_.]{0,63}$/;
 /** Visible characters and spaces. */
 const TARGET = /^[\x20-\x7e]{1,300}$/;
 
 export class ListAuditEntriesQuery {
-  @ApiPropertyOptional({ description: 'The id of an API key, `operator` (the command line) or `system`' })
+  @ApiPropertyOptional({
+    description:
+      'The id of an API key, `operator` (the command line), `operator:` and the id of an operator key, or `system`',
+  })
   @IsOptional()
   @Matches(ACTOR)
   actor?: string;
@@ -41,7 +44,11 @@ export class ListAuditEntriesQuery {
 export class AuditEntryDto {
   @ApiProperty({ format: 'uuid' }) id!: string;
   @ApiProperty({ format: 'date-time' }) timestamp!: string;
-  @ApiProperty({ description: 'The id of an API key, `operator` (the command line) or `system`' }) actor!: string;
+  @ApiProperty({
+    description:
+      'The id of an API key, `operator` (the command line), `operator:` and the id of an operator key, or `system`',
+  })
+  actor!: string;
   @ApiProperty({ example: 'api_key.revoked' }) action!: string;
   @ApiProperty({ example: 'api_key' }) targetType!: string;
   @ApiProperty() targetId!: string;

@@ -62,7 +62,7 @@ describe('rateClock', () => {
 });
 
 describe('rateQueue', () => {
-  const measure = { ready: 3, waiting: 2, claimed: 1, oldestReadySeconds: 301, workers: 0 };
+  const measure = { ready: 3, waiting: 2, claimed: 1, held: 0, oldestReadySeconds: 301, workers: 0 };
 
   it('finds old work without a worker wrong', () => {
     expect(rateQueue(measure).status).toBe('problem');

@@ -56,8 +56,10 @@ export class UndeclaredInputGuard implements CanActivate {
   private readonly declared = new WeakMap<object, Declared>();
 
   canActivate(context: ExecutionContext): boolean {
-    const { principal, query, body } = context.switchToHttp().getRequest<Request<unknown, unknown, unknown>>();
-    if (!principal) return true;
+    const { principal, operator, query, body } = context
+      .switchToHttp()
+      .getRequest<Request<unknown, unknown, unknown>>();
+    if (!principal && !operator) return true;
     const declared = this.declaredBy(context);
     const errors = { ...(!declared.query && namesOf(query)), ...(!declared.body && namesOf(body)) };
     if (Object.keys(errors).length > 0) throw new ValidationError(errors);

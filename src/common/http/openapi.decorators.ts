@@ -44,6 +44,23 @@ export function ApiList(model: Type, counter: 'total' | Type): Decorator {
   );
 }
 
+/** Documents `{data: Model[], nextCursor?}`. */
+export function ApiCursorList(model: Type): Decorator {
+  const nextCursor = { type: 'string', description: 'For the next page; left out on the last one' };
+  return applyDecorators(
+    ApiExtraModels(model),
+    ApiResponse({
+      status: 200,
+      description: 'Success',
+      schema: {
+        type: 'object',
+        required: ['data'],
+        properties: { data: { type: 'array', items: { $ref: getSchemaPath(model) } }, nextCursor } as never,
+      },
+    }),
+  );
+}
+
 /** The errors that every authenticated route can return. */
 const ALWAYS: ErrorCode[] = [
   'invalid_api_key',
@@ -59,6 +76,11 @@ const ALWAYS: ErrorCode[] = [
 /** Documents the error codes of a route, grouped by status, with those that every route has. */
 export function ApiErrors(...codes: ErrorCode[]): Decorator {
   return documentErrors([...new Set([...codes, ...ALWAYS])]);
+}
+
+/** The same for a route of `/operator/v1`, whose keys belong to no organization. */
+export function ApiOperatorErrors(...codes: ErrorCode[]): Decorator {
+  return documentErrors([...new Set([...codes, ...ALWAYS.filter((code) => code !== 'account_suspended')])]);
 }
 
 /** The same for a route without a key. */

@@ -13,6 +13,21 @@ export interface Principal extends Tenant {
   readonly domainId: string | undefined;
 }
 
+/** Whoever operates the installation, by a key of their own: what the auth guard leaves on requests to `/operator/v1`. */
+export interface Operator {
+  readonly keyId: string;
+  readonly scopes: ReadonlySet<string>;
+  /** In the audit log: `operator:<key id>`. */
+  readonly actor: string;
+}
+
+/** The operator who is calling. */
+export const CurrentOperator = createParamDecorator((_data: unknown, context: ExecutionContext): Operator => {
+  const { operator } = context.switchToHttp().getRequest<Request>();
+  if (!operator) throw new AppError('invalid_api_key', 'The API key is missing or not valid');
+  return operator;
+});
+
 /** The caller, as the auth guard found it. */
 export const CurrentPrincipal = createParamDecorator((_data: unknown, context: ExecutionContext): Principal => {
   const { principal } = context.switchToHttp().getRequest<Request>();

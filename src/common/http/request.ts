@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Request, Response } from 'express';
 import type { BodyBudget } from './request-body';
-import type { Principal } from './principal';
+import type { Operator, Principal } from './principal';
 
 declare module 'express-serve-static-core' {
   interface Request {
@@ -12,6 +12,8 @@ declare module 'express-serve-static-core' {
     startedAtMs: number;
     /** Who is calling, set by the auth guard; absent on public routes. */
     principal?: Principal | undefined;
+    /** The same of a route of `/operator/v1`; never beside a principal. */
+    operator?: Operator | undefined;
     /** The unforeseen error behind a 5xx, for the log only. */
     failure?: unknown;
     /** The client waits for "100 Continue" before it sends the body. */
@@ -34,6 +36,7 @@ export interface RequestLine {
   readonly durationMs: number;
   readonly organizationId?: string;
   readonly apiKeyId?: string;
+  readonly operatorKeyId?: string;
   /** The client went away before the response was complete. */
   readonly aborted?: true;
   /** Behind a 5xx. */
@@ -44,7 +47,7 @@ export type LogRequest = (line: RequestLine) => void;
 
 /** To be called when the response is complete or the connection gone. */
 export function lineOf(request: Request, response: Response): RequestLine {
-  const { principal, failure } = request;
+  const { principal, operator, failure } = request;
   return {
     requestId: request.id,
     method: request.method,
@@ -52,6 +55,7 @@ export function lineOf(request: Request, response: Response): RequestLine {
     status: response.statusCode,
     durationMs: Math.round((performance.now() - request.startedAtMs) * 100) / 100,
     ...(principal && { organizationId: principal.organizationId, apiKeyId: principal.apiKeyId }),
+    ...(operator && { operatorKeyId: operator.keyId }),
     ...(!response.writableFinished && { aborted: true as const }),
     ...(failure !== undefined && { err: failure }),
   };

@@ -19,22 +19,45 @@ export const SCOPES = {
 
 export type Scope = keyof typeof SCOPES;
 
+/** Every scope that an operator's key can carry. */
+export const OPERATOR_SCOPES = {
+  'operator:read': 'See organizations, the queue, destinations, workers and the audit log of the installation',
+  'operator:manage': 'Read and change them',
+} as const;
+
+export type OperatorScope = keyof typeof OPERATOR_SCOPES;
+
+export const ALL_OPERATOR_SCOPES = Object.keys(OPERATOR_SCOPES) as OperatorScope[];
+
 export const ALL_SCOPES = Object.keys(SCOPES) as Scope[];
 
 /** Scopes that another scope brings with it. */
-const IMPLIED: Partial<Record<Scope, readonly Scope[]>> = { 'domain:manage': ['domain:read'] };
+const IMPLIED: Partial<Record<string, readonly string[]>> = {
+  'domain:manage': ['domain:read'],
+  'operator:manage': ['operator:read'],
+};
 
 /** The scopes as granted, with the implied ones. */
 export function effectiveScopes(granted: readonly string[]): ReadonlySet<string> {
-  return new Set(granted.flatMap((scope) => [scope, ...(IMPLIED[scope as Scope] ?? [])]));
+  return new Set(granted.flatMap((scope) => [scope, ...(IMPLIED[scope] ?? [])]));
 }
 
 export const SCOPE_METADATA = 'waybill:scope';
+export const OPERATOR_SCOPE_METADATA = 'waybill:operator-scope';
 export const PUBLIC_METADATA = 'waybill:public';
 
 /** The scope a route needs. A route with neither this nor `@Public()` is refused. */
 export function RequireScope(scope: Scope): MethodDecorator & ClassDecorator {
   return applyDecorators(SetMetadata(SCOPE_METADATA, scope), ApiBearerAuth(), ApiExtension('x-required-scope', scope));
+}
+
+/** The scope that a route of `/operator/v1` needs, which only operators' keys have. */
+export function RequireOperatorScope(scope: OperatorScope): MethodDecorator & ClassDecorator {
+  return applyDecorators(
+    SetMetadata(OPERATOR_SCOPE_METADATA, scope),
+    ApiBearerAuth('operator'),
+    ApiExtension('x-required-scope', scope),
+  );
 }
 
 /** A route that needs no key: health, documentation, pages. */

@@ -127,7 +127,7 @@ export class DeliveryQueueRepository {
   /** Counts. */
   async measure(): Promise<QueueMeasure> {
     const [row] = await this.database.run(measureQueue());
-    return row ?? { ready: 0, waiting: 0, claimed: 0, oldestReadySeconds: 0, workers: 0 };
+    return row ?? { ready: 0, waiting: 0, claimed: 0, held: 0, oldestReadySeconds: 0, workers: 0 };
   }
 
   /** Wakes the workers of every process; a hint only, they check for work by themselves too. */

@@ -14,8 +14,8 @@ export class Delivery {
   /** The recipient's domain. */
   @Column('text') destination!: string;
   @Column('text') category!: MailCategory;
-  /** `waiting` until it is due, `ready`, then `claimed` by a session until its lease ends. */
-  @Column('text') state!: 'waiting' | 'ready' | 'claimed';
+  /** `waiting` until it is due, `ready`, then `claimed` by a session until its lease ends; `held`: an operator has put it aside. */
+  @Column('text') state!: 'waiting' | 'ready' | 'claimed' | 'held';
   @Column('timestamptz', { name: 'due_at' }) dueAt!: Date;
   @Column('timestamptz', { name: 'first_due_at' }) firstDueAt!: Date;
   @Column('timestamptz', { name: 'expires_at', nullable: true }) expiresAt!: Date | null;

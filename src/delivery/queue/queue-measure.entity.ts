@@ -7,6 +7,7 @@ export class QueueMeasureRow {
   @Column('integer') ready!: number;
   @Column('integer') waiting!: number;
   @Column('integer') claimed!: number;
+  @Column('integer', { default: 0 }) held!: number;
   @Column('timestamptz', { name: 'oldest_ready_at', nullable: true }) oldestReadyAt!: Date | null;
   @Column('timestamptz', { name: 'measured_at' }) measuredAt!: Date;
   @Column('interval') took!: unknown;

@@ -41,8 +41,8 @@ export class QueueMetrics {
 
   private showQueue(): void {
     this.show({ name: 'queue_deliveries', help: 'Open deliveries by state', label: 'state' }, (measure) => {
-      const { ready, waiting, claimed } = measure;
-      return { ready, waiting, claimed };
+      const { ready, waiting, claimed, held } = measure;
+      return { ready, waiting, claimed, held };
     });
     const oldest = 'How long the oldest delivery that could start has waited';
     this.show({ name: 'queue_oldest_ready_seconds', help: oldest }, (measure) =>

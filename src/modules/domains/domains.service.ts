@@ -79,6 +79,11 @@ export class DomainsService {
     return this.domains.page(organizationId, filter);
   }
 
+  /** Of all organizations: those that are slowed or paused. */
+  countRestricted(): Promise<number> {
+    return this.domains.countRestricted();
+  }
+
   /** @param name undefined for the organization's default domain */
   findForSending(organizationId: string, name: string | undefined): Promise<Domain | null> {
     return this.domains.findForSending(organizationId, name);

@@ -11,6 +11,8 @@ import { AcceptTransaction } from './accept/accept-transaction.service';
 import { AcceptRepository } from './accept/accept.repository';
 import { AcceptService } from './accept/accept.service';
 import { IdempotencyKey } from './accept/idempotency-key.entity';
+import { MonthlyLimits } from './accept/monthly-limits.service';
+import { MonthlyUsage } from './accept/monthly-usage.entity';
 import { SendEmailsService } from './accept/send-emails.service';
 import { SenderResolver } from './accept/sender-resolver.service';
 import { TestLimits } from './accept/test-limits.service';
@@ -48,12 +50,12 @@ import { SendEmailsController } from './send-emails.controller';
 
 const ENTITIES = [
   ...[Email, EmailContent, EmailAttachment, EmailRecipient, EmailEvent],
-  ...[IdempotencyKey, TestUsage, StatsCheckRun],
+  ...[IdempotencyKey, MonthlyUsage, TestUsage, StatsCheckRun],
 ];
 const READING = [EmailsRepository, EmailsService, EmailListService, EmailLookupService, RecipientLinksService];
 const ACCEPTING = [
   ...[SendEmailsService, SenderResolver, AcceptService, AcceptCommit, AcceptTransaction, TestLimits],
-  AcceptRepository,
+  ...[AcceptRepository, MonthlyLimits],
 ];
 const DELIVERING = [OutgoingMessagesService, OutcomeRecorder, OutcomesRepository, StatsCheckService];
 const REMOVING = [

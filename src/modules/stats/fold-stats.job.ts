@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { SECOND } from '../../common/clock';
+import { MINUTE, SECOND } from '../../common/clock';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { StatsService } from './stats.service';
 
@@ -16,5 +16,7 @@ export class FoldStatsJob implements OnApplicationBootstrap {
 
   onApplicationBootstrap(): void {
     this.jobs.start({ name: 'fold-stats', everyMs: EVERY_MS, run: () => this.stats.fold() });
+    const forget = () => this.stats.forgetRates();
+    this.jobs.startRemoval({ name: 'forget-sending-rates', everyMs: 10 * MINUTE, run: forget });
   }
 }

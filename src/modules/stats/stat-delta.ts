@@ -22,6 +22,9 @@ export const COUNTERS = [
  */
 export type Counter = (typeof COUNTERS)[number];
 
+/** Recipients of live mail, of all organizations together. */
+export type SentAmounts = Readonly<Record<'accepted' | 'delivered' | 'deferred' | 'bounced', number>>;
+
 /** Something to count at the moment when it happened. */
 export interface StatDelta {
   readonly organizationId: string;

@@ -23,6 +23,17 @@ export class StatsHourly {
   @Column('bigint', { default: 0 }) excused!: string;
 }
 
+/** What one run of the fold has counted of all live mail. */
+@Entity('sending_rates')
+export class SendingRate {
+  @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' }) id!: string;
+  @Column('timestamptz', { default: () => 'now()' }) at!: Date;
+  @Column('integer') accepted!: number;
+  @Column('integer') delivered!: number;
+  @Column('integer') deferred!: number;
+  @Column('integer') bounced!: number;
+}
+
 /** Counters as commits append them; a job folds them into the hours. */
 @Entity('stats_deltas')
 export class StatsDelta {

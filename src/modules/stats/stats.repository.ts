@@ -10,15 +10,18 @@ import {
   findDomainsAbove,
   type LiveSums,
   type RateLimits,
+  type RecipientUsage,
   sumLive,
+  sumRecipients,
 } from './sql/live-sums.sql';
+import { forgetRates, noteAmounts, readRates } from './sql/sending-rates.sql';
 import { sumByBoth, sumByDomain, sumByHour, sumPeriod, type Sums } from './sql/sum-period.sql';
 import { appendDeltas, foldDeltas, forgetEmails } from './sql/write-counters.sql';
-import type { HourlyDelta } from './stat-delta';
+import type { HourlyDelta, SentAmounts } from './stat-delta';
 
-export type { CountedHour, CountRange, DomainOwner, DomainWindow, LiveSums, RateLimits, Sums };
+export type { CountedHour, CountRange, DomainOwner, DomainWindow, LiveSums, RateLimits, RecipientUsage, Sums };
 
-/** Owner of `stats_hourly` and `stats_deltas`. */
+/** Owner of `stats_hourly`, `stats_deltas` and `sending_rates`. */
 @Injectable()
 export class StatsRepository {
   constructor(private readonly database: Database) {}
@@ -27,10 +30,31 @@ export class StatsRepository {
     tx.write(appendDeltas(rows));
   }
 
-  /** Returns how many deltas it folded. */
-  async fold(limit: number): Promise<number> {
+  /** Returns how many deltas it folded, and what they count of live mail. */
+  async fold(limit: number): Promise<{ folded: number; amounts: SentAmounts }> {
     const [row] = await this.database.run(foldDeltas(limit));
-    return row?.folded ?? 0;
+    const { folded = 0, accepted = 0, delivered = 0, deferred = 0, bounced = 0 } = row ?? {};
+    return { folded, amounts: { accepted, delivered, deferred, bounced } };
+  }
+
+  async noteAmounts(amounts: SentAmounts): Promise<void> {
+    await this.database.run(noteAmounts(amounts));
+  }
+
+  /** By the minute, as counted within the last ones. */
+  async readRates(minutes: number): Promise<SentAmounts> {
+    const [row] = await this.database.run(readRates(minutes));
+    return row as SentAmounts;
+  }
+
+  async forgetRates(): Promise<number> {
+    const [row] = await this.database.run(forgetRates());
+    return row?.removed ?? 0;
+  }
+
+  /** @param tx to read as of its own latest moment; else in a statement of its own */
+  sumRecipients(ids: readonly string[], month: Date, today: Date, tx?: Transaction): Promise<RecipientUsage[]> {
+    return (tx ?? this.database).run(sumRecipients(ids, month, today));
   }
 
   async forgetEmails(organizationIds: readonly string[], period: Period, tx: Transaction): Promise<void> {

@@ -4,7 +4,7 @@ import type { Tenant } from '../../common/tenant';
 import type { Transaction } from '../../database/transaction';
 import type { Period } from './period';
 import { type Reputation, REPUTATION_DAYS, reputationOf } from './reputation';
-import { type StatDelta, sumDeltas } from './stat-delta';
+import { type SentAmounts, type StatDelta, sumDeltas } from './stat-delta';
 import {
   type CountedHour,
   type CountRange,
@@ -12,11 +12,14 @@ import {
   type DomainWindow,
   type LiveSums,
   type RateLimits,
+  type RecipientUsage,
   StatsRepository,
   type Sums,
 } from './stats.repository';
 
 const FOLD_BATCH = 5_000;
+/** Over how long the rates of the overview go. */
+const RATE_MINUTES = 5;
 const NO_MAIL = { accepted: 0, delivered: 0, bounced: 0, complaints: 0 };
 
 /** Counts what happens, by the UTC hour in which it happened. */
@@ -82,9 +85,32 @@ export class StatsService {
 
   /** Folds what has been appended into the hourly rows; for the background job. */
   async fold(): Promise<void> {
-    while ((await this.stats.fold(FOLD_BATCH)) === FOLD_BATCH);
+    for (let left = FOLD_BATCH; left === FOLD_BATCH;) {
+      const { folded, amounts } = await this.stats.fold(FOLD_BATCH);
+      if (Object.values(amounts).some((amount) => amount > 0)) await this.stats.noteAmounts(amounts);
+      left = folded;
+    }
+  }
+
+  /** Recipients of all live mail by the minute, as counted within the last five. */
+  ratesPerMinute(): Promise<SentAmounts> {
+    return this.stats.readRates(RATE_MINUTES);
+  }
+
+  /** Removes what rates are no longer read from; returns the number of rows. */
+  forgetRates(): Promise<number> {
+    return this.stats.forgetRates();
+  }
+
+  /** Recipients of organizations' live mail on this UTC day and in this UTC month. @param tx as the repository says */
+  async usageOf(organizationIds: readonly string[], tx?: Transaction): Promise<ReadonlyMap<string, RecipientUsage>> {
+    const now = this.clock.now();
+    const today = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()));
+    const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth()));
+    const usages = await this.stats.sumRecipients(organizationIds, month, today, tx);
+    return new Map(usages.map((usage) => [usage.organizationId, usage]));
   }
 }
 
 export { type Counter, COUNTERS, type StatDelta } from './stat-delta';
-export type { CountedHour, CountRange, DomainOwner, Period, Sums };
+export type { CountedHour, CountRange, DomainOwner, Period, RecipientUsage, SentAmounts, Sums };

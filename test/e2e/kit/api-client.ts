@@ -40,6 +40,10 @@ export class ApiClient {
     return this.call('POST', path, body, headers);
   }
 
+  patch(path: string, body: unknown): Promise<Answer> {
+    return this.call('PATCH', path, body);
+  }
+
   delete(path: string): Promise<Answer> {
     return this.call('DELETE', path);
   }

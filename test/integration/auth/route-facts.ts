@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Scope } from '../../../src/common/http/scopes';
+import type { OperatorScope, Scope } from '../../../src/common/http/scopes';
 import type { Mode } from '../../../src/common/tenant';
 
 /** What a path parameter names. */
@@ -28,6 +28,11 @@ export interface KeyedRoute {
   readonly body?: (caller: Caller) => unknown;
   /** Of a request that is in order. */
   readonly status: number;
+}
+
+/** A route of `/operator/v1`. */
+export interface OperatorRoute {
+  readonly scope: OperatorScope;
 }
 
 /** A route that needs no key: its status for a path whose parameters name nothing. */
@@ -165,4 +170,19 @@ export const PUBLIC_ROUTES: Readonly<Record<string, PublicRoute>> = {
   'GET /mailbox/{id}/html': { status: 404 },
   'GET /mailbox/{id}/raw': { status: 404 },
   'GET /mailbox/{id}/attachments/{index}': { status: 404 },
+};
+
+const READ: OperatorRoute = { scope: 'operator:read' };
+const MANAGE: OperatorRoute = { scope: 'operator:manage' };
+
+/** Every route that operators' keys open, and no other key. */
+export const OPERATOR_ROUTES: Readonly<Record<string, OperatorRoute>> = {
+  'GET /operator/v1/overview': READ,
+  'GET /operator/v1/workers': READ,
+  'GET /operator/v1/audit': READ,
+  'GET /operator/v1/organizations': READ,
+  'POST /operator/v1/organizations': MANAGE,
+  'GET /operator/v1/organizations/{id}': READ,
+  'PATCH /operator/v1/organizations/{id}': MANAGE,
+  'POST /operator/v1/organizations/{id}/api-keys': MANAGE,
 };

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { ModulesContainer } from '@nestjs/core';
-import { ALL_SCOPES, effectiveScopes, type Scope } from '../../../src/common/http/scopes';
+import { OperatorKeysService } from '../../../src/auth/operator-keys.service';
+import { ALL_OPERATOR_SCOPES, ALL_SCOPES, effectiveScopes, type Scope } from '../../../src/common/http/scopes';
 import { type Mode, MODES } from '../../../src/common/tenant';
 import { type ApiRoute, findControllers, routesOf } from '../../architecture/api-routes';
 import { type Answer, ApiClient } from '../../e2e/kit/api-client';
-import { KEYED_ROUTES, type KeyedRoute, type Kind, PUBLIC_ROUTES } from './route-facts';
+import { KEYED_ROUTES, type KeyedRoute, type Kind, OPERATOR_ROUTES, PUBLIC_ROUTES } from './route-facts';
 import { type Party, WallsScene } from './walls-scene';
 
 const PERIOD = 'start_date=2026-01-01T00:00:00Z&end_date=2026-01-02T00:00:00Z';
@@ -65,7 +66,8 @@ describe('the routes', () => {
     const served = findControllers().filter((controller) => controllers.has(controller));
     expect([...controllers].filter((controller) => !served.includes(controller as never))).toEqual([]);
     const routes = served.flatMap(routesOf);
-    const scopes = Object.entries(KEYED_ROUTES).map(([route, { scope }]) => [route, scope]);
+    const described = { ...KEYED_ROUTES, ...OPERATOR_ROUTES };
+    const scopes = Object.entries(described).map(([route, { scope }]) => [route, scope]);
     expect(
       Object.fromEntries(routes.filter(({ isPublic }) => !isPublic).map((route) => [nameOf(route), route.scope])),
     ).toEqual(Object.fromEntries(scopes));
@@ -155,6 +157,39 @@ describe.each(Object.entries(KEYED_ROUTES))('%s', (route, facts) => {
     if (route.startsWith('DELETE')) ids[0] = await scene.make(names[0] ?? 'nothing', acme, 'live');
     const answer = await request(route, ids, { party: acme, key: await key({}) });
     expect({ status: answer.status, error: answer.body.error }).toEqual({ status, error: undefined });
+  });
+});
+
+describe('operators and tenants', () => {
+  const expectRefused = (answer: Answer, required: string) => {
+    expectError(answer, 403, 'insufficient_permissions');
+    expect(answer.body.error.details).toEqual({ required });
+  };
+  const operator = async (scopes: readonly (typeof ALL_OPERATOR_SCOPES)[number][]) =>
+    new ApiClient(scene.app.port, (await scene.app.get(OperatorKeysService).create({ name: 'ops', scopes })).key);
+
+  it.each(Object.entries(KEYED_ROUTES))('%s is closed to an operator', async (route, facts) => {
+    const key = await operator(ALL_OPERATOR_SCOPES);
+    const before = await scene.stored(acme.organizationId);
+    expectRefused(await request(route, idsOf(acme, facts), { party: acme, key }), facts.scope);
+    expect(await scene.stored(acme.organizationId)).toBe(before);
+  });
+
+  it.each(Object.entries(OPERATOR_ROUTES))('%s is closed to who is no operator', async (route, { scope }) => {
+    const before = await scene.stored(acme.organizationId);
+    const { organizationId: id } = acme;
+    for (const mode of MODES) {
+      expectRefused(await request(route, [id], { party: acme, key: await acme.key({ mode }) }), scope);
+    }
+    const badKey = `wb_op_${'x'.repeat(49)}`;
+    for (const text of [undefined, badKey]) {
+      const stranger = { party: acme, key: new ApiClient(scene.app.port, text) };
+      expectError(await request(route, [id], stranger), 401, 'invalid_api_key');
+    }
+    if (scope === 'operator:manage') {
+      expectRefused(await request(route, [id], { party: acme, key: await operator(['operator:read']) }), scope);
+    }
+    expect(await scene.stored(acme.organizationId)).toBe(before);
   });
 });
 

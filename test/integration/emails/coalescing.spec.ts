@@ -47,6 +47,7 @@ describe('accepting many emails at once', () => {
       mode: 'live',
       domain: { id, name, isLimited: false },
       request,
+      monthlyRecipients: null,
       trackByDefault: TRACK,
     };
   }

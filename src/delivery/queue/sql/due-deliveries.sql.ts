@@ -36,7 +36,7 @@ const CLAIM_OVERDUE = `
     (
       select organization_id, mode, email_id, position
       from deliveries
-      where state in ('waiting', 'ready') and first_due_at < $4
+      where state in ('waiting', 'ready', 'held') and first_due_at < $4
       order by first_due_at
       limit $3
     )
@@ -44,7 +44,7 @@ const CLAIM_OVERDUE = `
     (
       select organization_id, mode, email_id, position
       from deliveries
-      where state in ('waiting', 'ready') and expires_at is not null and expires_at <= $2
+      where state in ('waiting', 'ready', 'held') and expires_at is not null and expires_at <= $2
       order by expires_at
       limit $3
     )
@@ -52,7 +52,7 @@ const CLAIM_OVERDUE = `
     select d.organization_id, d.mode, d.email_id, d.position
     from found f
     join deliveries d using (organization_id, mode, email_id, position)
-    where d.state in ('waiting', 'ready') and exists (select 1 from worker_sessions where id = $1 and lease_until > now())
+    where d.state in ('waiting', 'ready', 'held') and exists (select 1 from worker_sessions where id = $1 and lease_until > now())
     order by d.organization_id, d.mode, d.email_id, d.position
     limit $3
     for update of d skip locked

@@ -5,6 +5,7 @@ export interface QueueMeasure {
   ready: number;
   waiting: number;
   claimed: number;
+  held: number;
   oldestReadySeconds: number;
   workers: number;
 }
@@ -13,6 +14,7 @@ const COLUMNS = `
     m.ready,
     m.waiting,
     m.claimed,
+    m.held,
     coalesce(extract(epoch from clock_timestamp() - m.oldest_ready_at), 0)::float8 as "oldestReadySeconds",
     (select count(*)::int from worker_sessions where lease_until > clock_timestamp()) as workers`;
 
@@ -26,11 +28,12 @@ const MEASURE = `
       count(*) filter (where state = 'ready')::int as ready,
       count(*) filter (where state = 'waiting')::int as waiting,
       count(*) filter (where state = 'claimed')::int as claimed,
+      count(*) filter (where state = 'held')::int as held,
       min(due_at) filter (where state = 'ready') as oldest_ready_at
     from deliveries
   )
   update queue_measures m
-  set ready = c.ready, waiting = c.waiting, claimed = c.claimed, oldest_ready_at = c.oldest_ready_at,
+  set ready = c.ready, waiting = c.waiting, claimed = c.claimed, held = c.held, oldest_ready_at = c.oldest_ready_at,
     measured_at = clock_timestamp(), took = clock_timestamp() - statement_timestamp()
   from counted c
   where m.id = 1

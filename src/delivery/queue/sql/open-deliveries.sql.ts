@@ -7,7 +7,7 @@ import type { EmailKey } from '../../ports/delivery';
 // Not the ORM: the queue has no entity; it is read and written by statements only.
 export interface OpenDelivery {
   position: number;
-  state: 'waiting' | 'ready' | 'claimed';
+  state: 'waiting' | 'ready' | 'claimed' | 'held';
   dueAt: Date;
 }
 

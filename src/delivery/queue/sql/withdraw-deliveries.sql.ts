@@ -6,7 +6,7 @@ import type { DeliveryKey, EmailKey } from '../../ports/delivery';
 // Not the ORM: delete … returning.
 const WITHDRAW_EMAIL = `
   delete from deliveries
-  where organization_id = $1 and mode = $2 and email_id = $3 and state in ('waiting', 'ready') and attempt = 0
+  where organization_id = $1 and mode = $2 and email_id = $3 and state in ('waiting', 'ready', 'held') and attempt = 0
   returning position`;
 
 export function withdrawDeliveries(email: EmailKey): Statement<{ position: number }> {

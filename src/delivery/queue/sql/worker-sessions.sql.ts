@@ -1,3 +1,4 @@
+import { RELEASE } from '../../../common/release';
 import type { Statement } from '../../../database/statement';
 import { type ClaimedDelivery, type DeliveryKey, SUSPECT_CRASHES } from '../../ports/delivery';
 import { CLAIMED_COLUMNS } from './claim-deliveries.sql';
@@ -24,12 +25,12 @@ function watchedSince(leaseSeconds: string): string {
 // Writes: worker_sessions (primary key), reads the others, one for each worker. Locks: the session's row. Rows: one.
 // Not the ORM: interval arithmetic on the server's clock.
 const BEGIN = `
-  insert into worker_sessions (id, host, process_id, lease_until, watched_since)
-  values ($1, $2, $3, now() + make_interval(secs => $4), ${watchedSince('$4')})
+  insert into worker_sessions (id, host, process_id, version, lease_until, watched_since)
+  values ($1, $2, $3, $5, now() + make_interval(secs => $4), ${watchedSince('$4')})
   returning ${WATCHED_SECONDS}`;
 
 export function beginSession(id: string, host: string, processId: number, leaseSeconds: number): Statement<Watch> {
-  return { name: 'begin-session', text: BEGIN, values: [id, host, processId, leaseSeconds] };
+  return { name: 'begin-session', text: BEGIN, values: [id, host, processId, leaseSeconds, RELEASE] };
 }
 
 const RENEW = `
@@ -143,6 +144,31 @@ const REAP = `
 
 export function reapSessions(limit: number): Statement<FreedDelivery> {
   return { name: 'reap-sessions', text: REAP, values: [limit] };
+}
+
+// The live worker processes, with what each has in its hands: for the operator.
+// Reads: worker_sessions, deliveries (partial index deliveries_claimed). Locks: none. Rows: one for each worker.
+// Not the ORM: counts by a lateral look-up, on the server's clock.
+export interface LiveWorker {
+  id: string;
+  host: string;
+  pid: number;
+  /** Null: a release that did not say. */
+  version: string | null;
+  startedAt: Date;
+  leaseUntil: Date;
+  inFlight: number;
+}
+
+const LIST_LIVE = `
+  select s.id, s.host, s.process_id as pid, s.version, s.started_at as "startedAt", s.lease_until as "leaseUntil",
+    (select count(*)::int from deliveries d where d.session_id = s.id and d.state = 'claimed') as "inFlight"
+  from worker_sessions s
+  where s.lease_until > clock_timestamp()
+  order by s.started_at, s.id`;
+
+export function listLiveWorkers(): Statement<LiveWorker> {
+  return { name: 'list-live-workers', text: LIST_LIVE, values: [] };
 }
 
 // Removes dead worker sessions that hold nothing any more; not at once, because a claim that was under way when the lease

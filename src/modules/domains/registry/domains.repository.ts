@@ -114,6 +114,11 @@ export class DomainsRepository {
     return tx.manager.countBy(Domain, { organizationId });
   }
 
+  /** Of every organization: for the operator. */
+  countRestricted(): Promise<number> {
+    return this.domains.countBy({ sending: { status: Not('active') } });
+  }
+
   /** True when the organization has the name, or another one has it verified. */
   isTaken(organizationId: string, domain: string): Promise<boolean> {
     return this.domains.existsBy([

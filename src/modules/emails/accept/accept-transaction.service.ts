@@ -7,6 +7,7 @@ import { type WarmUpBudget, WarmUpService } from '../../domains/restrictions/war
 import { type StatDelta, StatsService } from '../../stats/stats.service';
 import { AcceptPlan } from './accept-plan';
 import { AcceptRepository } from './accept.repository';
+import { MonthlyLimits } from './monthly-limits.service';
 import type { AcceptedEmail, ScreenedSubmission, SubmissionOutcome } from './submission';
 import { TestLimits } from './test-limits.service';
 
@@ -16,6 +17,7 @@ export class AcceptTransaction {
   constructor(
     private readonly accepts: AcceptRepository,
     private readonly testLimits: TestLimits,
+    private readonly monthlyLimits: MonthlyLimits,
     private readonly warmUp: WarmUpService,
     private readonly stats: StatsService,
     private readonly clock: Clock,
@@ -50,8 +52,8 @@ export class AcceptTransaction {
   }
 
   /**
-   * Counts the recipients of emails about to be written against the limits of test mode, and of live domains in their
-   * warm-up or held back; returns the refusals by email id.
+   * Counts the recipients of emails about to be written against the limits of test mode, of organizations, and of live domains
+   * in their warm-up or held back; returns the refusals by email id.
    */
   private async chargeLimits(
     emails: readonly AcceptedEmail[],
@@ -61,10 +63,15 @@ export class AcceptTransaction {
     const refused = await this.testLimits.charge(emails, tx);
     // The transaction may be running again.
     budget.restart();
-    for (const { id, command, recipients } of emails) {
-      const error = command.mode === 'live' ? budget.charge(command.domain.id, recipients.length) : undefined;
+    const month = await this.monthlyLimits.open(emails, tx);
+    for (const email of emails) {
+      const { id, command, recipients } = email;
+      if (command.mode !== 'live') continue;
+      const error = month.refusalOf(email) ?? budget.charge(command.domain.id, recipients.length);
       if (error) refused.set(id, error);
+      else month.take(email);
     }
+    await this.monthlyLimits.save(month, tx);
     this.warmUp.start(budget, tx);
     return refused;
   }

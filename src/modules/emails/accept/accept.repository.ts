@@ -9,6 +9,13 @@ import type { IdempotencyClaim } from './idempotency';
 import { deleteExpiredKeys, findStoredResponses, lockIdempotencyKeys, storeResponses } from './sql/idempotency.sql';
 import { insertAttachments, insertEmails } from './sql/insert-emails.sql';
 import {
+  type CountedUsage,
+  deleteOldMonthlyUsage,
+  type LockedUsage,
+  lockMonthlyUsage,
+  setMonthlyUsage,
+} from './sql/monthly-usage.sql';
+import {
   addTestUsage,
   deleteOldTestUsage,
   type DomainUsage,
@@ -74,6 +81,20 @@ export class AcceptRepository {
   /** Returns the number of deleted keys. */
   async deleteExpiredKeys(now: Date, limit: number): Promise<number> {
     return (await this.database.run(deleteExpiredKeys(this.expiryOf(now), limit))).length;
+  }
+
+  /** Locks the counters of the organizations and returns their values. @param month its first day, a UTC date */
+  lockMonthlyUsage(organizationIds: readonly string[], month: string, tx: Transaction): Promise<LockedUsage[]> {
+    return tx.run(lockMonthlyUsage(organizationIds, month));
+  }
+
+  async setMonthlyUsage(usages: readonly CountedUsage[], month: string, tx: Transaction): Promise<void> {
+    await tx.run(setMonthlyUsage(usages, month));
+  }
+
+  /** Returns the number of deleted rows. @param before a UTC date */
+  async deleteMonthlyUsageBefore(before: string): Promise<number> {
+    return (await this.database.run(deleteOldMonthlyUsage(before))).length;
   }
 
   /** Returns the number of deleted rows. @param before a UTC date */

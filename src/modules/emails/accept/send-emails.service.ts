@@ -71,8 +71,9 @@ export class SendEmailsService {
     try {
       const domain = await this.senders.resolve(request.from, tenant);
       const settings = await this.organizations.settingsOf(organizationId);
-      const trackByDefault = { opens: settings.trackOpens, clicks: settings.trackClicks };
-      return { kind: 'command', organizationId, mode, domain, request, trackByDefault } satisfies AcceptCommand;
+      const { trackOpens: opens, trackClicks: clicks, monthlyRecipients } = settings;
+      const given = { organizationId, mode, domain, request, monthlyRecipients };
+      return { kind: 'command', ...given, trackByDefault: { opens, clicks } } satisfies AcceptCommand;
     } catch (error) {
       if (error instanceof AppError && error.code.startsWith('domain_')) return refusal(error);
       throw error;

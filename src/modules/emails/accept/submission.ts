@@ -43,6 +43,8 @@ export interface AcceptCommand {
     readonly isLimited: boolean;
   };
   readonly request: SendRequest;
+  /** How many recipients the organization's live mail may have in a month; null: as many as it likes. */
+  readonly monthlyRecipients: number | null;
   readonly trackByDefault: { readonly opens: boolean; readonly clicks: boolean };
 }
 

@@ -1,7 +1,7 @@
 // Everything that writes counters: commits append deltas, a job folds them into hours, retention takes emails out.
 import type { Statement } from '../../../database/statement';
 import type { Period } from '../period';
-import { COUNTERS, type HourlyDelta } from '../stat-delta';
+import { COUNTERS, type HourlyDelta, type SentAmounts } from '../stat-delta';
 
 // Appends counters; a job folds them into stats_hourly.
 // Writes: stats_deltas (insert only, so that no two commits wait for one counter row: one hot hourly row held accepts
@@ -32,7 +32,7 @@ export function appendDeltas(rows: readonly HourlyDelta[]): Statement<never> {
   };
 }
 
-// Moves up to $1 deltas into their hourly rows.
+// Moves up to $1 deltas into their hourly rows, and says what they count of live mail.
 // Writes: stats_deltas (delete by primary key), stats_hourly (upsert by primary key). Locks: deltas in id order with
 // skip locked, then hourly rows in key order. Rows: thousands of deltas into a few hourly rows.
 // Not the ORM: one statement instead of one per row.
@@ -76,9 +76,15 @@ const FOLD_DELTAS = `
       excused = s.excused + excluded.excused
     returning 1
   )
-  select coalesce(sum(deltas), 0)::int as folded from summed`;
+  select
+    coalesce(sum(deltas), 0)::int as folded,
+    coalesce(sum(accepted) filter (where mode = 'live'), 0)::int as accepted,
+    coalesce(sum(delivered) filter (where mode = 'live'), 0)::int as delivered,
+    coalesce(sum(deferred) filter (where mode = 'live'), 0)::int as deferred,
+    coalesce(sum(bounced) filter (where mode = 'live'), 0)::int as bounced
+  from summed`;
 
-export function foldDeltas(limit: number): Statement<{ folded: number }> {
+export function foldDeltas(limit: number): Statement<{ folded: number } & SentAmounts> {
   return { name: 'fold-stat-deltas', text: FOLD_DELTAS, values: [limit] };
 }
 

@@ -1,0 +1,16 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { OperatorScope } from '../common/http/scopes';
+
+/** A key of whoever operates the installation: of the key itself only the SHA-256 is kept. */
+@Entity('operator_keys')
+export class OperatorKey {
+  @PrimaryColumn('uuid') id!: string;
+  @Column('text') name!: string;
+  @Column('text', { array: true }) scopes!: OperatorScope[];
+  @Column('text') prefix!: string;
+  @Column('bytea', { unique: true }) hash!: Buffer;
+  @Column('timestamptz', { name: 'expires_at', nullable: true }) expiresAt!: Date | null;
+  @Column('timestamptz', { name: 'last_used_at', nullable: true }) lastUsedAt!: Date | null;
+  @Column('timestamptz', { name: 'revoked_at', nullable: true }) revokedAt!: Date | null;
+  @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
+}

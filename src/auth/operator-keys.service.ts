@@ -1,0 +1,108 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { type AuditRecord, AuditService, INSTALLATION, OPERATOR } from '../audit/audit.service';
+import { Clock, MINUTE, SECOND } from '../common/clock';
+import { AppError, NotFoundError, ValidationError } from '../common/errors/app-error';
+import type { Operator } from '../common/http/principal';
+import { effectiveScopes, type OperatorScope } from '../common/http/scopes';
+import { isUuid, newId } from '../common/ids';
+import { Database } from '../database/database.service';
+import { hashKey, invalidKey, mintKey } from './key-format';
+import type { OperatorKey } from './operator-key.entity';
+import { OperatorKeysRepository } from './operator-keys.repository';
+
+export interface NewOperatorKey {
+  readonly name: string;
+  readonly scopes: readonly OperatorScope[];
+  readonly expiresAt?: Date | undefined;
+}
+
+export type CreatedOperatorKey = OperatorKey & { readonly key: string };
+
+/** A revocation takes effect everywhere within this time; the contract promises 5 s. */
+const CACHE_MS = 2 * SECOND;
+const USE_NOTED_EVERY_MS = MINUTE;
+
+/** Makes, lists, revokes and recognises the keys that open `/operator/v1`; the command line alone makes them. */
+@Injectable()
+export class OperatorKeysService {
+  private readonly logger = new Logger(OperatorKeysService.name);
+  private readonly cache: LRUCache<string, Promise<OperatorKey | null>>;
+
+  constructor(
+    private readonly keys: OperatorKeysRepository,
+    private readonly audit: AuditService,
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {
+    this.cache = new LRUCache({ max: 1_000, ttl: CACHE_MS, perf: { now: () => this.clock.monotonicMs() } });
+  }
+
+  /** @throws AppError invalid_api_key, expired_api_key or revoked_api_key */
+  async verify(presented: string): Promise<Operator> {
+    const key = await this.lookUp(hashKey(presented));
+    if (!key) throw invalidKey();
+    if (key.revokedAt) throw new AppError('revoked_api_key', 'This API key has been revoked');
+    if (key.expiresAt && key.expiresAt <= this.clock.now()) {
+      throw new AppError('expired_api_key', 'This API key has expired');
+    }
+    this.noteUse(key);
+    return { keyId: key.id, scopes: effectiveScopes(key.scopes), actor: `${OPERATOR}:${key.id}` };
+  }
+
+  /** @throws ValidationError */
+  async create({ name, scopes, expiresAt }: NewOperatorKey): Promise<CreatedOperatorKey> {
+    const createdAt = this.clock.now();
+    if (expiresAt && expiresAt <= createdAt)
+      throw new ValidationError({ expiresAt: ['expiresAt must be in the future'] });
+    const { key, hash, prefix } = mintKey('op');
+    const times = { createdAt, expiresAt: expiresAt ?? null, lastUsedAt: null, revokedAt: null };
+    const record: OperatorKey = { id: newId(), name, scopes: [...scopes], prefix, hash, ...times };
+    await this.database.transaction(async (tx) => {
+      await this.keys.insert(record, tx);
+      await this.audit.record([keyEvent('operator_key.created', record.id, { scopes, expiresAt })], tx);
+    });
+    return { ...record, key };
+  }
+
+  /** Newest first, the revoked ones among them. */
+  list(): Promise<OperatorKey[]> {
+    return this.keys.list();
+  }
+
+  /** A key that has been revoked before stays as it is. @throws NotFoundError */
+  async revoke(id: string): Promise<void> {
+    if (!isUuid(id) || !(await this.keys.find(id))) throw new NotFoundError('Operator key');
+    await this.database.transaction(async (tx) => {
+      const isChanged = await this.keys.revoke(id, this.clock.now(), tx);
+      if (isChanged) await this.audit.record([keyEvent('operator_key.revoked', id)], tx);
+    });
+    this.cache.clear();
+  }
+
+  private lookUp(hash: Buffer): Promise<OperatorKey | null> {
+    const cacheKey = hash.toString('latin1');
+    const known = this.cache.get(cacheKey);
+    if (known) return known;
+    const pending = this.keys.findByHash(hash);
+    this.cache.set(cacheKey, pending);
+    // A failed look-up must not be remembered.
+    pending.catch(() => this.cache.delete(cacheKey));
+    return pending;
+  }
+
+  /** Not waited for: only the display of "last used" depends on it. */
+  private noteUse(key: OperatorKey): void {
+    const now = this.clock.now();
+    if (key.lastUsedAt && now.getTime() - key.lastUsedAt.getTime() < USE_NOTED_EVERY_MS) return;
+    key.lastUsedAt = now;
+    this.keys
+      .noteUse(key.id, now)
+      .catch((error: unknown) => this.logger.warn(`Last use of a key not noted: ${(error as Error).message}`));
+  }
+}
+
+/** The name of a key is left out: it may be a person's. */
+function keyEvent(action: string, targetId: string, data: object = {}): AuditRecord {
+  return { organizationId: INSTALLATION, actor: OPERATOR, action, targetType: 'operator_key', targetId, data };
+}

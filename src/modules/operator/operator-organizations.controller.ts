@@ -1,0 +1,90 @@
+import { Body, Controller, Get, Patch, Post, Query } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiKeysService } from '../../auth/api-keys.service';
+import { CreateApiKeyDto, CreatedApiKeyDto } from '../../auth/dto/api-key.dto';
+import { toApiKeyDto, toNewApiKey } from '../../auth/dto/api-key.mapper';
+import { PaginationDto } from '../../common/http/envelope.dto';
+import { ApiData, ApiList, ApiOperatorErrors } from '../../common/http/openapi.decorators';
+import { PathId } from '../../common/http/path-id.decorator';
+import { CurrentOperator, type Operator } from '../../common/http/principal';
+import { RequireOperatorScope } from '../../common/http/scopes';
+import {
+  ChangeOrganizationDto,
+  CreateOrganizationDto,
+  ListOrganizationsQuery,
+  OrganizationDto,
+  toOrganizationDto,
+} from './dto/organization.dto';
+import { OperatorOrganizationsService } from './operator-organizations.service';
+
+@ApiTags('Operator')
+@Controller('operator/v1/organizations')
+export class OperatorOrganizationsController {
+  constructor(
+    private readonly organizations: OperatorOrganizationsService,
+    private readonly keys: ApiKeysService,
+  ) {}
+
+  @Get()
+  @RequireOperatorScope('operator:read')
+  @ApiOperation({ summary: 'List organizations', description: 'Newest first.' })
+  @ApiList(OrganizationDto, PaginationDto)
+  @ApiOperatorErrors('invalid_request')
+  async list(@Query() { page, limit, q, status }: ListOrganizationsQuery) {
+    const slice = { skip: (page - 1) * limit, take: limit };
+    const [found, total] = await this.organizations.page({ text: q, status }, slice);
+    return {
+      data: found.map(toOrganizationDto),
+      pagination: { page, limit, total, totalPages: Math.ceil(total / limit) },
+    };
+  }
+
+  @Post()
+  @RequireOperatorScope('operator:manage')
+  @ApiOperation({ summary: 'Create an organization' })
+  @ApiData(OrganizationDto, { status: 201 })
+  @ApiOperatorErrors('invalid_request')
+  async create(@CurrentOperator() { actor }: Operator, @Body() { name }: CreateOrganizationDto) {
+    return { data: toOrganizationDto(await this.organizations.create(name, actor)) };
+  }
+
+  @Get(':id')
+  @RequireOperatorScope('operator:read')
+  @ApiOperation({ summary: 'Get an organization' })
+  @ApiData(OrganizationDto)
+  @ApiOperatorErrors('resource_not_found')
+  async get(@PathId('id', 'Organization') id: string) {
+    return { data: toOrganizationDto(await this.organizations.get(id)) };
+  }
+
+  @Patch(':id')
+  @RequireOperatorScope('operator:manage')
+  @ApiOperation({ summary: 'Change an organization', description: 'Takes effect everywhere within 5 seconds.' })
+  @ApiData(OrganizationDto)
+  @ApiOperatorErrors('invalid_request', 'resource_not_found')
+  async change(
+    @CurrentOperator() { actor }: Operator,
+    @PathId('id', 'Organization') id: string,
+    @Body() body: ChangeOrganizationDto,
+  ) {
+    return { data: toOrganizationDto(await this.organizations.update(id, body, actor)) };
+  }
+
+  @Post(':id/api-keys')
+  @RequireOperatorScope('operator:manage')
+  @ApiOperation({
+    summary: 'Create an API key of an organization',
+    description: 'The key itself is in this answer only. An organization has up to 100 usable keys.',
+  })
+  @ApiData(CreatedApiKeyDto, { status: 201 })
+  @ApiOperatorErrors('invalid_request', 'resource_not_found', 'api_key_limit_reached')
+  async createKey(
+    @CurrentOperator() { actor }: Operator,
+    @PathId('id', 'Organization') id: string,
+    @Body() body: CreateApiKeyDto,
+  ) {
+    await this.organizations.get(id);
+    const created = await this.keys.create(id, toNewApiKey(body), actor);
+    return { data: { ...toApiKeyDto(created), key: created.key } satisfies CreatedApiKeyDto };
+  }
+}

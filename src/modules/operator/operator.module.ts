@@ -1,0 +1,18 @@
+import { Module } from '@nestjs/common';
+import { AuditModule } from '../../audit/audit.module';
+import { AuthModule } from '../../auth/auth.module';
+import { DeliveryQueueModule } from '../../delivery/queue/delivery-queue.module';
+import { DomainsModule } from '../domains/domains.module';
+import { StatsModule } from '../stats/stats.module';
+import { OperatorOrganizationsController } from './operator-organizations.controller';
+import { OperatorOrganizationsService } from './operator-organizations.service';
+import { OperatorController } from './operator.controller';
+import { OverviewService } from './overview.service';
+
+/** `/operator/v1`: what whoever runs the installation sees and changes, across all organizations. */
+@Module({
+  imports: [AuditModule, AuthModule, DeliveryQueueModule, DomainsModule, StatsModule],
+  controllers: [OperatorController, OperatorOrganizationsController],
+  providers: [OperatorOrganizationsService, OverviewService],
+})
+export class OperatorModule {}

@@ -1,0 +1,62 @@
+import { Injectable } from '@nestjs/common';
+import { OrganizationsService } from '../../auth/organizations.service';
+import { BriefCache } from '../../common/async/promises';
+import { Clock, SECOND } from '../../common/clock';
+import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
+import { type LiveWorker, QueueViewRepository } from '../../delivery/queue/queue-view.repository';
+import { DomainsService } from '../domains/domains.service';
+import { type SentAmounts, StatsService } from '../stats/stats.service';
+
+/** The installation at a glance. */
+export interface Overview {
+  readonly queue: Readonly<Record<'ready' | 'waiting' | 'claimed' | 'held' | 'oldestReadySeconds', number>>;
+  /** Recipients of live mail by the minute, within the last five. */
+  readonly rates: SentAmounts;
+  /** Live worker processes. */
+  readonly workers: number;
+  readonly organizations: number;
+  /** Domains that are slowed or paused. */
+  readonly restrictedDomains: number;
+}
+
+/** A page that everybody keeps open costs the database one look in this time. */
+const CACHE_MS = 2 * SECOND;
+
+/** Puts the overview together, for all who ask within two seconds at once. */
+@Injectable()
+export class OverviewService {
+  private readonly overview: BriefCache<Overview>;
+
+  constructor(
+    private readonly queue: DeliveryQueueRepository,
+    private readonly view: QueueViewRepository,
+    private readonly stats: StatsService,
+    private readonly organizations: OrganizationsService,
+    private readonly domains: DomainsService,
+    clock: Clock,
+  ) {
+    this.overview = new BriefCache(() => this.lookUp(), CACHE_MS, clock);
+  }
+
+  /** At most a few seconds old. @throws UnavailableError */
+  get(): Promise<Overview> {
+    return this.overview.get();
+  }
+
+  /** Live worker processes, oldest first. */
+  workers(): Promise<LiveWorker[]> {
+    return this.view.workers();
+  }
+
+  private async lookUp(): Promise<Overview> {
+    const { ready, waiting, claimed, held, oldestReadySeconds, workers } = await this.queue.lastMeasure();
+    const [rates, organizations, restrictedDomains] = await Promise.all([
+      this.stats.ratesPerMinute(),
+      this.organizations.count(),
+      this.domains.countRestricted(),
+    ]);
+    const oldest = Math.max(0, Math.round(oldestReadySeconds));
+    const queue = { ready, waiting, claimed, held, oldestReadySeconds: oldest };
+    return { queue, rates, workers, organizations, restrictedDomains };
+  }
+}
