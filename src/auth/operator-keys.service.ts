@@ -54,7 +54,7 @@ export class OperatorKeysService {
   async create({ name, scopes, expiresAt }: NewOperatorKey): Promise<CreatedOperatorKey> {
     const createdAt = this.clock.now();
     if (expiresAt && expiresAt <= createdAt)
-      throw new ValidationError({ expiresAt: ['expiresAt must be in the future'] });
+      {throw new ValidationError({ expiresAt: ['expiresAt must be in the future'] });}
     const { key, hash, prefix } = mintKey('op');
     const times = { createdAt, expiresAt: expiresAt ?? null, lastUsedAt: null, revokedAt: null };
     const record: OperatorKey = { id: newId(), name, scopes: [...scopes], prefix, hash, ...times };

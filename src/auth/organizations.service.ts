@@ -160,7 +160,9 @@ export class OrganizationsService {
       if (real.length === 0) return;
       const merged = Object.assign({}, ...real.map(([, changes]) => changes)) as ChangePart[1];
       await this.organizations.change(id, merged, this.clock.now(), tx);
-      const events = real.map(([action, { name: _, ...data }]) => organizationEvent(action, id, actor, data));
+      // A name may be a person's.
+      const dataOf = (changes: ChangePart[1]) => (changes.name === undefined ? changes : {});
+      const events = real.map(([action, changes]) => organizationEvent(action, id, actor, dataOf(changes)));
       await this.audit.record(events, tx);
     });
     this.settings.delete(id);
@@ -203,11 +205,10 @@ function checkedName(name: string): string {
 /** @throws AppError invalid_request */
 function weightChange(weight: number): ChangePart {
   if (Number.isInteger(weight) && weight >= 1 && weight <= MAX_WEIGHT)
-    return ['organization.weight_changed', { weight }];
+    {return ['organization.weight_changed', { weight }];}
   throw new AppError('invalid_request', `An organization's weight is a whole number from 1 to ${MAX_WEIGHT}`);
 }
 
-/** Its name, which may be a person's, is left out. */
 function organizationEvent(action: string, id: string, actor: string, data: object = {}): AuditRecord {
   return { organizationId: id, actor, action, targetType: 'organization', targetId: id, data };
 }

@@ -55,7 +55,7 @@ export function ApiCursorList(model: Type): Decorator {
       schema: {
         type: 'object',
         required: ['data'],
-        properties: { data: { type: 'array', items: { $ref: getSchemaPath(model) } }, nextCursor } as never,
+        properties: { data: { type: 'array', items: { $ref: getSchemaPath(model) } }, nextCursor },
       },
     }),
   );

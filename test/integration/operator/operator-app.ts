@@ -1,7 +1,7 @@
 import { OperatorKeysService } from '../../../src/auth/operator-keys.service';
 import { ALL_OPERATOR_SCOPES, type OperatorScope } from '../../../src/common/http/scopes';
 import { ApiClient } from '../../e2e/kit/api-client';
-import { DomainsApp } from '../domains/domains-app';
+import type { DomainsApp } from '../domains/domains-app';
 
 export interface OperatorClient {
   readonly keyId: string;
