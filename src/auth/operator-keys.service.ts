@@ -53,8 +53,9 @@ export class OperatorKeysService {
   /** @throws ValidationError */
   async create({ name, scopes, expiresAt }: NewOperatorKey): Promise<CreatedOperatorKey> {
     const createdAt = this.clock.now();
-    if (expiresAt && expiresAt <= createdAt)
-      {throw new ValidationError({ expiresAt: ['expiresAt must be in the future'] });}
+    if (expiresAt && expiresAt <= createdAt) {
+      throw new ValidationError({ expiresAt: ['expiresAt must be in the future'] });
+    }
     const { key, hash, prefix } = mintKey('op');
     const times = { createdAt, expiresAt: expiresAt ?? null, lastUsedAt: null, revokedAt: null };
     const record: OperatorKey = { id: newId(), name, scopes: [...scopes], prefix, hash, ...times };

@@ -204,8 +204,9 @@ function checkedName(name: string): string {
 
 /** @throws AppError invalid_request */
 function weightChange(weight: number): ChangePart {
-  if (Number.isInteger(weight) && weight >= 1 && weight <= MAX_WEIGHT)
-    {return ['organization.weight_changed', { weight }];}
+  if (Number.isInteger(weight) && weight >= 1 && weight <= MAX_WEIGHT) {
+    return ['organization.weight_changed', { weight }];
+  }
   throw new AppError('invalid_request', `An organization's weight is a whole number from 1 to ${MAX_WEIGHT}`);
 }
 
