@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { type FindOptionsWhere, ILike, Not, type Repository } from 'typeorm';
+import { type FindOptionsWhere, ILike, In, Not, type Repository } from 'typeorm';
 import { isUuid } from '../common/ids';
 import type { Transaction } from '../database/transaction';
 import { Organization, type OrganizationStatus } from './organization.entity';
@@ -37,6 +37,10 @@ export class OrganizationsRepository {
   /** Newest first, with how many there are. */
   page(filter: OrganizationFilter, page: { skip: number; take: number }): Promise<[Organization[], number]> {
     return this.organizations.findAndCount({ where: toWhere(filter), order: { id: 'DESC' }, ...page });
+  }
+
+  findNames(ids: readonly string[]): Promise<Pick<Organization, 'id' | 'name'>[]> {
+    return this.organizations.find({ select: { id: true, name: true }, where: { id: In(ids) } });
   }
 
   count(): Promise<number> {

@@ -82,6 +82,11 @@ export class OrganizationsService {
     return this.organizations.page(filter, page);
   }
 
+  /** By id; unknown organizations are left out. */
+  async namesOf(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    return new Map((await this.organizations.findNames(ids)).map(({ id, name }) => [id, name]));
+  }
+
   count(): Promise<number> {
     return this.organizations.count();
   }

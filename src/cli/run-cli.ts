@@ -11,6 +11,7 @@ import { addMigrateCommand, addStatsCommands } from './operations-commands';
 import { addOperatorKeyCommands } from './operator-key-commands';
 import { addOrganizationCommands } from './organization-commands';
 import type { Output } from './session/output';
+import { addQueueCommands } from './queue-commands';
 import { addReEncryptCommands } from './re-encrypt-commands';
 import { addSuppressionCommands } from './suppression-commands';
 
@@ -69,6 +70,7 @@ function createProgram(session: CliSession, help: string[]): Command {
   addStatsCommands(program, session);
   addSuppressionCommands(program, session);
   addAuditCommands(program, session);
+  addQueueCommands(program, session);
   addMigrateCommand(program, session);
   addBackupCommands(program, session);
   addDoctorCommand(program, session);

@@ -39,6 +39,7 @@ import { WebhooksDue1700000000039 } from './migrations/0039-webhooks-due';
 import { SuspectDeliveries1700000000035 } from './migrations/0035-suspect-deliveries';
 import { WatchedSessions1700000000040 } from './migrations/0040-watched-sessions';
 import { Operators1700000000041 } from './migrations/0041-operators';
+import { QueueActions1700000000042 } from './migrations/0042-queue-actions';
 
 /**
  * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be
@@ -89,4 +90,5 @@ export const MIGRATIONS = [
   WebhooksDue1700000000039,
   WatchedSessions1700000000040,
   Operators1700000000041,
+  QueueActions1700000000042,
 ];

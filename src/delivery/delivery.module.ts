@@ -18,6 +18,7 @@ import { JournalTakeover } from './worker/journal-takeover';
 import { MessageComposer } from './worker/message-composer';
 import { MessagePreparer } from './worker/message-preparer';
 import { PromoteDueJob } from './worker/promote-due.job';
+import { QueueActionsJob } from './worker/queue-actions.job';
 import { QueueSweepJob } from './worker/queue-sweep.job';
 import { ResultCommit } from './worker/result-commit';
 import { ResultJournal } from './worker/result-journal';
@@ -82,7 +83,10 @@ const STAGES: Provider[] = [
   JournalTakeover,
 ];
 const WORKER: Provider[] = [DeliveryWorker, CrashRecovery, WorkerSession, WorkSignal, WorkerMetrics];
-const JOBS: Provider[] = [PromoteDueJob, DeadSessionsJob, QueueSweepJob, GiveBackJob, TellSendingJob];
+const JOBS: Provider[] = [
+  ...[PromoteDueJob, DeadSessionsJob, QueueSweepJob, QueueActionsJob],
+  ...[GiveBackJob, TellSendingJob],
+];
 
 /** The engine. It is given its ports (messages, keys, outcomes, ordinals, router) by the worker's root module. */
 @Module({})

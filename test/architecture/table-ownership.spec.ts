@@ -26,6 +26,7 @@ const OWNERS: Record<string, string> = {
   deliveries: 'delivery',
   worker_sessions: 'delivery',
   queue_measures: 'delivery',
+  queue_actions: 'delivery',
   suppressions: 'modules/suppressions',
   missing_domains: 'modules/suppressions',
   soft_bounces: 'modules/suppressions',

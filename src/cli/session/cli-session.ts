@@ -13,6 +13,7 @@ import { DeliveryQueueModule } from '../../delivery/queue/delivery-queue.module'
 import { DomainsModule } from '../../modules/domains/domains.module';
 import { EmailsModule } from '../../modules/emails/emails.module';
 import { InboundModule } from '../../modules/inbound/inbound.module';
+import { OperatorModule } from '../../modules/operator/operator.module';
 import { PrivacyModule } from '../../modules/privacy/privacy.module';
 import { SuppressionsModule } from '../../modules/suppressions/suppressions.module';
 import { WebhooksModule } from '../../modules/webhooks/webhooks.module';
@@ -25,7 +26,7 @@ export type Services = Pick<INestApplicationContext, 'get'>;
 /** Whose services the commands call: those of the API, without HTTP. */
 const MODULES = [
   ...[AuthModule, DeliveryQueueModule, DomainsModule, EmailsModule],
-  ...[InboundModule, PrivacyModule, SuppressionsModule, WebhooksModule],
+  ...[InboundModule, OperatorModule, PrivacyModule, SuppressionsModule, WebhooksModule],
 ];
 
 /** One command at a time needs one connection, and a second one inside a transaction. */

@@ -28,6 +28,13 @@ export function QueryBoolean(): PropertyDecorator {
   );
 }
 
+export const NULLABLE_METADATA = 'waybill:nullable';
+
+/** In this property `null` takes a value away; in all others it counts as absent. For use with `@IsOptional()`. */
+export function Nullable(): PropertyDecorator {
+  return (target, key) => Reflect.defineMetadata(NULLABLE_METADATA, true, target, key);
+}
+
 /** A timestamp in a query or a body (see `parseTimestamp`); the property becomes a `Date`. */
 export function Timestamp(): PropertyDecorator {
   return converted(

@@ -2,6 +2,7 @@ import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from
 import { plainToInstance } from 'class-transformer';
 import { getMetadataStorage, type ValidationError as PropertyError, validateSync } from 'class-validator';
 import { type FieldErrors, ValidationError } from '../errors/app-error';
+import { NULLABLE_METADATA } from './dto-decorators';
 import { fieldPath, unknownField } from './field-path';
 
 /** For arrays that declare no `@ArrayMaxSize`. */
@@ -12,6 +13,8 @@ const UNSHAPED: readonly unknown[] = [String, Number, Boolean, Array, Object, Da
 
 interface Plan {
   readonly properties: ReadonlySet<string>;
+  /** Of those, the ones in which `null` takes a value away. */
+  readonly nullable: ReadonlySet<string>;
   /** Declared `@ArrayMaxSize` by property. */
   readonly maxElements: ReadonlyMap<string, number>;
 }
@@ -20,8 +23,8 @@ const plans = new WeakMap<Type, Plan>();
 
 /**
  * Global pipe: turns a query or body into an instance of its declared class and validates it. Unknown fields are refused
- * by name; nothing is converted unless a decorator says so; `null` counts as absent; arrays are measured before their
- * elements are looked at, because class-validator visits all of them even after `ArrayMaxSize` has failed.
+ * by name; nothing is converted unless a decorator says so; `null` counts as absent, unless the property is `@Nullable()`; arrays are measured
+ * before their elements are looked at, because class-validator visits all of them even after `ArrayMaxSize` has failed.
  */
 @Injectable()
 export class DtoPipe implements PipeTransform {
@@ -36,7 +39,9 @@ export function validateDto<T extends object>(dto: Type<T>, value: unknown): T {
   if (!isRecord(value)) throw new ValidationError({ body: ['must be a JSON object'] });
   const plan = planOf(dto);
   refuse(longArrays(plan, value));
-  const given = Object.entries(value).filter(([name, field]) => field !== null && plan.properties.has(name));
+  const given = Object.entries(value).filter(
+    ([name, field]) => plan.properties.has(name) && (field !== null || plan.nullable.has(name)),
+  );
   const instance = plainToInstance(dto, Object.fromEntries(given), { exposeDefaultValues: true });
   refuse({ ...unknownFields(plan, value), ...(plan.properties.size > 0 && problemsOf(instance)) });
   return instance;
@@ -103,8 +108,11 @@ function planOf(dto: Type): Plan {
   if (known) return known;
   const metadatas = getMetadataStorage().getTargetValidationMetadatas(dto, '', true, false);
   const bounds = metadatas.filter(({ name }) => name === 'arrayMaxSize');
+  const properties = new Set(metadatas.map(({ propertyName }) => propertyName));
+  const isNullable = (name: string) => Reflect.hasMetadata(NULLABLE_METADATA, dto.prototype as object, name);
   const plan: Plan = {
-    properties: new Set(metadatas.map(({ propertyName }) => propertyName)),
+    properties,
+    nullable: new Set([...properties].filter(isNullable)),
     maxElements: new Map(bounds.map(({ propertyName, constraints }) => [propertyName, Number(constraints[0])])),
   };
   plans.set(dto, plan);

@@ -25,7 +25,8 @@ export interface SmtpFacts {
 export type BounceType = 'hard' | 'soft';
 
 /** Why a delivery ended without a reply of the receiving side. */
-export type FailureReason = 'blocked' | 'expired' | 'cancelled' | 'domain_removed' | 'poison' | 'content_unavailable';
+export type FailureReason =
+  'blocked' | 'expired' | 'cancelled' | 'domain_removed' | 'poison' | 'content_unavailable' | 'operator';
 
 /**
  * What became of one recipient, whatever the source: the engine, the simulator, a bounce message.

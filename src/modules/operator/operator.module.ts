@@ -7,12 +7,15 @@ import { StatsModule } from '../stats/stats.module';
 import { OperatorOrganizationsController } from './operator-organizations.controller';
 import { OperatorOrganizationsService } from './operator-organizations.service';
 import { OperatorController } from './operator.controller';
+import { OperatorQueueController } from './queue.controller';
+import { OperatorQueueService } from './queue.service';
 import { OverviewService } from './overview.service';
 
 /** `/operator/v1`: what whoever runs the installation sees and changes, across all organizations. */
 @Module({
   imports: [AuditModule, AuthModule, DeliveryQueueModule, DomainsModule, StatsModule],
-  controllers: [OperatorController, OperatorOrganizationsController],
-  providers: [OperatorOrganizationsService, OverviewService],
+  controllers: [OperatorController, OperatorOrganizationsController, OperatorQueueController],
+  providers: [OperatorOrganizationsService, OperatorQueueService, OverviewService],
+  exports: [OperatorQueueService],
 })
 export class OperatorModule {}

@@ -185,4 +185,9 @@ export const OPERATOR_ROUTES: Readonly<Record<string, OperatorRoute>> = {
   'GET /operator/v1/organizations/{id}': READ,
   'PATCH /operator/v1/organizations/{id}': MANAGE,
   'POST /operator/v1/organizations/{id}/api-keys': MANAGE,
+
+  'GET /operator/v1/queue': READ,
+  'GET /operator/v1/queue/deliveries': READ,
+  'POST /operator/v1/queue/actions': MANAGE,
+  'GET /operator/v1/queue/actions/{id}': READ,
 };

@@ -137,16 +137,12 @@ describe('PATCH /operator/v1/organizations/{id}', () => {
     expect((await operator.api.get(path())).body.data).toMatchObject({ name: 'Renamed', weight: 5 });
   });
 
-  it.each([
-    { name: null },
-    { status: 'gone' },
-    { status: null },
-    { weight: null },
-    { monthlyRecipients: -1 },
-    { id: 'x' },
-  ])('refuses %j', async (change) => {
-    expect((await operator.api.patch(path(), change)).status).toBe(400);
-  });
+  it.each([{ name: '' }, { status: 'gone' }, { weight: 0 }, { weight: '5' }, { monthlyRecipients: -1 }, { id: 'x' }])(
+    'refuses %j',
+    async (change) => {
+      expect((await operator.api.patch(path(), change)).status).toBe(400);
+    },
+  );
 
   it('knows no organization that there is not', async () => {
     for (const id of [randomUUID(), 'x']) {
@@ -180,7 +176,7 @@ describe('monthlyRecipients', () => {
     // What is refused counts for nothing; an email of the same batch that fits is taken.
     const batch = [mail(from, 'f@x.example', 'g@x.example'), mail(from, 'h@x.example'), mail(from, 'i@x.example')];
     const { body } = await acme.api.post('/v1/emails/batch', batch);
-    const codes = body.data.map((item: { code?: string }) => item.code ?? 'taken');
+    const codes = body.data.data.map((item: { code?: string }) => item.code ?? 'taken');
     expect(codes).toEqual(['sending_limit_exceeded', 'taken', 'sending_limit_exceeded']);
     expect((await operator.api.get(path())).body.data.usage).toEqual({ today: 4, month: 4 });
   });

@@ -1,15 +1,12 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsIn, IsInt, IsOptional, IsString, Length, Max, Min, ValidateIf } from 'class-validator';
-import { QueryInteger } from '../../../common/http/dto-decorators';
+import { IsIn, IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
+import { Nullable, QueryInteger } from '../../../common/http/dto-decorators';
 import type { UsedOrganization } from '../operator-organizations.service';
 
 const STATUSES = ['active', 'suspended'] as const;
 type Status = (typeof STATUSES)[number];
 const MAX_MONTHLY = 2_000_000_000;
 const NAME_FIELD = { minLength: 1, maxLength: 200, example: 'Acme' };
-
-/** Left out is not the same as null, which takes a value away. */
-const isGiven = (_body: object, value: unknown): boolean => value !== undefined;
 
 export class ListOrganizationsQuery {
   @ApiPropertyOptional({ type: 'integer', minimum: 1, default: 1 }) @QueryInteger(1, 1_000_000) page: number = 1;
@@ -31,13 +28,13 @@ export class CreateOrganizationDto {
 }
 
 export class ChangeOrganizationDto {
-  @ApiPropertyOptional(NAME_FIELD) @ValidateIf(isGiven) @IsString() @Length(1, 200) name?: string;
+  @ApiPropertyOptional(NAME_FIELD) @IsOptional() @IsString() @Length(1, 200) name?: string;
 
   @ApiPropertyOptional({
     enum: STATUSES,
     description: '`suspended`: its keys are refused; mail already accepted is still delivered',
   })
-  @ValidateIf(isGiven)
+  @IsOptional()
   @IsIn(STATUSES)
   status?: Status;
 
@@ -47,7 +44,7 @@ export class ChangeOrganizationDto {
     maximum: 100,
     description: 'Its share of the deliveries beside other organizations with ready mail',
   })
-  @ValidateIf(isGiven)
+  @IsOptional()
   @IsInt()
   @Min(1)
   @Max(100)
@@ -59,6 +56,7 @@ export class ChangeOrganizationDto {
     minimum: 0,
     description: 'Recipients of live mail in a month (UTC); sends over it get a 429. `null`: as many as it likes',
   })
+  @Nullable()
   @IsOptional()
   @IsInt()
   @Min(0)

@@ -1,0 +1,90 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { setTimeout as delay } from 'node:timers/promises';
+import { OPERATOR } from '../audit/audit.service';
+import { QUEUE_GROUPS, type QueueGroup } from '../delivery/queue/queue-view.repository';
+import { QueueActionsService } from '../delivery/queue/queue-actions.service';
+import { OutcomeRecorder } from '../modules/emails/outcomes/outcome-recorder.service';
+import { OperatorQueueService } from '../modules/operator/queue.service';
+import { type CliSession, parseId, type Services } from './session/cli-session';
+import { fields, type Report, table } from './session/output';
+
+interface Filter {
+  readonly org?: string;
+  readonly destination?: string;
+  readonly email?: string;
+  readonly recipient?: string;
+}
+
+const ACTIONS = {
+  retry: { action: 'retry_now', description: 'make what waits for its next attempt due now' },
+  hold: { action: 'hold', description: 'put deliveries aside; their time to live goes on' },
+  release: { action: 'release', description: 'put back what is held' },
+  fail: { action: 'fail', description: 'end deliveries as failed; this cannot be undone' },
+} as const;
+
+const MAX_REASON_LENGTH = 500;
+const MAX_LISTED = 500;
+const POLL_MS = 200;
+
+/** `waybill queue …` */
+export function addQueueCommands(program: Command, session: CliSession): void {
+  const group = program.command('queue').description('deliveries that are still open');
+  group
+    .command('list')
+    .description('count them, the largest shares first')
+    .addOption(new Option('--by <column>').choices(QUEUE_GROUPS).default('organization'))
+    .option('--limit <number>', `1 to ${MAX_LISTED}`, parseLimit, 100)
+    .action(({ by, limit }: { by: QueueGroup; limit: number }) => session.run((services) => list(services, by, limit)));
+  for (const [name, { action, description }] of Object.entries(ACTIONS)) {
+    group
+      .command(name)
+      .description(`${description}; at least one of the filters is needed, and all that are given have to apply`)
+      .option('--org <id>', 'of an organization', parseId)
+      .option('--destination <domain>', 'to a domain of recipients')
+      .option('--email <id>', 'of an email', parseId)
+      .option('--recipient <address>', 'to an address')
+      .requiredOption('--reason <text>', 'kept with the action', parseReason)
+      .action(({ reason, ...filter }: Filter & { reason: string }) =>
+        session.run((services) => act(services, action, filter, reason)),
+      );
+  }
+}
+
+async function list(services: Services, by: QueueGroup, limit: number): Promise<Report> {
+  const shares = await services.get(OperatorQueueService).countBy(by, limit);
+  return { json: shares, text: table(shares.map((share) => ({ ...share }))) };
+}
+
+/** Works the action off itself: no worker needs to run. */
+async function act(
+  services: Services,
+  action: (typeof ACTIONS)[keyof typeof ACTIONS]['action'],
+  { org, destination, email, recipient }: Filter,
+  reason: string,
+): Promise<Report> {
+  const filter = { organizationId: org, destination, emailId: email, recipient };
+  const { id } = await services.get(OperatorQueueService).start({ action, filter, reason, actor: OPERATOR });
+  const actions = services.get(QueueActionsService);
+  let state = await actions.get(id);
+  while (state.status === 'running') {
+    await actions.workOff(services.get(OutcomeRecorder), { only: id });
+    state = await actions.get(id);
+    // A worker may have been quicker, and be at it.
+    if (state.status === 'running') await delay(POLL_MS);
+  }
+  const { status, matched, changed, claimed } = state;
+  const shown = { id, action, status, matched, changed, claimed };
+  return { json: shown, text: fields(shown) };
+}
+
+function parseReason(text: string): string {
+  const reason = text.trim();
+  if (reason.length >= 1 && reason.length <= MAX_REASON_LENGTH) return reason;
+  throw new InvalidArgumentError(`It takes 1 to ${MAX_REASON_LENGTH} characters.`);
+}
+
+function parseLimit(text: string): number {
+  const limit = Number(text);
+  if (/^\d+$/.test(text) && limit >= 1 && limit <= MAX_LISTED) return limit;
+  throw new InvalidArgumentError(`It must be a number from 1 to ${MAX_LISTED}.`);
+}

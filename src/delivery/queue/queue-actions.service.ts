@@ -1,0 +1,148 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../../common/clock';
+import { NotFoundError, ValidationError } from '../../common/errors/app-error';
+import { isUuid, newId, NIL_ID } from '../../common/ids';
+import { parseAddress } from '../../common/mail-address';
+import { parseDomain } from '../../common/mail-domain';
+import { Database } from '../../database/database.service';
+import type { Transaction } from '../../database/transaction';
+import type { OutcomeSink, RecordedOutcome } from '../ports/outcome';
+import type { QueueAction, QueueActionKind } from './queue-action.entity';
+import { QueueActionsRepository, type RunningAction, type TouchedDelivery } from './queue-actions.repository';
+import { WorkerWaker } from './worker-waker.service';
+
+/** Which deliveries an action is for: those to which all that is given applies. */
+export interface QueueFilter {
+  readonly organizationId?: string | undefined;
+  /** A recipient's domain. */
+  readonly destination?: string | undefined;
+  readonly emailId?: string | undefined;
+  readonly recipient?: string | undefined;
+}
+
+export interface NewQueueAction {
+  readonly action: QueueActionKind;
+  readonly filter: QueueFilter;
+  /** The operator's own words. */
+  readonly reason: string;
+  readonly actor: string;
+}
+
+/** One transaction each: long enough to be worth it, short enough that nothing waits for it. */
+const BATCH = 500;
+
+/**
+ * What operators do with open deliveries. An action is written down and worked off in batches, each with how far it has come
+ * in one transaction: a process that dies leaves nothing undone or done twice, and several may share the work.
+ *
+ *   running ──batch──► running ──a batch finds fewer than it may──► completed
+ */
+@Injectable()
+export class QueueActionsService {
+  constructor(
+    private readonly actions: QueueActionsRepository,
+    private readonly database: Database,
+    private readonly waker: WorkerWaker,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @throws ValidationError for a filter that is empty or names no domain or address */
+  async create({ filter, ...wanted }: NewQueueAction, also: (id: string, tx: Transaction) => Promise<void>) {
+    const given = readFilter(filter);
+    const start = {
+      atOrganizationId: given.organizationId ?? NIL_ID,
+      atMode: '',
+      atEmailId: NIL_ID,
+      atPosition: -1,
+    } as const;
+    const counts = { matched: 0, changed: 0, claimed: 0 };
+    const times = { createdAt: this.clock.now(), completedAt: null };
+    const action: QueueAction = { id: newId(), ...wanted, ...given, ...start, ...counts, ...times, status: 'running' };
+    await this.database.transaction(async (tx) => {
+      await this.actions.insert(action, tx);
+      await also(action.id, tx);
+    });
+    return action;
+  }
+
+  /** @throws NotFoundError */
+  async get(id: string): Promise<QueueAction> {
+    const action = isUuid(id) ? await this.actions.find(id) : null;
+    if (!action) throw new NotFoundError('Queue action');
+    return action;
+  }
+
+  /**
+   * Works off what nobody else works on, batch by batch.
+   * @param outcomes where deliveries that are ended go
+   * @param only one action by its id
+   */
+  async workOff(outcomes: OutcomeSink, { only, signal }: { only?: string; signal?: AbortSignal } = {}): Promise<void> {
+    let isMore = true;
+    while (isMore && signal?.aborted !== true) {
+      isMore = await this.database.transaction((tx) => this.workOffBatch(only, outcomes, tx));
+      if (isMore) this.waker.wake();
+    }
+  }
+
+  /** Returns the number of removed actions. */
+  removeCompletedBefore(before: Date): Promise<number> {
+    return this.actions.deleteCompletedBefore(before);
+  }
+
+  /** False when there was no action to take. */
+  private async workOffBatch(only: string | undefined, outcomes: OutcomeSink, tx: Transaction): Promise<boolean> {
+    const action = await this.actions.take(only, tx);
+    if (!action) return false;
+    const touched = await this.actions.touch(action, BATCH, tx);
+    const changed = touched.filter(({ isChanged }) => isChanged);
+    if (action.action === 'fail' && changed.length > 0) await outcomes.record(this.failuresOf(changed), tx);
+    const counts = {
+      matched: touched.length,
+      changed: changed.length,
+      claimed: touched.filter(({ isClaimed }) => isClaimed).length,
+      isCompleted: touched.length < BATCH,
+    };
+    await this.actions.advance(action.id, { ...(touched.at(-1) ?? startOf(action)), ...counts }, tx);
+    return true;
+  }
+
+  private failuresOf(deliveries: readonly TouchedDelivery[]): RecordedOutcome[] {
+    const occurredAt = this.clock.now();
+    return deliveries.map(({ organizationId, mode, emailId, position, domainId, recipient, attempt }) => {
+      const key = { organizationId, mode, emailId, position };
+      const outcome = { kind: 'failed', reason: 'operator' } as const;
+      return { ...key, domainId, recipient, outcome, source: 'system', occurredAt, ...(attempt > 0 && { attempt }) };
+    });
+  }
+}
+
+function startOf({ atOrganizationId, atMode, atEmailId, atPosition }: RunningAction) {
+  return { organizationId: atOrganizationId, mode: atMode, emailId: atEmailId, position: atPosition };
+}
+
+/** As the queue writes them. @throws ValidationError */
+function readFilter({ organizationId, destination, emailId, recipient }: QueueFilter) {
+  const wanted = [organizationId, destination, emailId, recipient].filter((value) => value !== undefined);
+  if (wanted.length === 0) throw new ValidationError({ filter: ['filter must name at least one thing'] });
+  return {
+    organizationId: organizationId?.toLowerCase() ?? null,
+    destination: destination === undefined ? null : readDestination(destination),
+    emailId: emailId?.toLowerCase() ?? null,
+    recipient: recipient === undefined ? null : readRecipient(recipient),
+  };
+}
+
+/** The domain in A-labels. @throws ValidationError */
+function readDestination(text: string): string {
+  const parsed = parseDomain(text);
+  if (!parsed.ok) throw new ValidationError({ 'filter.destination': ['filter.destination must be a domain'] });
+  return parsed.domain;
+}
+
+/** The envelope address, its domain in A-labels. @throws ValidationError */
+function readRecipient(text: string): string {
+  const parsed = parseAddress(text);
+  if (!parsed.ok) throw new ValidationError({ 'filter.recipient': ['filter.recipient must be an address'] });
+  return parsed.email;
+}

@@ -1,0 +1,159 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import {
+  IsDefined,
+  IsIn,
+  IsObject,
+  IsOptional,
+  IsString,
+  IsUUID,
+  Length,
+  Matches,
+  ValidateNested,
+} from 'class-validator';
+import { QueryInteger } from '../../../common/http/dto-decorators';
+import type { Mode } from '../../../common/tenant';
+import { MODES } from '../../../common/tenant';
+
+const GROUPS = ['organization', 'destination', 'state'] as const;
+const STATES = ['waiting', 'ready', 'claimed', 'held'] as const;
+const ACTIONS = ['retry_now', 'hold', 'release', 'fail'] as const;
+export const WAIT_REASONS = ['scheduled', 'retry', 'turn', 'held', 'sending'] as const;
+
+const MAX_DOMAIN = 255;
+const MAX_ADDRESS = 320;
+const MAX_REASON = 500;
+/** Four parts, the last a number. */
+const CURSOR = /^[\w-]{1,200}$/;
+
+export class CountQueueQuery {
+  @ApiPropertyOptional({ enum: GROUPS, default: 'organization' }) @IsIn(GROUPS) by: (typeof GROUPS)[number] =
+    'organization';
+
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 500, default: 100 })
+  @QueryInteger(1, 500)
+  limit: number = 100;
+}
+
+export class QueueShareDto {
+  @ApiProperty({ description: 'The id of an organization, a domain of recipients, or a state' }) key!: string;
+  @ApiPropertyOptional({ description: "An organization's" }) name?: string;
+  @ApiProperty({ type: 'integer' }) ready!: number;
+  @ApiProperty({ type: 'integer' }) waiting!: number;
+  @ApiProperty({ type: 'integer' }) claimed!: number;
+  @ApiProperty({ type: 'integer' }) held!: number;
+  @ApiProperty({ type: 'integer', description: 'Since the first of them was due for the first time' })
+  oldestSeconds!: number;
+}
+
+export class ListDeliveriesQuery {
+  @ApiPropertyOptional({ format: 'uuid' }) @IsOptional() @IsUUID() organization_id?: string;
+
+  @ApiPropertyOptional({ description: "A recipient's domain", example: 'example.com' })
+  @IsOptional()
+  @IsString()
+  @Length(1, MAX_DOMAIN)
+  destination?: string;
+
+  @ApiPropertyOptional({ enum: STATES }) @IsOptional() @IsIn(STATES) state?: (typeof STATES)[number];
+
+  @ApiPropertyOptional({ format: 'uuid' }) @IsOptional() @IsUUID() email_id?: string;
+
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 50 }) @QueryInteger(1, 100) limit: number =
+    50;
+
+  @ApiPropertyOptional({ description: 'The `nextCursor` of the page before' })
+  @IsOptional()
+  @Matches(CURSOR)
+  cursor?: string;
+}
+
+class WaitingDto {
+  @ApiProperty({
+    enum: WAIT_REASONS,
+    description:
+      '`scheduled`: for its time; `retry`: for its next attempt; `turn`: for its turn among all; `held`: an operator has put ' +
+      'it aside; `sending`: a worker has it',
+  })
+  reason!: (typeof WAIT_REASONS)[number];
+  @ApiPropertyOptional({ format: 'date-time' }) until?: string;
+  @ApiProperty({ description: 'A sentence' }) detail!: string;
+}
+
+export class QueuedDeliveryDto {
+  @ApiProperty({ format: 'uuid' }) emailId!: string;
+  @ApiProperty({ format: 'uuid' }) organizationId!: string;
+  @ApiProperty({ enum: MODES }) mode!: Mode;
+  @ApiProperty({ example: 'ada@example.com' }) recipient!: string;
+  @ApiProperty({ description: "The recipient's domain", example: 'example.com' }) destination!: string;
+  @ApiProperty({ enum: STATES }) state!: (typeof STATES)[number];
+  @ApiProperty({ type: 'integer', description: 'Begun so far' }) attempts!: number;
+  @ApiProperty({ format: 'date-time' }) dueAt!: string;
+  @ApiProperty() waiting!: WaitingDto;
+}
+
+export class QueueFilterDto {
+  @ApiPropertyOptional({ format: 'uuid' }) @IsOptional() @IsUUID() organizationId?: string;
+
+  @ApiPropertyOptional({ description: "A recipient's domain", example: 'example.com' })
+  @IsOptional()
+  @IsString()
+  @Length(1, MAX_DOMAIN)
+  destination?: string;
+
+  @ApiPropertyOptional({ format: 'uuid' }) @IsOptional() @IsUUID() emailId?: string;
+
+  @ApiPropertyOptional({ example: 'ada@example.com' })
+  @IsOptional()
+  @IsString()
+  @Length(1, MAX_ADDRESS)
+  recipient?: string;
+}
+
+const FILTER_FIELD = { description: 'At least one; all that are given have to apply' };
+
+export class StartQueueActionDto {
+  @ApiProperty({
+    enum: ACTIONS,
+    description:
+      '`retry_now`: what waits for its next attempt is due; `hold`: put aside, while its time to live goes on; `release`: what ' +
+      'is held goes back; `fail`: ended, with an event `failed` of reason `operator`',
+  })
+  @IsIn(ACTIONS)
+  action!: (typeof ACTIONS)[number];
+
+  @ApiProperty({ type: QueueFilterDto, ...FILTER_FIELD })
+  @IsDefined()
+  @IsObject()
+  @ValidateNested()
+  @Type(() => QueueFilterDto)
+  filter!: QueueFilterDto;
+
+  @ApiProperty({
+    minLength: 1,
+    maxLength: MAX_REASON,
+    description: 'Kept with the action',
+    example: 'Receiver is down',
+  })
+  @IsString()
+  @Length(1, MAX_REASON)
+  reason!: string;
+}
+
+export class StartedQueueActionDto {
+  @ApiProperty({ format: 'uuid' }) id!: string;
+  @ApiProperty({ enum: ACTIONS }) action!: (typeof ACTIONS)[number];
+  @ApiProperty({ enum: ['running', 'completed'] }) status!: 'running' | 'completed';
+}
+
+export class QueueActionDto extends StartedQueueActionDto {
+  @ApiProperty({ type: QueueFilterDto, description: 'A recipient is not kept once the action is completed' })
+  filter!: QueueFilterDto;
+  @ApiProperty() reason!: string;
+  @ApiProperty({ example: 'operator:0197a3f2-6c1e-7b60-9d52-3f1c0e6a4b28' }) actor!: string;
+  @ApiProperty({ type: 'integer', description: 'Deliveries that it is for, as far as it has come' }) matched!: number;
+  @ApiProperty({ type: 'integer', description: 'Those that it has changed' }) changed!: number;
+  @ApiProperty({ type: 'integer', description: 'Those that it left alone because a worker had them' }) claimed!: number;
+  @ApiProperty({ format: 'date-time' }) createdAt!: string;
+  @ApiPropertyOptional({ format: 'date-time' }) completedAt?: string;
+}

@@ -1,0 +1,88 @@
+import { ValidationError } from '../../../common/errors/app-error';
+import { isUuid } from '../../../common/ids';
+import { parseDomain } from '../../../common/mail-domain';
+import type { DeliveryCursor, DeliveryFilter, ListedDelivery } from '../../../delivery/queue/queue-view.repository';
+import type { QueueActionState } from '../queue.service';
+import type { ListDeliveriesQuery, QueueActionDto, QueuedDeliveryDto, StartedQueueActionDto } from './queue.dto';
+
+/** @throws ValidationError */
+export function toDeliveryFilter({
+  organization_id,
+  destination,
+  state,
+  email_id,
+}: ListDeliveriesQuery): DeliveryFilter {
+  return {
+    organizationId: organization_id?.toLowerCase(),
+    destination: destination === undefined ? undefined : readDomain(destination),
+    state,
+    emailId: email_id?.toLowerCase(),
+  };
+}
+
+/** @throws ValidationError */
+function readDomain(text: string): string {
+  const parsed = parseDomain(text);
+  if (!parsed.ok) throw new ValidationError({ destination: [`destination ${parsed.message}`] });
+  return parsed.domain;
+}
+
+/** @throws ValidationError */
+export function toCursor(text: string | undefined): DeliveryCursor | undefined {
+  if (text === undefined) return undefined;
+  const [organizationId = '', mode, emailId = '', position = ''] = Buffer.from(text, 'base64url')
+    .toString('latin1')
+    .split(' ');
+  const isWell = isUuid(organizationId) && isUuid(emailId) && /^\d{1,4}$/.test(position);
+  if (!isWell || (mode !== 'live' && mode !== 'test')) {
+    throw new ValidationError({ cursor: ['cursor must be the nextCursor of an earlier page'] });
+  }
+  return { organizationId, mode, emailId, position: Number(position) };
+}
+
+export function cursorOf({ organizationId, mode, emailId, position }: ListedDelivery): string {
+  return Buffer.from([organizationId, mode, emailId, position].join(' '), 'latin1').toString('base64url');
+}
+
+export function toQueuedDeliveryDto(delivery: ListedDelivery): QueuedDeliveryDto {
+  const { emailId, organizationId, mode, recipient, destination, state, attempts, dueAt } = delivery;
+  const facts = { emailId, organizationId, mode, recipient, destination, state, attempts };
+  return { ...facts, dueAt: dueAt.toISOString(), waiting: waitingOf(delivery) };
+}
+
+function waitingOf({ state, attempts, dueAt }: ListedDelivery): QueuedDeliveryDto['waiting'] {
+  const until = dueAt.toISOString();
+  switch (state) {
+    case 'claimed':
+      return { reason: 'sending', detail: 'A worker has it' };
+    case 'held':
+      return { reason: 'held', detail: 'An operator has put it aside' };
+    case 'ready':
+      return { reason: 'turn', detail: 'It waits for its turn' };
+    case 'waiting':
+      return attempts === 0
+        ? { reason: 'scheduled', until, detail: 'It waits for its time' }
+        : { reason: 'retry', until, detail: `It waits for attempt ${attempts + 1}` };
+  }
+}
+
+export function toStartedDto({ id, action, status }: QueueActionState): StartedQueueActionDto {
+  return { id, action, status };
+}
+
+export function toQueueActionDto(state: QueueActionState): QueueActionDto {
+  const { reason, actor, matched, changed, claimed, createdAt, completedAt } = state;
+  const { organizationId, destination, emailId, recipient } = state;
+  return {
+    ...toStartedDto(state),
+    filter: {
+      ...(organizationId !== null && { organizationId }),
+      ...(destination !== null && { destination }),
+      ...(emailId !== null && { emailId }),
+      ...(recipient !== null && { recipient }),
+    },
+    ...{ reason, actor, matched, changed, claimed },
+    createdAt: createdAt.toISOString(),
+    ...(completedAt && { completedAt: completedAt.toISOString() }),
+  };
+}

@@ -1,0 +1,78 @@
+import { Body, Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiCursorList, ApiData, ApiOperatorErrors } from '../../common/http/openapi.decorators';
+import { PathId } from '../../common/http/path-id.decorator';
+import { CurrentOperator, type Operator } from '../../common/http/principal';
+import { RequireOperatorScope } from '../../common/http/scopes';
+import {
+  CountQueueQuery,
+  ListDeliveriesQuery,
+  QueueActionDto,
+  QueuedDeliveryDto,
+  QueueShareDto,
+  StartedQueueActionDto,
+  StartQueueActionDto,
+} from './dto/queue.dto';
+import {
+  cursorOf,
+  toCursor,
+  toDeliveryFilter,
+  toQueueActionDto,
+  toQueuedDeliveryDto,
+  toStartedDto,
+} from './dto/queue.mapper';
+import { OperatorQueueService } from './queue.service';
+
+@ApiTags('Operator')
+@Controller('operator/v1/queue')
+export class OperatorQueueController {
+  constructor(private readonly queue: OperatorQueueService) {}
+
+  @Get()
+  @RequireOperatorScope('operator:read')
+  @ApiOperation({
+    summary: 'Count open deliveries',
+    description: 'By organization, destination or state, the largest shares first. At most a few seconds old.',
+  })
+  @ApiData(QueueShareDto, { isArray: true })
+  @ApiOperatorErrors('invalid_request')
+  async count(@Query() { by, limit }: CountQueueQuery) {
+    return { data: await this.queue.countBy(by, limit) };
+  }
+
+  @Get('deliveries')
+  @RequireOperatorScope('operator:read')
+  @ApiOperation({ summary: 'List open deliveries', description: 'Each with what it waits for.' })
+  @ApiCursorList(QueuedDeliveryDto)
+  @ApiOperatorErrors('invalid_request')
+  async list(@Query() query: ListDeliveriesQuery) {
+    const page = await this.queue.list(toDeliveryFilter(query), toCursor(query.cursor), query.limit);
+    const last = page.deliveries.at(-1);
+    return {
+      data: page.deliveries.map(toQueuedDeliveryDto),
+      ...(page.hasMore && last && { nextCursor: cursorOf(last) }),
+    };
+  }
+
+  @Post('actions')
+  @RequireOperatorScope('operator:manage')
+  @HttpCode(202)
+  @ApiOperation({
+    summary: 'Retry, hold, release or fail open deliveries',
+    description: 'Begins within a second or two and works in batches. Deliveries that a worker has are left alone.',
+  })
+  @ApiData(StartedQueueActionDto, { status: 202 })
+  @ApiOperatorErrors('invalid_request')
+  async start(@CurrentOperator() { actor }: Operator, @Body() { action, filter, reason }: StartQueueActionDto) {
+    return { data: toStartedDto(await this.queue.start({ action, filter, reason, actor })) };
+  }
+
+  @Get('actions/:id')
+  @RequireOperatorScope('operator:read')
+  @ApiOperation({ summary: 'See how far an action on the queue has come' })
+  @ApiData(QueueActionDto)
+  @ApiOperatorErrors('resource_not_found')
+  async get(@PathId('id', 'Queue action') id: string) {
+    return { data: toQueueActionDto(await this.queue.get(id)) };
+  }
+}

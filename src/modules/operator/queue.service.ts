@@ -1,0 +1,77 @@
+import { Injectable } from '@nestjs/common';
+import { AuditService, INSTALLATION } from '../../audit/audit.service';
+import { OrganizationsService } from '../../auth/organizations.service';
+import { BriefCache } from '../../common/async/promises';
+import { Clock, SECOND } from '../../common/clock';
+import {
+  type DeliveryCursor,
+  type DeliveryFilter,
+  QUEUE_GROUPS,
+  type QueueGroup,
+  type QueueShare,
+  QueueViewRepository,
+} from '../../delivery/queue/queue-view.repository';
+import { type NewQueueAction, QueueActionsService } from '../../delivery/queue/queue-actions.service';
+
+/** Whoever looks within this time sees the same count. */
+const CACHE_MS = 2 * SECOND;
+const MAX_SHARES = 500;
+
+/** A share with the name of what its key is the id of. */
+export type NamedShare = QueueShare & { readonly name?: string };
+
+/** The queue as whoever operates the installation sees and changes it. */
+@Injectable()
+export class OperatorQueueService {
+  private readonly shares: ReadonlyMap<QueueGroup, BriefCache<QueueShare[]>>;
+
+  constructor(
+    private readonly view: QueueViewRepository,
+    private readonly actions: QueueActionsService,
+    private readonly organizations: OrganizationsService,
+    private readonly audit: AuditService,
+    clock: Clock,
+  ) {
+    const cacheOf = (group: QueueGroup) => new BriefCache(() => this.view.countBy(group, MAX_SHARES), CACHE_MS, clock);
+    this.shares = new Map(QUEUE_GROUPS.map((group) => [group, cacheOf(group)]));
+  }
+
+  /** The largest shares first, at most a few seconds old. */
+  async countBy(group: QueueGroup, limit: number): Promise<NamedShare[]> {
+    const counted = ((await this.shares.get(group)?.get()) ?? []).slice(0, limit);
+    if (group !== 'organization') return counted;
+    const names = await this.organizations.namesOf(counted.map(({ key }) => key));
+    return counted.map((share) => ({
+      ...share,
+      ...(names.has(share.key) && { name: names.get(share.key) }),
+    }));
+  }
+
+  /** One page in the order of their keys, and whether there are more. */
+  async list(filter: DeliveryFilter, after: DeliveryCursor | undefined, limit: number) {
+    const found = await this.view.list(filter, after, limit + 1);
+    return { deliveries: found.slice(0, limit), hasMore: found.length > limit };
+  }
+
+  /**
+   * Writes an action down; a worker begins with it within a second.
+   * @throws ValidationError for a filter that is none
+   */
+  start(wanted: NewQueueAction) {
+    const { action, filter, actor } = wanted;
+    return this.actions.create(wanted, async (id, tx) => {
+      const { organizationId, destination, emailId, recipient } = filter;
+      const data = { action, destination, emailId, ...(recipient !== undefined && { recipient: true }) };
+      const target = { targetType: 'queue_action', targetId: id };
+      const concerned = organizationId?.toLowerCase() ?? INSTALLATION;
+      await this.audit.record([{ organizationId: concerned, actor, action: `queue.${action}`, ...target, data }], tx);
+    });
+  }
+
+  /** @throws NotFoundError */
+  get(id: string) {
+    return this.actions.get(id);
+  }
+}
+
+export type QueueActionState = Awaited<ReturnType<QueueActionsService['get']>>;
