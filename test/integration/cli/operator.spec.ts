@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto';
+import { kindOfKey } from '../../../src/auth/key-format';
+import { query } from '../embedded/support';
+import { CliKit } from './cli-kit';
+
+let cli: CliKit;
+let org: string;
+beforeAll(async () => {
+  cli = await CliKit.create();
+  org = (await cli.json('org', 'create', 'Queue')).id;
+});
+afterAll(() => cli.destroy());
+
+const deliveries = (count: number, destination: string) =>
+  query(
+    cli.url,
+    `insert into deliveries (organization_id, mode, email_id, position, domain_id, recipient, destination, category, state, due_at, first_due_at)
+     select '${org}', 'live', gen_random_uuid(), 0, gen_random_uuid(), 'a@${destination}', '${destination}', 'bulk', 'ready', now(), now()
+     from generate_series(1, ${count})`,
+  );
+
+describe('waybill operator-key', () => {
+  it('makes a key with both scopes, shows it once, and ends it', async () => {
+    const created = await cli.json('operator-key', 'create', '--name', 'on call');
+    expect(created).toEqual({
+      id: expect.any(String),
+      name: 'on call',
+      scopes: ['operator:read', 'operator:manage'],
+      prefix: created.key.slice(0, 10),
+      createdAt: expect.any(String),
+      key: expect.any(String),
+    });
+    expect(kindOfKey(created.key)).toBe('op');
+    expect(
+      await query(cli.url, `select * from operator_keys where operator_keys::text like '%${created.key}%'`),
+    ).toEqual([]);
+    expect(await cli.json('operator-key', 'list')).toEqual([{ ...created, key: undefined }]);
+    expect(await cli.json('operator-key', 'revoke', created.id)).toEqual({ id: created.id, revoked: true });
+    expect(await cli.json('operator-key', 'list')).toEqual([
+      { ...created, key: undefined, revokedAt: expect.any(String) },
+    ]);
+  });
+
+  it('takes scopes and an expiry', async () => {
+    const options = ['--scopes', 'operator:read', '--expires', '2999-01-01'];
+    expect(await cli.json('operator-key', 'create', '--name', 'x', ...options)).toMatchObject({
+      scopes: ['operator:read'],
+      expiresAt: '2999-01-01T00:00:00.000Z',
+    });
+  });
+
+  it.each([
+    ['--name', ''],
+    ['--name', 'x', '--scopes', 'email:send'],
+    ['--name', 'x', '--scopes', ''],
+    ['--name', 'x', '--expires', 'tomorrow'],
+    ['--name', 'x', '--expires', '2020-01-01'],
+  ])('refuses %s %s %s', async (...options) => {
+    expect((await cli.failure('operator-key', 'create', ...options)).code).toBe('invalid_request');
+  });
+
+  it('knows no key that there is not', async () => {
+    expect((await cli.failure('operator-key', 'revoke', randomUUID())).code).toBe('resource_not_found');
+  });
+});
+
+describe('waybill queue', () => {
+  it('counts, holds and releases without a worker', async () => {
+    await deliveries(3, 'x.example');
+    const counted = { ready: 3, waiting: 0, claimed: 0, held: 0, oldestSeconds: expect.any(Number) };
+    expect(await cli.json('queue', 'list')).toEqual([{ key: org, name: 'Queue', ...counted }]);
+    const held = await cli.json('queue', 'hold', '--destination', 'X.example', '--reason', 'down');
+    expect(held).toEqual({
+      id: expect.any(String),
+      ...{ action: 'hold', status: 'completed', matched: 3, changed: 3, claimed: 0 },
+    });
+    expect(await cli.json('queue', 'list', '--by', 'destination')).toEqual([
+      { key: 'x.example', ...counted, ready: 0, held: 3 },
+    ]);
+    expect(await cli.json('queue', 'release', '--org', org, '--reason', 'up')).toMatchObject({ changed: 3 });
+    expect(await query(cli.url, `select actor, action from audit_log where action like 'queue.%' order by id`)).toEqual(
+      [
+        { actor: 'operator', action: 'queue.hold' },
+        { actor: 'operator', action: 'queue.release' },
+      ],
+    );
+  });
+
+  it.each([
+    ['hold', '--reason', 'x'],
+    ['hold', '--destination', 'x.example'],
+    ['fail', '--destination', 'x.example', '--reason', ''],
+    ['fail', '--recipient', 'nobody', '--reason', 'x'],
+    ['list', '--by', 'colour'],
+  ])('refuses %s %s %s', async (...args) => {
+    expect((await cli.failure('queue', ...args)).code).toBe('invalid_request');
+  });
+});

@@ -1,0 +1,265 @@
+import { randomUUID } from 'node:crypto';
+import { OrganizationsService } from '../../../src/auth/organizations.service';
+import { HOUR, SECOND } from '../../../src/common/clock';
+import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
+import { QueueActionsService } from '../../../src/delivery/queue/queue-actions.service';
+import { DomainsService } from '../../../src/modules/domains/domains.service';
+import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
+import { DomainsApp, type Owner } from '../domains/domains-app';
+import { type OperatorClient, operatorOf } from './operator-app';
+
+let app: DomainsApp;
+let operator: OperatorClient;
+let acme: Owner;
+let from: string;
+/** Every test has destinations of its own. */
+let destination: string;
+beforeAll(async () => {
+  app = await DomainsApp.start({ WARMUP_ENABLED: 'false' });
+  app.clock.set(new Date());
+  operator = await operatorOf(app);
+});
+afterAll(() => app.close());
+beforeEach(async () => {
+  acme = await app.owner(`Acme ${randomUUID()}`);
+  from = await sender(acme);
+  destination = `${randomUUID()}.example`;
+  // Counts are cached for two seconds.
+  app.clock.advance(3 * SECOND);
+});
+
+async function sender({ organizationId }: Owner): Promise<string> {
+  const domains = app.get(DomainsService);
+  const { id, domain } = await domains.add(organizationId, `${randomUUID()}.example`);
+  await domains.markVerified(organizationId, id);
+  return `hello@${domain}`;
+}
+
+/** Emails to as many recipients, one each. */
+async function send(count: number, fields: object = {}, owner = acme, sentFrom = from): Promise<string[]> {
+  const ids: string[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const mail = { from: sentFrom, to: [`p${index}@${destination}`], subject: 'Hello', text: 'Hello', ...fields };
+    ids.push((await owner.api.post('/v1/emails', mail)).body.data.id);
+  }
+  return ids;
+}
+
+const set = (emailId: string | undefined, columns: string) =>
+  app.db.query(`update deliveries set ${columns} where email_id = $1`, [emailId]);
+
+async function states(): Promise<Record<string, number>> {
+  const rows = await app.db.query<{ state: string; count: number }>(
+    'select state, count(*)::int from deliveries where destination = $1 group by state order by state',
+    [destination],
+  );
+  return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
+}
+
+/** As a worker does it. */
+const workOff = () => app.get(QueueActionsService).workOff(app.get(OutcomeRecorder));
+
+async function act(action: string, filter: object) {
+  const { status, body } = await operator.api.post('/operator/v1/queue/actions', { action, filter, reason: 'a test' });
+  expect([status, body.data.status]).toEqual([202, 'running']);
+  await workOff();
+  const done = (await operator.api.get(`/operator/v1/queue/actions/${body.data.id}`)).body.data;
+  expect(done).toMatchObject({ id: body.data.id, action, reason: 'a test', status: 'completed' });
+  return done;
+}
+
+describe('GET /operator/v1/queue', () => {
+  it('counts by organization, with names, by destination and by state', async () => {
+    const [first, second] = await send(3);
+    await set(first, `state = 'waiting', attempt = 1, due_at = now() + interval '1 hour'`);
+    await set(second, `first_due_at = now() - interval '100 seconds'`);
+    const counted = { ready: 2, waiting: 1, claimed: 0, held: 0, oldestSeconds: expect.any(Number) };
+    const by = async (group: string) => (await operator.api.get(`/operator/v1/queue?by=${group}&limit=500`)).body.data;
+    const { name } = await app.get(OrganizationsService).get(acme.organizationId);
+    expect(await by('organization')).toContainEqual({ key: acme.organizationId, name, ...counted });
+    expect(await by('destination')).toContainEqual({ key: destination, ...counted });
+    const share = (await by('destination')).find(({ key }: { key: string }) => key === destination);
+    expect(share.oldestSeconds).toBeGreaterThanOrEqual(100);
+    expect((await by('state')).map(({ key }: { key: string }) => key)).toEqual(
+      expect.arrayContaining(['ready', 'waiting']),
+    );
+    expect((await operator.api.get('/operator/v1/queue?by=colour')).status).toBe(400);
+  });
+});
+
+describe('GET /operator/v1/queue/deliveries', () => {
+  it('lists each with what it waits for, page by page', async () => {
+    const ids = await send(5);
+    const [scheduled, retry, held, sending] = ids;
+    await set(scheduled, `state = 'waiting', due_at = now() + interval '1 hour'`);
+    await set(retry, `state = 'waiting', attempt = 2, due_at = now() + interval '1 hour'`);
+    await set(held, `state = 'held'`);
+    await set(sending, `state = 'claimed', attempt = 1, session_id = gen_random_uuid()`);
+    const listed: { emailId: string; waiting: { reason: string } }[] = [];
+    let cursor = '';
+    do {
+      const query = `destination=${destination.toUpperCase()}&organization_id=${acme.organizationId}&limit=2${cursor}`;
+      const { body } = await operator.api.get(`/operator/v1/queue/deliveries?${query}`);
+      listed.push(...body.data);
+      cursor = body.nextCursor ? `&cursor=${body.nextCursor}` : '';
+    } while (cursor !== '');
+    expect(listed.map(({ emailId, waiting }) => [emailId, waiting.reason])).toEqual([
+      [ids[0], 'scheduled'],
+      [ids[1], 'retry'],
+      [ids[2], 'held'],
+      [ids[3], 'sending'],
+      [ids[4], 'turn'],
+    ]);
+    const { body } = await operator.api.get(`/operator/v1/queue/deliveries?email_id=${retry}&state=waiting`);
+    expect(body.data).toEqual([
+      {
+        emailId: retry,
+        organizationId: acme.organizationId,
+        mode: 'live',
+        recipient: `p1@${destination}`,
+        destination,
+        state: 'waiting',
+        attempts: 2,
+        dueAt: expect.any(String),
+        waiting: { reason: 'retry', until: expect.any(String), detail: expect.any(String) },
+      },
+    ]);
+  });
+
+  it('refuses a cursor of its own making, and a domain that is none', async () => {
+    for (const query of ['cursor=abc', `cursor=${Buffer.from('x y z 1').toString('base64url')}`, 'destination=a%20b']) {
+      expect((await operator.api.get(`/operator/v1/queue/deliveries?${query}`)).status).toBe(400);
+    }
+  });
+});
+
+describe('POST /operator/v1/queue/actions', () => {
+  it('holds what no worker has, so that none claims it, and releases it', async () => {
+    const [first, second] = await send(3);
+    await set(first, `state = 'claimed', attempt = 1, session_id = gen_random_uuid()`);
+    await set(second, `state = 'waiting', attempt = 1, due_at = now() + interval '1 hour'`);
+    expect(await act('hold', { destination })).toMatchObject({ matched: 3, changed: 2, claimed: 1 });
+    expect(await states()).toEqual({ claimed: 1, held: 2 });
+    const later = new Date(app.clock.now().getTime() + 2 * HOUR);
+    await app.get(DeliveryQueueRepository).promoteDue(later, 100);
+    expect(await act('retry_now', { destination })).toMatchObject({ matched: 3, changed: 0, claimed: 1 });
+    expect(await states()).toEqual({ claimed: 1, held: 2 });
+    expect(await act('release', { destination })).toMatchObject({ matched: 3, changed: 2 });
+    expect(await states()).toEqual({ claimed: 1, ready: 1, waiting: 1 });
+  });
+
+  it('goes on with the life of what is held', async () => {
+    const [old] = await send(2);
+    await act('hold', { destination });
+    const sessionId = randomUUID();
+    await app.db.query(
+      `insert into worker_sessions (id, host, process_id, lease_until) values ($1, 'x', 1, now() + interval '1 hour')`,
+      [sessionId],
+    );
+    await set(old, `first_due_at = now() - interval '5 days'`);
+    const bornBefore = new Date(Date.now() - 96 * HOUR);
+    const overdue = await app.get(DeliveryQueueRepository).claimOverdue(sessionId, new Date(), 100, bornBefore);
+    expect(overdue.map(({ emailId }) => emailId)).toEqual([old]);
+    expect(await states()).toEqual({ claimed: 1, held: 1 });
+  });
+
+  it('lets an email be cancelled that is held', async () => {
+    const [id] = await send(1);
+    await act('hold', { emailId: id });
+    expect((await acme.api.post(`/v1/emails/${id}/cancel`)).status).toBe(200);
+    expect(await states()).toEqual({});
+  });
+
+  it('makes due what waits for its next attempt, and not what is scheduled', async () => {
+    const [first] = await send(1);
+    await set(first, `state = 'waiting', attempt = 3, due_at = now() + interval '3 hours'`);
+    await send(1, { scheduledAt: new Date(Date.now() + HOUR).toISOString() });
+    expect(await act('retry_now', { destination })).toMatchObject({ matched: 2, changed: 1, claimed: 0 });
+    expect(await states()).toEqual({ ready: 1, waiting: 1 });
+  });
+
+  it('ends deliveries as failed, and tells the organization', async () => {
+    const [first, second] = await send(2);
+    await set(second, `state = 'claimed', attempt = 1, session_id = gen_random_uuid()`);
+    expect(await act('fail', { organizationId: acme.organizationId })).toMatchObject({ changed: 1, claimed: 1 });
+    const { body } = await acme.api.get(`/v1/emails/${first}`);
+    expect(body.data.status).toBe('failed');
+    const events = (await acme.api.get(`/v1/emails/${first}/events`)).body.data;
+    expect(events).toContainEqual(
+      expect.objectContaining({ eventType: 'failed', eventData: expect.objectContaining({ reason: 'operator' }) }),
+    );
+    expect((await acme.api.get(`/v1/emails/${second}`)).body.data.status).not.toBe('failed');
+    expect(await states()).toEqual({ claimed: 1 });
+  });
+
+  it('is for what all of its filter applies to, and no more', async () => {
+    const other = await app.owner('Other');
+    const [theirs] = await send(2, {}, other, await sender(other));
+    await send(2);
+    const both = { destination, organizationId: acme.organizationId.toUpperCase() };
+    expect(await act('hold', { ...both, recipient: `p1@${destination.toUpperCase()}` })).toMatchObject({
+      matched: 1,
+      changed: 1,
+    });
+    expect(await act('hold', both)).toMatchObject({ matched: 2, changed: 1 });
+    expect(await act('hold', { emailId: theirs })).toMatchObject({ matched: 1, changed: 1 });
+    expect(await states()).toEqual({ held: 3, ready: 1 });
+  });
+
+  it('works in batches, goes on where it was, and leaves nothing out', async () => {
+    await app.db.query(
+      `insert into deliveries (organization_id, mode, email_id, position, domain_id, recipient, destination, category, state, due_at, first_due_at)
+       select $1, 'live', gen_random_uuid(), 0, gen_random_uuid(), 'a@' || $2, $2, 'bulk', 'ready', now(), now()
+       from generate_series(1, 1201)`,
+      [acme.organizationId, destination],
+    );
+    const wanted = { action: 'hold' as const, filter: { destination }, reason: 'a test', actor: 'operator' };
+    const actions = app.get(QueueActionsService);
+    const { id } = await actions.create(wanted, () => Promise.resolve());
+    // A process that is stopped after its first batch.
+    const stop = new AbortController();
+    const recorder = app.get(OutcomeRecorder);
+    const first = actions.workOff(recorder, { only: id, signal: stop.signal });
+    stop.abort();
+    await first;
+    expect(await actions.get(id)).toMatchObject({ status: 'running', matched: 500, changed: 500 });
+    await Promise.all([workOff(), workOff()]);
+    expect(await actions.get(id)).toMatchObject({ status: 'completed', matched: 1201, changed: 1201 });
+    expect(await states()).toEqual({ held: 1201 });
+    await app.db.query('delete from deliveries where destination = $1', [destination]);
+  });
+
+  it('notes who did what, without the recipient, and keeps that no longer than it takes', async () => {
+    const [id] = await send(1);
+    const recipient = `p0@${destination}`;
+    const done = await act('hold', { organizationId: acme.organizationId, recipient });
+    expect(done.filter).toEqual({ organizationId: acme.organizationId });
+    const [entry] = (await operator.api.get(`/operator/v1/audit?organization_id=${acme.organizationId}&limit=1`)).body
+      .data;
+    expect(entry).toMatchObject({
+      actor: `operator:${operator.keyId}`,
+      action: 'queue.hold',
+      target: { type: 'queue_action', id: done.id },
+      details: { action: 'hold', recipient: true },
+    });
+    expect(JSON.stringify(entry)).not.toContain(recipient);
+    expect((await acme.api.get(`/v1/emails/${id}`)).status).toBe(200);
+  });
+
+  it.each([
+    { action: 'hold', filter: {}, reason: 'x' },
+    { action: 'hold', reason: 'x' },
+    { action: 'drop', filter: { destination: 'x.example' }, reason: 'x' },
+    { action: 'hold', filter: { destination: 'no domain' }, reason: 'x' },
+    { action: 'hold', filter: { recipient: 'nobody' }, reason: 'x' },
+    { action: 'hold', filter: { emailId: 'x' }, reason: 'x' },
+    { action: 'hold', filter: { destination: 'x.example', colour: 'red' }, reason: 'x' },
+    { action: 'hold', filter: { destination: 'x.example' } },
+  ])('refuses %j', async (body) => {
+    expect((await operator.api.post('/operator/v1/queue/actions', body)).status).toBe(400);
+  });
+
+  it('knows no action that there is not', async () => {
+    expect((await operator.api.get(`/operator/v1/queue/actions/${randomUUID()}`)).status).toBe(404);
+  });
+});
