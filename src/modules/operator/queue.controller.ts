@@ -8,7 +8,7 @@ import {
   CountQueueQuery,
   ListDeliveriesQuery,
   QueueActionDto,
-  QueuedDeliveryDto,
+  OpenDeliveryDto,
   QueueShareDto,
   StartedQueueActionDto,
   StartQueueActionDto,
@@ -18,7 +18,7 @@ import {
   toCursor,
   toDeliveryFilter,
   toQueueActionDto,
-  toQueuedDeliveryDto,
+  toOpenDeliveryDto,
   toStartedDto,
 } from './dto/queue.mapper';
 import { OperatorQueueService } from './queue.service';
@@ -43,13 +43,13 @@ export class OperatorQueueController {
   @Get('deliveries')
   @RequireOperatorScope('operator:read')
   @ApiOperation({ summary: 'List open deliveries', description: 'Each with what it waits for.' })
-  @ApiCursorList(QueuedDeliveryDto)
+  @ApiCursorList(OpenDeliveryDto)
   @ApiOperatorErrors('invalid_request')
   async list(@Query() query: ListDeliveriesQuery) {
     const page = await this.queue.list(toDeliveryFilter(query), toCursor(query.cursor), query.limit);
     const last = page.deliveries.at(-1);
     return {
-      data: page.deliveries.map(toQueuedDeliveryDto),
+      data: page.deliveries.map(toOpenDeliveryDto),
       ...(page.hasMore && last && { nextCursor: cursorOf(last) }),
     };
   }

@@ -80,7 +80,7 @@ class WaitingDto {
   @ApiProperty({ description: 'A sentence' }) detail!: string;
 }
 
-export class QueuedDeliveryDto {
+export class OpenDeliveryDto {
   @ApiProperty({ format: 'uuid' }) emailId!: string;
   @ApiProperty({ format: 'uuid' }) organizationId!: string;
   @ApiProperty({ enum: MODES }) mode!: Mode;

@@ -3,7 +3,7 @@ import { isUuid } from '../../../common/ids';
 import { parseDomain } from '../../../common/mail-domain';
 import type { DeliveryCursor, DeliveryFilter, ListedDelivery } from '../../../delivery/queue/queue-view.repository';
 import type { QueueActionState } from '../queue.service';
-import type { ListDeliveriesQuery, QueueActionDto, QueuedDeliveryDto, StartedQueueActionDto } from './queue.dto';
+import type { ListDeliveriesQuery, QueueActionDto, OpenDeliveryDto, StartedQueueActionDto } from './queue.dto';
 
 /** @throws ValidationError */
 export function toDeliveryFilter({
@@ -44,13 +44,13 @@ export function cursorOf({ organizationId, mode, emailId, position }: ListedDeli
   return Buffer.from([organizationId, mode, emailId, position].join(' '), 'latin1').toString('base64url');
 }
 
-export function toQueuedDeliveryDto(delivery: ListedDelivery): QueuedDeliveryDto {
+export function toOpenDeliveryDto(delivery: ListedDelivery): OpenDeliveryDto {
   const { emailId, organizationId, mode, recipient, destination, state, attempts, dueAt } = delivery;
   const facts = { emailId, organizationId, mode, recipient, destination, state, attempts };
   return { ...facts, dueAt: dueAt.toISOString(), waiting: waitingOf(delivery) };
 }
 
-function waitingOf({ state, attempts, dueAt }: ListedDelivery): QueuedDeliveryDto['waiting'] {
+function waitingOf({ state, attempts, dueAt }: ListedDelivery): OpenDeliveryDto['waiting'] {
   const until = dueAt.toISOString();
   switch (state) {
     case 'claimed':
