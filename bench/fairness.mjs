@@ -24,6 +24,9 @@ const INSERTED_AT_ONCE = 100;
 /** For the neighbour's mail to be under way before the quiet tenant's figures count. */
 const WARM_UP_MS = 3_000;
 
+/** Makes every recipient another one. */
+let sequence = 0;
+
 const { values: options } = parseArgs({
   options: {
     rounds: { type: 'string', default: '3' },
@@ -128,8 +131,6 @@ function addressed(inserts, command, recipient) {
   const [email] = inserts.toEmails([command]);
   return { ...email, recipients: [{ ...command.request.recipients[0], email: recipient }] };
 }
-
-let sequence = 0;
 
 function recipients(prefix, count, domainOf) {
   return Array.from({ length: count }, (_, index) => `${prefix}${(sequence += 1)}@${domainOf(index)}`);

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-const SCENARIOS = ['parse-only', 'accept-single', 'accept-batch', 'deliver'];
+const SCENARIOS = ['parse-only', 'accept-single', 'accept-batch', 'deliver', 'end-to-end'];
 
 export const USAGE = `npm run bench -- [--rounds N] [--seconds S] [--messages N] [--only ${SCENARIOS.join('|')}] [--profile FOLDER]
 
