@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { addAuditCommands } from './audit-commands';
 import { addBackupCommands } from './backup/backup-commands';
+import { addClassifyCommand } from './classify-command';
 import { toErrorReport } from './session/cli-error';
 import { CliSession } from './session/cli-session';
 import { addDoctorCommand } from './doctor/doctor-command';
@@ -71,6 +72,7 @@ function createProgram(session: CliSession, help: string[]): Command {
   addSuppressionCommands(program, session);
   addAuditCommands(program, session);
   addQueueCommands(program, session);
+  addClassifyCommand(program, session);
   addMigrateCommand(program, session);
   addBackupCommands(program, session);
   addDoctorCommand(program, session);

@@ -38,6 +38,8 @@ export interface DatabaseConfig {
 export interface DeliveryConfig {
   readonly mode: DeliveryMode;
   readonly relay: RelayConfig | undefined;
+  /** File of the operator's own rules for replies. */
+  readonly classificationRules: string | undefined;
   /** Direct mode: the remote port. */
   readonly smtpPort: number;
   readonly allowPrivateDestinations: boolean;

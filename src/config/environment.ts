@@ -45,6 +45,8 @@ export class Environment {
   @IsOptional()
   @Matches(/^smtps?:\/\//, { message: 'RELAY_URL must begin with smtp:// or smtps://' })
   RELAY_URL?: string;
+  /** A file of rules that go before the built-in ones. */
+  @IsOptional() @IsString() CLASSIFICATION_RULES?: string;
   @Port() SMTP_PORT = 25;
   @toBoolean @IsBoolean() ALLOW_PRIVATE_DESTINATIONS = false;
   @toBoolean @IsBoolean() WEBHOOK_ALLOW_PRIVATE = false;

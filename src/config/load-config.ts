@@ -23,6 +23,11 @@ export function isVariableSet(name: string, env: NodeJS.ProcessEnv = process.env
   return Boolean(env[name]);
 }
 
+/** What the operator has set a variable to. An empty one counts as absent. */
+export function variableOf(name: string, env: NodeJS.ProcessEnv = process.env): string | undefined {
+  return env[name] || undefined;
+}
+
 /** Reads and checks the environment. An empty variable counts as absent. @param overrides win over the environment */
 export function loadConfig(
   processEnvironment: NodeJS.ProcessEnv = process.env,
@@ -57,6 +62,7 @@ const optionalNames: Record<string, undefined> = {
   MASTER_KEY: undefined,
   MASTER_KEY_PREVIOUS: undefined,
   RATE_LIMITS: undefined,
+  CLASSIFICATION_RULES: undefined,
 };
 
 /** Rules over several variables, each with the problem to report when it does not hold. */

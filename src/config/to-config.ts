@@ -57,6 +57,7 @@ function toDelivery(environment: Environment): AppConfig['delivery'] {
   return {
     mode: environment.DELIVERY_MODE,
     relay: environment.DELIVERY_MODE === 'relay' ? parseRelay(environment.RELAY_URL) : undefined,
+    classificationRules: environment.CLASSIFICATION_RULES,
     smtpPort: environment.SMTP_PORT,
     allowPrivateDestinations: environment.ALLOW_PRIVATE_DESTINATIONS,
     dnsServers: list(environment.DNS_SERVERS),

@@ -2,6 +2,7 @@ import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { Clock } from '../common/clock';
 import { AppConfig } from '../config/config';
 import { DeliveryQueueModule } from './queue/delivery-queue.module';
+import { ClassificationModule } from './policy/classification.module';
 import { DESTINATION_LIMITER_DEFAULTS } from './policy/destination-limiter';
 import { AttemptDispatcher } from './worker/attempt-dispatcher';
 import { AttemptService } from './worker/attempt.service';
@@ -95,7 +96,7 @@ export class DeliveryModule {
   static register(imports: NonNullable<DynamicModule['imports']>): DynamicModule {
     return {
       module: DeliveryModule,
-      imports: [DeliveryQueueModule, ...imports],
+      imports: [ClassificationModule, DeliveryQueueModule, ...imports],
       providers: [...STAGES, ...WORKER, ...JOBS],
     };
   }

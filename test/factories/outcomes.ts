@@ -21,7 +21,7 @@ export const EXCUSED_BOUNCE: DeliveryOutcome = {
 /** The DNS knows no such domain. */
 export const MISSING_DOMAIN: DeliveryOutcome = {
   ...{ kind: 'bounced', bounceType: 'hard', suppress: false, reason: 'bad-domain', isDomainMissing: true },
-  smtp: { enhancedCode: '5.1.2', phase: 'dns', ruleId: 'no-such-domain', class: 'bad-domain' },
+  smtp: { enhancedCode: '5.1.2', phase: 'dns', ruleId: 'no-such-domain', class: 'mailbox' },
 };
 export const DEFERRED: DeliveryOutcome = {
   kind: 'deferred',

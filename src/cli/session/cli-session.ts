@@ -6,7 +6,7 @@ import { ProcessModule } from '../../bootstrap/process.module';
 import { isUuid } from '../../common/ids';
 import type { AppConfig } from '../../config/config';
 import { readMasterKeyFrom } from '../../config/data-dir';
-import { isVariableSet, loadConfig } from '../../config/load-config';
+import { isVariableSet, loadConfig, variableOf } from '../../config/load-config';
 import { openDatabase, type OpenDatabaseOptions } from '../../database/open-database';
 import { readSchemaState } from '../../database/schema-state';
 import { DeliveryQueueModule } from '../../delivery/queue/delivery-queue.module';
@@ -49,6 +49,11 @@ export class CliSession {
   /** Whether the operator has set a variable, or left it to the service. */
   isSet(variable: string): boolean {
     return isVariableSet(variable, this.environment);
+  }
+
+  /** What the operator has set a variable to. */
+  variable(name: string): string | undefined {
+    return variableOf(name, this.environment);
   }
 
   /** A master key given on the command line: a file, or `env:NAME`. @throws CliError invalid_configuration */

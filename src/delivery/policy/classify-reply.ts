@@ -3,6 +3,7 @@ import {
   isBeforeRecipient,
   type ReplyAction,
   type ReplyClass,
+  type ReplyReason,
   type ReplyRule,
   type ReplyStage,
   stageOf,
@@ -26,7 +27,11 @@ export { countsAgainstSender } from './reply-rule';
 export interface ReplyClassification {
   readonly ruleId: string;
   readonly class: ReplyClass;
+  readonly reason: ReplyReason;
   readonly action: ReplyAction;
+  /** What the reply counts as if it is a bounce, or becomes one. */
+  readonly bounceType: 'hard' | 'soft';
+  readonly explanation?: string | undefined;
   /** True when another host of the same destination may reply otherwise: it is tried before the result counts. */
   readonly tryNextHost: boolean;
   /** Present on a 5xx before RCPT: once this many attempts have failed, the retry becomes a soft bounce. */
@@ -36,22 +41,38 @@ export interface ReplyClassification {
 /** Longest line that is read, and how many lines. RFC 5321 allows 512 octets a line, and providers say what matters first. */
 const MAXIMUM_LINE_LENGTH = 500;
 const MAXIMUM_LINES = 20;
+/** Of all lines together, the first and the last: real replies have a tenth of it. */
+const MAXIMUM_TEXT_LENGTH = 4_000;
 
 /** A 5xx before RCPT is usually one host's or one hour's trouble: three more chances, some 20 minutes. */
 const RETRIES_BEFORE_RECIPIENT = 3;
 
-/** Classifies a refusal by the first matching row of the table, which reads all lines. Total: every input has a result. */
-export function classifyReply(reply: ReplyToClassify): ReplyClassification {
-  const read = readReply(reply);
-  const rule = REPLY_RULES.find((candidate) => matches(candidate, read)) ?? UNREADABLE_REPLY;
-  const found = { ruleId: rule.id, class: rule.class };
-  if (isBeforeRecipient(reply.phase)) return { ...found, ...beforeRecipient(rule) };
-  return { ...found, action: sparing(rule.action, reply.recipientCount ?? 1), tryNextHost: false };
+/** Classifies refusals by the first matching rule, the operator's own before the built-in ones. */
+export class ReplyClassifier {
+  private readonly rules: readonly ReplyRule[];
+
+  constructor(own: readonly ReplyRule[] = []) {
+    this.rules = [...own, ...REPLY_RULES];
+  }
+
+  /** Reads all lines. Total: every input has a result. */
+  classify(reply: ReplyToClassify): ReplyClassification {
+    const read = readReply(reply);
+    const rule = this.rules.find((candidate) => matches(candidate, read)) ?? UNREADABLE_REPLY;
+    const { id: ruleId, class: kind, reason, bounceType, explanation } = rule;
+    const found = { ruleId, class: kind, reason, bounceType, explanation };
+    if (isBeforeRecipient(reply.phase)) return { ...found, ...beforeRecipient(rule) };
+    return { ...found, action: sparing(rule.action, reply.recipientCount ?? 1), tryNextHost: false };
+  }
 }
+
+/** With the built-in rules alone. */
+export const BUILT_IN_CLASSIFIER = new ReplyClassifier();
 
 /** What rows look at. */
 interface ReadReply {
-  readonly code: number;
+  /** Three digits, or nothing that matches. */
+  readonly code: string;
   readonly stage: ReplyStage;
   /** Subjects and details of all enhanced codes, and each subject as a whole. */
   readonly enhanced: ReadonlySet<string>;
@@ -63,9 +84,19 @@ function readReply({ phase, code = NaN, enhancedCode, text = [] }: ReplyToClassi
   const codes = [enhancedCode, ...lines.map(enhancedCodeIn)].map(enhancedDetail);
   const details = codes.filter((detail) => detail !== undefined);
   const subjects = details.map((detail) => `${detail.slice(0, detail.indexOf('.'))}.*`);
-  // A sentence goes on in the next line, and there the code stands again.
-  const words = lines.map((line, index) => (index === 0 ? line : line.replace(CODES_IN_FRONT, '')));
-  return { code, stage: stageOf(phase), enhanced: new Set([...details, ...subjects]), text: words.join(' ') };
+  return {
+    code: String(code),
+    stage: stageOf(phase),
+    enhanced: new Set([...details, ...subjects]),
+    text: joined(lines),
+  };
+}
+
+/** A sentence goes on in the next line, and there the code stands again. */
+function joined(lines: readonly string[]): string {
+  const words = lines.map((line, index) => (index === 0 ? line : line.replace(CODES_IN_FRONT, ''))).join(' ');
+  if (words.length <= MAXIMUM_TEXT_LENGTH) return words;
+  return `${words.slice(0, MAXIMUM_TEXT_LENGTH - MAXIMUM_LINE_LENGTH)} ${words.slice(-MAXIMUM_LINE_LENGTH)}`;
 }
 
 function linesOf(text: string | readonly string[]): string[] {
@@ -74,32 +105,43 @@ function linesOf(text: string | readonly string[]): string[] {
 }
 
 function matches(rule: ReplyRule, { code, stage, enhanced, text }: ReadReply): boolean {
-  if (!(code >= rule.codes[0] && code <= rule.codes[1])) return false;
+  if (!rule.codes.some((pattern) => matchesCode(pattern, code))) return false;
   if (rule.stages !== undefined && !rule.stages.includes(stage)) return false;
   if (rule.enhanced !== undefined && !rule.enhanced.some((pattern) => enhanced.has(pattern))) return false;
-  return rule.text === undefined || rule.text.test(text);
+  return rule.matchesText === undefined || rule.matchesText(text);
+}
+
+/** `55x` is 550 to 559. */
+function matchesCode(pattern: string, code: string): boolean {
+  if (code.length !== 3) return false;
+  return [0, 1, 2].every((at) => (pattern[at] === 'x' ? isDigit(code[at]) : pattern[at] === code[at]));
+}
+
+function isDigit(character: string | undefined): boolean {
+  return character !== undefined && character >= '0' && character <= '9';
 }
 
 /**
  * Before RCPT nothing has been said about the recipient: no bounce at first sight, never a suppression. The message's
  * size is the exception: with SIZE the server refuses it at MAIL (RFC 1870 section 6.1), and trying again changes nothing.
+ * So is an operator's rule that names the stage.
  */
 function beforeRecipient(rule: ReplyRule): Pick<ReplyClassification, 'action' | 'tryNextHost' | 'maximumRetries'> {
-  if (rule.class === 'too-large') return { action: rule.action, tryNextHost: false };
+  const isMeant = rule.isOwn && rule.stages !== undefined;
   switch (rule.action) {
     case 'retry':
     case 'slow':
     case 'suspend':
-      return { action: rule.action, tryNextHost: true };
-    case 'bounce-hard-suppress':
-    case 'bounce-hard':
-    case 'bounce-soft':
+      return { action: rule.action, tryNextHost: rule.class !== 'size' };
+    case 'bounce':
+    case 'bounce_and_suppress':
+      if (rule.class === 'size' || isMeant) return { action: 'bounce', tryNextHost: false };
       return { action: 'retry', tryNextHost: true, maximumRetries: RETRIES_BEFORE_RECIPIENT };
   }
 }
 
 function sparing(action: ReplyAction, recipientCount: number): ReplyAction {
-  return action === 'bounce-hard-suppress' && recipientCount > 1 ? 'bounce-hard' : action;
+  return action === 'bounce_and_suppress' && recipientCount > 1 ? 'bounce' : action;
 }
 
 /** A line of plain spaces and straight apostrophes, so that the rows can be plain words. */

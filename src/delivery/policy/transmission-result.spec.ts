@@ -2,7 +2,14 @@ import fc from 'fast-check';
 import { DAY, HOUR, SECOND } from '../../common/clock';
 import type { SmtpFacts } from '../ports/outcome';
 import type { SmtpPhase } from '../ports/smtp-phase';
-import { isWorthAnotherHost, releaseSignalOf, resolveOutcome, type TransmissionResult } from './transmission-result';
+import { BUILT_IN_CLASSIFIER } from './classify-reply';
+import {
+  isWorthAnotherHost,
+  rejection,
+  releaseSignalOf,
+  resolveOutcome,
+  type TransmissionResult,
+} from './transmission-result';
 import type { RetryFacts } from './retry-schedule';
 
 const START = new Date('2026-03-01T12:00:00Z');
@@ -17,7 +24,7 @@ const afterExpiry = facts({ expiresAt: new Date(START.getTime() + SECOND) });
 
 function rejected(phase: SmtpPhase, code: number, response: string, enhancedCode?: string): TransmissionResult {
   const smtp: SmtpFacts = { phase, code, response, mxHost: 'mx.example.com', ...(enhancedCode && { enhancedCode }) };
-  return { kind: 'rejected', smtp };
+  return rejection(smtp, BUILT_IN_CLASSIFIER);
 }
 
 const taken: SmtpFacts = { phase: 'final', code: 250, response: 'OK', mxHost: 'mx.example.com', tls: true };
@@ -28,14 +35,10 @@ const full = rejected('rcpt', 552, 'Mailbox full', '5.2.2');
 const spam = rejected('final', 550, 'likely unsolicited mail', '5.7.1');
 const refusedBanner = rejected('greeting', 554, 'No SMTP service here');
 const verification = rejected('rcpt', 550, 'Recipient verification problem');
-const listed = {
-  kind: 'rejected',
-  smtp: { phase: 'rcpt', code: 554, enhancedCode: '5.7.1', response: '554 5.7.1 blocked using zen.spamhaus.org' },
-} as const;
+const listed = rejected('rcpt', 554, '554 5.7.1 blocked using zen.spamhaus.org', '5.7.1');
 const listedDomain = rejected('final', 550, 'Your domain is listed in the Spamhaus DBL', '5.7.1');
-const gmailRate: TransmissionResult = {
-  kind: 'rejected',
-  smtp: {
+const gmailRate = rejection(
+  {
     phase: 'rcpt',
     code: 550,
     enhancedCode: '5.2.1',
@@ -46,7 +49,8 @@ const gmailRate: TransmissionResult = {
       '550 5.2.1 https://support.google.com/mail/?p=ReceivingRatePerm',
     ],
   },
-};
+  BUILT_IN_CLASSIFIER,
+);
 const timeout: TransmissionResult = { kind: 'failed', cause: 'timeout', afterFinalDot: false, smtp: broken };
 const lost: TransmissionResult = { kind: 'failed', cause: 'closed', afterFinalDot: true, smtp: broken };
 const noDomain: TransmissionResult = {
@@ -110,7 +114,7 @@ const ROWS: Row[] = [
   {
     name: 'too much for one mailbox, which only the first line says',
     result: gmailRate,
-    outcome: { kind: 'deferred', reason: 'rate-limited', smtp: { ruleId: 'recipient-rate-refused' } },
+    outcome: { kind: 'deferred', reason: 'rate-limited', smtp: { ruleId: 'google-recipient-rate-refused' } },
   },
   {
     name: 'a block list that has this service',
@@ -195,11 +199,10 @@ describe('resolveOutcome', () => {
   });
 
   it('suppresses nobody when a message to several was refused', () => {
-    const result: TransmissionResult = {
-      kind: 'rejected',
-      smtp: { phase: 'final', code: 550, enhancedCode: '5.1.1' },
-      recipientCount: 2,
-    };
+    const smtp: SmtpFacts = { phase: 'final', code: 550, enhancedCode: '5.1.1' };
+    const { phase, code, enhancedCode } = smtp;
+    const classification = BUILT_IN_CLASSIFIER.classify({ phase, code, enhancedCode, recipientCount: 2 });
+    const result: TransmissionResult = { kind: 'rejected', smtp, classification };
     expect(resolveOutcome(result, facts())).toMatchObject({ ...hardBounce });
   });
 
@@ -212,9 +215,9 @@ describe('resolveOutcome', () => {
     fc.assert(
       fc.property(reply, fc.integer({ min: 1, max: 8 }), fc.nat(6 * HOUR), (smtp, attempt, expiresInMs) => {
         const expiresAt = new Date(START.getTime() + expiresInMs);
-        const open = resolveOutcome({ kind: 'rejected', smtp }, facts({ attempt }));
+        const open = resolveOutcome(rejection(smtp, BUILT_IN_CLASSIFIER), facts({ attempt }));
         expect(open.kind).toBe('deferred');
-        const limited = resolveOutcome({ kind: 'rejected', smtp }, facts({ attempt, expiresAt }));
+        const limited = resolveOutcome(rejection(smtp, BUILT_IN_CLASSIFIER), facts({ attempt, expiresAt }));
         if (limited.kind !== 'deferred') expect(limited).toMatchObject({ kind: 'failed', reason: 'expired' });
         else expect(limited.nextAttemptAt.getTime()).toBeLessThanOrEqual(expiresAt.getTime());
       }),
@@ -245,7 +248,11 @@ describe('releaseSignalOf', () => {
     ['421', rejected('greeting', 421, 'closing'), 'throttled'],
     ['a rate limit', rejected('final', 421, 'unusual rate of unsolicited mail', '4.7.28'), 'throttled'],
     ['a listed address, at RCPT', listed, 'suspended'],
-    ['a listed address, after the dot', { ...listed, smtp: { ...listed.smtp, phase: 'final' } }, 'suspended'],
+    [
+      'a listed address, after the dot',
+      rejected('final', 554, '554 5.7.1 blocked using zen.spamhaus.org', '5.7.1'),
+      'suspended',
+    ],
     ['a listed domain of the sender', listedDomain, 'neutral'],
     ['an unknown user', unknownUser, 'neutral'],
     ['greylisting', greylisted, 'neutral'],

@@ -1,5 +1,5 @@
 import type { DeliveryOutcome, SmtpFacts } from '../ports/outcome';
-import { classifyReply, type ReplyClassification } from './classify-reply';
+import { BUILT_IN_CLASSIFIER, type ReplyClassification, type ReplyClassifier } from './classify-reply';
 import type { ReleaseSignal } from './destination-limiter';
 import { countsAgainstSender, isBeforeRecipient, type ReplyAction } from './reply-rule';
 import { planRetry, type RetryFacts } from './retry-schedule';
@@ -14,10 +14,8 @@ export type TransmissionResult =
     }
   | {
       readonly kind: 'rejected';
-      /** The refusal: `phase`, `code`, `enhancedCode` and `lines` are what it is classified by. */
       readonly smtp: SmtpFacts;
-      /** Recipients of the transaction when the reply was to the message as a whole; 1 when absent. */
-      readonly recipientCount?: number;
+      readonly classification: ReplyClassification;
     }
   | {
       readonly kind: 'failed';
@@ -51,7 +49,7 @@ export function resolveOutcome(result: TransmissionResult, facts: RetryFacts): D
     case 'accepted':
       return { kind: result.final ? 'delivered' : 'sent', smtp: result.smtp };
     case 'rejected':
-      return resolveRejection(result.smtp, classifyRejection(result), facts);
+      return resolveRejection(result, facts);
     case 'failed':
       return resolveFailure(result, facts);
     case 'unroutable':
@@ -64,45 +62,41 @@ const OWN_ENDS: ReadonlySet<string> = new Set(['aborted', 'local']);
 
 /** Whether another host of the destination may take what this one did not (RFC 5321 section 5.1). */
 export function isWorthAnotherHost(result: TransmissionResult): boolean {
-  if (result.kind === 'rejected') return classifyRejection(result).tryNextHost;
+  if (result.kind === 'rejected') return result.classification.tryNextHost;
   if (result.kind !== 'failed' || result.afterFinalDot || OWN_ENDS.has(result.cause)) return false;
   return isBeforeRecipient(result.smtp.phase);
 }
 
-/** The rule that a rejection falls under. */
-function classifyRejection(result: Rejected): ReplyClassification {
-  return classifyReply({
-    phase: result.smtp.phase,
-    code: result.smtp.code,
-    enhancedCode: result.smtp.enhancedCode,
-    text: result.smtp.lines ?? result.smtp.response,
-    recipientCount: result.recipientCount,
-  });
+/** A refusal with the rule that it falls under: `phase`, `code`, `enhancedCode` and `lines` are what counts. */
+export function rejection(said: SmtpFacts, classifier: ReplyClassifier): Rejected {
+  const { phase, code, enhancedCode, lines, response } = said;
+  const classification = classifier.classify({ phase, code, enhancedCode, text: lines ?? response });
+  return {
+    kind: 'rejected',
+    smtp: { ...said, ruleId: classification.ruleId, class: classification.class },
+    classification,
+  };
 }
 
-function resolveRejection(said: SmtpFacts, classification: ReplyClassification, facts: RetryFacts): DeliveryOutcome {
-  const { class: reason, ruleId } = classification;
-  const smtp = { ...said, ruleId, class: reason };
+function resolveRejection({ smtp, classification }: Rejected, facts: RetryFacts): DeliveryOutcome {
+  const { reason, bounceType } = classification;
   switch (classification.action) {
     case 'retry':
     case 'slow':
     case 'suspend':
       if (facts.attempt > (classification.maximumRetries ?? Infinity)) return bounced('soft', reason, smtp);
       return retryOrEnd('deferred', reason, smtp, facts);
-    case 'bounce-hard-suppress':
+    case 'bounce':
+      return bounced(bounceType, reason, smtp);
+    case 'bounce_and_suppress':
       return { ...bounced('hard', reason, smtp), suppress: true };
-    case 'bounce-hard':
-      return bounced('hard', reason, smtp);
-    case 'bounce-soft':
-      return bounced('soft', reason, smtp);
   }
 }
 
 /** What this side knows to be permanent (size, SMTPUTF8) counts as the reply that the server would have given. */
 function resolveFailure({ cause, afterFinalDot, smtp }: Failed, facts: RetryFacts): DeliveryOutcome {
   if ((cause === 'too-large' || cause === 'unsupported') && smtp.enhancedCode?.startsWith('5')) {
-    const refusal = { kind: 'rejected', smtp: { ...smtp, code: 554 } } as const;
-    return resolveRejection(refusal.smtp, classifyRejection(refusal), facts);
+    return resolveRejection(rejection({ ...smtp, code: 554 }, BUILT_IN_CLASSIFIER), facts);
   }
   return retryOrEnd(afterFinalDot ? 'unknown' : 'deferred', cause, smtp, facts);
 }
@@ -114,7 +108,13 @@ function resolveFailure({ cause, afterFinalDot, smtp }: Failed, facts: RetryFact
 function resolveUnroutable(result: Unroutable, facts: RetryFacts): DeliveryOutcome {
   const { enhancedCode, reason: response, ruleId, isDomainMissing } = result;
   const reason = result.permanent ? 'bad-domain' : 'routing';
-  const smtp: SmtpFacts = { enhancedCode, response, phase: 'dns', ...(ruleId && { ruleId }), class: reason };
+  const smtp: SmtpFacts = {
+    enhancedCode,
+    response,
+    phase: 'dns',
+    ...(ruleId && { ruleId }),
+    class: result.permanent ? 'mailbox' : 'infrastructure',
+  };
   if (!result.permanent) return retryOrEnd('deferred', reason, smtp, facts);
   return { ...bounced('hard', reason, smtp), ...(isDomainMissing && { isDomainMissing }) };
 }
@@ -147,9 +147,8 @@ const SIGNAL_OF: Readonly<Record<ReplyAction, ReleaseSignal>> = {
   retry: 'neutral',
   slow: 'throttled',
   suspend: 'suspended',
-  'bounce-hard-suppress': 'neutral',
-  'bounce-hard': 'neutral',
-  'bounce-soft': 'neutral',
+  bounce: 'neutral',
+  bounce_and_suppress: 'neutral',
 };
 
 /** What the result of one attempt means for the destination limiter. */
@@ -158,7 +157,7 @@ export function releaseSignalOf(result: TransmissionResult): ReleaseSignal {
     case 'accepted':
       return 'success';
     case 'rejected':
-      return SIGNAL_OF[classifyRejection(result).action];
+      return SIGNAL_OF[result.classification.action];
     case 'failed':
       if (OWN_CAUSES.has(result.cause)) return 'neutral';
       return isBeforeRecipient(result.smtp.phase) ? 'unreachable' : 'throttled';

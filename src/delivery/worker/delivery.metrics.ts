@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { SECOND } from '../../common/clock';
 import { Metrics } from '../../common/metrics/metrics';
-import { REPLY_RULES } from '../policy/reply-rules';
+import { REPLY_CLASSES } from '../policy/reply-rule';
 import type { DeliveryOutcome, Settlement } from '../ports/outcome';
 
 type Ended = DeliveryOutcome['kind'] & ('sent' | 'delivered' | 'deferred' | 'unknown' | 'bounced' | 'failed');
 
 const OUTCOMES: readonly Ended[] = ['sent', 'delivered', 'deferred', 'unknown', 'bounced', 'failed'];
-const CLASSES = [...new Set<string>(REPLY_RULES.map((rule) => rule.class))];
 /** From what a mail takes over a fast connection to the four days after which it is given up. */
 const BUCKETS_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 14_400, 86_400, 345_600];
 
@@ -16,6 +15,7 @@ const BUCKETS_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 
 export class DeliveryMetrics {
   private readonly attempts;
   private readonly failures;
+  private readonly refusals;
   private readonly duration;
   private readonly outdated;
 
@@ -28,7 +28,12 @@ export class DeliveryMetrics {
     this.failures = metrics.counter({
       name: 'delivery_failures_total',
       help: 'Delivery attempts that did not succeed, by what the reply or the failure was about',
-      labels: { outcome: ['deferred', 'bounced'], class: CLASSES },
+      labels: { outcome: ['deferred', 'bounced'], class: REPLY_CLASSES },
+    });
+    this.refusals = metrics.counter({
+      name: 'refusals_total',
+      help: 'Refusals of other mail servers by the rule that they fell under',
+      labels: ['rule', 'class'],
     });
     this.duration = metrics.histogram({
       name: 'delivery_duration_seconds',
@@ -49,9 +54,16 @@ export class DeliveryMetrics {
       const [{ outcome, occurredAt }] = outcomes;
       this.attempts.inc({ outcome: outcome.kind });
       const failure = failureClassOf(outcome);
+      this.countRefusal(outcome);
       if (failure !== undefined) this.failures.inc({ outcome: outcome.kind, class: failure });
       else this.duration.observe({ mode: claim.mode }, secondsBetween(claim.firstDueAt, occurredAt));
     }
+  }
+
+  private countRefusal(outcome: DeliveryOutcome): void {
+    const smtp = 'smtp' in outcome ? outcome.smtp : undefined;
+    if (smtp?.ruleId === undefined || smtp.class === undefined) return;
+    this.refusals.inc({ rule: smtp.ruleId, class: smtp.class });
   }
 }
 

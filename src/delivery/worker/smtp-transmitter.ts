@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, SECOND } from '../../common/clock';
 import { AppConfig } from '../../config/config';
-import { isWorthAnotherHost, type TransmissionResult } from '../policy/transmission-result';
+import { ReplyClassifier } from '../policy/classify-reply';
+import { isWorthAnotherHost, rejection, type TransmissionResult } from '../policy/transmission-result';
 import type { ClaimedDelivery } from '../ports/delivery';
 import { type Route, Router } from '../routing/router';
 import { DeadAddresses } from '../smtp/dead-addresses';
@@ -43,6 +44,7 @@ export class SmtpTransmitter {
     private readonly router: Router,
     { delivery }: AppConfig,
     private readonly clock: Clock,
+    private readonly classifier: ReplyClassifier,
   ) {
     this.config = delivery;
     this.dead = new DeadAddresses(clock);
@@ -101,7 +103,7 @@ export class SmtpTransmitter {
       const attemptSeconds = SMTP_TIMEOUTS.attempt - elapsedMs / SECOND;
       const sent = await pool.send({ ...job, attemptSeconds });
       this.dead.note(endpoint.address, endpoint.port, sent);
-      result = toTransmission(sent, route.final);
+      result = toTransmission(sent, route.final, this.classifier);
       if (conversation?.isCutShort || !isWorthAnotherHost(result)) break;
     }
     return result;
@@ -157,13 +159,13 @@ function securityOf(address: string, { mode, relay }: AppConfig['delivery']) {
   return { security: 'starttls', verifyCertificate: true, auth } as const;
 }
 
-function toTransmission(result: SmtpResult, final: boolean): TransmissionResult {
+function toTransmission(result: SmtpResult, final: boolean, classifier: ReplyClassifier): TransmissionResult {
   const smtp = toSmtpFacts(result);
   switch (result.kind) {
     case 'accepted':
       return { kind: 'accepted', final, smtp };
     case 'rejected':
-      return { kind: 'rejected', smtp };
+      return rejection(smtp, classifier);
     case 'failed':
       return {
         kind: 'failed',

@@ -34,7 +34,7 @@ describe('a refusal', () => {
     const [id = ''] = await scene.acceptTo('rcpt-550-rate');
     await start();
     expect(lastData(await deferral(id))).toMatchObject({
-      ...{ reason: 'rate-limited', class: 'rate-limited', ruleId: 'recipient-rate-refused', phase: 'rcpt' },
+      ...{ reason: 'rate-limited', class: 'rate', ruleId: 'google-recipient-rate-refused', phase: 'rcpt' },
       ...{ code: 550, enhancedCode: '5.2.1' },
       response: '550 5.2.1 information, please visit https://support.example.com/?p=ReceivingRate',
       lines: [
@@ -50,7 +50,7 @@ describe('a refusal', () => {
     const [id = ''] = await scene.acceptTo('rcpt-550-sender-verify');
     await start();
     const rows = await scene.readWhenStatus(id, 'bounced');
-    expect(lastData(rows)).toMatchObject({ bounceType: 'soft', class: 'sender-rejected', ruleId: 'sender-address' });
+    expect(lastData(rows)).toMatchObject({ bounceType: 'soft', class: 'policy', ruleId: 'sender-address' });
     expect(await suppressions()).toEqual([]);
   });
 

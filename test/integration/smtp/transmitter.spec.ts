@@ -1,3 +1,4 @@
+import { BUILT_IN_CLASSIFIER } from '../../../src/delivery/policy/classify-reply';
 import { MINUTE } from '../../../src/common/clock';
 import { Conversation } from '../../../src/delivery/smtp/conversation';
 import { SmtpTransmitter } from '../../../src/delivery/worker/smtp-transmitter';
@@ -35,7 +36,7 @@ describe('an attempt at several hosts', () => {
       return Promise.resolve();
     });
     const { router, target } = await hostsAt(server.port);
-    transmitter = new SmtpTransmitter(router, configOf(), clock);
+    transmitter = new SmtpTransmitter(router, configOf(), clock, BUILT_IN_CLASSIFIER);
     const result = await transmitter.transmit(claimOf(0), SIGNED, target, () => true);
     expect(result).toMatchObject({ kind: 'failed', cause: 'closed' });
     transmitter.destroy();
@@ -70,7 +71,7 @@ describe('an attempt whose slot others need', () => {
   async function begin(script: SmtpScript, env: Record<string, string> = {}) {
     server = await ScriptedSmtpServer.start(script);
     const { router, target } = await hostsAt(server.port);
-    transmitter = new SmtpTransmitter(router, configOf(env), new FakeClock());
+    transmitter = new SmtpTransmitter(router, configOf(env), new FakeClock(), BUILT_IN_CLASSIFIER);
     const conversation = new Conversation();
     const sent = transmitter.transmit(claimOf(0), SIGNED, { ...target, conversation }, () => true);
     return { conversation, sent, transmitter, hosts: target.hosts };

@@ -1,3 +1,4 @@
+import type { ReplyClassifier } from '../../../delivery/policy/classify-reply';
 import { evaluateFailure, MAXIMUM_RESPONSE_LENGTH, type FailureGrounds } from './evaluate-failure';
 import { readHeader, type HeaderFields } from './mime-message';
 import { decodeField } from './part-text';
@@ -33,7 +34,11 @@ const BARE_STATUS = /^(?:reporting-mta|original-recipient|final-recipient)[ \t]{
  * @param text one character a byte
  * @param words the grounds in the words around the status, read when the only block gives none itself
  */
-export function readDeliveryStatus(text: string, words: () => FailureGrounds = () => ({})): Report | undefined {
+export function readDeliveryStatus(
+  text: string,
+  classifier: ReplyClassifier,
+  words: () => FailureGrounds = () => ({}),
+): Report | undefined {
   const blocks = blocksOf(text);
   const statuses = blocks.map(recipientStatus).filter((status) => status !== undefined);
   const worst = ACTIONS.find((action) => statuses.some((status) => status.action === action));
@@ -44,13 +49,14 @@ export function readDeliveryStatus(text: string, words: () => FailureGrounds = (
   if (found.action !== 'failed') return otherReport(found.action, found);
   const shared = statuses.some((status) => status.action !== 'failed');
   const silent = statuses.length === 1 && !found.text && (found.status?.endsWith('.0.0') ?? true);
-  return failureReport(found, { text: found.text, status: found.status, shared, ...(silent && words()) });
+  const grounds = { text: found.text, status: found.status, shared, ...(silent && words()) };
+  return { ...evaluateFailure(grounds, classifier), remoteHost: found.remoteHost, finalRecipient: found.recipient };
 }
 
 /** The same for a text that holds the fields among other lines, as gateways leave them. */
-export function readBareDeliveryStatus(text: string): Report | undefined {
+export function readBareDeliveryStatus(text: string, classifier: ReplyClassifier): Report | undefined {
   const start = text.search(BARE_STATUS);
-  return start === -1 ? undefined : readDeliveryStatus(text.slice(start));
+  return start === -1 ? undefined : readDeliveryStatus(text.slice(start), classifier);
 }
 
 function blocksOf(text: string): HeaderFields[] {
@@ -77,10 +83,6 @@ function recipientStatus(fields: HeaderFields): RecipientStatus | undefined {
 function actionOf(field: string | undefined, status: string | undefined): Action | undefined {
   const named = field?.toLowerCase() ?? '';
   return ACTIONS.find((action) => named.startsWith(action)) ?? ACTION_OF_CLASS.get(status?.[0] ?? '');
-}
-
-function failureReport({ remoteHost, recipient }: RecipientStatus, grounds: FailureGrounds): Report {
-  return { ...evaluateFailure(grounds), remoteHost, finalRecipient: recipient };
 }
 
 function otherReport(action: Exclude<Action, 'failed'>, { text, remoteHost, status }: RecipientStatus): Report {

@@ -1,4 +1,8 @@
-import { classifyReply, countsAgainstSender } from '../../../delivery/policy/classify-reply';
+import {
+  BUILT_IN_CLASSIFIER,
+  countsAgainstSender,
+  type ReplyClassifier,
+} from '../../../delivery/policy/classify-reply';
 import type { SmtpPhase } from '../../../delivery/ports/smtp-phase';
 import { printable, type Report } from './report';
 
@@ -54,14 +58,19 @@ const USUAL_PHASE: SmtpPhase = 'rcpt';
  * Reads a failure like the reply that caused it, through the engine's own table: hard and suppressed for what is wrong
  * with the address, soft for full mailboxes, policy and all that a 4xx or a status of class 4 calls temporary.
  */
-export function evaluateFailure(grounds: FailureGrounds): BounceReport {
+export function evaluateFailure(
+  grounds: FailureGrounds,
+  classifier: ReplyClassifier = BUILT_IN_CLASSIFIER,
+): BounceReport {
   const reply = findReply(grounds.text ?? '');
   const enhancedCode = enhancedCodeOf(reply, grounds.status);
   const {
     action,
-    class: reason,
+    bounceType,
+    reason,
     ruleId,
-  } = classifyReply({
+    class: kind,
+  } = classifier.classify({
     ...codeAndPhase(reply, grounds),
     enhancedCode,
     text: linesOf(printable(reply?.text ?? grounds.text, MAXIMUM_TEXT_LENGTH) ?? '', reply?.code),
@@ -70,9 +79,10 @@ export function evaluateFailure(grounds: FailureGrounds): BounceReport {
   return {
     kind: 'bounce',
     action: 'failed',
-    bounceType: action.startsWith('bounce-hard') ? 'hard' : 'soft',
-    suppress: action === 'bounce-hard-suppress',
+    bounceType: action.startsWith('bounce') ? bounceType : 'soft',
+    suppress: action === 'bounce_and_suppress',
     reason,
+    class: kind,
     ruleId,
     countsAgainstSender: countsAgainstSender(reason),
     code: reply?.code,

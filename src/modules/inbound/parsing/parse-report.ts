@@ -1,3 +1,4 @@
+import { BUILT_IN_CLASSIFIER, type ReplyClassifier } from '../../../delivery/policy/classify-reply';
 import { readBareDeliveryStatus, readDeliveryStatus } from './delivery-status';
 import { isDispositionNotification, isLoop, whyDropped } from './dropped-mail';
 import { readComplaint } from './feedback-report';
@@ -18,22 +19,22 @@ const STATUS_TYPES = ['message/delivery-status', 'message/global-delivery-status
  *
  * @param raw the message as stored, its first line the `Return-Path:` that the listener added
  */
-export function parseReport(raw: Buffer): Report {
+export function parseReport(raw: Buffer, classifier: ReplyClassifier = BUILT_IN_CLASSIFIER): Report {
   const message = splitMessage(raw);
   if (!message) return ignored('too-complex');
   if (hasNoHeader(message)) return ignored('unreadable');
   if (isLoop(message)) return ignored('loop');
   if (isDispositionNotification(message)) return ignored('mdn');
-  return readStatusPart(message) ?? readWords(message);
+  return readStatusPart(message, classifier) ?? readWords(message, classifier);
 }
 
-function readWords(message: MessagePart): Report {
+function readWords(message: MessagePart, classifier: ReplyClassifier): Report {
   const view = viewMessage(message);
-  const report = readComplaint(view) ?? readBareStatus(message) ?? readKnownBounce(view);
+  const report = readComplaint(view) ?? readBareStatus(message, classifier) ?? readKnownBounce(view, classifier);
   if (report) return report;
   const dropped = whyDropped(view);
   if (dropped) return ignored(dropped);
-  return readGenericBounce(view) ?? ignored(announcesStatus(message) ? 'unreadable' : 'not-a-report');
+  return readGenericBounce(view, classifier) ?? ignored(announcesStatus(message) ? 'unreadable' : 'not-a-report');
 }
 
 /** But for the line that the listener added. */
@@ -41,16 +42,16 @@ function hasNoHeader({ fields }: MessagePart): boolean {
   return fields.size === fields.all('return-path').length;
 }
 
-function readStatusPart(message: MessagePart): Report | undefined {
+function readStatusPart(message: MessagePart, classifier: ReplyClassifier): Report | undefined {
   const part = leavesOf(message).find(({ contentType }) => STATUS_TYPES.includes(contentType.type));
-  return part && readDeliveryStatus(decodedBody(part), () => groundsIn(viewMessage(message)));
+  return part && readDeliveryStatus(decodedBody(part), classifier, () => groundsIn(viewMessage(message)));
 }
 
 /** A delivery status under a wrong type. Copies of our own mail are not searched. */
-function readBareStatus(message: MessagePart): Report | undefined {
+function readBareStatus(message: MessagePart, classifier: ReplyClassifier): Report | undefined {
   for (const part of leavesOf(message)) {
     if (/^message\/|^text\/(?:html|rfc822-headers)/.test(part.contentType.type)) continue;
-    const report = readBareDeliveryStatus(decodedBody(part));
+    const report = readBareDeliveryStatus(decodedBody(part), classifier);
     if (report) return report;
   }
   return undefined;

@@ -1,4 +1,4 @@
-import { classifyReply } from '../../../delivery/policy/classify-reply';
+import { BUILT_IN_CLASSIFIER, type ReplyClassifier } from '../../../delivery/policy/classify-reply';
 import { evaluateFailure, type FailureGrounds, findReply } from './evaluate-failure';
 import { printable, type Report } from './report';
 import { BOUNCE_PATTERNS, DELAY_PATTERNS, FAILURE_PHRASES, GENERIC_BOUNCE_PATTERNS } from './bounce-patterns';
@@ -8,20 +8,24 @@ import { matchesPattern, type MessageView, type MessagePattern } from './message
 const REPLY_LINES = 10;
 
 /** Reads a failure in the words of the known mail systems; undefined when the message fits none of their patterns. */
-export function readKnownBounce(view: MessageView): Report | undefined {
-  return readBounce(view, BOUNCE_PATTERNS);
+export function readKnownBounce(view: MessageView, classifier: ReplyClassifier): Report | undefined {
+  return readBounce(view, BOUNCE_PATTERNS, classifier);
 }
 
 /** The same for a message that only looks like a failure. */
-export function readGenericBounce(view: MessageView): Report | undefined {
-  return readBounce(view, GENERIC_BOUNCE_PATTERNS);
+export function readGenericBounce(view: MessageView, classifier: ReplyClassifier): Report | undefined {
+  return readBounce(view, GENERIC_BOUNCE_PATTERNS, classifier);
 }
 
-function readBounce(view: MessageView, patterns: readonly MessagePattern[]): Report | undefined {
+function readBounce(
+  view: MessageView,
+  patterns: readonly MessagePattern[],
+  classifier: ReplyClassifier,
+): Report | undefined {
   if (DELAY_PATTERNS.some((pattern) => matchesPattern(pattern, view))) return { kind: 'ignored', reason: 'delay-only' };
   if (!patterns.some((pattern) => matchesPattern(pattern, view))) return undefined;
   const finalRecipient = printable(view.message.fields.first('x-failed-recipients')?.split(',', 1)[0], 320);
-  return { ...evaluateFailure(groundsIn(view)), finalRecipient };
+  return { ...evaluateFailure(groundsIn(view), classifier), finalRecipient };
 }
 
 /** What the words of a failure give as its grounds: a reply first, else a known sentence. Empty when neither is there. */
@@ -47,6 +51,8 @@ function phraseIn(lines: readonly string[]): FailureGrounds | undefined {
 }
 
 function lineOfTheTable(lines: readonly string[]): FailureGrounds | undefined {
-  const text = lines.find((line) => classifyReply({ phase: 'final', code: 550, text: line }).class !== 'unclassified');
+  const isKnown = (text: string): boolean =>
+    BUILT_IN_CLASSIFIER.classify({ phase: 'final', code: 550, text }).reason !== 'unclassified';
+  const text = lines.find(isKnown);
   return text === undefined ? undefined : { text };
 }

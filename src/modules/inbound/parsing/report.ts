@@ -8,8 +8,9 @@ export type Report =
       readonly action: 'failed';
       readonly bounceType: 'hard' | 'soft';
       readonly suppress: boolean;
-      /** The class of the reply. */
+      /** Why, within the class. */
       readonly reason: string;
+      readonly class: string;
       readonly ruleId: string;
       readonly countsAgainstSender: boolean;
       readonly code?: number;

@@ -15,7 +15,7 @@ export function decideOutcome(report: Report): ReportDecision {
   switch (report.kind) {
     case 'bounce': {
       const { bounceType, suppress, reason, ruleId, countsAgainstSender } = report;
-      const smtp = { ...smtpFactsOf(report), ruleId, class: reason };
+      const smtp = { ...smtpFactsOf(report), ruleId, class: report.class };
       const event = { kind: 'bounced', bounceType, suppress, reason, countsAgainstSender, smtp } as const;
       return { disposition: `${bounceType}_bounce`, outcome: { event, source: 'dsn' } };
     }

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { ClassificationModule } from '../../../delivery/policy/classification.module';
 import { PublicKeysModule } from '../../domains/dkim/public-keys.module';
 import { EmailsModule } from '../../emails/emails.module';
 import { InboundModule } from '../inbound.module';
@@ -10,7 +11,7 @@ import { ReportSettlement } from './report-settlement.service';
 
 /** Role `worker`: processes stored reports. Apart from the listener, which must not load emails and domains. */
 @Module({
-  imports: [EmailsModule, InboundModule, PublicKeysModule],
+  imports: [ClassificationModule, EmailsModule, InboundModule, PublicKeysModule],
   providers: [FeedbackIdentification, ProcessingMetrics, ProcessReportsJob, ReportExaminer, ReportSettlement],
 })
 export class InboundProcessingModule {}

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { ReplyClassifier } from '../../../delivery/policy/classify-reply';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { RecordedOutcome } from '../../../delivery/ports/outcome';
 import { type ReportedRecipient, EmailLookupService } from '../../emails/email-lookup.service';
@@ -27,12 +28,13 @@ export class ReportExaminer {
   constructor(
     private readonly emails: EmailLookupService,
     private readonly feedback: FeedbackIdentification,
+    private readonly classifier: ReplyClassifier,
   ) {}
 
   /** @throws UnavailableError */
   async examine(claimed: ClaimedReport): Promise<Finding> {
     if (claimed.attempts > MAX_ATTEMPTS) return { disposition: 'abandoned' };
-    const report = read(claimed.raw);
+    const report = read(claimed.raw, this.classifier);
     const decision = decideOutcome(report);
     if (claimed.subject) return this.findingOn(claimed, claimed.subject, decision);
     if (report.kind !== 'complaint') return { disposition: publicDisposition(report) };
@@ -75,9 +77,9 @@ export class ReportExaminer {
   }
 }
 
-function read(raw: Buffer): Report {
+function read(raw: Buffer, classifier: ReplyClassifier): Report {
   try {
-    return parseReport(raw);
+    return parseReport(raw, classifier);
   } catch {
     return { kind: 'ignored', reason: 'unreadable' };
   }

@@ -1,0 +1,58 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runWith } from './cli-kit';
+
+/** No database is needed. */
+const run = (args: string[], environment: NodeJS.ProcessEnv = {}) => runWith(environment, ['classify', ...args]);
+const json = async (args: string[], environment?: NodeJS.ProcessEnv) =>
+  JSON.parse((await run([...args, '--json'], environment)).stdout) as Record<string, unknown>;
+
+describe('waybill classify', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'classify-'));
+  const file = join(folder, 'rules.json');
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('says what a reply of one line or several means', async () => {
+    expect(await json(['550 5.1.1 User unknown'])).toEqual({
+      ...{ rule: 'bad-mailbox-code', class: 'mailbox', action: 'bounce_and_suppress', suppress: true },
+      ...{ bounceType: 'hard', explanation: expect.stringContaining('address is bad') },
+    });
+    const rate = [
+      '550-5.2.1 The user you are trying to contact is receiving mail at a',
+      '550 5.2.1 rate that prevents it',
+    ];
+    for (const separator of ['\n', '\\n', '\r\n']) {
+      expect(await json([rate.join(separator)])).toMatchObject({
+        ...{ rule: 'google-recipient-rate-refused', class: 'rate', action: 'retry', suppress: false, bounceType: null },
+      });
+    }
+  });
+
+  it('goes by the stage', async () => {
+    expect(await json(['550 5.1.1 User unknown', '--stage', 'mail'])).toMatchObject({
+      ...{ action: 'retry', suppress: false, explanation: expect.stringContaining('after 3 retries') },
+    });
+    expect((await run(['550 no', '--stage', 'helo'])).stderr).toContain('Allowed choices are connect, mail, rcpt');
+  });
+
+  it('has the operator’s rules first', async () => {
+    writeFileSync(
+      file,
+      JSON.stringify({ rules: [{ id: 'ours', text: 'user.unknown', class: 'policy', action: 'retry' }] }),
+    );
+    for (const result of [
+      await json(['550 5.1.1 User unknown'], { CLASSIFICATION_RULES: file }),
+      await json(['550 5.1.1 User unknown', '--rules', file]),
+    ]) {
+      expect(result).toMatchObject({ rule: 'ours', class: 'policy', action: 'retry' });
+    }
+  });
+
+  it('refuses a bad file, naming the rule, and what is no refusal', async () => {
+    writeFileSync(file, JSON.stringify({ rules: [{ id: 'ours', text: '(', class: 'policy', action: 'retry' }] }));
+    const bad = await run(['550 no', '--rules', file]);
+    expect(bad).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('rule "ours"') });
+    for (const reply of ['250 OK', 'no', '']) expect(await run([reply])).toMatchObject({ exitCode: 1 });
+  });
+});
