@@ -1,4 +1,4 @@
-import type { ReplyReason } from '../../../delivery/policy/reply-rule';
+import type { ReplyClassification } from '../../../delivery/policy/classify-reply';
 import type { RecordedOutcome } from '../../../delivery/ports/outcome';
 import type { NewSuppression } from '../../suppressions/suppressions.service';
 
@@ -21,7 +21,7 @@ export function isExcused({ outcome }: RecordedOutcome): boolean {
 }
 
 /** Refusals of the sender or of the message: they say nothing of the address, and another mail may well get through. */
-const NOT_OF_THE_RECIPIENT: ReadonlySet<string> = new Set<ReplyReason>([
+const NOT_OF_THE_RECIPIENT: ReadonlySet<string> = new Set<ReplyClassification['reason']>([
   'policy',
   'reputation',
   'authentication',
