@@ -10,3 +10,26 @@ export interface Tenant {
   /** Set when the caller's API key is bound to one domain: it sees and changes only that domain's data. */
   readonly domainId?: string | undefined;
 }
+
+/** What belongs to one tenant. */
+export interface TenantGroup<Row> {
+  readonly tenant: Tenant;
+  readonly rows: readonly Row[];
+}
+
+/**
+ * Rows by organization and mode, in the order of the primary keys: where a batch takes one statement for each tenant, all
+ * batches lock the tenants' rows in the same order.
+ */
+export function groupByTenant<Row extends Tenant>(rows: readonly Row[]): TenantGroup<Row>[] {
+  const groups = new Map<string, { tenant: Tenant; rows: Row[] }>();
+  for (const row of rows) {
+    const { organizationId, mode } = row;
+    const name = `${organizationId} ${mode}`;
+    const group = groups.get(name);
+    if (group) group.rows.push(row);
+    else groups.set(name, { tenant: { organizationId, mode }, rows: [row] });
+  }
+  if (groups.size === 1) return [...groups.values()];
+  return [...groups].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, group]) => group);
+}

@@ -33,13 +33,15 @@ const UNAVAILABLE_CODES = [
   '55000',
   '55P03',
   '25006',
-  'XX000',
 ];
 /** The driver and its pool name these conditions only in words. */
 const UNAVAILABLE_MESSAGE =
   /timeout|connection terminated|terminated unexpectedly|not queryable|connection error|connection is closed|pool after calling end|driver not connected/i;
 
-/** True when the database is away, full, starting, stopping or too slow, so that the same call may succeed later. */
+/**
+ * True when the database is away, full, starting, stopping or too slow, so that the same call may succeed later. XX000 (internal
+ * error) is not among them: the nodes of a distributed database report one row that breaks a constraint by it.
+ */
 export function isUnavailable(error: unknown): boolean {
   const code = databaseErrorCode(error);
   if (code !== undefined) {

@@ -4,6 +4,7 @@ import { JobLeases } from '../common/jobs/job-leases';
 import { AppConfig } from '../config/config';
 import { ClockReadings } from './clock-readings.service';
 import { dataSourceOptions } from './data-source';
+import { Distribution } from './distribution.service';
 import { Database, DatabaseUrl } from './database.service';
 import { JobLeasesRepository } from './job-leases.repository';
 import { PoolMetrics } from './pool.metrics';
@@ -34,6 +35,7 @@ export class DatabaseModule {
       providers: [
         Database,
         ClockReadings,
+        Distribution,
         JobLeasesRepository,
         PoolMetrics,
         { provide: JobLeases, useExisting: JobLeasesRepository },

@@ -33,12 +33,22 @@ const SERVER_FACTS = `
  */
 @Injectable()
 export class Database {
+  /** Whether the rows of the large tables are on several nodes (docs/scaling.md); `Distribution` finds out. */
+  isDistributed = false;
+
   constructor(private readonly dataSource: DataSource) {}
 
   /** Runs one statement in a transaction of its own, in one round trip. */
   async run<Row>(statement: Statement<Row>): Promise<Row[]> {
+    const [rows = []] = await this.runAll([statement]);
+    return rows;
+  }
+
+  /** Runs statements in one transaction, in one round trip; returns the rows of each. */
+  async runAll<Row>(statements: readonly Statement<Row>[]): Promise<Row[][]> {
+    if (statements.length === 0) return [];
     try {
-      return await this.attemptOne(statement);
+      return await this.attemptAll(statements);
     } catch (error) {
       throw translateDatabaseError(error);
     }
@@ -73,18 +83,21 @@ export class Database {
     return facts as ServerFacts;
   }
 
-  private async attemptOne<Row>(statement: Statement<Row>): Promise<Row[]> {
+  private async attemptAll<Row>(statements: readonly Statement<Row>[]): Promise<Row[][]> {
     const connection = await poolOf(this.dataSource).connect();
     connection.on('error', ignore);
     let broken: Error | undefined;
     holdWrites(connection);
-    const sent = [connection.query(BEGIN), connection.query(withTexts(statement)), connection.query('commit')] as const;
+    const begun = connection.query(BEGIN);
+    const results = statements.map((statement) => connection.query<Row & object>(withTexts(statement)));
+    const ended = connection.query('commit');
     try {
-      const [, { rows }] = await Promise.all(sent);
-      return rows as Row[];
+      // The first one to fail is the cause: those behind it are refused because of it.
+      const found = await Promise.all([begun, ...results, ended]);
+      return found.slice(1, -1).map(({ rows }) => rows as Row[]);
     } catch (error) {
       // Of a statement that fails the commit makes a rollback.
-      await sent[2].catch((failure: Error) => (broken = failure));
+      await ended.catch((failure: Error) => (broken = failure));
       throw error;
     } finally {
       connection.off('error', ignore);

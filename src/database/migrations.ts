@@ -40,6 +40,7 @@ import { SuspectDeliveries1700000000035 } from './migrations/0035-suspect-delive
 import { WatchedSessions1700000000040 } from './migrations/0040-watched-sessions';
 import { Operators1700000000041 } from './migrations/0041-operators';
 import { QueueActions1700000000042 } from './migrations/0042-queue-actions';
+import { DistributedTables1700000000043 } from './migrations/0043-distributed-tables';
 
 /**
  * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be
@@ -91,4 +92,5 @@ export const MIGRATIONS = [
   WatchedSessions1700000000040,
   Operators1700000000041,
   QueueActions1700000000042,
+  DistributedTables1700000000043,
 ];

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Clock, HOUR } from '../../common/clock';
+import { Clock, HOUR, MINUTE, SECOND } from '../../common/clock';
 import { DELIVERY_LIFE_MS, jitter } from '../policy/retry-schedule';
 import { type ClaimedDelivery, POISON_CRASHES, SUSPECT_CRASHES } from '../ports/delivery';
 import { MessageSource } from '../ports/message-source';
@@ -29,6 +29,9 @@ export type Prepared =
 
 /** Of small bodies, as they are stored, in one claim. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
+/** A commit over several nodes that was interrupted is completed within a minute, by the cluster's own recovery; ten are ample. */
+const LATE_COMMIT_MS = 10 * MINUTE;
+const LATE_COMMIT_RETRY_MS = 15 * SECOND;
 /** What composing a small message takes for each byte, in the budget. */
 const COST_PER_BYTE = 6;
 
@@ -87,13 +90,21 @@ export class MessagePreparer {
     // The simulator reads no message.
     if (claim.mode === 'test') return { kind: 'simulation' };
     const message = batch.messages.get(claim.emailId);
-    if (!message) return end({ kind: 'failed', reason: 'content_unavailable' });
+    if (!message) return end(this.withoutContent(claim));
     const key = batch.keys.get(claim.domainId);
     const ordinal = batch.ordinals.get(claim.organizationId);
     if (key === SENDING_PAUSED) return end(this.hold());
     if (key instanceof Error) return { kind: 'fault', error: key };
     if (!key || ordinal === undefined) return end({ kind: 'failed', reason: 'domain_removed' });
     return { kind: 'message', message: this.composer.prepare({ claim, message, key, ordinal }) };
+  }
+
+  /** Where emails are on several nodes, one of them may show its part of a commit later than the queue's does. */
+  private withoutContent({ firstDueAt }: ClaimedDelivery): Ending {
+    const nowMs = this.clock.now().getTime();
+    if (nowMs - firstDueAt.getTime() >= LATE_COMMIT_MS) return { kind: 'failed', reason: 'content_unavailable' };
+    const nextAttemptAt = new Date(nowMs + LATE_COMMIT_RETRY_MS);
+    return { kind: 'deferred', nextAttemptAt, reason: 'content_unavailable' };
   }
 
   /** For about an hour, spread so that a resumption does not begin with a stampede. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, type Repository } from 'typeorm';
-import type { Tenant } from '../../common/tenant';
+import { groupByTenant, type Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { DeliveryKey, EmailKey } from '../../delivery/ports/delivery';
 import { EmailAttachment } from './email-attachment.entity';
@@ -105,8 +105,16 @@ export class EmailsRepository {
   }
 
   /** All that composing takes, besides the attachments and the bodies that do not fit into `maxBodyBytes`. */
-  loadMessages(emails: readonly EmailKey[], maxBodyBytes: number): Promise<LoadedMessage[]> {
-    return this.database.run(loadMessages(emails, maxBodyBytes));
+  async loadMessages(emails: readonly EmailKey[], maxBodyBytes: number): Promise<LoadedMessage[]> {
+    // Each tenant has a share of the room, by its number of emails: what does not fit is read by itself.
+    const statements = groupByTenant(emails).map(({ tenant, rows }) =>
+      loadMessages(
+        tenant,
+        rows.map((row) => row.emailId),
+        (maxBodyBytes * rows.length) / emails.length,
+      ),
+    );
+    return (await this.database.runAll(statements)).flat();
   }
 
   loadBody({ organizationId, mode, emailId }: EmailKey): Promise<Pick<EmailContent, 'html' | 'text'> | null> {
@@ -114,8 +122,9 @@ export class EmailsRepository {
   }
 
   /** In any order; unknown ones are left out. */
-  findMailRecipients(keys: readonly DeliveryKey[]): Promise<MailRecipient[]> {
-    return this.database.run(findMailRecipients(keys));
+  async findMailRecipients(keys: readonly DeliveryKey[]): Promise<MailRecipient[]> {
+    const statements = groupByTenant(keys).map(({ tenant, rows }) => findMailRecipients(tenant, rows));
+    return (await this.database.runAll(statements)).flat();
   }
 
   /** A page of the ids of the ranges, newest first. */

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { groupByTenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { EventKey, FeedEvent, FeedStream } from './feed-event';
 import { findFeedEvents, readEventFeed, readEventHorizon } from './sql/event-feed.sql';
@@ -12,15 +13,13 @@ export class EventsRepository {
     return (row as { horizon: string }).horizon;
   }
 
-  readAfter(
-    streams: readonly FeedStream[],
-    horizon: string,
-    limitEach: number,
-  ): Promise<(FeedEvent & { stream: number })[]> {
-    return this.database.run(readEventFeed(streams, horizon, limitEach));
+  /** The next events of each stream, in order. */
+  readAfter(streams: readonly FeedStream[], horizon: string, limitEach: number): Promise<FeedEvent[][]> {
+    return this.database.runAll(streams.map((stream) => readEventFeed(stream, horizon, limitEach)));
   }
 
-  find(keys: readonly EventKey[]): Promise<FeedEvent[]> {
-    return this.database.run(findFeedEvents(keys));
+  async find(keys: readonly EventKey[]): Promise<FeedEvent[]> {
+    const statements = groupByTenant(keys).map(({ tenant, rows }) => findFeedEvents(tenant, rows));
+    return (await this.database.runAll(statements)).flat();
   }
 }

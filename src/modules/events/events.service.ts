@@ -36,13 +36,7 @@ export class EventsService {
    * @throws UnavailableError
    */
   async readAfter(streams: readonly FeedStream[], limitEach: number): Promise<FeedEvent[][]> {
-    const pages: FeedEvent[][] = streams.map(() => []);
-    if (streams.length === 0) return pages;
-    const horizon = await this.events.horizon();
-    for (const { stream, ...event } of await this.events.readAfter(streams, horizon, limitEach)) {
-      pages[stream]?.push(event);
-    }
-    return pages;
+    return streams.length > 0 ? this.events.readAfter(streams, await this.events.horizon(), limitEach) : [];
   }
 
   /** The events that are still there, in no order. @throws UnavailableError */

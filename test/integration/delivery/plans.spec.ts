@@ -3,6 +3,7 @@ import type { DataSource } from 'typeorm';
 import { findKeyByHash, touchKeys } from '../../../src/auth/sql/api-keys.sql';
 import { HOUR } from '../../../src/common/clock';
 import { firstIdAt, newId, timeOfId } from '../../../src/common/ids';
+import { groupByTenant, type Tenant, type TenantGroup } from '../../../src/common/tenant';
 import { beginWith, createDataSource, poolOf } from '../../../src/database/data-source';
 import type { Statement } from '../../../src/database/statement';
 import type { ClaimedDelivery, EmailKey } from '../../../src/delivery/ports/delivery';
@@ -29,10 +30,9 @@ import {
 } from '../../../src/modules/emails/accept/sql/idempotency.sql';
 import { insertAttachments, insertEmails } from '../../../src/modules/emails/accept/sql/insert-emails.sql';
 import { listIds, searchEmails } from '../../../src/modules/emails/sql/list-emails.sql';
-import { loadMessages } from '../../../src/modules/emails/sql/load-messages.sql';
-import { loadRecipients } from '../../../src/modules/emails/outcomes/sql/lock-emails.sql';
-import { lockEmails } from '../../../src/modules/emails/outcomes/sql/lock-emails.sql';
-import { writeOutcomes } from '../../../src/modules/emails/outcomes/sql/write-outcomes.sql';
+import { findMailRecipients, loadMessages } from '../../../src/modules/emails/sql/load-messages.sql';
+import { loadRecipients, lockEmails } from '../../../src/modules/emails/outcomes/sql/lock-emails.sql';
+import { insertEvents, writeOutcomes } from '../../../src/modules/emails/outcomes/sql/write-outcomes.sql';
 import { addSuppressions, recordSoftBounces } from '../../../src/modules/suppressions/sql/automatic-suppressions.sql';
 import { findSuppressed, refuseListed } from '../../../src/modules/suppressions/sql/find-suppressed.sql';
 import { acceptedEmail } from '../../factories/accepted-emails';
@@ -47,6 +47,8 @@ interface Facts {
   sessionId: string;
   claims: ClaimedDelivery[];
   emails: EmailKey[];
+  /** Most of them: those of the largest organization. */
+  ofTenant: TenantGroup<EmailKey>;
   addresses: { organizationId: string; mode: 'live'; key: string }[];
   hash: Buffer;
 }
@@ -83,14 +85,20 @@ const STATEMENTS: Record<string, (facts: Facts) => Statement<unknown>> = {
   'find open': ({ emails }) => findOpenDeliveries(emails[0] ?? unknownEmail()),
   'find held': ({ sessionId }) => findHeldClaims(sessionId, new Date()),
   enqueue: () => enqueueDeliveries([newDelivery(), newDelivery()], new Date()),
-  'lock emails': ({ emails }) => lockEmails(emails),
-  'load recipients': ({ emails }) => loadRecipients(emails),
-  'load messages': ({ emails }) => loadMessages(emails, 1_000_000),
+  'lock emails': ({ ofTenant }) => lockEmails(...idsOf(ofTenant)),
+  'load recipients': ({ ofTenant }) => loadRecipients(...idsOf(ofTenant)),
+  'load messages': ({ ofTenant }) => loadMessages(...idsOf(ofTenant), 1_000_000),
+  'find mail recipients': ({ ofTenant: { tenant, rows } }) =>
+    findMailRecipients(
+      tenant,
+      rows.map((email) => ({ ...email, position: 0 })),
+    ),
   'list ids': ({ emails }) => listIds(scopeOf(emails), [hourOf(emails), hourOf(emails)], PAGE),
   search: ({ emails }) => searchEmails(scopeOf(emails), hourOf(emails), { ...NO_TERMS, tag: 'x' }, PAGE),
   'search by recipient': ({ emails }) =>
     searchEmails(scopeOf(emails), hourOf(emails), { ...NO_TERMS, recipient: 'r7@x.example' }, PAGE),
   'write outcomes': ({ emails }) => writeOutcomes(emails.map(changesOf), new Date()),
+  'insert events': ({ emails }) => insertEvents(emails.map(changesOf)),
   'find suppressed': ({ addresses }) => findSuppressed(addresses, new Date()),
   'refuse listed': ({ addresses }) =>
     refuseListed(
@@ -121,6 +129,8 @@ const STATEMENTS: Record<string, (facts: Facts) => Statement<unknown>> = {
     ),
   'delete expired keys': () => deleteExpiredKeys(new Date(Date.now() - 600_000), BATCH),
 };
+
+const OF_ONE_TENANT = ['lock emails', 'load recipients', 'load messages', 'find mail recipients', 'write outcomes'];
 
 describe('plans', () => {
   let db: OpenTestDatabase;
@@ -169,6 +179,10 @@ describe('plans', () => {
     it('look at ready rows alone to claim', async () => {
       expectReadyRowsAlone(await explain('early', STATEMENTS.claim!));
     });
+
+    it.each(OF_ONE_TENANT)('look at the rows asked for alone, not at all of the tenant: %s', async (name) => {
+      expectKeysAlone(await explain('early', STATEMENTS[name]!));
+    });
   });
 
   describe('made on full tables', () => {
@@ -191,6 +205,11 @@ describe('plans', () => {
       expectReadyRowsAlone(await explain('custom', STATEMENTS.claim!));
     });
 
+    it.each(OF_ONE_TENANT)('look at the rows asked for alone, not at all of the tenant: %s', async (name) => {
+      expectKeysAlone(await explain('generic', STATEMENTS[name]!));
+      expectKeysAlone(await explain('custom', STATEMENTS[name]!));
+    });
+
     it('look at ready rows alone to claim, also in the queue of one organization', async () => {
       await db.query('truncate deliveries');
       await fillQueue(db, 20_000, { organizationId: facts.emails[0]!.organizationId });
@@ -207,6 +226,16 @@ function expectReadyRowsAlone(plan: readonly PlanNode[]): void {
   const byKey = reads.filter((node) => node['Index Name'] !== 'deliveries_ready');
   expect(byKey.map((node) => node['Actual Rows'])).toEqual([1]);
   expect(reads.map((node) => node['Rows Removed by Filter'] ?? 0)).toEqual(reads.map(() => 0));
+}
+
+/** One row for each key. */
+function expectKeysAlone(plan: readonly PlanNode[]): void {
+  const scans = plan.filter((node) => BIG.test(node['Relation Name'] ?? '') && node['Node Type'].includes('Scan'));
+  const read = scans.map((node) => {
+    return ((node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)) * (node['Actual Loops'] ?? 0);
+  });
+  expect(Math.max(...read)).toBeGreaterThan(0);
+  expect(Math.max(...read)).toBeLessThanOrEqual(BATCH);
 }
 
 /** No big table is read as a whole, and of each partitioned table only the partition of the ids in question. */
@@ -241,18 +270,21 @@ async function findFacts({ query }: OpenTestDatabase): Promise<Facts> {
      order by random() limit ${BATCH}`,
   );
   const [key] = await query<{ hash: Buffer }>('select hash from api_keys limit 1');
-  if (!session || !key) throw new Error('The data has not been loaded');
-  return { sessionId: session.id, claims, emails, addresses, hash: key.hash };
+  const [ofTenant] = groupByTenant(emails).sort((one, other) => other.rows.length - one.rows.length);
+  if (!session || !key || !ofTenant) throw new Error('The data has not been loaded');
+  return { sessionId: session.id, claims, emails, ofTenant, addresses, hash: key.hash };
 }
 
 /** Names of things that do not exist, as many as there will be. */
 function unknownFacts(): Facts {
   const emails = Array.from({ length: BATCH }, unknownEmail);
+  const { organizationId } = unknownEmail();
   return {
     sessionId: newId(),
     claims: emails.map((email) => ({ ...email, position: 0, claimToken: 1 }) as ClaimedDelivery),
     emails,
-    addresses: emails.map(({ organizationId }) => ({ organizationId, mode: 'live', key: 'r@x.example' })),
+    ofTenant: { tenant: { organizationId, mode: 'live' }, rows: emails.map((email) => ({ ...email, organizationId })) },
+    addresses: emails.map((email) => ({ organizationId: email.organizationId, mode: 'live', key: 'r@x.example' })),
     hash: Buffer.alloc(32),
   };
 }
@@ -265,6 +297,10 @@ function unknownEmail(): EmailKey {
 function sharesOf(emails: readonly EmailKey[]) {
   const organizationIds = [...new Set(emails.map(({ organizationId }) => organizationId))].slice(0, 32);
   return organizationIds.map((organizationId) => ({ organizationId, share: 3, cursor: 'm' }));
+}
+
+function idsOf({ tenant, rows }: TenantGroup<EmailKey>): [Tenant, string[]] {
+  return [tenant, rows.map(({ emailId }) => emailId)];
 }
 
 const PAGE = { offset: 20, limit: 20 };

@@ -236,12 +236,29 @@ describe('a worker', () => {
       await scene.db.query('delete from email_contents where email_id = $1', [gone]);
       await scene.db.query('update deliveries set domain_id = gen_random_uuid() where email_id = $1', [keyless]);
       await scene.db.query('update deliveries set crashes = 5 where email_id = $1', [poison]);
+      clock.advance(10 * MINUTE);
       await start();
       const reasons = [gone, keyless, poison].map(
         async (id) => failure(await scene.readWhenStatus(id, 'failed')).reason,
       );
       expect(await Promise.all(reasons)).toEqual(['content_unavailable', 'domain_removed', 'poison']);
       expect(await scene.queue()).toEqual({});
+    });
+
+    it('not yet without content while it is young: a node may show its part of a commit late', async () => {
+      const [id = ''] = await scene.acceptTo('ada');
+      const [content] = await scene.db.query('select to_json(c) as row from email_contents c where email_id = $1', [
+        id,
+      ]);
+      await scene.db.query('delete from email_contents where email_id = $1', [id]);
+      await start();
+      const waits = await scene.readWhen(id, (rows) => eventTypes(rows).includes('deferred'), 'the mail to wait');
+      expect(lastEvent(waits)?.data).toMatchObject({ reason: 'content_unavailable' });
+      await scene.db.query('insert into email_contents select * from jsonb_populate_record(null::email_contents, $1)', [
+        JSON.stringify(content?.row),
+      ]);
+      clock.advance(15_000);
+      await scene.readWhenStatus(id, 'sent');
     });
 
     it('once its life has ended while it waited', async () => {

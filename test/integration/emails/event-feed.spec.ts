@@ -139,15 +139,16 @@ describe('the event feed', () => {
     const horizon = await feed.head();
     const client: PoolClient = await poolOf(db.dataSource).connect();
     try {
-      const streams = [stream(eventIds[9_000]), stream(START, small)];
-      const plan = await explainPrepared(client, readEventFeed(streams, horizon, 10));
-      expect(plan.map((node) => node['Node Type'])).not.toContain('Seq Scan');
-      expect(plan.map((node) => node['Index Name'])).toContainEqual(expect.stringMatching(/^email_events_.*_id_idx/));
-      for (const { 'Actual Rows': rows = 0, 'Actual Loops': loops = 1 } of plan) {
-        expect(rows * loops).toBeLessThanOrEqual(50);
+      for (const one of [stream(eventIds[9_000]), stream(START, small)]) {
+        const plan = await explainPrepared(client, readEventFeed(one, horizon, 10));
+        expect(plan.map((node) => node['Node Type'])).not.toContain('Seq Scan');
+        expect(plan.map((node) => node['Index Name'])).toContainEqual(expect.stringMatching(/^email_events_.*_id_idx/));
+        for (const { 'Actual Rows': rows = 0, 'Actual Loops': loops = 1 } of plan) {
+          expect(rows * loops).toBeLessThanOrEqual(50);
+        }
       }
       const key = { organizationId: small.organizationId, mode: 'live' as const, emailId, sequence: 1 };
-      const found = await explainPrepared(client, findFeedEvents([key]));
+      const found = await explainPrepared(client, findFeedEvents(key, [key]));
       expect(found.map((node) => node['Node Type'])).not.toContain('Seq Scan');
     } finally {
       client.release();

@@ -6,9 +6,10 @@ import { withdrawRecipients } from '../../../src/delivery/queue/sql/withdraw-del
 import { AddressFinder } from '../../../src/common/erasure/address-finder';
 import { readContent } from '../../../src/modules/emails/privacy/sql/erase-contents.sql';
 import {
+  type FoundHead,
   readErasableRecipients,
   readHeads,
-  writeHeads,
+  writeHead,
   writeRecipients,
 } from '../../../src/modules/emails/privacy/sql/erase-emails.sql';
 import { readErasableEvents, writeEvents } from '../../../src/modules/emails/privacy/sql/erase-events.sql';
@@ -80,7 +81,7 @@ describe('among many emails', () => {
     ['reading recipients', 10, () => readErasableRecipients(SUBJECT, ids())],
     ['writing recipients', 10, () => writeRecipients(SUBJECT, recipients())],
     ['reading heads', 10, () => readHeads(SUBJECT, ids())],
-    ['writing heads', 10, () => writeHeads(SUBJECT, heads(), new Date())],
+    ['writing a head', 1, () => writeHead(SUBJECT, heads()[0] as FoundHead, new Date())],
     ['reading a content', 10, () => readContent(SUBJECT, ids()[0] ?? '')],
     ['reading events', 10, () => readErasableEvents(SUBJECT, events(), 10)],
     ['writing events', 10, () => writeEvents(SUBJECT, events())],

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, Not, type Repository } from 'typeorm';
+import { groupByTenant } from '../../../common/tenant';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
 import type { EmailKey } from '../../../delivery/ports/delivery';
@@ -8,7 +9,7 @@ import type { EmailChanges, EmailState, RecipientState } from './email-state';
 import { findComplaint } from './sql/find-complaint.sql';
 import { loadRecipients, lockEmails } from './sql/lock-emails.sql';
 import { claimStatsCheck, recountAccepted, recountEvents } from './sql/stats-check.sql';
-import { writeOutcomes } from './sql/write-outcomes.sql';
+import { insertEvents, writeOutcomes } from './sql/write-outcomes.sql';
 import { StatsCheckRun } from './stats-check.entity';
 import type { RecountedRow, RecountPage } from './stats-counts';
 
@@ -22,15 +23,19 @@ export class OutcomesRepository {
 
   /** The emails with their recipients, locked until the transaction ends; unknown ones are left out. */
   async lock(keys: readonly EmailKey[], tx: Transaction): Promise<EmailState[]> {
-    // Sent together and run one after the other: the second one's snapshot is taken once the first holds its locks.
-    const [emails, loaded] = await Promise.all([tx.run(lockEmails(keys)), tx.run(loadRecipients(keys))]);
+    const tenants = groupByTenant(keys).map(({ tenant, rows }) => ({ tenant, ids: rows.map((row) => row.emailId) }));
+    // Sent together and run one after the other: the snapshots of the later ones are taken once the first hold their locks.
+    const [emails, loaded] = await Promise.all([
+      Promise.all(tenants.map(({ tenant, ids }) => tx.run(lockEmails(tenant, ids)))),
+      Promise.all(tenants.map(({ tenant, ids }) => tx.run(loadRecipients(tenant, ids)))),
+    ]);
     const recipients = new Map<string, RecipientState[]>();
-    for (const recipient of loaded) {
+    for (const recipient of loaded.flat()) {
       const known = recipients.get(recipient.emailId);
       if (known) known.push(recipient);
       else recipients.set(recipient.emailId, [recipient]);
     }
-    return emails.map((email) => ({ ...email, recipients: recipients.get(email.emailId) ?? [] }));
+    return emails.flat().map((email) => ({ ...email, recipients: recipients.get(email.emailId) ?? [] }));
   }
 
   /** Whether there was a complaint that is of no one recipient. */
@@ -39,7 +44,9 @@ export class OutcomesRepository {
   }
 
   write(changes: readonly EmailChanges[], now: Date, tx: Transaction): void {
-    tx.write(writeOutcomes(changes, now));
+    if (!this.database.isDistributed) tx.write(writeOutcomes(changes, now));
+    else for (const { tenant, rows } of groupByTenant(changes)) tx.write(writeOutcomes(rows, now, tenant));
+    if (changes.some(({ events }) => events.length > 0)) tx.write(insertEvents(changes));
   }
 
   recountEvents(page: RecountPage, limit: number): Promise<RecountedRow[]> {

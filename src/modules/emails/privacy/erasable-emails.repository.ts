@@ -17,7 +17,7 @@ import {
   type FoundHead,
   readErasableRecipients,
   readHeads,
-  writeHeads,
+  writeHead,
   writeRecipients,
 } from './sql/erase-emails.sql';
 import { type ErasableEvent, type EventPlace, readErasableEvents, writeEvents } from './sql/erase-events.sql';
@@ -68,8 +68,8 @@ export class ErasableEmailsRepository {
   }
 
   /** Until the transaction ends no other one writes what happens to them. */
-  async lock({ organizationId, mode }: ErasedSubject, emailIds: readonly string[], tx: Transaction): Promise<void> {
-    await tx.run(lockEmails(emailIds.map((emailId) => ({ organizationId, mode, emailId }))));
+  async lock(subject: ErasedSubject, emailIds: readonly string[], tx: Transaction): Promise<void> {
+    await tx.run(lockEmails(subject, emailIds));
   }
 
   readHeads(subject: ErasedSubject, emailIds: readonly string[], tx: Transaction): Promise<FoundHead[]> {
@@ -77,7 +77,7 @@ export class ErasableEmailsRepository {
   }
 
   writeHeads(subject: ErasedSubject, heads: readonly FoundHead[], now: Date, tx: Transaction): void {
-    tx.write(writeHeads(subject, heads, now));
+    for (const head of heads) tx.write(writeHead(subject, head, now));
   }
 
   readRecipients(subject: ErasedSubject, emailIds: readonly string[], tx: Transaction): Promise<ErasableRecipient[]> {

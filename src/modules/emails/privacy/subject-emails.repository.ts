@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../../database/database.service';
 import { addressKey } from '../../../common/mail-address';
-import type { EmailKey } from '../../../delivery/ports/delivery';
+import type { Tenant } from '../../../common/tenant';
 import { findSenders, measureErasable, type SenderPage } from './sql/find-erasable.sql';
 import {
   listSubjectEmails,
@@ -22,11 +22,9 @@ const EXAMINED = 2_000;
 export class SubjectEmailsRepository {
   constructor(private readonly database: Database) {}
 
-  /** A page of the emails to a subject, in order. */
-  async list(scope: SubjectScope, range: SubjectRange, limits: PageLimits): Promise<EmailKey[]> {
-    const { organizationId, mode } = scope;
-    const ids = await this.database.run(listSubjectEmails(scope, range, limits));
-    return ids.map(({ id: emailId }) => ({ organizationId, mode, emailId }));
+  /** A page of the ids of the emails to a subject, in order. */
+  async list(scope: SubjectScope, range: SubjectRange, limits: PageLimits): Promise<string[]> {
+    return (await this.database.run(listSubjectEmails(scope, range, limits))).map(({ id }) => id);
   }
 
   /**
@@ -49,13 +47,13 @@ export class SubjectEmailsRepository {
     return { ids, lastId: ids.length < measured.length ? (ids.at(-1) ?? null) : found.lastId };
   }
 
-  findEmails(keys: readonly EmailKey[]): Promise<SubjectEmailHead[]> {
-    return this.database.run(readSubjectEmails(keys));
+  findEmails(tenant: Tenant, emailIds: readonly string[]): Promise<SubjectEmailHead[]> {
+    return this.database.run(readSubjectEmails(tenant, emailIds));
   }
 
   /** Of each email in the order in which they were recorded. */
-  findEvents(keys: readonly EmailKey[]): Promise<SubjectEvent[]> {
-    return this.database.run(readSubjectEvents(keys));
+  findEvents(tenant: Tenant, emailIds: readonly string[]): Promise<SubjectEvent[]> {
+    return this.database.run(readSubjectEvents(tenant, emailIds));
   }
 }
 

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { EmailKey } from '../../../delivery/ports/delivery';
 import {
   type SubjectEmailHead,
   SubjectEmailsRepository,
@@ -24,7 +23,7 @@ export class SubjectEmailsService {
 
   /** The next emails to the subject, by id; empty after the last one. @throws UnavailableError */
   async page(scope: SubjectScope, range: SubjectRange): Promise<SubjectEmail[]> {
-    return this.read(await this.emails.list(scope, range, PAGE));
+    return this.read(scope, await this.emails.list(scope, range, PAGE));
   }
 
   /**
@@ -35,14 +34,16 @@ export class SubjectEmailsService {
     scope: SubjectScope,
     range: SubjectRange,
   ): Promise<{ readonly emails: SubjectEmail[]; readonly lastId: string | null }> {
-    const { organizationId, mode } = scope;
     const { ids, lastId } = await this.emails.listSent(scope, range, PAGE);
-    return { emails: await this.read(ids.map((emailId) => ({ organizationId, mode, emailId }))), lastId };
+    return { emails: await this.read(scope, ids), lastId };
   }
 
-  private async read(keys: readonly EmailKey[]): Promise<SubjectEmail[]> {
-    if (keys.length === 0) return [];
-    const [emails, events] = await Promise.all([this.emails.findEmails(keys), this.emails.findEvents(keys)]);
+  private async read(scope: SubjectScope, ids: readonly string[]): Promise<SubjectEmail[]> {
+    if (ids.length === 0) return [];
+    const [emails, events] = await Promise.all([
+      this.emails.findEmails(scope, ids),
+      this.emails.findEvents(scope, ids),
+    ]);
     const eventsOf = new Map<string, SubjectEvent[]>(emails.map(({ id }) => [id, []]));
     for (const event of events) eventsOf.get(event.emailId)?.push(event);
     return emails.map((email) => ({ ...email, events: eventsOf.get(email.id) ?? [] }));

@@ -9,6 +9,7 @@ import {
   deleteDefaultRows,
   dropPartition,
   type Dropped,
+  findNthDefaultKey,
   listDefaultRows,
   listPartitions,
   lockPartitions,
@@ -57,9 +58,10 @@ export class RetentionRepository {
     return row?.result ?? 'busy';
   }
 
-  /** Returns the number of deleted rows. */
+  /** Deletes about `limit` rows, all of their last email; returns how many it deleted, fewer than `limit` when none are left. */
   async deleteDefaultRows({ table, month }: TableMonth, limit: number): Promise<number> {
-    return (await this.database.run(deleteDefaultRows(table, month, limit))).length;
+    const [last] = await this.database.run(findNthDefaultKey(table, month, limit));
+    return (await this.database.run(deleteDefaultRows(table, month, last?.key))).length;
   }
 
   /** Examines the next `limit` emails of the page, and deletes the contents of those at their end. */

@@ -1,11 +1,12 @@
-// All that is needed to compose a batch of claimed emails; of attachments only what they weigh. Bodies come along as long as
+// All that is needed to compose a tenant's claimed emails; of attachments only what they weigh. Bodies come along as long as
 // they are small, have no attachments and fit into $4 bytes together; octet_length reads no more than a value's header.
 // Reads: emails, email_contents, email_attachments (primary keys). Locks: none. Rows: the emails of one claim.
+// One tenant by parameter, and look-ups in subqueries of their own, as in lock-emails.
 // Not the ORM: a batch of keys joined across two partitioned tables in one round trip.
+import type { Tenant } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
 import type { DeliveryKey, EmailKey } from '../../../delivery/ports/delivery';
 import type { Addressees } from '../email-content.entity';
-import { keyColumns } from '../outcomes/sql/lock-emails.sql';
 
 export interface LoadedMessage extends EmailKey {
   domainId: string;
@@ -30,13 +31,23 @@ const SMALL_BODY_BYTES = 128 * 1024;
 const MESSAGES = `
   with found as (
     select
-      e.organization_id, e.mode, e.id, e.domain_id, e.from_email, e.from_name, e.subject,
-      coalesce(e.scheduled_for, e.created_at) as date, e.track_opens, e.track_clicks,
-      c.html, c.text, c.headers, c.addressees, c.attachment_count, size.body_bytes, size.is_small,
+      e.*, c.html, c.text, c.headers, c.addressees, c.attachment_count, size.body_bytes, size.is_small,
       sum(size.body_bytes) filter (where size.is_small) over (order by wanted.ordinality) as small_bytes
-    from unnest($1::uuid[], $2::text[], $3::uuid[]) with ordinality as wanted (organization_id, mode, id, ordinality)
-    join emails e using (organization_id, mode, id)
-    join email_contents c on c.organization_id = e.organization_id and c.mode = e.mode and c.email_id = e.id
+    from unnest($3::uuid[]) with ordinality as wanted (id, ordinality)
+    cross join lateral (
+      select
+        organization_id, mode, id, domain_id, from_email, from_name, subject, coalesce(scheduled_for, created_at) as date,
+        track_opens, track_clicks
+      from emails
+      where organization_id = $1 and mode = $2 and id = wanted.id
+      limit 1
+    ) e
+    cross join lateral (
+      select html, text, headers, addressees, attachment_count
+      from email_contents
+      where organization_id = $1 and mode = $2 and email_id = wanted.id
+      limit 1
+    ) c
     cross join lateral (
       select bytes as body_bytes, bytes <= ${SMALL_BODY_BYTES} and c.attachment_count = 0 as is_small
       from (select coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.text), 0) as bytes) measured
@@ -62,15 +73,19 @@ const MESSAGES = `
     case when f.attachment_count = 0 then 0 else (
       select greatest(sum(a.size), 1)::int
       from email_attachments a
-      where a.organization_id = f.organization_id and a.mode = f.mode and a.email_id = f.id
+      where a.organization_id = $1 and a.mode = $2 and a.email_id = f.id
     ) end as "attachmentBytes"
   from found f`;
 
-export function loadMessages(emails: readonly EmailKey[], maxBodyBytes: number): Statement<LoadedMessage> {
-  return { name: 'load-messages', text: MESSAGES, values: [...keyColumns(emails), Math.floor(maxBodyBytes)] };
+export function loadMessages(
+  { organizationId, mode }: Tenant,
+  emailIds: readonly string[],
+  maxBodyBytes: number,
+): Statement<LoadedMessage> {
+  return { name: 'load-messages', text: MESSAGES, values: [organizationId, mode, emailIds, Math.floor(maxBodyBytes)] };
 }
 
-// The recipients of deliveries, with the sender and the time.
+// The recipients of a tenant's deliveries, with the sender and the time.
 // Reads: emails, email_recipients (primary keys). Locks: none. Rows: one batch of hits on links, up to 500.
 // Not the ORM: keys of four columns by the batch, and both tables, in one round trip.
 
@@ -96,14 +111,28 @@ const RECIPIENTS = `
     r.address,
     r.seen,
     e.sent_at as "sentAt"
-  from unnest($1::uuid[], $2::text[], $3::uuid[], $4::smallint[]) as wanted (organization_id, mode, email_id, position)
-  join email_recipients r using (organization_id, mode, email_id, position)
-  join emails e on e.organization_id = r.organization_id and e.mode = r.mode and e.id = r.email_id`;
+  from unnest($3::uuid[], $4::smallint[]) as wanted (id, position)
+  cross join lateral (
+    select organization_id, mode, email_id, position, address, seen
+    from email_recipients
+    where organization_id = $1 and mode = $2 and email_id = wanted.id and position = wanted.position
+    limit 1
+  ) r
+  cross join lateral (
+    select domain_id, from_email, sent_at
+    from emails
+    where organization_id = $1 and mode = $2 and id = wanted.id
+    limit 1
+  ) e`;
 
-export function findMailRecipients(keys: readonly DeliveryKey[]): Statement<MailRecipient> {
+/** @param keys of this tenant */
+export function findMailRecipients(
+  { organizationId, mode }: Tenant,
+  keys: readonly DeliveryKey[],
+): Statement<MailRecipient> {
   return {
     name: 'find-mail-recipients',
     text: RECIPIENTS,
-    values: [...keyColumns(keys), keys.map((key) => key.position)],
+    values: [organizationId, mode, keys.map((key) => key.emailId), keys.map((key) => key.position)],
   };
 }

@@ -1,6 +1,8 @@
-// The next events of many streams at once, each stream by itself oldest first.
-// Reads: email_events (index email_events_feed), emails (primary key). Locks: none. Rows: streams × limit.
-// Not the ORM: a limit for each of many streams in one round trip.
+// The next events of one organization's stream, oldest first.
+// Reads: email_events (index email_events_feed), emails (primary key). Locks: none. Rows: up to $5.
+// One tenant by parameter: a limit for each of many streams could not be sent to the tenants' nodes (docs/scaling.md).
+// Not the ORM: two tables joined in the order of one index; many streams in one round trip.
+import type { Tenant } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
 import type { EventKey, FeedEvent, FeedStream } from '../feed-event';
 
@@ -24,53 +26,49 @@ const COLUMNS = `
     m.metadata`;
 
 const FEED = `
-  select wanted.stream::int - 1 as stream, e.*
-  from unnest($1::uuid[], $2::text[], $3::uuid[])
-    with ordinality as wanted (organization_id, mode, after, stream)
+  select ${COLUMNS}
+  from email_events e
   cross join lateral (
-    select ${COLUMNS}
-    from email_events e
-    join emails m on m.organization_id = e.organization_id and m.mode = e.mode and m.id = e.email_id
-    where e.organization_id = wanted.organization_id and e.mode = wanted.mode and e.id > wanted.after and e.id < $4
-    order by e.id
-    limit $5
-  ) e
-  order by wanted.stream, e.id`;
+    select domain_id, tags, metadata from emails where organization_id = $1 and mode = $2 and id = e.email_id limit 1
+  ) m
+  where e.organization_id = $1 and e.mode = $2 and e.id > $3 and e.id < $4
+  order by e.id
+  limit $5`;
 
-/** `stream` is the index into `streams`. */
 export function readEventFeed(
-  streams: readonly FeedStream[],
+  { organizationId, mode, after }: FeedStream,
   horizon: string,
-  limitEach: number,
-): Statement<FeedEvent & { stream: number }> {
-  return {
-    name: 'read-event-feed',
-    text: FEED,
-    values: [
-      streams.map((stream) => stream.organizationId),
-      streams.map((stream) => stream.mode),
-      streams.map((stream) => stream.after),
-      horizon,
-      limitEach,
-    ],
-  };
+  limit: number,
+): Statement<FeedEvent> {
+  return { name: 'read-event-feed', text: FEED, values: [organizationId, mode, after, horizon, limit] };
 }
+
+// Events by their keys, of one tenant.
+// Reads: email_events, emails (primary keys). Locks: none. Rows: a batch of webhook messages.
+// Look-ups in subqueries of their own, so that they are asked for one key after the other whatever the planner knows.
+// Not the ORM: a batch of keys joined across two partitioned tables.
 
 const BY_KEY = `
   select ${COLUMNS}
-  from unnest($1::uuid[], $2::text[], $3::uuid[], $4::int[]) as wanted (organization_id, mode, email_id, sequence)
-  join email_events e using (organization_id, mode, email_id, sequence)
-  join emails m on m.organization_id = e.organization_id and m.mode = e.mode and m.id = e.email_id`;
+  from unnest($3::uuid[], $4::int[]) as wanted (email_id, sequence)
+  cross join lateral (
+    select *
+    from email_events
+    where organization_id = $1 and mode = $2 and email_id = wanted.email_id and sequence = wanted.sequence
+    limit 1
+  ) e
+  cross join lateral (
+    select domain_id, tags, metadata
+    from emails
+    where organization_id = $1 and mode = $2 and id = wanted.email_id
+    limit 1
+  ) m`;
 
-export function findFeedEvents(keys: readonly EventKey[]): Statement<FeedEvent> {
+/** @param keys of this tenant */
+export function findFeedEvents({ organizationId, mode }: Tenant, keys: readonly EventKey[]): Statement<FeedEvent> {
   return {
     name: 'find-feed-events',
     text: BY_KEY,
-    values: [
-      keys.map((key) => key.organizationId),
-      keys.map((key) => key.mode),
-      keys.map((key) => key.emailId),
-      keys.map((key) => key.sequence),
-    ],
+    values: [organizationId, mode, keys.map((key) => key.emailId), keys.map((key) => key.sequence)],
   };
 }

@@ -1,49 +1,58 @@
-// Writes what outcomes changed: recipients, emails and their events.
-// Writes: email_recipients, emails (primary keys), email_events (insert). Locks: none beyond those taken by lock-emails.
-// Rows: one settle batch. Not the ORM: three tables for a whole batch in one round trip.
+// Writes what outcomes changed of emails and their recipients.
+// Writes: email_recipients, emails (primary keys). Locks: none beyond those taken by lock-emails. Rows: one settle batch.
+// Where the tables are distributed, one tenant by parameter: its node then plans for the values at hand, and finds all keys by
+// one look at the index. Elsewhere all three columns of the keys come from the arrays: with a tenant by parameter, a plan made
+// while the tables were empty would walk all that it has.
+// Not the ORM: two tables for a whole batch in one round trip.
+import type { Tenant } from '../../../../common/tenant';
 import { TextArray } from '../../../../database/pg-array';
 import type { Statement } from '../../../../database/statement';
+import type { EmailKey } from '../../../../delivery/ports/delivery';
 import type { EmailChanges } from '../email-state';
-import { keyColumns } from './lock-emails.sql';
 
-const TEXT = `
+const changesWhere = (isTenant: (table: string, key: string, keys: string) => string) => `
   with changed_recipients as (
     update email_recipients r
-    set status = c.status, seen = c.seen, attempts = c.attempts, last_response = c.last_response, updated_at = $28
-    from unnest($1::uuid[], $2::text[], $3::uuid[], $4::smallint[], $5::text[], $6::int[], $7::int[], $8::text[])
+    set status = c.status, seen = c.seen, attempts = c.attempts, last_response = c.last_response, updated_at = $1
+    from unnest($2::uuid[], $3::text[], $4::uuid[], $5::smallint[], $6::text[], $7::int[], $8::int[], $9::text[])
       as c (organization_id, mode, email_id, position, status, seen, attempts, last_response)
     where r.organization_id = c.organization_id and r.mode = c.mode and r.email_id = c.email_id and r.position = c.position
-  ), changed_emails as (
-    update emails e
-    set
-      status = c.status,
-      event_sequence = c.event_sequence,
-      sent_at = least(e.sent_at, c.sent_at),
-      delivered_at = least(e.delivered_at, c.delivered_at),
-      bounced_at = least(e.bounced_at, c.bounced_at),
-      failed_at = least(e.failed_at, c.failed_at),
-      open_count = e.open_count + c.opens,
-      click_count = e.click_count + c.clicks,
-      updated_at = $28
-    from unnest(
-      $9::uuid[], $10::text[], $11::uuid[], $12::text[], $13::int[],
-      $14::timestamptz[], $15::timestamptz[], $16::timestamptz[], $17::timestamptz[], $18::int[], $19::int[]
-    ) as c (
-      organization_id, mode, id, status, event_sequence, sent_at, delivered_at, bounced_at, failed_at, opens, clicks
-    )
-    where e.organization_id = c.organization_id and e.mode = c.mode and e.id = c.id
+      ${isTenant('r', 'email_id', '$4')}
   )
-  insert into email_events (organization_id, mode, email_id, sequence, id, event_type, source, occurred_at, data)
-  select organization_id, mode, email_id, sequence, event_id(clock_timestamp(), number), event_type, source, occurred_at, data::jsonb
+  update emails e
+  set
+    status = c.status,
+    event_sequence = c.event_sequence,
+    sent_at = least(e.sent_at, c.sent_at),
+    delivered_at = least(e.delivered_at, c.delivered_at),
+    bounced_at = least(e.bounced_at, c.bounced_at),
+    failed_at = least(e.failed_at, c.failed_at),
+    open_count = e.open_count + c.opens,
+    click_count = e.click_count + c.clicks,
+    updated_at = $1
   from unnest(
-    $20::uuid[], $21::text[], $22::uuid[], $23::int[], $24::text[], $25::text[], $26::timestamptz[], $27::text[]
-  ) with ordinality as n (organization_id, mode, email_id, sequence, event_type, source, occurred_at, data, number)`;
+    $10::uuid[], $11::text[], $12::uuid[], $13::text[], $14::int[],
+    $15::timestamptz[], $16::timestamptz[], $17::timestamptz[], $18::timestamptz[], $19::int[], $20::int[]
+  ) as c (
+    organization_id, mode, id, status, event_sequence, sent_at, delivered_at, bounced_at, failed_at, opens, clicks
+  )
+  where e.organization_id = c.organization_id and e.mode = c.mode and e.id = c.id
+    ${isTenant('e', 'id', '$12')}`;
 
-export function writeOutcomes(changes: readonly EmailChanges[], now: Date): Statement<never> {
+const CHANGES = changesWhere(() => '');
+const CHANGES_OF_TENANT = changesWhere(
+  (table, key, keys) =>
+    `and ${table}.organization_id = $21 and ${table}.mode = $22 and ${table}.${key} = any (${keys})`,
+);
+
+/** @param tenant whose the changes are; needed where the tables are distributed */
+export function writeOutcomes(changes: readonly EmailChanges[], now: Date, tenant?: Tenant): Statement<never> {
+  const values = [now, ...recipientColumns(changes), ...emailColumns(changes)];
+  if (!tenant) return { name: 'write-outcomes', text: CHANGES, values };
   return {
-    name: 'write-outcomes',
-    text: TEXT,
-    values: [...recipientColumns(changes), ...emailColumns(changes), ...eventColumns(changes), now],
+    name: 'write-outcomes-of-tenant',
+    text: CHANGES_OF_TENANT,
+    values: [...values, tenant.organizationId, tenant.mode],
   };
 }
 
@@ -73,14 +82,41 @@ function emailColumns(changes: readonly EmailChanges[]): unknown[] {
   ];
 }
 
-function eventColumns(changes: readonly EmailChanges[]): unknown[] {
+// Adds the events of outcomes, those of all tenants of a batch.
+// Writes: email_events (insert only). Locks: none beyond the new rows. Rows: those of one settle batch.
+// A statement of its own: as a part of the one above it could not be sent to the tenant's node.
+// Not the ORM: a batch in one round trip, with ids that the database makes.
+
+const INSERT_EVENTS = `
+  insert into email_events (organization_id, mode, email_id, sequence, id, event_type, source, occurred_at, data)
+  select
+    n.organization_id, n.mode, n.email_id, n.sequence, event_id(clock_timestamp(), n.number) as id, n.event_type, n.source,
+    n.occurred_at, n.data::jsonb as data
+  from unnest(
+    $1::uuid[], $2::text[], $3::uuid[], $4::int[], $5::text[], $6::text[], $7::timestamptz[], $8::text[]
+  ) with ordinality as n (organization_id, mode, email_id, sequence, event_type, source, occurred_at, data, number)`;
+
+export function insertEvents(changes: readonly EmailChanges[]): Statement<never> {
   const events = changes.flatMap((change) => change.events);
+  return {
+    name: 'insert-events',
+    text: INSERT_EVENTS,
+    values: [
+      ...keyColumns(events),
+      events.map((event) => event.sequence),
+      events.map((event) => event.eventType),
+      events.map((event) => event.source),
+      events.map((event) => event.occurredAt),
+      new TextArray(events.map((event) => JSON.stringify(event.data))),
+    ],
+  };
+}
+
+/** The three columns that name emails. */
+function keyColumns(emails: readonly EmailKey[]): unknown[] {
   return [
-    ...keyColumns(events),
-    events.map((event) => event.sequence),
-    events.map((event) => event.eventType),
-    events.map((event) => event.source),
-    events.map((event) => event.occurredAt),
-    new TextArray(events.map((event) => JSON.stringify(event.data))),
+    emails.map((email) => email.organizationId),
+    emails.map((email) => email.mode),
+    emails.map((email) => email.emailId),
   ];
 }

@@ -63,9 +63,9 @@ export function readContent({ organizationId, mode }: ErasedSubject, emailId: st
 const WRITE = `
   with renamed as (
     update email_attachments a
-    set filename = n."filename", content_type = n."contentType", content_id = n."contentId"
-    from jsonb_to_recordset($8::text::jsonb) as n ("position" smallint, "filename" text, "contentType" text, "contentId" text)
-    where a.organization_id = $1 and a.mode = $2 and a.email_id = $3 and a.position = n."position"
+    set filename = n.filename, content_type = n.content_type, content_id = n.content_id
+    from unnest($8::smallint[], $9::text[], $10::text[], $11::text[]) as n (position, filename, content_type, content_id)
+    where a.organization_id = $1 and a.mode = $2 and a.email_id = $3 and a.position = n.position
   )
   update email_contents c
   set html = $4, text = $5, headers = $6::text::jsonb, addressees = $7::text::jsonb
@@ -76,8 +76,19 @@ export function writeContent(
   emailId: string,
   { html, text, headers, addressees, attachments }: ErasableContent,
 ): Statement<never> {
-  const json = [headers && JSON.stringify(headers), JSON.stringify(addressees), JSON.stringify(attachments)];
-  return { name: 'write-erased-content', text: WRITE, values: [organizationId, mode, emailId, html, text, ...json] };
+  return {
+    name: 'write-erased-content',
+    text: WRITE,
+    values: [
+      ...[organizationId, mode, emailId, html, text],
+      headers && JSON.stringify(headers),
+      JSON.stringify(addressees),
+      attachments.map((attachment) => attachment.position),
+      attachments.map((attachment) => attachment.filename),
+      attachments.map((attachment) => attachment.contentType),
+      attachments.map((attachment) => attachment.contentId),
+    ],
+  };
 }
 
 // The next attachment of an email that holds anything, without its bytes.

@@ -33,30 +33,31 @@ export function readHeads({ organizationId, mode }: ErasedSubject, emailIds: rea
   return { name: 'read-erasable-heads', text: READ_HEADS, values: [organizationId, mode, emailIds] };
 }
 
-// Writes them back.
-// Writes: emails (primary key). Locks: none beyond those of lock-emails. Rows: one batch of an erasure.
-// Not the ORM: arrays and JSON by the batch.
+// Writes one of them back.
+// Writes: emails (primary key). Locks: none beyond those of lock-emails. Rows: one.
+// One email each, by parameters: a batch of JSON would need functions over its columns that are not immutable, which an update
+// of distributed rows must not have (docs/scaling.md).
+// Not the ORM: arrays as parameters, sent without waiting for each other.
 
-const WRITE_HEADS = `
+const WRITE_HEAD = `
   update emails e
-  set (${COLUMNS}, updated_at) = (${COLUMNS.replace(/\w+/g, 'h.$&')}, $5)
-  from unnest($3::uuid[], $4::text[]) as given (id, head)
-  cross join lateral jsonb_to_record(given.head::jsonb) as h (
-    subject text, to_emails text[], cc_emails text[], bcc_emails text[], from_email text, from_name text, reply_to text[],
-    tags text[], metadata jsonb
-  )
-  where e.organization_id = $1 and e.mode = $2 and e.id = given.id`;
+  set
+    subject = $5, to_emails = $6, cc_emails = $7, bcc_emails = $8, from_email = $9, from_name = $10, reply_to = $11,
+    tags = $12, metadata = $13::text::jsonb, updated_at = $4
+  where e.organization_id = $1 and e.mode = $2 and e.id = $3`;
 
-export function writeHeads(
+export function writeHead(
   { organizationId, mode }: ErasedSubject,
-  heads: readonly FoundHead[],
+  { id, head }: FoundHead,
   now: Date,
 ): Statement<never> {
-  const texts = heads.map(({ head }) => JSON.stringify(head));
+  const senders = [head.from_email, head.from_name, head.reply_to];
+  const metadata = head.metadata === null ? null : JSON.stringify(head.metadata);
+  const recipients = [head.to_emails, head.cc_emails, head.bcc_emails];
   return {
-    name: 'write-erased-heads',
-    text: WRITE_HEADS,
-    values: [organizationId, mode, heads.map(({ id }) => id), texts, now],
+    name: 'write-erased-head',
+    text: WRITE_HEAD,
+    values: [organizationId, mode, id, now, head.subject, ...recipients, ...senders, head.tags, metadata],
   };
 }
 
@@ -91,7 +92,8 @@ const WRITE_RECIPIENTS = `
   update email_recipients r
   set address = given.address, last_response = given.last_response
   from unnest($3::uuid[], $4::smallint[], $5::text[], $6::text[]) as given (email_id, position, address, last_response)
-  where r.organization_id = $1 and r.mode = $2 and r.email_id = given.email_id and r.position = given.position`;
+  where r.organization_id = $1 and r.mode = $2 and r.email_id = given.email_id and r.position = given.position
+    and r.email_id = any ($3)`;
 
 export function writeRecipients(
   { organizationId, mode }: ErasedSubject,

@@ -45,9 +45,10 @@ export function readErasableEvents(
 
 const WRITE = `
   update email_events e
-  set data = given.data::jsonb
-  from unnest($3::uuid[], $4::int[], $5::text[]) as given (email_id, sequence, data)
-  where e.organization_id = $1 and e.mode = $2 and e.email_id = given.email_id and e.sequence = given.sequence`;
+  set data = given.data
+  from unnest($3::uuid[], $4::int[], $5::jsonb[]) as given (email_id, sequence, data)
+  where e.organization_id = $1 and e.mode = $2 and e.email_id = given.email_id and e.sequence = given.sequence
+    and e.email_id = any ($3)`;
 
 export function writeEvents(
   { organizationId, mode }: ErasedSubject,

@@ -2,11 +2,9 @@
 // Reads: email_recipients (email_recipients_address), emails, email_contents (primary keys; the bodies' lengths only).
 // Locks: none. Rows: up to $6. Not the ORM: the running sum that bounds what the page will hold in memory.
 import type { EventType } from '../../../../common/event-types';
-import type { Mode } from '../../../../common/tenant';
+import type { Mode, Tenant } from '../../../../common/tenant';
 import type { Statement } from '../../../../database/statement';
-import type { EmailKey } from '../../../../delivery/ports/delivery';
 import type { EmailStatus } from '../../outcomes/email-state';
-import { keyColumns } from '../../outcomes/sql/lock-emails.sql';
 
 export interface SubjectScope {
   readonly organizationId: string;
@@ -31,10 +29,9 @@ export interface PageLimits {
 /** An SMTP reply has 500 characters at most. */
 const EVENT_BYTES = 1_000;
 
-/** Materialized, so that the look-ups get all three columns of the keys from it, whatever the planner knows of the tables. */
 const LIST = `
   with received as materialized (
-    select distinct organization_id, mode, email_id
+    select distinct email_id
     from email_recipients
     where lower(address) = lower($1) and organization_id = $2 and mode = $3 and email_id > $4 and email_id < $5
     order by email_id
@@ -43,9 +40,12 @@ const LIST = `
     select r.email_id as id,
       coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.text), 0) + e.event_sequence * ${EVENT_BYTES} as bytes
     from received r
-    join emails e on e.organization_id = r.organization_id and e.mode = r.mode and e.id = r.email_id
-    left join email_contents c
-      on c.organization_id = r.organization_id and c.mode = r.mode and c.email_id = r.email_id
+    cross join lateral (
+      select event_sequence from emails where organization_id = $2 and mode = $3 and id = r.email_id limit 1
+    ) e
+    left join lateral (
+      select html, text from email_contents where organization_id = $2 and mode = $3 and email_id = r.email_id limit 1
+    ) c on true
   )
   select id
   from (select id, sum(bytes) over (order by id) - bytes as bytes_before from weighed) summed
@@ -68,8 +68,9 @@ export function listSubjectEmails(
 // What is known of emails to a data subject: heads with bodies, and events.
 // Reads: emails, email_contents, email_attachments, email_events (primary keys). Locks: none. Rows: a page of emails, with all
 // their events.
-// Not the ORM: all three columns of the keys come from arrays, so that the primary keys are used whatever the planner knows
-// of the tables; by `organization_id` and `mode` alone it would walk through all of a tenant's events.
+// Not the ORM: a batch of keys joined across four partitioned tables. Look-ups stand in subqueries of their own, asked for one
+// key after the other whatever the planner knows of the tables; by organization_id and mode alone it would walk through all
+// that a tenant has.
 
 export interface SubjectEmailHead {
   readonly id: string;
@@ -114,32 +115,44 @@ const EMAILS = `
         jsonb_build_object('filename', a.filename, 'contentType', a.content_type, 'sizeBytes', a.size) order by a.position
       )
       from email_attachments a
-      where a.organization_id = wanted.organization_id and a.mode = wanted.mode and a.email_id = wanted.id
+      where a.organization_id = $1 and a.mode = $2 and a.email_id = wanted.id
     ) as attachments
-  from unnest($1::uuid[], $2::text[], $3::uuid[]) as wanted (organization_id, mode, id)
-  join emails e using (organization_id, mode, id)
-  left join email_contents c
-    on c.organization_id = wanted.organization_id and c.mode = wanted.mode and c.email_id = wanted.id
+  from unnest($3::uuid[]) as wanted (id)
+  cross join lateral (
+    select id, from_email, to_emails, cc_emails, bcc_emails, subject, status, created_at, reply_to, tags, metadata
+    from emails
+    where organization_id = $1 and mode = $2 and id = wanted.id
+    limit 1
+  ) e
+  left join lateral (
+    select html, text, headers from email_contents where organization_id = $1 and mode = $2 and email_id = wanted.id limit 1
+  ) c on true
   order by e.id`;
 
 /** By id; `html` and `text` are null when there is none, or no more. */
-export function readSubjectEmails(keys: readonly EmailKey[]): Statement<SubjectEmailHead> {
-  return { name: 'read-subject-emails', text: EMAILS, values: keyColumns(keys) };
+export function readSubjectEmails(
+  { organizationId, mode }: Tenant,
+  emailIds: readonly string[],
+): Statement<SubjectEmailHead> {
+  return { name: 'read-subject-emails', text: EMAILS, values: [organizationId, mode, emailIds] };
 }
 
-/** The order within leaves the planner no other index than the primary key. */
+/** The order within leaves the planner no other index than the primary key: by the feed's it would walk all of a tenant's events. */
 const EVENTS = `
   select v."emailId", v.id, v."eventType", v."occurredAt", v.data
-  from unnest($1::uuid[], $2::text[], $3::uuid[]) with ordinality as wanted (organization_id, mode, email_id, place)
+  from unnest($3::uuid[]) with ordinality as wanted (email_id, place)
   cross join lateral (
     select e.email_id as "emailId", e.sequence, e.id, e.event_type as "eventType", e.occurred_at as "occurredAt", e.data
     from email_events e
-    where e.organization_id = wanted.organization_id and e.mode = wanted.mode and e.email_id = wanted.email_id
+    where e.organization_id = $1 and e.mode = $2 and e.email_id = wanted.email_id
     order by e.sequence
   ) v
   order by wanted.place, v.sequence`;
 
 /** Of each email in the order in which they were recorded. */
-export function readSubjectEvents(keys: readonly EmailKey[]): Statement<SubjectEvent> {
-  return { name: 'read-subject-events', text: EVENTS, values: keyColumns(keys) };
+export function readSubjectEvents(
+  { organizationId, mode }: Tenant,
+  emailIds: readonly string[],
+): Statement<SubjectEvent> {
+  return { name: 'read-subject-events', text: EVENTS, values: [organizationId, mode, emailIds] };
 }

@@ -63,23 +63,41 @@ function dateOf(month: Month): string {
   return month.toISOString().slice(0, 10);
 }
 
-// Deletes up to $3 rows of a month from a default partition.
-// Writes: one default partition (whole: as a rule it is empty). Locks: the rows, skip locked. Rows: up to $3.
-// Without organization: retention is the same for all. Not the ORM: a bounded delete.
+// The key of the $3th row of a month in a default partition; nothing when there are fewer.
+// Reads: one default partition (whole: as a rule it is empty). Locks: none. Rows: one.
+// Not the ORM: a place in an order.
+
+const nthKey = (table: MonthlyTable) => `
+  select ${keyOf(table)} as key
+  from ${table}_default
+  where ${keyOf(table)} >= $1 and ${keyOf(table)} < $2
+  order by ${keyOf(table)}
+  offset $3::int - 1
+  limit 1`;
+
+export function findNthDefaultKey(table: MonthlyTable, month: Month, place: number): Statement<{ key: string }> {
+  const { from, to } = idsOf(month);
+  return { name: `find-default-key-of-${table}`, text: nthKey(table), values: [from, to, place] };
+}
+
+// Deletes the rows of a month from a default partition, up to a key.
+// Writes: one default partition (whole: as a rule it is empty). Locks: the rows. Rows: what lies between two keys.
+// Without organization: retention is the same for all. By keys, without row locks and limits: so it also runs where the rows
+// are on several nodes (docs/scaling.md). Not the ORM: the count of a delete.
 
 const deleteFrom = (table: MonthlyTable) => `
   delete from ${table}_default
-  where ctid = any (array(
-    select ctid from ${table}_default
-    where ${keyOf(table)} >= $1 and ${keyOf(table)} < $2
-    limit $3
-    for update skip locked
-  ))
+  where ${keyOf(table)} >= $1 and ${keyOf(table)} < $2 and ($3::uuid is null or ${keyOf(table)} <= $3)
   returning 1 as deleted`;
 
-export function deleteDefaultRows(table: MonthlyTable, month: Month, limit: number): Statement<{ deleted: 1 }> {
+/** @param lastKey undefined: up to the month's end */
+export function deleteDefaultRows(
+  table: MonthlyTable,
+  month: Month,
+  lastKey: string | undefined,
+): Statement<{ deleted: 1 }> {
   const { from, to } = idsOf(month);
-  return { name: `delete-default-rows-of-${table}`, text: deleteFrom(table), values: [from, to, limit] };
+  return { name: `delete-default-rows-of-${table}`, text: deleteFrom(table), values: [from, to, lastKey ?? null] };
 }
 
 /** The column by which a table is partitioned. */
