@@ -1,9 +1,9 @@
 import { ApiModule } from './api.module';
 import type { Modules } from './bootstrap/process.module';
-import { limitHeapGrowth, runProcess } from './bootstrap/run-process';
+import { limitHeapGrowth, logConfigurationError, runProcess } from './bootstrap/run-process';
 import { createLogger } from './common/logging/logger';
 import type { Role } from './config/config';
-import { loadConfig, loadEnvFile } from './config/load-config';
+import { ConfigurationError, loadConfig, loadEnvFile } from './config/load-config';
 import { DkimZoneModule } from './modules/dkim-zone/dkim-zone.module';
 import { MasterKeyCheckModule } from './modules/domains/dkim/master-key-check.module';
 import { InboundModule } from './modules/inbound/inbound.module';
@@ -25,6 +25,8 @@ try {
   const modules = [...config.roles].flatMap((role) => MODULES[role]);
   void runProcess(config, modules, createLogger({ level: config.logLevel }));
 } catch (error) {
-  process.stderr.write(`${(error as Error).message}\n`);
+  const logger = createLogger({ level: 'info' });
+  if (error instanceof ConfigurationError) logConfigurationError(logger, error);
+  else logger.fatal({ err: error }, 'start failed');
   process.exitCode = 1;
 }

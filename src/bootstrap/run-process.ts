@@ -3,6 +3,7 @@ import { endLog, type Logger } from '../common/logging/logger';
 import { endsWithin } from '../common/async/promises';
 import { SECOND } from '../common/clock';
 import type { AppConfig } from '../config/config';
+import { ConfigurationError } from '../config/load-config';
 import { openDatabase } from '../database/open-database';
 import { awaitUsableSchema } from './await-schema';
 import { curlCommand, seedFirstStart } from './first-start';
@@ -72,8 +73,14 @@ function failStart(error: unknown, stopping: AbortSignal, logger: Logger): void 
     logger.debug({ err: error }, 'how the start ended');
     return;
   }
-  logger.fatal({ err: error }, 'start failed');
+  if (error instanceof ConfigurationError) logConfigurationError(logger, error);
+  else logger.fatal({ err: error }, 'start failed');
   process.exitCode = 1;
+}
+
+/** A line for each thing that is to be corrected, without a stack, which would say nothing about it. */
+export function logConfigurationError(logger: Logger, { problems }: ConfigurationError): void {
+  for (const problem of problems) logger.fatal({ code: 'invalid_configuration' }, problem);
 }
 
 interface StartOptions {

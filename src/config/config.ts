@@ -113,6 +113,8 @@ export abstract class AppConfig {
   abstract readonly roles: ReadonlySet<Role>;
   abstract readonly dataDir: string;
   abstract readonly logLevel: string;
+  /** A line for each delivery that ends. */
+  abstract readonly logDeliveries: boolean;
   /** 32 bytes: encrypts secrets at rest and derives the keys of tokens. */
   abstract readonly masterKey: Buffer;
   /** While the master key is being changed: the other one, which still decrypts but encrypts nothing. */

@@ -97,6 +97,7 @@ export class Environment {
   SIMULATOR_DOMAIN = 'simulator.waybill.test';
   @IsString() TRUST_PROXY = 'false';
   @IsIn(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']) LOG_LEVEL = 'info';
+  @toBoolean @IsBoolean() LOG_DELIVERIES = false;
 }
 
 /** What a resolver can be pointed at: an address with or without a port. A name would itself have to be looked up. */

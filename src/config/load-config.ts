@@ -12,7 +12,8 @@ import { notProxies, parseTrustProxy } from './trust-proxy';
 
 /** A start with a bad environment is refused; names every bad variable, never its value. */
 export class ConfigurationError extends Error {
-  constructor(problems: readonly string[]) {
+  /** One sentence each. */
+  constructor(readonly problems: readonly string[]) {
     super(`The configuration is not valid:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
     this.name = 'ConfigurationError';
   }

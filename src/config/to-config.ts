@@ -14,6 +14,7 @@ export function toConfig(environment: Environment, masterKeys: MasterKeys): AppC
     roles: new Set(parseRoles(environment.WAYBILL_ROLES)),
     dataDir: resolve(environment.WAYBILL_DATA_DIR),
     logLevel: environment.LOG_LEVEL,
+    logDeliveries: environment.LOG_DELIVERIES,
     ...masterKeys,
     http: {
       host,

@@ -11,6 +11,7 @@ import { ClaimPlanner } from './worker/claim-plan';
 import { Claimer } from './worker/claimer';
 import { CrashRecovery } from './worker/crash-recovery';
 import { DeadSessionsJob } from './worker/dead-sessions.job';
+import { DeliveryLog } from './worker/delivery-log';
 import { DeliveryMetrics } from './worker/delivery.metrics';
 import { DeliveryPipeline } from './worker/delivery-pipeline';
 import { DeliveryWorker } from './worker/delivery-worker';
@@ -79,6 +80,7 @@ const STAGES: Provider[] = [
   SmtpTransmitter,
   ResultJournal,
   ResultCommit,
+  DeliveryLog,
   DeliveryMetrics,
   Settler,
   JournalTakeover,

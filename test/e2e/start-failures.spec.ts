@@ -45,6 +45,18 @@ describe('a start that fails', () => {
     );
   });
 
+  it('because of its configuration logs a line for each thing to correct', async () => {
+    const broken = ServiceProcess.launch({ WAYBILL_DATA_DIR: dataDir, DELIVERY_MODE: 'direct', LOG_LEVEL: 'loud' });
+    await waitFor(() => broken.exitCode !== null, { what: 'its end', timeoutMs: 20_000 });
+    await waitFor(() => broken.lines.length >= 2, { what: 'its lines' });
+    expect(broken.exitCode).toBe(1);
+    expect(broken.lines.map(({ level, code, msg }) => [level, code, msg])).toEqual([
+      ['fatal', 'invalid_configuration', expect.stringMatching(/^LOG_LEVEL must be one of/)],
+      ['fatal', 'invalid_configuration', expect.stringMatching(/^MAIL_HOST must be set/)],
+    ]);
+    expect(broken.other).toBe('');
+  });
+
   it('can be repeated with success', async () => {
     const service = await ServiceProcess.start({ WAYBILL_DATA_DIR: dataDir });
     await service.stop();

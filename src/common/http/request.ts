@@ -26,12 +26,14 @@ declare module 'express-serve-static-core' {
   }
 }
 
-/** One request in the log. It has the route's pattern and never the URL, which holds addresses. */
+/** One request in the log. It has the route's pattern instead of the URL, which holds addresses. */
 export interface RequestLine {
   readonly requestId: string;
   readonly method: string;
   /** Undefined when no route took the request. */
   readonly route: string | undefined;
+  /** What was asked for, when no route took it. */
+  readonly path?: string;
   readonly status: number;
   readonly durationMs: number;
   readonly organizationId?: string;
@@ -48,10 +50,12 @@ export type LogRequest = (line: RequestLine) => void;
 /** To be called when the response is complete or the connection gone. */
 export function lineOf(request: Request, response: Response): RequestLine {
   const { principal, operator, failure } = request;
+  const route = patternOf(request);
   return {
     requestId: request.id,
     method: request.method,
-    route: patternOf(request),
+    route,
+    ...(route === undefined && { path: loggablePath(request.url) }),
     status: response.statusCode,
     durationMs: Math.round((performance.now() - request.startedAtMs) * 100) / 100,
     ...(principal && { organizationId: principal.organizationId, apiKeyId: principal.apiKeyId }),
@@ -65,6 +69,21 @@ export function lineOf(request: Request, response: Response): RequestLine {
 export function patternOf(request: Request): string | undefined {
   const route = request.route as { path?: unknown } | undefined;
   return typeof route?.path === 'string' ? route.path : undefined;
+}
+
+const MAX_PATH_CHARACTERS = 200;
+/** Longer ones may be tokens; those with an at sign are addresses. */
+const MAX_SEGMENT_CHARACTERS = 40;
+
+/** A path that no route has, without a query, and without what could be personal or secret. */
+export function loggablePath(url: string): string {
+  const path = url.slice(0, MAX_PATH_CHARACTERS).split(/[?#]/, 1)[0] ?? '';
+  const isPlain = (segment: string) =>
+    segment.length <= MAX_SEGMENT_CHARACTERS && /^[\w.~!$&'()*+,;=:-]*$/.test(segment);
+  return path
+    .split('/')
+    .map((segment) => (isPlain(segment) ? segment : '…'))
+    .join('/');
 }
 
 const VALID_ID = /^[A-Za-z0-9._-]{1,128}$/;

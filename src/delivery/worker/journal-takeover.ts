@@ -3,7 +3,6 @@ import { AppError } from '../../common/errors/app-error';
 import { isUuid } from '../../common/ids';
 import type { Settlement } from '../ports/outcome';
 import { WorkerSessionsRepository } from '../queue/worker-sessions.repository';
-import { DeliveryMetrics } from './delivery.metrics';
 import { ResultCommit } from './result-commit';
 import { ResultJournal } from './result-journal';
 
@@ -23,7 +22,6 @@ export class JournalTakeover {
     private readonly journal: ResultJournal,
     private readonly sessions: WorkerSessionsRepository,
     private readonly results: ResultCommit,
-    private readonly metrics: DeliveryMetrics,
   ) {}
 
   /** Every journal there is: that of a predecessor killed just now, too, whose lease lasts a while. @throws UnavailableError */
@@ -58,9 +56,7 @@ export class JournalTakeover {
   /** One that cannot be committed must not hold up its neighbours. */
   private async commit(batch: readonly Settlement[]): Promise<number> {
     try {
-      const taken = await this.results.commit(batch);
-      this.metrics.settled(taken, 0);
-      return taken.length;
+      return await this.results.commit(batch);
     } catch (error) {
       if (error instanceof AppError) throw error;
       if (batch.length > 1) return this.commitEach(batch);

@@ -4,6 +4,8 @@ import { Database } from '../../database/database.service';
 import type { ClaimedDelivery } from '../ports/delivery';
 import { asSending, OutcomeSink, type RecordedOutcome, type Settlement } from '../ports/outcome';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
+import { DeliveryLog } from './delivery-log';
+import { DeliveryMetrics } from './delivery.metrics';
 
 /** Commits results: queue, recipients, emails, events, counters and suppressions in one transaction. */
 @Injectable()
@@ -13,6 +15,8 @@ export class ResultCommit {
     private readonly queue: DeliveryQueueRepository,
     private readonly outcomes: OutcomeSink,
     private readonly clock: Clock,
+    private readonly metrics: DeliveryMetrics,
+    private readonly log: DeliveryLog,
   ) {}
 
   /** Records of claims under way that their first attempt has begun. @throws UnavailableError */
@@ -20,14 +24,17 @@ export class ResultCommit {
     return this.database.transaction((tx) => this.outcomes.record(claims.map(asSending), tx));
   }
 
-  /** Answers those that were taken; the others carried an outdated token. @throws UnavailableError */
-  commit(batch: readonly Settlement[]): Promise<readonly Settlement[]> {
-    return this.database.transaction(async (tx) => {
+  /** Answers how many were taken; the others carried an outdated token. @throws UnavailableError */
+  async commit(batch: readonly Settlement[]): Promise<number> {
+    const taken = await this.database.transaction(async (tx) => {
       const indexes = await this.queue.settle(batch.map(toQueueResult), this.clock.now(), tx);
-      const taken = indexes.flatMap((index) => batch[index] ?? []);
-      await this.outcomes.record(taken.flatMap(outcomesOf), tx);
-      return taken;
+      const held = indexes.flatMap((index) => batch[index] ?? []);
+      await this.outcomes.record(held.flatMap(outcomesOf), tx);
+      return held;
     });
+    this.metrics.settled(taken, batch.length - taken.length);
+    this.log.settled(taken);
+    return taken.length;
   }
 }
 

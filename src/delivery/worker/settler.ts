@@ -5,7 +5,6 @@ import { Clock, SECOND } from '../../common/clock';
 import { AppError } from '../../common/errors/app-error';
 import { MicroBatcher } from '../../common/async/micro-batcher';
 import type { Settlement } from '../ports/outcome';
-import { DeliveryMetrics } from './delivery.metrics';
 import { ResultCommit } from './result-commit';
 import { ResultJournal } from './result-journal';
 
@@ -41,7 +40,6 @@ export class Settler {
     private readonly results: ResultCommit,
     private readonly journal: ResultJournal,
     private readonly clock: Clock,
-    private readonly metrics: DeliveryMetrics,
   ) {
     // Every result that waits out an outage listens.
     setMaxListeners(0, this.abandoned.signal);
@@ -104,9 +102,7 @@ export class Settler {
   }
 
   private async write(batch: readonly Settlement[]): Promise<void> {
-    const taken = await this.results.commit(batch);
-    const outdated = batch.length - taken.length;
-    this.metrics.settled(taken, outdated);
+    const outdated = batch.length - (await this.results.commit(batch));
     if (outdated === 0) return;
     this.logger.warn(`${outdated} results came too late: their claims have passed to another worker`);
   }

@@ -120,13 +120,13 @@ describe('routes', () => {
     expect((await get('/nothing', ['X-Request-Id: a', 'X-Request-Id: b'])).headers['x-request-id']).toMatch(/^[\w-]+$/);
   });
 
-  it('logs the pattern of the route, never the URL', async () => {
+  it('logs the pattern of the route, and of a path without one what is not personal', async () => {
     app.lines.length = 0;
     await get('/v1/things/by-address/jane%40example.com?page=1', ['X-Request-Id: logged']);
     await get('/nothing/jane%40example.com');
     expect(app.lines).toMatchObject([
       { requestId: 'logged', method: 'GET', route: '/v1/things/by-address/:address', status: 200, organizationId: 'o' },
-      { method: 'GET', route: undefined, status: 404 },
+      { method: 'GET', route: undefined, path: '/nothing/…', status: 404 },
     ]);
     expect(JSON.stringify(app.lines)).not.toContain('jane');
   });

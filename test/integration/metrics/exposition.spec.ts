@@ -4,7 +4,9 @@ import { readExpression } from '../../setup/promql';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
 import { waitFor } from '../../setup/wait-for';
 import { metricsNamedInDocs, partsOf, readAlerts, readQueries, readRunbooks } from './deploy-files';
-import { type RunningProcess, startProcess } from './service';
+import { lines, type RunningProcess, startProcess } from './service';
+
+const LOGGING = { LOG_LEVEL: 'debug', LOG_DELIVERIES: 'true' };
 
 let database: TestDatabase;
 let service: RunningProcess;
@@ -13,7 +15,7 @@ let key: string;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  service = await startProcess(database.url, 'all');
+  service = await startProcess(database.url, 'all', LOGGING);
   atStart = await service.scrape();
   const factory = await TenantFactory.open(database.url);
   key = (await factory.create()).testKey;
@@ -27,13 +29,14 @@ afterAll(async () => {
 const samples = (families: readonly Family[], name: string) =>
   families.flatMap((family) => family.samples).filter((sample) => sample.name === name);
 
-async function send(to: string): Promise<void> {
+async function send(to: string): Promise<string> {
   const response = await fetch(`http://127.0.0.1:${service.port}/v1/emails`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify({ from: 'app@acme.example', to: [to], subject: 'Hello', text: 'Hello' }),
   });
   expect(response.status).toBe(202);
+  return ((await response.json()) as { data: { id: string } }).data.id;
 }
 
 describe('the metrics of a process', () => {
@@ -87,7 +90,7 @@ describe('the metrics of a process', () => {
   });
 
   it('show the installation in one process only, so that a sum is right', async () => {
-    const other = await startProcess(database.url, 'worker');
+    const other = await startProcess(database.url, 'worker', LOGGING);
     try {
       const both = await waitFor(
         async () => {
@@ -103,6 +106,32 @@ describe('the metrics of a process', () => {
     } finally {
       await other.close();
     }
+  });
+});
+
+describe('the log', () => {
+  const linesOf = (msg: string, emailId: string) =>
+    lines.filter((line) => line.msg === msg && line.emailId === emailId);
+
+  it('has each attempt at debug and each end at info, without an address', async () => {
+    const id = await send('soft-bounced@simulator.waybill.test');
+    const common = { context: 'Delivery', emailId: id, position: 0, mode: 'test', attemptMs: expect.any(Number) };
+    await waitFor(() => linesOf('delivery ended', id).length > 0, { what: 'the end', timeoutMs: 20_000 });
+    const attempts = linesOf('delivery attempt', id);
+    expect(attempts).toEqual([
+      expect.objectContaining({ ...common, level: 'debug', attempt: 1, outcome: 'deferred', class: expect.any(String) }),
+      expect.objectContaining({ ...common, level: 'debug', attempt: 2, outcome: 'deferred' }),
+      expect.objectContaining({ ...common, level: 'debug', attempt: 3, outcome: expect.not.stringMatching('deferred') }),
+    ]); // prettier-ignore
+    expect(linesOf('delivery ended', id)).toEqual([{ ...attempts[2], level: 'info', msg: 'delivery ended', time: expect.any(String) }]); // prettier-ignore
+    expect(attempts[0]?.nextAttemptAt).toEqual(expect.any(String));
+    expect(JSON.stringify([...attempts, ...linesOf('delivery ended', id)])).not.toContain('@');
+  });
+
+  it('has the path of what no route takes', async () => {
+    await fetch(`http://127.0.0.1:${service.port}/v1/emial?to=jane@example.com`);
+    await waitFor(() => lines.some(({ path }) => path === '/v1/emial'), { what: 'the line of the request' });
+    expect(JSON.stringify(lines.filter(({ path }) => path !== undefined))).not.toContain('jane');
   });
 });
 

@@ -12,6 +12,15 @@ import { WorkerModule } from '../../../src/worker.module';
 import { type Family, parseExposition } from '../../setup/exposition';
 import { testConfig } from '../../setup/core-context';
 
+interface LogLine {
+  readonly level: string;
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+/** Of all processes: what Nest logs goes to the one that was started last. */
+export const lines: LogLine[] = [];
+
 const MODULES: Record<string, Modules> = {
   all: [ApiModule, WorkerModule, InboundModule, DkimZoneModule],
   api: [ApiModule],
@@ -27,7 +36,8 @@ export async function startProcess(url: string, roles: 'all' | 'api' | 'worker',
     ...{ WAYBILL_ROLES: roles, WAYBILL_DATA_DIR: dataDir, DNS_SERVERS: '127.0.0.1:9', HOST: '127.0.0.1' },
     ...env,
   });
-  const logger = createLogger({ level: 'silent' });
+  const destination = { write: (line: string) => void lines.push(JSON.parse(line) as LogLine) };
+  const logger = createLogger({ level: config.logLevel, destination });
   const service = await startService(config, { url }, MODULES[roles] ?? [], logger);
   return {
     app: service.app,
