@@ -14,6 +14,7 @@ import { OperatorModule } from './modules/operator/operator.module';
 import { PrivacyModule } from './modules/privacy/privacy.module';
 import { StatsModule } from './modules/stats/stats.module';
 import { SuppressionsModule } from './modules/suppressions/suppressions.module';
+import { TemplatesModule } from './modules/templates/templates.module';
 import { TrackingModule } from './modules/tracking/tracking.module';
 import { WebhooksModule } from './modules/webhooks/webhooks.module';
 import { RateLimitGuard } from './throttling/rate-limit.guard';
@@ -31,6 +32,7 @@ import { ThrottlingModule } from './throttling/throttling.module';
     PrivacyModule,
     StatsModule,
     SuppressionsModule,
+    TemplatesModule,
     TrackingModule,
     WebhooksModule,
     HealthModule,

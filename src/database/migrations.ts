@@ -41,6 +41,7 @@ import { WatchedSessions1700000000040 } from './migrations/0040-watched-sessions
 import { Operators1700000000041 } from './migrations/0041-operators';
 import { QueueActions1700000000042 } from './migrations/0042-queue-actions';
 import { DistributedTables1700000000043 } from './migrations/0043-distributed-tables';
+import { Templates1700000000044 } from './migrations/0044-templates';
 
 /**
  * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be
@@ -93,4 +94,5 @@ export const MIGRATIONS = [
   Operators1700000000041,
   QueueActions1700000000042,
   DistributedTables1700000000043,
+  Templates1700000000044,
 ];

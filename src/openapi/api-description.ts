@@ -56,6 +56,7 @@ same key with the same body answers what the first request was answered, for 24 
 export const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   Emails:
     'Send emails and follow them. A 202 means that the email is in durable storage: it will be delivered or fail visibly.',
+  Templates: 'Subject, html and text in Liquid, in versions; sends name one and give its variables.',
   Domains: 'Sender domains: register, publish the DNS records, verify, rotate DKIM keys.',
   Suppressions: 'Addresses that are not sent to.',
   Statistics: 'Counts and rates per period, domain and hour, and the sender reputation.',

@@ -41,6 +41,8 @@ const OWNERS: Record<string, string> = {
   feedback_reports: 'modules/inbound',
   privacy_requests: 'modules/privacy',
   privacy_export_parts: 'modules/privacy',
+  templates: 'modules/templates',
+  template_versions: 'modules/templates',
   webhook_endpoints: 'modules/webhooks',
   webhook_messages: 'modules/webhooks',
   webhook_replays: 'modules/webhooks',

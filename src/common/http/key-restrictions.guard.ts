@@ -20,7 +20,7 @@ class UnboundGuard implements CanActivate {
 class LiveOnlyGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     if (principalOf(context)?.mode !== 'test') return true;
-    throw new AppError('insufficient_permissions', 'A test key cannot change domains, which live mail is sent from', {
+    throw new AppError('insufficient_permissions', 'A test key cannot change what live mail depends on', {
       suggestion: 'Use a live key',
     });
   }

@@ -12,6 +12,8 @@ export const SCOPES = {
   'suppression:manage': 'Change the suppression list',
   'privacy:read': 'Read privacy requests and the audit log',
   'privacy:manage': 'Request exports and erasures',
+  'template:read': 'Read and preview templates',
+  'template:manage': 'Manage templates',
   'webhook:read': 'Read webhooks',
   'webhook:manage': 'Manage webhooks',
   'key:manage': 'Manage API keys',
@@ -35,6 +37,7 @@ export const ALL_SCOPES = Object.keys(SCOPES) as Scope[];
 const IMPLIED: Partial<Record<string, readonly string[]>> = {
   'domain:manage': ['domain:read'],
   'operator:manage': ['operator:read'],
+  'template:manage': ['template:read'],
 };
 
 /** The scopes as granted, with the implied ones. */

@@ -5,6 +5,7 @@ import { DeliveryQueueModule } from '../../delivery/queue/delivery-queue.module'
 import { DomainsModule } from '../domains/domains.module';
 import { StatsModule } from '../stats/stats.module';
 import { SuppressionsModule } from '../suppressions/suppressions.module';
+import { TemplatesModule } from '../templates/templates.module';
 import { AcceptCommit } from './accept/accept-commit.service';
 import { AcceptRetentionJob } from './accept/accept-retention.job';
 import { AcceptTransaction } from './accept/accept-transaction.service';
@@ -74,6 +75,7 @@ const JOBS = [AcceptRetentionJob, ContentRemovalJob, PartitionsJob, StatsCheckJo
     DomainsModule,
     StatsModule,
     SuppressionsModule,
+    TemplatesModule,
   ],
   controllers: [SendEmailsController, EmailsController],
   providers: [...READING, ...ACCEPTING, ...DELIVERING, ...REMOVING, ...JOBS],

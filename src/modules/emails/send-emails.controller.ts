@@ -53,6 +53,7 @@ export class SendEmailsController {
     ...(['invalid_request', 'domain_not_allowed', 'idempotency_in_progress', 'payload_too_large'] as const),
     ...(['unsupported_media_type', 'domain_not_verified', 'recipient_suppressed'] as const),
     ...(['idempotency_key_reused', 'sending_limit_exceeded'] as const),
+    ...(['template_not_found', 'template_render_failed'] as const),
   )
   async send(
     @CurrentPrincipal() principal: Principal,

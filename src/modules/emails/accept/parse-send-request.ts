@@ -4,6 +4,7 @@ import { CONTROL_CHARACTER, FieldReader } from './field-reader';
 import { isIdempotencyKey } from './idempotency';
 import { readRecipients, readReplyTo, readSender } from './parse-addresses';
 import { readAttachments, readHeaders } from './parse-parts';
+import { readTemplate } from './parse-template';
 import type { SendRequest } from './send-request';
 
 const MAX_SUBJECT = 998;
@@ -19,7 +20,7 @@ const MAX_SCHEDULE_MS = 30 * DAY;
 /** Every field of a send request; the OpenAPI model is checked against this list. */
 export const SEND_REQUEST_FIELDS: ReadonlySet<string> = new Set([
   ...['from', 'to', 'cc', 'bcc', 'replyTo', 'subject', 'html', 'text', 'headers', 'attachments', 'tags', 'metadata'],
-  ...['scheduledAt', 'expiresAt', 'tracking', 'category', 'idempotencyKey'],
+  ...['scheduledAt', 'expiresAt', 'tracking', 'category', 'idempotencyKey', 'template'],
 ]);
 
 export type ParsedSendRequest = { ok: true; request: SendRequest } | { ok: false; errors: FieldErrors };
@@ -39,9 +40,10 @@ export function parseSendRequest(body: unknown, now: Date, prefix = ''): ParsedS
     from: readSender(reader, given.from),
     recipients: readRecipients(reader, given),
     replyTo: readReplyTo(reader, given.replyTo),
-    subject: readSubject(reader, given.subject),
+    subject: given.template === undefined ? readSubject(reader, given.subject) : '',
     html: reader.optionalText(given.html, 'html', MAX_HTML_BYTES),
     text: reader.optionalText(given.text, 'text', MAX_TEXT_BYTES),
+    template: readTemplate(reader, given),
     headers: readHeaders(reader, given.headers),
     attachments: readAttachments(reader, given.attachments),
     tags: readTags(reader, given.tags),
@@ -52,7 +54,7 @@ export function parseSendRequest(body: unknown, now: Date, prefix = ''): ParsedS
     category: readCategory(reader, given.category),
     idempotencyKey: readIdempotencyKey(reader, given.idempotencyKey),
   };
-  if (!given.html && !given.text) reader.add('html', 'or text must be given');
+  if (!given.html && !given.text && given.template === undefined) reader.add('html', 'or text must be given');
   checkTimes(reader, request, now);
   return reader.failed ? { ok: false, errors: reader.errors } : { ok: true, request };
 }

@@ -3,6 +3,7 @@ import { OrganizationsService } from '../../../auth/organizations.service';
 import { Clock } from '../../../common/clock';
 import { AppError, ValidationError } from '../../../common/errors/app-error';
 import type { Tenant } from '../../../common/tenant';
+import { TemplateRenderer } from '../../templates/template-renderer.service';
 import { AcceptService } from './accept.service';
 import { fingerprint, type IdempotencyClaim, idempotencyKeyOf } from './idempotency';
 import { type ParsedSendRequest, parseSendRequest } from './parse-send-request';
@@ -21,6 +22,7 @@ export class SendEmailsService {
   constructor(
     private readonly accepts: AcceptService,
     private readonly senders: SenderResolver,
+    private readonly templates: TemplateRenderer,
     private readonly organizations: OrganizationsService,
     private readonly clock: Clock,
   ) {}
@@ -34,7 +36,7 @@ export class SendEmailsService {
     const parsed = parseSendRequest(body, this.clock.now());
     if (!parsed.ok) throw new ValidationError(parsed.errors);
     const key = idempotencyKeyOf(keyHeader, parsed.request.idempotencyKey);
-    const candidate = await this.candidate(parsed.request, tenant);
+    const candidate = await this.candidate(parsed.request, tenant, '');
     const item = { candidate };
     // A refusal that nothing remembers needs no transaction.
     if (candidate.kind === 'refused' && key === undefined) throw toAppError(candidate);
@@ -60,24 +62,33 @@ export class SendEmailsService {
   private async batchItem(body: unknown, prefix: string, now: Date, tenant: Tenant): Promise<SubmissionItem> {
     const parsed = parseItem(body, now, prefix);
     if (!('request' in parsed)) return { candidate: refusal(parsed) };
-    const candidate = await this.candidate(parsed.request, tenant);
+    const candidate = await this.candidate(parsed.request, tenant, prefix);
     const key = parsed.request.idempotencyKey;
     return { candidate, idempotency: key === undefined ? undefined : claim(BATCH_ITEM_PATH, key, body, tenant) };
   }
 
   /** A business refusal is a value here, because it is a result to be stored. */
-  private async candidate(request: SendRequest, tenant: Tenant): Promise<SubmissionItem['candidate']> {
+  private async candidate(given: SendRequest, tenant: Tenant, prefix: string): Promise<SubmissionItem['candidate']> {
     const { organizationId, mode } = tenant;
     try {
-      const domain = await this.senders.resolve(request.from, tenant);
+      const domain = await this.senders.resolve(given.from, tenant);
+      const request = given.template ? await this.rendered(given, organizationId, prefix) : given;
       const settings = await this.organizations.settingsOf(organizationId);
       const { trackOpens: opens, trackClicks: clicks, monthlyRecipients } = settings;
       const given = { organizationId, mode, domain, request, monthlyRecipients };
       return { kind: 'command', ...given, trackByDefault: { opens, clicks } } satisfies AcceptCommand;
     } catch (error) {
-      if (error instanceof AppError && error.code.startsWith('domain_')) return refusal(error);
+      if (error instanceof AppError && /^(domain|template)_/.test(error.code)) return refusal(error);
       throw error;
     }
+  }
+
+  /** With subject, html and text as its template makes them now: a later version changes nothing about this mail. */
+  private async rendered(request: SendRequest, organizationId: string, prefix: string): Promise<SendRequest> {
+    const { template, ...others } = request;
+    if (!template) return request;
+    const { subject, html, text } = await this.templates.render(organizationId, template, `${prefix}template.`);
+    return { ...others, subject, html, text };
   }
 }
 

@@ -21,15 +21,28 @@ export interface Sender {
   readonly name: string | undefined;
 }
 
+/** A template in place of subject, html and text, until it is rendered. */
+export interface TemplateReference {
+  /** Either of them. */
+  readonly id: string | undefined;
+  readonly name: string | undefined;
+  /** The latest one unless given. */
+  readonly version: number | undefined;
+  /** JSON of an object. */
+  readonly variables: string;
+}
+
 /** One email as a client asked for it, validated and normalised. */
 export interface SendRequest {
   readonly from: Sender;
   /** 1 to 50, each address once. */
   readonly recipients: readonly Recipient[];
   readonly replyTo: readonly Mailbox[];
+  /** Empty until the template is rendered. */
   readonly subject: string;
   readonly html: string | undefined;
   readonly text: string | undefined;
+  readonly template?: TemplateReference | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly attachments: readonly Attachment[];
   readonly tags: readonly string[];

@@ -28,6 +28,18 @@ class AttachmentDto {
   contentId?: string;
 }
 
+class TemplateUseDto {
+  @ApiPropertyOptional({ format: 'uuid', description: 'Either this or `name`' }) id?: string;
+  @ApiPropertyOptional({ pattern: '^[a-z0-9-]{1,64}$', example: 'welcome' }) name?: string;
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, description: 'Absent: the latest' }) version?: number;
+  @ApiPropertyOptional({
+    type: 'object',
+    additionalProperties: true,
+    description: 'At most 256 KiB. One that the template uses and that is missing: 422 `template_render_failed`',
+  })
+  variables?: Record<string, unknown>;
+}
+
 class TrackingDto {
   @ApiPropertyOptional({ description: 'By a pixel in the html' }) opens?: boolean;
   @ApiPropertyOptional({
@@ -50,8 +62,11 @@ export class SendEmailDto {
   @ApiPropertyOptional(addresses(0, 'Blind copies; in no header')) bcc?: unknown[];
   @ApiPropertyOptional({ oneOf: [...ADDRESS.oneOf, { type: 'array', items: ADDRESS, maxItems: 10 }] })
   replyTo?: unknown;
-  @ApiProperty({ minLength: 1, maxLength: 998 }) subject!: string;
-  @ApiPropertyOptional({ description: 'At most 5 MiB; html or text must be given' }) html?: string;
+  @ApiPropertyOptional({ minLength: 1, maxLength: 998, description: 'Required, unless a template is given' })
+  subject?: string;
+  @ApiPropertyOptional({ type: TemplateUseDto, description: 'In place of subject, html and text' })
+  template?: TemplateUseDto;
+  @ApiPropertyOptional({ description: 'At most 5 MiB; html, text or a template must be given' }) html?: string;
   @ApiPropertyOptional({ description: 'At most 1 MiB; derived from html when absent' }) text?: string;
   @ApiPropertyOptional({ type: 'object', additionalProperties: { type: 'string' }, description: 'At most 50' })
   headers?: Record<string, string>;

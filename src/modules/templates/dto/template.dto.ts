@@ -1,0 +1,108 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { IsInt, IsObject, IsOptional, IsString, Length, Matches, Max, MaxLength, Min } from 'class-validator';
+import { QueryInteger } from '../../../common/http/dto-decorators';
+import { MAX_VERSION, TEMPLATE_NAME } from '../template-use';
+
+const MAX_SUBJECT = 998;
+const MAX_HTML = 512 * 1024;
+const MAX_TEXT = 256 * 1024;
+
+const NAME_FIELD = { pattern: TEMPLATE_NAME.source, example: 'password-reset', description: 'Unique per organization' };
+const NAME_MESSAGE = 'name must be 1 to 64 lower-case letters, digits and hyphens';
+const SUBJECT_FIELD = { minLength: 1, maxLength: MAX_SUBJECT, example: 'Reset your password, {{ name }}' };
+const HTML_FIELD = {
+  maxLength: MAX_HTML,
+  example: '<p>Hello {{ name }}, <a href="{{ link }}">choose a new password</a>.</p>',
+  description: 'Liquid; what is filled in is escaped. html or text must be given',
+};
+const TEXT_FIELD = { maxLength: MAX_TEXT, description: 'Liquid; derived from html when absent' };
+
+export class AddTemplateDto {
+  @ApiProperty(NAME_FIELD) @IsString() @Matches(TEMPLATE_NAME, { message: NAME_MESSAGE }) name!: string;
+  @ApiProperty(SUBJECT_FIELD) @IsString() @Length(1, MAX_SUBJECT) subject!: string;
+  @ApiPropertyOptional(HTML_FIELD) @IsOptional() @IsString() @MaxLength(MAX_HTML) html?: string;
+  @ApiPropertyOptional(TEXT_FIELD) @IsOptional() @IsString() @MaxLength(MAX_TEXT) text?: string;
+}
+
+export class ChangeTemplateDto {
+  @ApiPropertyOptional(NAME_FIELD)
+  @IsOptional()
+  @IsString()
+  @Matches(TEMPLATE_NAME, { message: NAME_MESSAGE })
+  name?: string;
+
+  @ApiPropertyOptional(SUBJECT_FIELD) @IsOptional() @IsString() @Length(1, MAX_SUBJECT) subject?: string;
+
+  @ApiPropertyOptional({ ...HTML_FIELD, type: String, nullable: true, description: '`null` takes it away' })
+  @IsOptional()
+  @IsString()
+  @MaxLength(MAX_HTML)
+  html?: string | null;
+
+  @ApiPropertyOptional({ ...TEXT_FIELD, type: String, nullable: true, description: '`null` takes it away' })
+  @IsOptional()
+  @IsString()
+  @MaxLength(MAX_TEXT)
+  text?: string | null;
+}
+
+export class ListTemplatesQuery {
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, default: 1 }) @QueryInteger(1, 1_000_000) page: number = 1;
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 20 }) @QueryInteger(1, 100) limit: number =
+    20;
+}
+
+export class TemplateVersionQuery {
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, description: 'Absent: the latest' })
+  @IsOptional()
+  @QueryInteger(1, MAX_VERSION)
+  version?: number;
+}
+
+export class RenderTemplateDto {
+  @ApiPropertyOptional({ type: 'object', additionalProperties: true, example: { name: 'Ada' } })
+  @IsOptional()
+  @IsObject()
+  variables?: Record<string, unknown>;
+
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, description: 'Absent: the latest' })
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(MAX_VERSION)
+  version?: number;
+}
+
+class TemplateBaseDto {
+  @ApiProperty({ type: 'integer', minimum: 1 }) version!: number;
+  @ApiProperty() subject!: string;
+  @ApiProperty({ type: [String], description: 'Found in it', example: ['name', 'order.number'] }) variables!: string[];
+}
+
+export class TemplateListItemDto extends TemplateBaseDto {
+  @ApiProperty({ format: 'uuid' }) id!: string;
+  @ApiProperty({ example: 'password-reset' }) name!: string;
+  @ApiProperty({ format: 'date-time' }) createdAt!: string;
+  @ApiProperty({ format: 'date-time' }) updatedAt!: string;
+}
+
+export class TemplateDto extends TemplateListItemDto {
+  @ApiPropertyOptional() html?: string;
+  @ApiPropertyOptional() text?: string;
+}
+
+export class TemplateVersionDto extends TemplateBaseDto {
+  @ApiProperty({ format: 'date-time' }) createdAt!: string;
+}
+
+export class RenderedTemplateDto {
+  @ApiProperty({ type: 'integer', minimum: 1 }) version!: number;
+  @ApiProperty() subject!: string;
+  @ApiPropertyOptional() html?: string;
+  @ApiPropertyOptional() text?: string;
+}
+
+export class RemovedTemplateDto {
+  @ApiProperty({ format: 'uuid' }) id!: string;
+  @ApiProperty({ enum: [true] }) deleted!: true;
+}

@@ -1,0 +1,194 @@
+import { Worker } from 'node:worker_threads';
+import { UnavailableError } from '../../../common/errors/app-error';
+import type { Metrics } from '../../../common/metrics/metrics';
+import {
+  type CheckResult,
+  type RenderResult,
+  type StoredTemplate,
+  TemplateEngine,
+  type TemplateParts,
+} from './template-engine';
+
+/** What a thread is asked. */
+type Question =
+  | { readonly kind: 'check'; readonly source: TemplateParts }
+  | { readonly kind: 'render'; readonly template: StoredTemplate; readonly variables: string };
+
+interface Job {
+  readonly organizationId: string;
+  readonly question: Question;
+  readonly resolve: (answer: CheckResult | RenderResult | undefined) => void;
+}
+
+/** As text, since a thread loads no TypeScript, which tests run. */
+const THREAD = `
+  const { parentPort, workerData } = require('node:worker_threads');
+  const engine = new (${TemplateEngine.toString()})(require(workerData.library));
+  parentPort.on('message', (question) => {
+    parentPort.postMessage(
+      question.kind === 'check' ? engine.check(question.source) : engine.render(question.template, question.variables),
+    );
+  });
+  parentPort.postMessage('ready');
+`;
+
+/** One that is busy with a slow template leaves the other for everybody else. */
+const THREADS = 2;
+/** The engine's own limits come first; they do not see into one long step. */
+const DEADLINE_MS = 2 * TemplateEngine.RENDER_MS;
+const MEMORY = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 16 };
+const MAX_WAITING = 5_000;
+const MAX_WAITING_PER_ORGANIZATION = 1_000;
+
+/**
+ * Parses and renders templates in threads, so that no template holds up the event loop: a job that does not end in time ends
+ * with its thread, which is started again.
+ *
+ * Organizations take turns, and each has one job at a time in work: whoever sends slow templates waits for them himself.
+ */
+export class RenderThreads {
+  private readonly threads: RenderThread[] = [];
+  /** By organization, in the order of their turns. */
+  private readonly waiting = new Map<string, Job[]>();
+  private readonly inWork = new Set<string>();
+  private depth = 0;
+  private closed = false;
+
+  constructor(private readonly metrics: Metrics) {}
+
+  check(organizationId: string, source: TemplateParts): Promise<CheckResult | undefined> {
+    return this.ask<CheckResult>(organizationId, { kind: 'check', source });
+  }
+
+  /**
+   * Undefined: it did not end in time.
+   * @param variables JSON of an object
+   * @throws UnavailableError when too much waits
+   */
+  render(template: StoredTemplate, variables: string): Promise<RenderResult | undefined> {
+    return this.ask<RenderResult>(template.organizationId, { kind: 'render', template, variables });
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    await Promise.all(this.threads.map((thread) => thread.end()));
+  }
+
+  private ask<T>(organizationId: string, question: Question): Promise<T | undefined> {
+    const own = this.waiting.get(organizationId) ?? [];
+    if (this.depth >= MAX_WAITING || own.length >= MAX_WAITING_PER_ORGANIZATION) {
+      return Promise.reject(new UnavailableError('Too many templates are waiting to be rendered'));
+    }
+    return new Promise<T | undefined>((resolve) => {
+      own.push({ organizationId, question, resolve: resolve as Job['resolve'] });
+      this.waiting.set(organizationId, own);
+      this.depth += 1;
+      this.dispatch();
+    });
+  }
+
+  private dispatch(): void {
+    for (let thread = this.idleThread(); thread; thread = this.idleThread()) {
+      const job = this.next();
+      if (!job) return;
+      void this.work(thread, job);
+    }
+  }
+
+  private async work(thread: RenderThread, job: Job): Promise<void> {
+    this.inWork.add(job.organizationId);
+    const answer = await thread.ask(job.question);
+    this.inWork.delete(job.organizationId);
+    if (answer === undefined) this.countStopped();
+    job.resolve(answer);
+    this.dispatch();
+  }
+
+  private idleThread(): RenderThread | undefined {
+    if (this.closed) return undefined;
+    const idle = this.threads.find((thread) => !thread.busy);
+    if (idle || this.threads.length >= THREADS) return idle;
+    const thread = new RenderThread();
+    this.threads.push(thread);
+    return thread;
+  }
+
+  /** The first job of the organization whose turn it is; it then goes to the end. */
+  private next(): Job | undefined {
+    for (const [organizationId, jobs] of this.waiting) {
+      if (this.inWork.has(organizationId)) continue;
+      const job = jobs.shift();
+      this.waiting.delete(organizationId);
+      if (jobs.length > 0) this.waiting.set(organizationId, jobs);
+      this.depth -= 1;
+      return job;
+    }
+    return undefined;
+  }
+
+  private countStopped(): void {
+    this.metrics
+      .counter({ name: 'templates_stopped_total', help: 'Renderings that were ended because they took too long' })
+      .inc();
+  }
+}
+
+/** One thread and the job that it works on. Started by its first job, and again by the one after a job that it died of. */
+class RenderThread {
+  busy = false;
+  private worker: Promise<Worker> | undefined;
+
+  /** Undefined when it does not answer in time, or dies. */
+  async ask(question: Question): Promise<CheckResult | RenderResult | undefined> {
+    this.busy = true;
+    try {
+      this.worker ??= start();
+      const worker = await this.worker;
+      worker.ref();
+      const answer = await answerOf(worker, question);
+      // An idle thread holds up no process that ends.
+      worker.unref();
+      if (answer === undefined) await this.end();
+      return answer;
+    } catch {
+      await this.end();
+      return undefined;
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  async end(): Promise<void> {
+    const worker = this.worker;
+    this.worker = undefined;
+    await worker?.then((thread) => thread.terminate()).catch(() => undefined);
+  }
+}
+
+/** Resolves once it has loaded the library: that time is nobody's. */
+function start(): Promise<Worker> {
+  const worker = new Worker(THREAD, {
+    eval: true,
+    workerData: { library: require.resolve('liquidjs') },
+    resourceLimits: MEMORY,
+  });
+  return new Promise((resolve, reject) => {
+    worker.once('message', () => resolve(worker));
+    worker.once('error', reject);
+    worker.once('exit', () => reject(new Error('The thread has ended')));
+  });
+}
+
+function answerOf(worker: Worker, question: Question): Promise<CheckResult | RenderResult | undefined> {
+  return new Promise((resolve) => {
+    const end = (answer: CheckResult | RenderResult | undefined): void => {
+      clearTimeout(timer);
+      worker.off('message', end).off('exit', nothing);
+      resolve(answer);
+    };
+    const nothing = (): void => end(undefined);
+    const timer = setTimeout(nothing, DEADLINE_MS);
+    worker.on('message', end).on('exit', nothing);
+    worker.postMessage(question);
+  });
+}

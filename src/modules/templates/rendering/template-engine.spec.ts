@@ -1,0 +1,147 @@
+import * as liquidjs from 'liquidjs';
+import { Metrics } from '../../../common/metrics/metrics';
+import { RenderThreads } from './render-threads';
+import { type CheckResult, TemplateEngine, type TemplateParts } from './template-engine';
+
+const engine = new TemplateEngine(liquidjs);
+let versions = 0;
+
+function render(parts: Partial<TemplateParts>, variables: object = {}) {
+  const template = { subject: 'Subject', html: undefined, text: undefined, ...parts };
+  versions += 1;
+  return engine.render({ ...template, organizationId: 'acme', key: `template ${versions}` }, JSON.stringify(variables));
+}
+
+const htmlOf = (html: string, variables: object = {}) => {
+  const result = render({ html }, variables);
+  return result.kind === 'rendered' ? result.html : result;
+};
+
+describe('TemplateEngine', () => {
+  it('renders subject, html and text; only html is escaped, and a subject stays one line', () => {
+    const variables = { name: '<b>Ada</b> & Co.\r\nBcc: eve@example.com' };
+    expect(render({ subject: 'Hi {{ name }}', html: '<p>{{ name }}</p>', text: 'Hi {{ name }}' }, variables)).toEqual({
+      kind: 'rendered',
+      subject: 'Hi <b>Ada</b> & Co. Bcc: eve@example.com',
+      html: '<p>&lt;b&gt;Ada&lt;/b&gt; &amp; Co.\r\nBcc: eve@example.com</p>',
+      text: `Hi ${variables.name}`,
+    });
+  });
+
+  it.each([
+    ['{{ x | escape }}', '&lt;i&gt;'],
+    ['{{ x | json }}', '&#34;&lt;i&gt;&#34;'],
+    ['{{ x | upcase }}', '&lt;I&gt;'],
+    ['{{ x | escape | upcase }}', '&amp;LT;I&amp;GT;'],
+    ['{{ lines | newline_to_br }}', '&lt;a&gt;<br />\nb'],
+    ['{{ lines | escape | newline_to_br }}', '&lt;a&gt;<br />\nb'],
+    ['{{ x | raw }}', '<i>'],
+    ['{% echo x %}', '&lt;i&gt;'],
+    ['{{ object }}', '[object Object]'],
+  ])('escapes once in html: %s', (html, expected) => {
+    expect(htmlOf(html, { x: '<i>', lines: '<a>\nb', object: { a: 1 } })).toBe(expected);
+  });
+
+  it('names every variable that is missing, in all parts', () => {
+    const parts = {
+      subject: '{{ order.number }}',
+      html: '{{ name }}{% for item in items %}{{ item.price }}{% endfor %}',
+      text: '{{ link }} {{ name }}',
+    };
+    expect(render(parts, { order: {}, items: [{}, { price: 1 }] })).toEqual({
+      kind: 'missing',
+      names: ['order.number', 'name', 'item.price', 'link'],
+    });
+  });
+
+  it('takes a template’s word for what to do without a variable', () => {
+    expect(htmlOf('{% if vip %}VIP{% endif %}{{ name | default: "friend" }}')).toBe('friend');
+  });
+
+  it('lets no filter make what a mail cannot hold', () => {
+    expect(
+      htmlOf('a{{ "%00" | url_decode }}{{ "AGI=" | base64_decode }}{{ smile | slice: 0 }}c', { smile: '😀' }),
+    ).toBe('ab\uFFFDc');
+  });
+
+  it('reaches neither prototypes nor files nor other templates', () => {
+    expect(htmlOf('{{ name.constructor }}', { name: 'x' })).toMatchObject({ kind: 'missing' });
+    expect(htmlOf('{{ toString }}')).toMatchObject({ kind: 'missing' });
+    for (const tag of ['include "a"', 'render "a"', 'layout "a"', 'block a']) {
+      const source = { subject: 's', html: `<p>\n {% ${tag} %}`, text: undefined };
+      expect(engine.check(source)).toEqual({
+        kind: 'invalid',
+        problems: [{ field: 'html', message: expect.stringContaining('not found') as string, line: 2, column: 2 }],
+      });
+    }
+  });
+
+  it('says where a template is wrong, part by part', () => {
+    const source = { subject: '{{ a', html: 'ok\nok {% if a %}', text: '{{ a | nope }}' };
+    const { problems } = engine.check(source) as CheckResult & { kind: 'invalid' };
+    expect(problems.map(({ field, line, column }) => [field, line, column])).toEqual([
+      ['subject', 1, 1],
+      ['html', 2, 4],
+      ['text', 1, 1],
+    ]);
+  });
+
+  it('lists what a template asks for', () => {
+    const html = '{% for item in order.items %}{{ item.name }}{% endfor %}{% assign a = 1 %}{{ a }}{{ name }}';
+    expect(engine.check({ subject: 'Hi {{ name }}', html, text: undefined })).toEqual({
+      kind: 'valid',
+      variables: ['name', 'order.items'],
+    });
+  });
+
+  it.each([
+    ['output', '{% for i in (1..2000) %}{{ big }}{% endfor %}', 'bytes come out'],
+    ['a range', '{% for i in (1..1000000000) %}{% endfor %}', 'makes too much'],
+    [
+      'doubling',
+      `{% assign a = big %}${'{% capture a %}{{ a }}{{ a }}{% endcapture %}'.repeat(40)}{{ a }}`,
+      'too much',
+    ],
+  ])('bounds %s', (_what, html, message) => {
+    expect(htmlOf(html, { big: 'x'.repeat(20_000) })).toMatchObject({
+      kind: 'failed',
+      field: 'html',
+      message: expect.stringContaining(message) as string,
+    });
+  });
+
+  it('keeps parsed sources within the share of their organization', () => {
+    const text = 'x'.repeat(TemplateEngine.CACHED_CHARACTERS / 2);
+    for (let index = 0; index < 5; index += 1) render({ text });
+    const kept = (engine as unknown as { parsed: Map<string, Map<string, unknown>> }).parsed.get('acme');
+    expect(kept?.size).toBeLessThanOrEqual(2);
+  });
+});
+
+describe('RenderThreads', () => {
+  const threads = new RenderThreads(new Metrics());
+  afterAll(() => threads.close());
+  const ask = (organizationId: string, html: string) =>
+    threads.render({ organizationId, key: html, subject: 's', html, text: undefined }, '{"text":"a b"}');
+
+  it('renders and checks as the engine does', async () => {
+    await expect(ask('acme', '<p>{{ text }}</p>')).resolves.toMatchObject({ kind: 'rendered', html: '<p>a b</p>' });
+    await expect(threads.check('acme', { subject: '{% if', html: undefined, text: '' })).resolves.toMatchObject({
+      kind: 'invalid',
+    });
+  });
+
+  it('ends what the limits of the engine do not see; others do not wait for it, and it goes on', async () => {
+    // Lists that hold each other are compared as often as there are ways through them.
+    const nest = (name: string) =>
+      `{% assign ${name} = text | split: "" %}${`{% assign ${name} = ${name} | push: ${name} %}`.repeat(60)}`;
+    const endless = `${nest('a')}${nest('b')}{% if a == b %}same{% endif %}`;
+    const stalls = Array.from({ length: 3 }, () => ask('hostile', endless));
+    let stalled = stalls.length;
+    for (const stall of stalls) void stall.then(() => (stalled -= 1));
+    await expect(ask('acme', 'Hello')).resolves.toMatchObject({ kind: 'rendered', html: 'Hello' });
+    expect(stalled).toBeGreaterThan(0);
+    await expect(Promise.all(stalls)).resolves.toEqual([undefined, undefined, undefined]);
+    await expect(ask('hostile', 'Hello')).resolves.toMatchObject({ kind: 'rendered' });
+  });
+});

@@ -1,0 +1,243 @@
+import type * as Liquidjs from 'liquidjs';
+
+/** The parts of a template, or of what became of it. */
+export interface TemplateParts {
+  readonly subject: string;
+  readonly html: string | undefined;
+  readonly text: string | undefined;
+}
+
+/** One that does not change: sources that are stored under a key are parsed once. */
+export interface StoredTemplate extends TemplateParts {
+  readonly organizationId: string;
+  /** Of one version of one template. */
+  readonly key: string;
+}
+
+/** Where a template is wrong. Lines and columns count from 1. */
+export interface TemplateProblem {
+  readonly field: keyof TemplateParts;
+  readonly message: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** What a template asks for, or why it is none. */
+export type CheckResult =
+  | { readonly kind: 'valid'; readonly variables: readonly string[] }
+  | { readonly kind: 'invalid'; readonly problems: readonly TemplateProblem[] };
+
+/** `missing`: variables that the template uses and that were not given; `failed`: anything else, in words. */
+export type RenderResult =
+  | ({ readonly kind: 'rendered' } & TemplateParts)
+  | { readonly kind: 'missing'; readonly names: readonly string[] }
+  | { readonly kind: 'failed'; readonly field: keyof TemplateParts | undefined; readonly message: string };
+
+type Parsed = ReturnType<Liquidjs.Liquid['parse']>;
+type Field = keyof TemplateParts;
+type Fault = Error & { errors?: Fault[]; originalError?: Fault; variableName?: string; token?: Liquidjs.Token };
+
+/**
+ * Parses and renders templates with Liquid. Values are escaped in html; a variable that is not given is an error unless the
+ * template says what to do without it (`if`, `default`). No template reaches a file or another template.
+ *
+ * Its text is run in threads (`render-threads.ts`): it refers to nothing outside of itself but types. What its limits miss ends
+ * with the thread.
+ */
+export class TemplateEngine {
+  static readonly FIELDS = ['subject', 'html', 'text'] as const;
+  static readonly RENDER_MS = 100;
+  /** Bytes of all parts of one result. */
+  static readonly MAX_OUTPUT = 1024 * 1024;
+  /** Characters and elements that filters and ranges may make. */
+  static readonly MEMORY = 16_000_000;
+  static readonly MAX_NAMED = 50;
+  /** Parsed sources are kept for so many organizations, of each at most so many characters of source. */
+  static readonly CACHED_ORGANIZATIONS = 64;
+  static readonly CACHED_CHARACTERS = 512 * 1024;
+
+  private readonly markup: Liquidjs.Liquid;
+  private readonly plain: Liquidjs.Liquid;
+  private readonly parsed = new Map<string, Map<string, { size: number; parts: Map<Field, Parsed> }>>();
+
+  constructor(private readonly library: typeof Liquidjs) {
+    this.markup = this.createLiquid({ outputEscape: 'escape' });
+    this.plain = this.createLiquid({});
+    this.registerMarkupFilters();
+  }
+
+  check(source: TemplateParts): CheckResult {
+    const problems: TemplateProblem[] = [];
+    const variables = new Set<string>();
+    for (const field of TemplateEngine.FIELDS) {
+      try {
+        const parsed = this.parse(field, source[field] ?? '');
+        for (const name of this.plain.globalFullVariablesSync(parsed)) variables.add(name);
+      } catch (error) {
+        problems.push(...this.problemsOf(field, error as Fault));
+      }
+    }
+    return problems.length > 0 ? { kind: 'invalid', problems } : { kind: 'valid', variables: [...variables].sort() };
+  }
+
+  /** @param variables JSON of an object */
+  render(template: StoredTemplate, variables: string): RenderResult {
+    const values = JSON.parse(variables) as Record<string, unknown>;
+    const budget = { left: TemplateEngine.MAX_OUTPUT, until: performance.now() + TemplateEngine.RENDER_MS };
+    const result: Partial<Record<Field, string>> = {};
+    const missing = new Set<string>();
+    for (const field of TemplateEngine.FIELDS) {
+      if (template[field] === undefined) continue;
+      try {
+        result[field] = this.renderField(field, template, values, budget);
+      } catch (error) {
+        const names = this.namesOf(error as Fault);
+        if (names.length === 0) return { kind: 'failed', field, message: this.reasonOf(error as Fault) };
+        for (const name of names) missing.add(name);
+      }
+    }
+    if (missing.size > 0) return { kind: 'missing', names: [...missing].slice(0, TemplateEngine.MAX_NAMED) };
+    return { kind: 'rendered', subject: this.oneLine(result.subject ?? ''), html: result.html, text: result.text };
+  }
+
+  private renderField(
+    field: Field,
+    template: StoredTemplate,
+    values: Record<string, unknown>,
+    budget: { left: number; until: number },
+  ): string {
+    const parsed = this.parsedPart(field, template);
+    let output = '';
+    const emitter = {
+      write: (value: unknown) => {
+        const text = this.stringify(value);
+        budget.left -= Buffer.byteLength(text);
+        if (budget.left < 0) throw new Error(`more than ${TemplateEngine.MAX_OUTPUT} bytes come out`);
+        output += text;
+      },
+    };
+    const liquid = field === 'html' ? this.markup : this.plain;
+    const limits = {
+      sync: true,
+      renderLimit: Math.max(0, budget.until - performance.now()),
+      memoryLimit: TemplateEngine.MEMORY,
+    };
+    const context = new this.library.Context(values, liquid.options, limits);
+    this.library.toValueSync(liquid.renderer.renderTemplates(parsed, context, emitter as Liquidjs.Emitter));
+    return this.storable(output);
+  }
+
+  private createLiquid(options: { outputEscape?: 'escape' }): Liquidjs.Liquid {
+    const liquid = new this.library.Liquid({
+      ...options,
+      strictVariables: true,
+      strictFilters: true,
+      lenientIf: true,
+      ownPropertyOnly: true,
+      // All that is missing is named, not what is met first.
+      catchAllErrors: true,
+      relativeReference: false,
+      templates: {},
+      parseLimit: 2 * TemplateEngine.MAX_OUTPUT,
+      timezoneOffset: 0,
+      locale: 'en-US',
+    });
+    for (const tag of ['include', 'render', 'layout', 'block']) delete liquid.tags[tag];
+    return liquid;
+  }
+
+  /** Filters whose result is markup: it is not escaped again when they are the last ones. */
+  private registerMarkupFilters(): void {
+    const { escape, escape_once: escapeOnce, newline_to_br: breakLines } = this.library.filters;
+    type Handler = (this: unknown, value: unknown) => unknown;
+    this.markup.registerFilter('escape', { raw: true, handler: escape as Handler });
+    this.markup.registerFilter('escape_once', { raw: true, handler: escapeOnce as Handler });
+    this.markup.registerFilter('newline_to_br', {
+      raw: true,
+      handler(value: unknown) {
+        return (breakLines as Handler).call(this, (escapeOnce as Handler).call(this, value));
+      },
+    });
+  }
+
+  private parse(field: Field, source: string): Parsed {
+    return (field === 'html' ? this.markup : this.plain).parse(source);
+  }
+
+  /** Those of an organization that were used least recently make room, then those of another organization. */
+  private parsedPart(field: Field, template: StoredTemplate): Parsed {
+    const { organizationId, key } = template;
+    const own = this.parsed.get(organizationId) ?? new Map<string, { size: number; parts: Map<Field, Parsed> }>();
+    this.parsed.delete(organizationId);
+    this.parsed.set(organizationId, own);
+    const known = own.get(key) ?? { size: this.sizeOf(template), parts: new Map<Field, Parsed>() };
+    own.delete(key);
+    if (known.size <= TemplateEngine.CACHED_CHARACTERS) own.set(key, known);
+    this.dropOldest(own);
+    const parsed = known.parts.get(field) ?? this.parse(field, template[field] ?? '');
+    known.parts.set(field, parsed);
+    return parsed;
+  }
+
+  private dropOldest(own: Map<string, { size: number }>): void {
+    let size = 0;
+    for (const entry of own.values()) size += entry.size;
+    for (const [key, entry] of own) {
+      if (size <= TemplateEngine.CACHED_CHARACTERS) break;
+      own.delete(key);
+      size -= entry.size;
+    }
+    for (const organizationId of this.parsed.keys()) {
+      if (this.parsed.size <= TemplateEngine.CACHED_ORGANIZATIONS) break;
+      this.parsed.delete(organizationId);
+    }
+  }
+
+  private sizeOf({ subject, html = '', text = '' }: TemplateParts): number {
+    return subject.length + html.length + text.length;
+  }
+
+  private problemsOf(field: Field, fault: Fault): TemplateProblem[] {
+    return (fault.errors ?? [fault]).map((each) => {
+      const [line = 1, column = 1] = each.token?.getPosition() ?? [];
+      return { field, message: this.reasonOf(each), line, column };
+    });
+  }
+
+  /** The variables whose absence is the whole of a failure; none when anything else is wrong. */
+  private namesOf(fault: Fault): string[] {
+    if (fault.errors) {
+      const names = fault.errors.map((each) => this.namesOf(each));
+      return names.some((each) => each.length === 0) ? [] : names.flat();
+    }
+    if (fault.variableName !== undefined) return [fault.variableName];
+    return fault.originalError ? this.namesOf(fault.originalError) : [];
+  }
+
+  private reasonOf(fault: Fault): string {
+    const others = fault.errors?.filter((each) => this.namesOf(each).length === 0);
+    const first = others?.[0];
+    if (first) return this.reasonOf(first);
+    if (fault.message.startsWith('template render limit')) return `it takes more than ${TemplateEngine.RENDER_MS} ms`;
+    if (fault.message.startsWith('memory alloc limit')) return 'it makes too much: shorten its loops and texts';
+    // The library adds the place to the message.
+    return fault.message.replace(/, line:\d+, col:\d+$/, '').slice(0, 200);
+  }
+
+  /** Filters decode and cut: what comes out may hold what no text in the database, or in a mail, may hold. */
+  private storable(text: string): string {
+    return (text as string & { toWellFormed(): string }).toWellFormed().replaceAll('\0', '');
+  }
+
+  /** A header field is one line, whatever the values bring. */
+  private oneLine(text: string): string {
+    return text.replace(/[\s\u0000-\u001f\u007f\u2028\u2029]+/g, ' ').trim();
+  }
+
+  private stringify(value: unknown): string {
+    if (typeof value === 'string') return value;
+    if (value === null || value === undefined) return '';
+    if (Array.isArray(value)) return value.map((each) => this.stringify(each)).join('');
+    return String(value as string | number | boolean);
+  }
+}

@@ -1,0 +1,134 @@
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { SingleFlight } from '../../common/async/promises';
+import { AppError, type FieldErrors } from '../../common/errors/app-error';
+import { Metrics } from '../../common/metrics/metrics';
+import { RenderThreads } from './rendering/render-threads';
+import { type RenderResult, TemplateEngine, type TemplateParts } from './rendering/template-engine';
+import type { TemplateVersion } from './template-version.entity';
+import type { Template } from './template.entity';
+import { type TemplateKey, TemplatesRepository } from './templates.repository';
+
+/** A template, which of its versions, and what is filled in. */
+export interface TemplateUse extends TemplateKey {
+  /** The latest one unless given. */
+  readonly version?: number | undefined;
+  /** JSON of an object. */
+  readonly variables: string;
+}
+
+/** What a template became. */
+export interface RenderedTemplate extends TemplateParts {
+  readonly version: number;
+}
+
+const MAX_SUBJECT = 998;
+/** Versions are kept for so many organizations, of each at most so many characters. */
+const CACHED_ORGANIZATIONS = 32;
+const CACHED_CHARACTERS = 1024 * 1024;
+
+/** Renders stored templates, in threads; versions never change, so they are kept in memory. */
+@Injectable()
+export class TemplateRenderer implements OnModuleDestroy {
+  private readonly threads: RenderThreads;
+  private readonly versions = new LRUCache<string, LRUCache<string, TemplateVersion>>({ max: CACHED_ORGANIZATIONS });
+  /** A batch makes one query for each template. */
+  private readonly lookUps = new SingleFlight<Template | null>();
+
+  constructor(
+    private readonly templates: TemplatesRepository,
+    metrics: Metrics,
+  ) {
+    this.threads = new RenderThreads(metrics);
+  }
+
+  onModuleDestroy(): Promise<void> {
+    return this.threads.close();
+  }
+
+  /**
+   * The names of the variables that a template uses.
+   * @throws AppError invalid_request, with the places of what is wrong
+   */
+  async check(organizationId: string, source: TemplateParts): Promise<readonly string[]> {
+    const result = await this.threads.check(organizationId, source);
+    if (result?.kind === 'valid') return result.variables;
+    const tooLong = { field: 'html' as const, message: 'it takes too long to be read', line: 1, column: 1 };
+    const problems = result?.problems ?? [tooLong];
+    const validation: FieldErrors = {};
+    for (const { field, message, line, column } of problems) {
+      (validation[field] ??= []).push(`${field} has an error in line ${line}, column ${column}: ${message}`);
+    }
+    throw new AppError('invalid_request', 'Request validation failed', { details: { validation, problems } });
+  }
+
+  /**
+   * @param path of the template's use in the request, put before field paths: `template.`, or nothing
+   * @throws AppError template_not_found, template_render_failed; UnavailableError
+   */
+  async render(organizationId: string, use: TemplateUse, path = ''): Promise<RenderedTemplate> {
+    const content = await this.find(organizationId, use, path);
+    const { templateId, version, subject } = content;
+    const source = { organizationId, key: `${templateId} ${version}`, subject };
+    const parts = { html: content.html ?? undefined, text: content.text ?? undefined };
+    const result = await this.threads.render({ ...source, ...parts }, use.variables);
+    return { ...requireRendered(result, path), version };
+  }
+
+  private async find(organizationId: string, use: TemplateUse, path: string): Promise<TemplateVersion> {
+    const { id, name } = use;
+    const key = `${organizationId} ${id ?? ''} ${name ?? ''}`;
+    const template = await this.lookUps.run(key, () => this.templates.find(organizationId, { id, name }));
+    if (!template) throw notFound(`${path}${id === undefined ? 'name' : 'id'}`, 'names no template');
+    const content = await this.findVersion(template, use.version ?? template.version);
+    if (!content) throw notFound(`${path}version`, 'names no version of the template');
+    return content;
+  }
+
+  private async findVersion({ organizationId, id }: Template, version: number): Promise<TemplateVersion | null> {
+    const key = `${id} ${version}`;
+    const known = this.versions.get(organizationId)?.get(key);
+    if (known) return known;
+    const found = await this.templates.findVersion(organizationId, id, version);
+    if (found) this.keep(organizationId, key, found);
+    return found;
+  }
+
+  private keep(organizationId: string, key: string, version: TemplateVersion): void {
+    const own = this.versions.get(organizationId) ?? new LRUCache({ maxSize: CACHED_CHARACTERS });
+    own.set(key, version, { size: version.subject.length + (version.html ?? '').length + (version.text ?? '').length });
+    this.versions.set(organizationId, own);
+  }
+}
+
+function requireRendered(result: RenderResult | undefined, path: string): TemplateParts {
+  if (!result) throw failed({}, `The template takes more than ${TemplateEngine.RENDER_MS} ms to render`);
+  if (result.kind === 'missing') {
+    const missing = result.names.map((name) => {
+      const variable = `${path}variables.${name}`;
+      return [variable, [`${variable} is missing; give it, or write {{ ${name} | default: "" }} in the template`]];
+    });
+    throw failed(Object.fromEntries(missing) as FieldErrors, 'Variables of the template are missing');
+  }
+  if (result.kind === 'failed') {
+    const { field = 'html', message } = result;
+    throw failed({ [field]: [`${field} of the template: ${message}`] }, `The template cannot be rendered: ${message}`);
+  }
+  const { subject, html, text } = result;
+  if (subject === '' || subject.length > MAX_SUBJECT) {
+    throw failed({ subject: [`subject must render to 1 to ${MAX_SUBJECT} characters`] });
+  }
+  if (!html?.trim() && !text?.trim()) throw failed({ html: ['html or text must render to something'] });
+  return { subject, html: html || undefined, text: text || undefined };
+}
+
+function failed(validation: FieldErrors, message = 'The template cannot be rendered'): AppError {
+  return new AppError('template_render_failed', message, { details: { validation } });
+}
+
+function notFound(field: string, problem: string): AppError {
+  return new AppError('template_not_found', `No such template: ${field} ${problem}`, {
+    details: { validation: { [field]: [`${field} ${problem}`] } },
+    suggestion: 'GET /v1/templates lists the templates of the organization',
+  });
+}

@@ -1,0 +1,145 @@
+import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Query } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { PaginationDto } from '../../common/http/envelope.dto';
+import { LiveOnly, Unbound } from '../../common/http/key-restrictions.guard';
+import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
+import { PathId } from '../../common/http/path-id.decorator';
+import { CurrentPrincipal, type Principal } from '../../common/http/principal';
+import { RateLimitClass } from '../../common/http/request-limits';
+import { DEFAULT_BODY, MIB, TakesBody } from '../../common/http/request-body';
+import { RequireScope } from '../../common/http/scopes';
+import {
+  AddTemplateDto,
+  ChangeTemplateDto,
+  ListTemplatesQuery,
+  RemovedTemplateDto,
+  RenderedTemplateDto,
+  RenderTemplateDto,
+  TemplateDto,
+  TemplateListItemDto,
+  TemplateVersionDto,
+  TemplateVersionQuery,
+} from './dto/template.dto';
+import { toListItem, toRenderedDto, toTemplateDto, toVersionDto } from './dto/template.mapper';
+import { variablesJson } from './template-use';
+import { type TemplateAuthor, TemplatesService } from './templates.service';
+
+/** Both parts at their longest, as JSON. */
+const TEMPLATE_BODY = { ...DEFAULT_BODY, maxBytes: 2 * MIB };
+const RENDER_BODY = { ...DEFAULT_BODY, maxBytes: MIB / 2 };
+
+/** Templates are the organization's, for live and test mail alike: test keys and keys of one domain only read and use them. */
+@ApiTags('Templates')
+@Controller('v1/templates')
+@RequireScope('template:read')
+export class TemplatesController {
+  constructor(private readonly templates: TemplatesService) {}
+
+  @Post()
+  @RequireScope('template:manage')
+  @LiveOnly()
+  @Unbound()
+  @TakesBody(TEMPLATE_BODY)
+  @ApiOperation({
+    summary: 'Add a template',
+    description: 'Liquid. A syntax error is refused with its line and column.',
+  })
+  @ApiData(TemplateDto, { status: 201 })
+  @ApiErrors('invalid_request', 'domain_not_allowed', 'template_already_exists', 'template_limit_reached')
+  async add(@CurrentPrincipal() principal: Principal, @Body() body: AddTemplateDto) {
+    return { data: toTemplateDto(await this.templates.create(authorOf(principal), body)) };
+  }
+
+  @Get()
+  @ApiOperation({ summary: 'List templates', description: 'By name, without html and text.' })
+  @ApiList(TemplateListItemDto, PaginationDto)
+  @ApiErrors('invalid_request')
+  async list(@CurrentPrincipal() { organizationId }: Principal, @Query() { page, limit }: ListTemplatesQuery) {
+    const { views, total } = await this.templates.page(organizationId, { page, limit });
+    return { data: views.map(toListItem), pagination: { page, limit, total, totalPages: Math.ceil(total / limit) } };
+  }
+
+  @Get(':id')
+  @ApiOperation({ summary: 'Read a template' })
+  @ApiData(TemplateDto)
+  @ApiErrors('invalid_request', 'resource_not_found')
+  async detail(
+    @CurrentPrincipal() { organizationId }: Principal,
+    @PathId('id', 'Template') id: string,
+    @Query() { version }: TemplateVersionQuery,
+  ) {
+    return { data: toTemplateDto(await this.templates.get(organizationId, id, version)) };
+  }
+
+  @Patch(':id')
+  @RequireScope('template:manage')
+  @LiveOnly()
+  @Unbound()
+  @TakesBody(TEMPLATE_BODY)
+  @ApiOperation({
+    summary: 'Change a template',
+    description: 'Makes a new version, which sends use from now on. Fields that are left out stay.',
+  })
+  @ApiData(TemplateDto)
+  @ApiErrors('invalid_request', 'domain_not_allowed', 'resource_not_found', 'template_already_exists')
+  async change(
+    @CurrentPrincipal() principal: Principal,
+    @PathId('id', 'Template') id: string,
+    @Body() body: ChangeTemplateDto,
+  ) {
+    return { data: toTemplateDto(await this.templates.change(authorOf(principal), id, body)) };
+  }
+
+  @Delete(':id')
+  @HttpCode(200)
+  @RequireScope('template:manage')
+  @LiveOnly()
+  @Unbound()
+  @ApiOperation({
+    summary: 'Delete a template',
+    description: 'With all its versions. Emails that were made from it stay.',
+  })
+  @ApiData(RemovedTemplateDto)
+  @ApiErrors('domain_not_allowed', 'resource_not_found')
+  async remove(@CurrentPrincipal() principal: Principal, @PathId('id', 'Template') id: string) {
+    await this.templates.remove(authorOf(principal), id);
+    return { data: { id, deleted: true } satisfies RemovedTemplateDto };
+  }
+
+  @Get(':id/versions')
+  @ApiOperation({
+    operationId: 'templates.versions',
+    summary: "List a template's versions",
+    description: 'Newest first, the last 200, without html and text.',
+  })
+  @ApiList(TemplateVersionDto, 'total')
+  @ApiErrors('resource_not_found')
+  async versions(@CurrentPrincipal() { organizationId }: Principal, @PathId('id', 'Template') id: string) {
+    const versions = await this.templates.versions(organizationId, id);
+    return { data: versions.map(toVersionDto), total: versions.length };
+  }
+
+  @Post(':id/render')
+  @HttpCode(200)
+  @RateLimitClass('reads')
+  @TakesBody(RENDER_BODY)
+  @ApiOperation({
+    operationId: 'templates.render',
+    summary: 'Preview a template',
+    description: 'What an email would say; none is sent.',
+  })
+  @ApiData(RenderedTemplateDto)
+  @ApiErrors('invalid_request', 'resource_not_found', 'template_render_failed')
+  async render(
+    @CurrentPrincipal() { organizationId }: Principal,
+    @PathId('id', 'Template') id: string,
+    @Body() { variables = {}, version }: RenderTemplateDto,
+  ) {
+    const use = { version, variables: variablesJson(variables) };
+    return { data: toRenderedDto(await this.templates.preview(organizationId, id, use)) };
+  }
+}
+
+function authorOf({ organizationId, apiKeyId: actor }: Principal): TemplateAuthor {
+  return { organizationId, actor };
+}

@@ -1,0 +1,18 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { AuditModule } from '../../audit/audit.module';
+import { TemplateRenderer } from './template-renderer.service';
+import { TemplateVersion } from './template-version.entity';
+import { Template } from './template.entity';
+import { TemplatesController } from './templates.controller';
+import { TemplatesRepository } from './templates.repository';
+import { TemplatesService } from './templates.service';
+
+/** Templates: stored, in versions, and rendered. */
+@Module({
+  imports: [TypeOrmModule.forFeature([Template, TemplateVersion]), AuditModule],
+  controllers: [TemplatesController],
+  providers: [TemplateRenderer, TemplatesRepository, TemplatesService],
+  exports: [TemplateRenderer, TemplatesService],
+})
+export class TemplatesModule {}

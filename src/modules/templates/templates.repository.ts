@@ -1,0 +1,100 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { In, LessThanOrEqual, type Repository } from 'typeorm';
+import type { Transaction } from '../../database/transaction';
+import { TemplateVersion } from './template-version.entity';
+import { Template } from './template.entity';
+
+/** By its id or by its name; the latest version unless one is named. */
+export interface TemplateKey {
+  readonly id?: string | undefined;
+  readonly name?: string | undefined;
+}
+
+/** A version without its bodies. */
+export type ListedVersion = Pick<TemplateVersion, 'version' | 'subject' | 'variables' | 'createdAt'> & {
+  readonly templateId: string;
+};
+
+const LISTED = { templateId: true, version: true, subject: true, variables: true, createdAt: true } as const;
+
+/** Templates and their versions. All of it throws UnavailableError. */
+@Injectable()
+export class TemplatesRepository {
+  constructor(
+    @InjectRepository(Template) private readonly templates: Repository<Template>,
+    @InjectRepository(TemplateVersion) private readonly versions: Repository<TemplateVersion>,
+  ) {}
+
+  find(organizationId: string, { id, name }: TemplateKey): Promise<Template | null> {
+    const key = id === undefined ? { name: name ?? '' } : { id };
+    return this.templates.findOneBy({ organizationId, ...key });
+  }
+
+  findVersion(organizationId: string, templateId: string, version: number): Promise<TemplateVersion | null> {
+    return this.versions.findOneBy({ organizationId, templateId, version });
+  }
+
+  /** By name; also how many there are in all. */
+  page(organizationId: string, { offset, limit }: { offset: number; limit: number }): Promise<[Template[], number]> {
+    return this.templates.findAndCount({
+      where: { organizationId },
+      order: { name: 'ASC' },
+      skip: offset,
+      take: limit,
+    });
+  }
+
+  /** The latest versions of templates, in any order. */
+  async latest(organizationId: string, templates: readonly Template[]): Promise<ListedVersion[]> {
+    if (templates.length === 0) return [];
+    const where = templates.map(({ id: templateId, version }) => ({ organizationId, templateId, version }));
+    return this.versions.find({ select: LISTED, where });
+  }
+
+  /** Newest first. */
+  listVersions(organizationId: string, templateId: string): Promise<ListedVersion[]> {
+    return this.versions.find({
+      select: LISTED,
+      where: { organizationId, templateId },
+      order: { version: 'DESC' },
+    });
+  }
+
+  count(organizationId: string): Promise<number> {
+    return this.templates.countBy({ organizationId });
+  }
+
+  /** Of these names, those that are taken. */
+  async namesAmong(organizationId: string, names: readonly string[]): Promise<string[]> {
+    const found = await this.templates.findBy({ organizationId, name: In(names) });
+    return found.map(({ name }) => name);
+  }
+
+  /** Holds back other changes to it until the end of the transaction. */
+  lock(organizationId: string, id: string, tx: Transaction): Promise<Template | null> {
+    return tx.manager.findOne(Template, { where: { organizationId, id }, lock: { mode: 'pessimistic_write' } });
+  }
+
+  async insert(template: Template, tx: Transaction): Promise<void> {
+    await tx.manager.insert(Template, template);
+  }
+
+  async update({ organizationId, id, ...values }: Template, tx: Transaction): Promise<void> {
+    await tx.manager.update(Template, { organizationId, id }, values);
+  }
+
+  async insertVersion(version: TemplateVersion, tx: Transaction): Promise<void> {
+    await tx.manager.insert(TemplateVersion, version);
+  }
+
+  /** Removes versions up to and including this one. */
+  async deleteVersions(organizationId: string, templateId: string, upTo: number, tx: Transaction): Promise<void> {
+    await tx.manager.delete(TemplateVersion, { organizationId, templateId, version: LessThanOrEqual(upTo) });
+  }
+
+  async delete(organizationId: string, id: string, tx: Transaction): Promise<void> {
+    await tx.manager.delete(TemplateVersion, { organizationId, templateId: id });
+    await tx.manager.delete(Template, { organizationId, id });
+  }
+}

@@ -1,0 +1,181 @@
+import { Injectable } from '@nestjs/common';
+import { AuditService } from '../../audit/audit.service';
+import { Clock } from '../../common/clock';
+import { AppError, NotFoundError, ValidationError } from '../../common/errors/app-error';
+import { newId } from '../../common/ids';
+import { Database } from '../../database/database.service';
+import { violatedConstraint } from '../../database/database-errors';
+import type { Transaction } from '../../database/transaction';
+import { type RenderedTemplate, TemplateRenderer, type TemplateUse } from './template-renderer.service';
+import type { TemplateVersion } from './template-version.entity';
+import type { Template } from './template.entity';
+import { type ListedVersion, TemplatesRepository } from './templates.repository';
+
+/** What a customer may change; what is undefined stays, null takes a part away. */
+export interface TemplateChange {
+  readonly name?: string;
+  readonly subject?: string;
+  readonly html?: string | null;
+  readonly text?: string | null;
+}
+
+export type NewTemplate = TemplateChange & Required<Pick<TemplateChange, 'name' | 'subject'>>;
+
+/** Who changes it: a key, or the command line. */
+export interface TemplateAuthor {
+  readonly organizationId: string;
+  readonly actor: string;
+}
+
+export interface TemplateView<Version = TemplateVersion> {
+  readonly template: Template;
+  readonly version: Version;
+}
+
+const MAX_TEMPLATES = 1_000;
+/** Older ones are removed. */
+const KEPT_VERSIONS = 200;
+
+/** The templates of an organization: one name each, and a version for every change. */
+@Injectable()
+export class TemplatesService {
+  constructor(
+    private readonly templates: TemplatesRepository,
+    private readonly renderer: TemplateRenderer,
+    private readonly audit: AuditService,
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @throws AppError invalid_request for a syntax error, template_already_exists, template_limit_reached */
+  async create(author: TemplateAuthor, { name, subject, html, text }: NewTemplate): Promise<TemplateView> {
+    const { organizationId } = author;
+    const parts = await this.checked(organizationId, { subject, html: html ?? null, text: text ?? null });
+    if ((await this.templates.count(organizationId)) >= MAX_TEMPLATES) throw tooMany();
+    const now = this.clock.now();
+    const template = { organizationId, id: newId(), name, version: 1, createdAt: now, updatedAt: now };
+    const version = { organizationId, templateId: template.id, version: 1, createdAt: now, ...parts };
+    await this.write(name, async (tx) => {
+      await this.templates.insert(template, tx);
+      await this.templates.insertVersion(version, tx);
+      await this.record(author, 'template.created', template, tx);
+    });
+    return { template, version };
+  }
+
+  /** By name. */
+  async page(organizationId: string, { page, limit }: { page: number; limit: number }) {
+    const [templates, total] = await this.templates.page(organizationId, { offset: (page - 1) * limit, limit });
+    const latest = await this.templates.latest(organizationId, templates);
+    const byId = new Map(latest.map((version) => [version.templateId, version]));
+    const views = templates.flatMap((template) => {
+      const version = byId.get(template.id);
+      return version ? [{ template, version }] : [];
+    });
+    return { views, total };
+  }
+
+  /** @throws NotFoundError */
+  async get(organizationId: string, id: string, version?: number): Promise<TemplateView> {
+    const template = await this.require(organizationId, id);
+    const found = await this.templates.findVersion(organizationId, id, version ?? template.version);
+    if (!found) throw new NotFoundError('Version');
+    return { template, version: found };
+  }
+
+  /** Newest first. @throws NotFoundError */
+  async versions(organizationId: string, id: string): Promise<ListedVersion[]> {
+    await this.require(organizationId, id);
+    return this.templates.listVersions(organizationId, id);
+  }
+
+  /** Makes a new version, which is used from now on. @throws NotFoundError, and as `create` */
+  async change(author: TemplateAuthor, id: string, change: TemplateChange): Promise<TemplateView> {
+    const { organizationId } = author;
+    if (Object.values(change).every((value) => value === undefined)) throw nothingToChange();
+    // Checked before the transaction, which waits for no thread; whoever changes it meanwhile comes first.
+    const before = await this.get(organizationId, id);
+    const { subject = before.version.subject, html = before.version.html, text = before.version.text } = change;
+    const parts = await this.checked(organizationId, { subject, html, text });
+    const { name = before.template.name } = change;
+    return this.write(name, async (tx) => {
+      const locked = await this.templates.lock(organizationId, id, tx);
+      if (!locked) throw new NotFoundError('Template');
+      const now = this.clock.now();
+      const template = { ...locked, name, version: locked.version + 1, updatedAt: now };
+      const version = { organizationId, templateId: id, version: template.version, createdAt: now, ...parts };
+      await this.templates.update(template, tx);
+      await this.templates.insertVersion(version, tx);
+      await this.templates.deleteVersions(organizationId, id, template.version - KEPT_VERSIONS, tx);
+      await this.record(author, 'template.changed', template, tx);
+      return { template, version };
+    });
+  }
+
+  /** With all its versions; mails that were made from it stay as they are. @throws NotFoundError */
+  async remove(author: TemplateAuthor, id: string): Promise<void> {
+    const { organizationId } = author;
+    await this.database.transaction(async (tx) => {
+      const template = await this.templates.lock(organizationId, id, tx);
+      if (!template) throw new NotFoundError('Template');
+      await this.templates.delete(organizationId, id, tx);
+      await this.record(author, 'template.deleted', template, tx);
+    });
+  }
+
+  /** As a mail would be, without one. @throws NotFoundError, AppError template_render_failed */
+  async preview(organizationId: string, id: string, use: TemplateUse): Promise<RenderedTemplate> {
+    await this.get(organizationId, id, use.version);
+    return this.renderer.render(organizationId, { ...use, id });
+  }
+
+  /** Of these names, those that the organization has. */
+  existing(organizationId: string, names: readonly string[]): Promise<string[]> {
+    return this.templates.namesAmong(organizationId, names);
+  }
+
+  private async require(organizationId: string, id: string): Promise<Template> {
+    const template = await this.templates.find(organizationId, { id });
+    if (!template) throw new NotFoundError('Template');
+    return template;
+  }
+
+  private async checked(
+    organizationId: string,
+    { subject, html, text }: Pick<TemplateVersion, 'subject' | 'html' | 'text'>,
+  ) {
+    if (!html && !text) throw new ValidationError({ html: ['html or text must be given'] });
+    const source = { subject, html: html || undefined, text: text || undefined };
+    const variables = await this.renderer.check(organizationId, source);
+    return { subject, html: html || null, text: text || null, variables: [...variables] };
+  }
+
+  private async write<T>(name: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    try {
+      return await this.database.transaction(work);
+    } catch (error) {
+      if (violatedConstraint(error) !== 'templates_name') throw error;
+      throw new AppError('template_already_exists', `The organization has a template ${name} already`);
+    }
+  }
+
+  private async record(
+    { organizationId, actor }: TemplateAuthor,
+    action: string,
+    { id: targetId, name, version }: Template,
+    tx: Transaction,
+  ): Promise<void> {
+    const data = { name, version };
+    await this.audit.record([{ organizationId, actor, action, targetType: 'template', targetId, data }], tx);
+  }
+}
+
+function tooMany(): AppError {
+  return new AppError('template_limit_reached', `An organization has at most ${MAX_TEMPLATES} templates`);
+}
+
+function nothingToChange(): ValidationError {
+  return new ValidationError({ body: ['body must hold name, subject, html or text'] });
+}
+
+export type { ListedVersion, RenderedTemplate, TemplateUse };
