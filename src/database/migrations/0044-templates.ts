@@ -14,9 +14,9 @@ export class Templates1700000000044 extends ForwardOnlyMigration {
       version integer not null,
       created_at timestamptz not null,
       updated_at timestamptz not null,
-      primary key (organization_id, id),
-      constraint templates_name unique (organization_id, name)
+      primary key (organization_id, id)
     );
+    create unique index templates_name on templates (organization_id, name);
     ${commentOn('templates', 'until it is deleted', {
       organization_id: 'none: the tenant',
       id: 'none: the template',

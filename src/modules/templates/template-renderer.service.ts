@@ -102,24 +102,29 @@ export class TemplateRenderer implements OnModuleDestroy {
 }
 
 function requireRendered(result: RenderResult | undefined, path: string): TemplateParts {
-  if (!result) throw failed({}, `The template takes more than ${TemplateEngine.RENDER_MS} ms to render`);
-  if (result.kind === 'missing') {
-    const missing = result.names.map((name) => {
-      const variable = `${path}variables.${name}`;
-      return [variable, [`${variable} is missing; give it, or write {{ ${name} | default: "" }} in the template`]];
-    });
-    throw failed(Object.fromEntries(missing) as FieldErrors, 'Variables of the template are missing');
-  }
+  if (!result) throw failed({}, `The template cannot be rendered: it takes more than ${TemplateEngine.RENDER_MS} ms`);
+  if (result.kind === 'missing') throw missing(result.names, path);
   if (result.kind === 'failed') {
-    const { field = 'html', message } = result;
+    const { field, message } = result;
     throw failed({ [field]: [`${field} of the template: ${message}`] }, `The template cannot be rendered: ${message}`);
   }
-  const { subject, html, text } = result;
+  return requireContent(result);
+}
+
+function requireContent({ subject, html, text }: TemplateParts): TemplateParts {
   if (subject === '' || subject.length > MAX_SUBJECT) {
     throw failed({ subject: [`subject must render to 1 to ${MAX_SUBJECT} characters`] });
   }
   if (!html?.trim() && !text?.trim()) throw failed({ html: ['html or text must render to something'] });
   return { subject, html: html || undefined, text: text || undefined };
+}
+
+function missing(names: readonly string[], path: string): AppError {
+  const validation = names.map((name) => {
+    const variable = `${path}variables.${name}`;
+    return [variable, [`${variable} is missing; give it, or write {{ ${name} | default: "" }} in the template`]];
+  });
+  return failed(Object.fromEntries(validation) as FieldErrors, 'Variables of the template are missing');
 }
 
 function failed(validation: FieldErrors, message = 'The template cannot be rendered'): AppError {

@@ -28,17 +28,17 @@ import { type TemplateAuthor, TemplatesService } from './templates.service';
 const TEMPLATE_BODY = { ...DEFAULT_BODY, maxBytes: 2 * MIB };
 const RENDER_BODY = { ...DEFAULT_BODY, maxBytes: MIB / 2 };
 
-/** Templates are the organization's, for live and test mail alike: test keys and keys of one domain only read and use them. */
+/** Templates are the organization's, for live and test mail alike: test keys read and use them, keys of one domain use them. */
 @ApiTags('Templates')
 @Controller('v1/templates')
 @RequireScope('template:read')
+@Unbound()
 export class TemplatesController {
   constructor(private readonly templates: TemplatesService) {}
 
   @Post()
   @RequireScope('template:manage')
   @LiveOnly()
-  @Unbound()
   @TakesBody(TEMPLATE_BODY)
   @ApiOperation({
     summary: 'Add a template',
@@ -53,7 +53,7 @@ export class TemplatesController {
   @Get()
   @ApiOperation({ summary: 'List templates', description: 'By name, without html and text.' })
   @ApiList(TemplateListItemDto, PaginationDto)
-  @ApiErrors('invalid_request')
+  @ApiErrors('invalid_request', 'domain_not_allowed')
   async list(@CurrentPrincipal() { organizationId }: Principal, @Query() { page, limit }: ListTemplatesQuery) {
     const { views, total } = await this.templates.page(organizationId, { page, limit });
     return { data: views.map(toListItem), pagination: { page, limit, total, totalPages: Math.ceil(total / limit) } };
@@ -62,7 +62,7 @@ export class TemplatesController {
   @Get(':id')
   @ApiOperation({ summary: 'Read a template' })
   @ApiData(TemplateDto)
-  @ApiErrors('invalid_request', 'resource_not_found')
+  @ApiErrors('invalid_request', 'domain_not_allowed', 'resource_not_found')
   async detail(
     @CurrentPrincipal() { organizationId }: Principal,
     @PathId('id', 'Template') id: string,
@@ -74,7 +74,6 @@ export class TemplatesController {
   @Patch(':id')
   @RequireScope('template:manage')
   @LiveOnly()
-  @Unbound()
   @TakesBody(TEMPLATE_BODY)
   @ApiOperation({
     summary: 'Change a template',
@@ -94,7 +93,6 @@ export class TemplatesController {
   @HttpCode(200)
   @RequireScope('template:manage')
   @LiveOnly()
-  @Unbound()
   @ApiOperation({
     summary: 'Delete a template',
     description: 'With all its versions. Emails that were made from it stay.',
@@ -113,7 +111,7 @@ export class TemplatesController {
     description: 'Newest first, the last 200, without html and text.',
   })
   @ApiList(TemplateVersionDto, 'total')
-  @ApiErrors('resource_not_found')
+  @ApiErrors('domain_not_allowed', 'resource_not_found')
   async versions(@CurrentPrincipal() { organizationId }: Principal, @PathId('id', 'Template') id: string) {
     const versions = await this.templates.versions(organizationId, id);
     return { data: versions.map(toVersionDto), total: versions.length };
@@ -129,7 +127,7 @@ export class TemplatesController {
     description: 'What an email would say; none is sent.',
   })
   @ApiData(RenderedTemplateDto)
-  @ApiErrors('invalid_request', 'resource_not_found', 'template_render_failed')
+  @ApiErrors('invalid_request', 'domain_not_allowed', 'resource_not_found', 'template_render_failed')
   async render(
     @CurrentPrincipal() { organizationId }: Principal,
     @PathId('id', 'Template') id: string,

@@ -11,12 +11,12 @@ import type { TemplateVersion } from './template-version.entity';
 import type { Template } from './template.entity';
 import { type ListedVersion, TemplatesRepository } from './templates.repository';
 
-/** What a customer may change; what is undefined stays, null takes a part away. */
+/** What a customer may change; what is undefined stays, an empty part is taken away. */
 export interface TemplateChange {
   readonly name?: string;
   readonly subject?: string;
-  readonly html?: string | null;
-  readonly text?: string | null;
+  readonly html?: string;
+  readonly text?: string;
 }
 
 export type NewTemplate = TemplateChange & Required<Pick<TemplateChange, 'name' | 'subject'>>;
@@ -50,7 +50,7 @@ export class TemplatesService {
   /** @throws AppError invalid_request for a syntax error, template_already_exists, template_limit_reached */
   async create(author: TemplateAuthor, { name, subject, html, text }: NewTemplate): Promise<TemplateView> {
     const { organizationId } = author;
-    const parts = await this.checked(organizationId, { subject, html: html ?? null, text: text ?? null });
+    const parts = await this.checked(organizationId, { subject, html, text });
     if ((await this.templates.count(organizationId)) >= MAX_TEMPLATES) throw tooMany();
     const now = this.clock.now();
     const template = { organizationId, id: newId(), name, version: 1, createdAt: now, updatedAt: now };
@@ -95,8 +95,7 @@ export class TemplatesService {
     if (Object.values(change).every((value) => value === undefined)) throw nothingToChange();
     // Checked before the transaction, which waits for no thread; whoever changes it meanwhile comes first.
     const before = await this.get(organizationId, id);
-    const { subject = before.version.subject, html = before.version.html, text = before.version.text } = change;
-    const parts = await this.checked(organizationId, { subject, html, text });
+    const parts = await this.checked(organizationId, { ...partsOf(before.version), ...partsOf(change) });
     const { name = before.template.name } = change;
     return this.write(name, async (tx) => {
       const locked = await this.templates.lock(organizationId, id, tx);
@@ -140,10 +139,7 @@ export class TemplatesService {
     return template;
   }
 
-  private async checked(
-    organizationId: string,
-    { subject, html, text }: Pick<TemplateVersion, 'subject' | 'html' | 'text'>,
-  ) {
+  private async checked(organizationId: string, { subject = '', html, text }: Omit<TemplateChange, 'name'>) {
     if (!html && !text) throw new ValidationError({ html: ['html or text must be given'] });
     const source = { subject, html: html || undefined, text: text || undefined };
     const variables = await this.renderer.check(organizationId, source);
@@ -165,9 +161,23 @@ export class TemplatesService {
     { id: targetId, name, version }: Template,
     tx: Transaction,
   ): Promise<void> {
-    const data = { name, version };
+    // Only live keys change templates.
+    const data = { mode: 'live', name, version };
     await this.audit.record([{ organizationId, actor, action, targetType: 'template', targetId, data }], tx);
   }
+}
+
+/** Those that there are. */
+function partsOf({
+  subject,
+  html,
+  text,
+}: Omit<TemplateChange, 'name'> | TemplateVersion): Omit<TemplateChange, 'name'> {
+  return {
+    ...(subject !== undefined && { subject }),
+    ...(typeof html === 'string' && { html }),
+    ...(typeof text === 'string' && { text }),
+  };
 }
 
 function tooMany(): AppError {

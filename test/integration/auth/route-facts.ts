@@ -4,7 +4,16 @@ import type { Mode } from '../../../src/common/tenant';
 
 /** What a path parameter names. */
 export type Kind =
-  'email' | 'domain' | 'api-key' | 'webhook' | 'delivery' | 'export' | 'erasure' | 'suppression' | 'nothing';
+  | 'email'
+  | 'domain'
+  | 'api-key'
+  | 'webhook'
+  | 'delivery'
+  | 'export'
+  | 'erasure'
+  | 'suppression'
+  | 'template'
+  | 'nothing';
 
 /** Who calls, as far as a request depends on it. */
 export interface Caller {
@@ -45,6 +54,7 @@ const OWN = { testKeys: 'apart', boundKeys: 'blind', status: 200 } as const;
 /** The whole organization's. */
 const UNBOUND = { testKeys: 'apart', boundKeys: 'refused', status: 200 } as const;
 const CHANGES_DOMAINS = { scope: 'domain:manage', testKeys: 'refused', status: 200 } as const;
+const CHANGES_TEMPLATES = { scope: 'template:manage', testKeys: 'refused', boundKeys: 'refused', status: 200 } as const;
 
 const someone = () => `${randomUUID()}@x.example`;
 const mail = ({ domain }: Caller) => ({ from: `hello@${domain}`, to: [someone()], subject: 'Hello', text: 'Hello' });
@@ -87,6 +97,28 @@ export const KEYED_ROUTES: Readonly<Record<string, KeyedRoute>> = {
   },
   'GET /v1/api-keys': { ...OWN, scope: 'key:manage', testKeys: 'below' },
   'DELETE /v1/api-keys/{id}': { ...OWN, scope: 'key:manage', testKeys: 'below', names: ['api-key'] },
+
+  'POST /v1/templates': {
+    ...CHANGES_TEMPLATES,
+    body: () => ({ name: randomUUID(), subject: 'Hello', text: 'Hello' }),
+    status: 201,
+  },
+  'GET /v1/templates': { ...UNBOUND, scope: 'template:read', testKeys: 'shared' },
+  'GET /v1/templates/{id}': { ...UNBOUND, scope: 'template:read', testKeys: 'shared', names: ['template'] },
+  'PATCH /v1/templates/{id}': {
+    ...CHANGES_TEMPLATES,
+    names: ['template'],
+    body: () => ({ subject: 'Changed' }),
+  },
+  'DELETE /v1/templates/{id}': { ...CHANGES_TEMPLATES, names: ['template'] },
+  'GET /v1/templates/{id}/versions': { ...UNBOUND, scope: 'template:read', testKeys: 'shared', names: ['template'] },
+  'POST /v1/templates/{id}/render': {
+    ...UNBOUND,
+    scope: 'template:read',
+    testKeys: 'shared',
+    names: ['template'],
+    body: () => ({}),
+  },
 
   'POST /v1/webhooks': {
     ...OWN,

@@ -76,6 +76,10 @@ export class WallsScene {
         idOf(await api.post('/v1/suppressions', { email, reason: 'manual' }));
         return email;
       }
+      case 'template':
+        return idOf(
+          await (await party.key()).post('/v1/templates', { name: randomUUID(), subject: 'Hello', text: 'Hi' }),
+        );
       case 'delivery':
         throw new Error('A delivery is made with its webhook');
       case 'nothing':
@@ -130,6 +134,7 @@ export class WallsScene {
       export: await make('export'),
       erasure: await make('erasure'),
       suppression: await make('suppression'),
+      template: await make('template'),
       nothing: randomUUID(),
     };
   }

@@ -16,6 +16,7 @@ const HTML_FIELD = {
   description: 'Liquid; what is filled in is escaped. html or text must be given',
 };
 const TEXT_FIELD = { maxLength: MAX_TEXT, description: 'Liquid; derived from html when absent' };
+const EMPTY = 'An empty one takes it away';
 
 export class AddTemplateDto {
   @ApiProperty(NAME_FIELD) @IsString() @Matches(TEMPLATE_NAME, { message: NAME_MESSAGE }) name!: string;
@@ -33,17 +34,17 @@ export class ChangeTemplateDto {
 
   @ApiPropertyOptional(SUBJECT_FIELD) @IsOptional() @IsString() @Length(1, MAX_SUBJECT) subject?: string;
 
-  @ApiPropertyOptional({ ...HTML_FIELD, type: String, nullable: true, description: '`null` takes it away' })
+  @ApiPropertyOptional({ ...HTML_FIELD, description: EMPTY })
   @IsOptional()
   @IsString()
   @MaxLength(MAX_HTML)
-  html?: string | null;
+  html?: string;
 
-  @ApiPropertyOptional({ ...TEXT_FIELD, type: String, nullable: true, description: '`null` takes it away' })
+  @ApiPropertyOptional({ ...TEXT_FIELD, description: EMPTY })
   @IsOptional()
   @IsString()
   @MaxLength(MAX_TEXT)
-  text?: string | null;
+  text?: string;
 }
 
 export class ListTemplatesQuery {

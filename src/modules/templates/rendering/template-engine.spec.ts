@@ -60,7 +60,7 @@ describe('TemplateEngine', () => {
 
   it('lets no filter make what a mail cannot hold', () => {
     expect(
-      htmlOf('a{{ "%00" | url_decode }}{{ "AGI=" | base64_decode }}{{ smile | slice: 0 }}c', { smile: '😀' }),
+      htmlOf('a{{ "%00" | url_decode }}{{ "AGI=" | base64_decode }}{{ smile | split: "" | first }}c', { smile: '😀' }),
     ).toBe('ab\uFFFDc');
   });
 
@@ -100,13 +100,13 @@ describe('TemplateEngine', () => {
     [
       'doubling',
       `{% assign a = big %}${'{% capture a %}{{ a }}{{ a }}{% endcapture %}'.repeat(40)}{{ a }}`,
-      'too much',
+      /too much|takes more/,
     ],
   ])('bounds %s', (_what, html, message) => {
     expect(htmlOf(html, { big: 'x'.repeat(20_000) })).toMatchObject({
       kind: 'failed',
       field: 'html',
-      message: expect.stringContaining(message) as string,
+      message: expect.stringMatching(message) as string,
     });
   });
 

@@ -1,0 +1,214 @@
+import { randomUUID } from 'node:crypto';
+import { ApiKeysService } from '../../../src/auth/api-keys.service';
+import { DomainsService } from '../../../src/modules/domains/domains.service';
+import { TemplateRenderer } from '../../../src/modules/templates/template-renderer.service';
+import { ApiClient } from '../../e2e/kit/api-client';
+import { DomainsApp, type Owner } from '../domains/domains-app';
+
+let app: DomainsApp;
+let acme: Owner;
+beforeAll(async () => (app = await DomainsApp.start()));
+afterAll(() => app.close());
+beforeEach(async () => {
+  acme = await app.owner();
+  const domains = app.get(DomainsService);
+  const { id } = await domains.add(acme.organizationId, `${randomUUID()}.example`);
+  await domains.markVerified(acme.organizationId, id);
+});
+
+const WELCOME = { name: 'welcome', subject: 'Welcome, {{ name }}', html: '<p>{{ name }}</p>', text: 'Hi {{ name }}' };
+const TO = { to: ['ada@example.com'] };
+
+async function add(fields: object = {}) {
+  const { status, body } = await acme.api.post('/v1/templates', { ...WELCOME, ...fields });
+  expect(status).toBe(201);
+  return body.data as { id: string; version: number; variables: string[] };
+}
+
+const change = (id: string, fields: object) => acme.api.call('PATCH', `/v1/templates/${id}`, fields);
+const send = (template: object, fields: object = {}, headers = {}) =>
+  acme.api.post('/v1/emails', { ...TO, ...fields, template }, headers);
+const contentOf = async (id: string) => (await acme.api.get(`/v1/emails/${id}/content`)).body.data;
+
+describe('/v1/templates', () => {
+  it('keeps a template, and a version for every change', async () => {
+    const { id, version, variables } = await add();
+    expect({ version, variables }).toEqual({ version: 1, variables: ['name'] });
+    const changed = await change(id, { subject: 'Hello {{ name }} from {{ place }}', text: '' });
+    expect(changed.body.data).toMatchObject({ version: 2, html: WELCOME.html, variables: ['name', 'place'] });
+    expect(changed.body.data).not.toHaveProperty('text');
+    expect((await acme.api.get(`/v1/templates/${id}`)).body.data).toEqual(changed.body.data);
+    expect((await acme.api.get(`/v1/templates/${id}?version=1`)).body.data).toMatchObject({
+      version: 1,
+      text: WELCOME.text,
+    });
+    const { body } = await acme.api.get(`/v1/templates/${id}/versions`);
+    expect(body.data.map((each: { version: number }) => each.version)).toEqual([2, 1]);
+    const list = (await acme.api.get('/v1/templates')).body;
+    expect(list).toMatchObject({ data: [{ id, version: 2 }], pagination: { total: 1 } });
+    expect(await acme.api.delete(`/v1/templates/${id}`)).toMatchObject({ body: { data: { id, deleted: true } } });
+    expect((await acme.api.get(`/v1/templates/${id}`)).status).toBe(404);
+    const entries = await app.audit(acme.organizationId);
+    expect(entries.filter(({ target_id }) => target_id === id).map(({ action, data }) => [action, data])).toEqual([
+      ['template.created', { mode: 'live', name: 'welcome', version: 1 }],
+      ['template.changed', { mode: 'live', name: 'welcome', version: 2 }],
+      ['template.deleted', { mode: 'live', name: 'welcome', version: 2 }],
+    ]);
+  });
+
+  it('refuses a syntax error with its place, another name twice, and neither html nor text', async () => {
+    const wrong = await acme.api.post('/v1/templates', { ...WELCOME, html: 'a\nb {% if name %}' });
+    expect(wrong).toMatchObject({
+      status: 400,
+      body: { error: { details: { problems: [{ field: 'html', line: 2, column: 3 }] } } },
+    });
+    expect(wrong.body.error.details.validation.html[0]).toContain('line 2, column 3');
+    const { id } = await add();
+    expect((await change(id, { text: '{{ name' })).status).toBe(400);
+    expect((await change(id, {})).status).toBe(400);
+    expect((await change(id, { html: '', text: '' })).status).toBe(400);
+    expect((await acme.api.post('/v1/templates', WELCOME)).body.error.code).toBe('template_already_exists');
+    expect((await acme.api.post('/v1/templates', { ...WELCOME, name: 'Not a name' })).status).toBe(400);
+    expect((await acme.api.get(`/v1/templates/${id}`)).body.data.version).toBe(1);
+  });
+
+  it('previews any version, and says what is missing', async () => {
+    const { id } = await add();
+    await change(id, { subject: 'Second' });
+    const preview = (body: object) => acme.api.post(`/v1/templates/${id}/render`, body);
+    const variables = { name: '<Ada>' };
+    expect((await preview({ variables })).body.data).toEqual({
+      version: 2,
+      subject: 'Second',
+      html: '<p>&lt;Ada&gt;</p>',
+      text: 'Hi <Ada>',
+    });
+    expect((await preview({ variables, version: 1 })).body.data.subject).toBe('Welcome, <Ada>');
+    expect((await preview({ variables, version: 3 })).status).toBe(404);
+    const { status, body } = await preview({});
+    expect({ status, code: body.error.code }).toEqual({ status: 422, code: 'template_render_failed' });
+    expect(Object.keys(body.error.details.validation)).toEqual(['variables.name']);
+  });
+
+  it('makes one version after the other of changes at the same time', async () => {
+    const { id } = await add();
+    const answers = await Promise.all([1, 2, 3, 4].map((n) => change(id, { subject: `Change ${n}` })));
+    expect(answers.map(({ body }) => body.data.version).sort()).toEqual([2, 3, 4, 5]);
+  });
+});
+
+describe('sending with a template', () => {
+  it('sends what the latest version makes of the variables, or the one that is named', async () => {
+    const { id } = await add();
+    await change(id, { subject: 'Second for {{ name }}' });
+    const variables = { name: 'Ada <i>' };
+    const latest = await send({ name: 'welcome', variables });
+    expect(latest.status).toBe(202);
+    expect((await acme.api.email(latest.body.data.id)).subject).toBe('Second for Ada <i>');
+    expect(await contentOf(latest.body.data.id)).toMatchObject({ html: '<p>Ada &lt;i&gt;</p>', text: 'Hi Ada <i>' });
+    const first = await send({ id, version: 1, variables });
+    expect((await acme.api.email(first.body.data.id)).subject).toBe('Welcome, Ada <i>');
+  });
+
+  it.each([
+    ['subject, html or text beside it', { name: 'welcome' }, { subject: 'x', html: 'x' }, ['subject', 'html']],
+    ['neither id nor name', { variables: {} }, {}, ['template']],
+    ['id and name', { id: randomUUID(), name: 'welcome' }, {}, ['template']],
+    ['an unknown field', { name: 'welcome', data: {} }, {}, ['template.data']],
+    ['variables that are no object', { name: 'welcome', variables: [] }, {}, ['template.variables']],
+    ['too many variables', { name: 'welcome', variables: { x: 'x'.repeat(262_144) } }, {}, ['template.variables']],
+    ['a version that is none', { name: 'welcome', version: 0 }, {}, ['template.version']],
+  ])('refuses %s', async (_what, template, fields, paths) => {
+    const { status, body } = await send(template, fields);
+    expect({ status, paths: Object.keys(body.error.details.validation) }).toEqual({ status: 400, paths });
+  });
+
+  it('names what is missing, in a batch by item, and the others go out', async () => {
+    await add();
+    const items = [
+      { ...TO, template: { name: 'welcome', variables: { name: 'Ada' } } },
+      { ...TO, template: { name: 'welcome' } },
+      { ...TO, template: { name: 'unknown' } },
+      { ...TO, subject: 'Plain', text: 'Plain' },
+    ];
+    const { body } = await acme.api.post('/v1/emails/batch', items);
+    expect(body.data.summary).toEqual({ total: 4, successful: 2, failed: 2 });
+    const [, missing, unknown] = body.data.data;
+    expect(missing.code).toBe('template_render_failed');
+    expect(Object.keys(missing.details.validation)).toEqual(['1.template.variables.name']);
+    expect(unknown.code).toBe('template_not_found');
+    expect((await send({ name: 'welcome', version: 9, variables: {} })).body.error.code).toBe('template_not_found');
+  });
+
+  it('answers a repetition as the first request, whatever has become of the template', async () => {
+    const { id } = await add();
+    const template = { name: 'welcome', variables: { name: 'Ada' } };
+    const key = { 'x-idempotency-key': 'welcome-ada' };
+    const first = await send(template, {}, key);
+    await change(id, { subject: '{{ another }}' });
+    const second = await send(template, {}, key);
+    await acme.api.delete(`/v1/templates/${id}`);
+    const third = await send(template, {}, key);
+    expect([second.body, third.body]).toEqual([first.body, first.body]);
+    expect(third.headers.get('idempotent-replayed')).toBe('true');
+    expect((await send(template)).body.error.code).toBe('template_not_found');
+  });
+
+  it('does not remember a template that could not be rendered', async () => {
+    const { id } = await add();
+    const key = { 'x-idempotency-key': 'mended' };
+    expect((await send({ name: 'welcome' }, {}, key)).status).toBe(422);
+    await change(id, { subject: 'Hello', html: '', text: 'Hello' });
+    expect((await send({ name: 'welcome' }, {}, key)).status).toBe(202);
+  });
+
+  it('knows no template of another organization; test keys and keys of one domain use those of their own', async () => {
+    const { id } = await add({ subject: 'Hi', html: '<p>Hi</p>', text: 'Hi' });
+    const { key: testKey } = await app
+      .get(ApiKeysService)
+      .create(acme.organizationId, { name: 'test', mode: 'test', scopes: ['email:send', 'template:read'] });
+    const test = new ApiClient(app.port, testKey);
+    expect((await test.post('/v1/emails', { ...TO, template: { id } })).status).toBe(202);
+    expect((await test.get(`/v1/templates/${id}`)).status).toBe(200);
+    const other = await app.owner('Other');
+    const domains = app.get(DomainsService);
+    const { id: domainId } = await domains.add(other.organizationId, `${randomUUID()}.example`);
+    await domains.markVerified(other.organizationId, domainId);
+    const theirs = await other.api.post('/v1/emails', { ...TO, template: { id } });
+    expect(theirs.body.error.code).toBe('template_not_found');
+    const [{ id: ownDomainId }] = (await acme.api.get('/v1/domains')).body.data;
+    const bound = await acme.client(['email:send'], ownDomainId);
+    expect((await bound.post('/v1/emails', { ...TO, template: { id } })).status).toBe(202);
+  });
+
+  it('renders what is empty, too long or of several lines to no header field that breaks a mail', async () => {
+    await add({ name: 'subject-only', subject: '{{ subject }}', html: null, text: 'Hello' });
+    const sent = await send({ name: 'subject-only', variables: { subject: 'One\r\nBcc: eve@example.com\ntwo' } });
+    expect((await acme.api.email(sent.body.data.id)).subject).toBe('One Bcc: eve@example.com two');
+    for (const subject of ['', ' \n', 'x'.repeat(999)]) {
+      const { status, body } = await send({ name: 'subject-only', variables: { subject } });
+      expect({ status, paths: Object.keys(body.error.details.validation) }).toEqual({
+        status: 422,
+        paths: ['subject'],
+      });
+    }
+  });
+
+  it('is held up by no template: neither the event loop nor other organizations', async () => {
+    const nest = (name: string) =>
+      `{% assign ${name} = "" | split: "" %}${`{% assign ${name} = ${name} | push: ${name} %}`.repeat(60)}`;
+    await add({ name: 'hostile', html: `${nest('a')}${nest('b')}{% if a == b %}same{% endif %}` });
+    const other = await app.owner('Other');
+    await other.api.post('/v1/templates', { ...WELCOME, html: null, text: 'Hello' });
+    const { organizationId } = other;
+    const renderer = app.get(TemplateRenderer);
+    const renderWelcome = () => renderer.render(organizationId, { name: 'welcome', variables: '{"name":"Ada"}' });
+    await Promise.all([renderWelcome(), renderer.check(acme.organizationId, { ...WELCOME, subject: 'Hello' })]);
+    const hostile = renderer.render(acme.organizationId, { name: 'hostile', variables: '{"name":"Ada"}' });
+    let done = false;
+    void hostile.catch(() => undefined).finally(() => (done = true));
+    await renderWelcome();
+    expect(done).toBe(false);
+    await expect(hostile).rejects.toMatchObject({ code: 'template_render_failed' });
+  });
+});
