@@ -75,8 +75,8 @@ export class SendEmailsService {
       const request = given.template ? await this.rendered(given, organizationId, prefix) : given;
       const settings = await this.organizations.settingsOf(organizationId);
       const { trackOpens: opens, trackClicks: clicks, monthlyRecipients } = settings;
-      const given = { organizationId, mode, domain, request, monthlyRecipients };
-      return { kind: 'command', ...given, trackByDefault: { opens, clicks } } satisfies AcceptCommand;
+      const submitted = { organizationId, mode, domain, request, monthlyRecipients };
+      return { kind: 'command', ...submitted, trackByDefault: { opens, clicks } } satisfies AcceptCommand;
     } catch (error) {
       if (error instanceof AppError && /^(domain|template)_/.test(error.code)) return refusal(error);
       throw error;
