@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { addAuditCommands } from './audit-commands';
 import { addBackupCommands } from './backup/backup-commands';
 import { addClassifyCommand } from './classify-command';
+import { addClusterCommands } from './cluster-commands';
 import { toErrorReport } from './session/cli-error';
 import { CliSession } from './session/cli-session';
 import { addDoctorCommand } from './doctor/doctor-command';
@@ -74,6 +75,7 @@ function createProgram(session: CliSession, help: string[]): Command {
   addQueueCommands(program, session);
   addClassifyCommand(program, session);
   addMigrateCommand(program, session);
+  addClusterCommands(program, session);
   addBackupCommands(program, session);
   addDoctorCommand(program, session);
   return program;

@@ -2,6 +2,7 @@ import { Database } from '../../../src/database/database.service';
 import { EventsService } from '../../../src/modules/events/events.service';
 import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
+import { FAKE_CITUS } from '../../doubles/fake-citus';
 import { recordedOutcome } from '../../factories/outcomes';
 import { insertEvents } from '../../factories/feed-events';
 import { sendBody } from '../../factories/send-requests';
@@ -10,44 +11,26 @@ import { createTenant } from '../../factories/tenants';
 import { type Core, startCore } from '../../setup/core-context';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 
-/**
- * Stands for the extension, in the parts that our functions ask: the catalogue of distributed tables, and functions that note
- * their calls and answer from a table. What the real one makes of the statements is not tested here.
- */
-const EXTENSION = `
-  create table pg_dist_partition (logicalrelid regclass primary key, partmethod "char" not null);
-  create table calls (call text not null);
-  create table nodes (success boolean not null, result text not null);
-  create function create_distributed_table(relation regclass, distribution_column text, colocate_with text) returns void
-  language plpgsql as $$ begin
-    insert into pg_dist_partition values (relation, 'h');
-    insert into calls select format('%s by %s beside %s, empty: %s', relation, distribution_column, colocate_with,
-      (select relpages = 0 and pg_relation_size(oid) = 0 from pg_class where oid = relation));
-  end $$;
-  create function citus_total_relation_size(relation regclass) returns bigint
-  language sql as $$ insert into calls values ('size of ' || relation) returning 7 $$;
-  create function run_command_on_all_nodes(command text) returns table (success boolean, result text)
-  language sql as $$ select success, result from nodes $$;
-  insert into pg_dist_partition
-  select i.inhrelid, 'h' from pg_inherits i where i.inhparent in ('emails'::regclass, 'email_events'::regclass)
-  union all values ('emails'::regclass, 'h'), ('email_events'::regclass, 'h')`;
-
 describe('where the large tables are distributed', () => {
   let db: OpenTestDatabase;
   let core: Core;
 
   beforeAll(async () => {
     db = await openTestDatabase({ poolSize: 3 });
-    await db.query(EXTENSION);
+    await db.query(FAKE_CITUS);
+    await db.query(`insert into pg_dist_partition
+      select i.inhrelid, 'h' from pg_inherits i where i.inhparent in ('emails'::regclass, 'email_events'::regclass)
+      union all values ('emails'::regclass, 'h'), ('email_events'::regclass, 'h')`);
     core = await startCore(db.url);
   });
-  beforeEach(() => db.query('truncate calls, nodes'));
+  beforeEach(() => db.query('truncate citus_calls, citus_answers'));
   afterAll(async () => {
     await core.close();
     await db.drop();
   });
 
-  const calls = async () => (await db.query<{ call: string }>('select call from calls')).map(({ call }) => call);
+  const calls = async () =>
+    (await db.query<{ call: string }>('select call from citus_calls order by place')).map(({ call }) => call);
   const add = (month: string, maxBytes: number) =>
     db.query<{ result: string }>(`select add_month_partition('emails', $1::date, $2) as result`, [month, maxBytes]);
 
@@ -66,7 +49,7 @@ describe('where the large tables are distributed', () => {
     expect(await calls()).toEqual([
       'size of emails_default',
       'size of emails_default',
-      'emails_2527_06 by organization_id beside emails, empty: t',
+      'emails_2527_06 by organization_id beside emails, , empty: t',
     ]);
     expect(await db.query('select tableoid::regclass::text as place from emails where id = $1', [id])).toEqual([
       { place: 'emails_2527_06' },
@@ -88,16 +71,16 @@ describe('where the large tables are distributed', () => {
     };
     const prepared = (agoSeconds: number) =>
       db.query(
-        `insert into nodes values (true, '[]'), (true, jsonb_build_array(jsonb_build_object(
+        `insert into citus_answers values (true, '[]'), (true, jsonb_build_array(jsonb_build_object(
            'gid', 'citus_0_' || 2147483647 || '_7_1', 'at', extract(epoch from clock_timestamp()) - $1::float8))::text)`,
         [agoSeconds],
       );
     expect(await read()).toEqual(eventIds);
     await prepared(2);
     expect(await read()).toEqual([]);
-    await db.query('truncate nodes');
+    await db.query('truncate citus_answers');
     expect(await read()).toEqual(eventIds);
-    await db.query(`insert into nodes values (false, 'connection refused')`);
+    await db.query(`insert into citus_answers values (false, 'connection refused')`);
     await expect(read()).rejects.toMatchObject({ code: 'service_unavailable' });
   });
 
@@ -106,7 +89,7 @@ describe('where the large tables are distributed', () => {
     await writer.startTransaction();
     const [{ pid }] = (await writer.query('select pg_backend_pid() as pid')) as [{ pid: number }];
     await db.query(
-      `insert into nodes select true, jsonb_build_array(jsonb_build_object(
+      `insert into citus_answers select true, jsonb_build_array(jsonb_build_object(
          'gid', format('citus_0_%s_7_1', $1::int), 'at', extract(epoch from clock_timestamp())))::text`,
       [pid],
     );
