@@ -1,6 +1,8 @@
 import { parseArgs } from 'node:util';
 
-const SCENARIOS = ['parse-only', 'accept-single', 'accept-batch', 'deliver', 'end-to-end'];
+const STANDARD = ['parse-only', 'accept-single', 'accept-batch', 'deliver', 'end-to-end'];
+/** Run only when asked for. */
+const SCENARIOS = [...STANDARD, 'wall-single', 'wall-batch'];
 
 export const USAGE = `npm run bench -- [--rounds N] [--seconds S] [--messages N] [--only ${SCENARIOS.join('|')}] [--profile FOLDER]
 
@@ -19,7 +21,7 @@ export function parseSettings(args) {
       rounds: { type: 'string', default: '3' },
       seconds: { type: 'string', default: '5' },
       messages: { type: 'string', default: '6000' },
-      only: { type: 'string', multiple: true, default: SCENARIOS },
+      only: { type: 'string', multiple: true, default: STANDARD },
       profile: { type: 'string' },
       help: { type: 'boolean', default: false },
     },

@@ -2,6 +2,7 @@ import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { Clock, SECOND } from '../common/clock';
 import { newId, NIL_ID } from '../common/ids';
 import type { Tenant } from '../common/tenant';
+import { acrossTenants } from '../common/tenant-scope';
 import { Database } from '../database/database.service';
 import type { Transaction } from '../database/transaction';
 import type { AuditEntry } from './audit-entry.entity';
@@ -101,7 +102,7 @@ export class AuditService implements OnModuleDestroy {
     const batch = this.waiting.splice(0);
     if (batch.length === 0) return;
     try {
-      await this.database.transaction((tx) => this.entries.insertOnce(batch, tx));
+      await acrossTenants(() => this.database.transaction((tx) => this.entries.insertOnce(batch, tx)));
     } catch (error) {
       this.logger.warn(`Notes for the audit log wait: ${(error as Error).message}`);
       for (const entry of batch) this.addNote(entry);

@@ -7,9 +7,13 @@ import { AuthenticationFailures } from '../common/http/request-limits';
 import { ApiKeyVerifier } from './api-key-verifier.service';
 import { bearerToken, kindOfKey } from './key-format';
 import { OperatorKeysService } from './operator-keys.service';
-import { PUBLIC_METADATA } from '../common/http/scopes';
+import { ACROSS_TENANTS_METADATA, OPERATOR_SCOPE_METADATA, PUBLIC_METADATA } from '../common/http/scopes';
+import { enterEveryTenant, enterTenant } from '../common/tenant-scope';
 
-/** First guard: who is calling. Leaves the principal, or the operator, on the request. */
+/**
+ * First guard: who is calling. Leaves the principal, or the operator, on the request, and lets its statements see the rows of
+ * that tenant; those of a route of operators see everyone's.
+ */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {
   constructor(
@@ -21,11 +25,16 @@ export class ApiKeyGuard implements CanActivate {
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const targets = [context.getHandler(), context.getClass()];
-    if (this.reflector.getAllAndOverride<boolean | undefined>(PUBLIC_METADATA, targets)) return true;
+    const has = (metadata: string) => Boolean(this.reflector.getAllAndOverride<unknown>(metadata, targets));
+    const seesEveryone = has(ACROSS_TENANTS_METADATA) || has(OPERATOR_SCOPE_METADATA);
+    if (seesEveryone) enterEveryTenant();
+    if (has(PUBLIC_METADATA)) return true;
     const http = context.switchToHttp();
     const request = http.getRequest<Request>();
     await this.authenticate(request);
-    if (request.principal?.mode === 'test') http.getResponse<Response>().setHeader('x-test-mode', 'true');
+    const { principal } = request;
+    if (principal && !seesEveryone) enterTenant(principal.organizationId);
+    if (principal?.mode === 'test') http.getResponse<Response>().setHeader('x-test-mode', 'true');
     return true;
   }
 

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, MoreThan, type Repository } from 'typeorm';
+import { acrossTenants } from '../common/tenant-scope';
 import { Database } from '../database/database.service';
 import type { Transaction } from '../database/transaction';
 import { ApiKey } from './api-key.entity';
@@ -17,7 +18,7 @@ export class ApiKeysRepository {
   ) {}
 
   async findForAuthentication(hash: Buffer): Promise<KeyByHash | undefined> {
-    const [key] = await this.database.run(findKeyByHash(hash));
+    const [key] = await acrossTenants(() => this.database.run(findKeyByHash(hash)));
     return key;
   }
 

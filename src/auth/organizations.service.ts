@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { Clock, SECOND } from '../common/clock';
 import { AppError, NotFoundError } from '../common/errors/app-error';
 import { isUuid, newId } from '../common/ids';
+import { withinTenants } from '../common/tenant-scope';
 import { BriefCache, SingleFlight } from '../common/async/promises';
 import { Database } from '../database/database.service';
 import { type AuditRecord, AuditService, OPERATOR } from '../audit/audit.service';
@@ -193,7 +194,7 @@ export class OrganizationsService {
   }
 
   private async lookUpSettings(id: string): Promise<OrganizationSettings> {
-    const { ordinal, trackOpens, trackClicks, monthlyRecipients } = await this.get(id);
+    const { ordinal, trackOpens, trackClicks, monthlyRecipients } = await withinTenants([id], () => this.get(id));
     const settings = { ordinal, trackOpens, trackClicks, monthlyRecipients };
     this.settings.set(id, settings);
     return settings;

@@ -17,6 +17,7 @@ import { COMMIT, RELEASE } from '../common/release';
 import type { AppConfig } from '../config/config';
 import { translateDatabaseError } from '../database/database-errors';
 import type { OpenDatabase } from '../database/open-database';
+import { Database } from '../database/database.service';
 import { DeliveryWorker } from '../delivery/worker/delivery-worker';
 import { HealthModule } from '../modules/health/health.module';
 import { HealthService } from '../modules/health/health.service';
@@ -77,7 +78,10 @@ export async function startService(
     : await NestFactory.createApplicationContext(module, nestOptions);
   try {
     await disk.watch(metrics);
-    if (http) await listen(app as NestExpressApplication, config);
+    if (http) {
+      tellOfRowSecurity(app.get(Database, ANYWHERE));
+      await listen(app as NestExpressApplication, config);
+    }
     if (config.roles.has('inbound')) await app.get(InboundSmtpServer).listen();
     return await serving(app, config, draining, metrics);
   } catch (error) {
@@ -85,6 +89,12 @@ export async function startService(
     await app.close().catch(() => undefined);
     throw error;
   }
+}
+
+/** Without it the service works, but a query that forgets its tenant would find everyone's rows. */
+function tellOfRowSecurity({ rowSecurity }: Database): void {
+  if (rowSecurity.state !== 'unavailable') return;
+  Logger.warn(`Requests run without row-level security: ${rowSecurity.reason}`, 'Database');
 }
 
 async function serving(
@@ -161,6 +171,7 @@ function adapterFor(config: AppConfig, draining: Draining, metrics: Metrics, log
   return createHttpAdapter({
     trustProxy: config.http.trustProxy,
     strictTransport: config.http.publicUrl.startsWith('https:'),
+    tenantScopes: config.database.rowLevelSecurity,
     draining,
     log: observeRequests(metrics, logRequestsTo(logger)),
     translateError: translateDatabaseError,

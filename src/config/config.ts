@@ -33,6 +33,8 @@ export interface DatabaseConfig {
   readonly url: string | undefined;
   readonly poolSize: number;
   readonly migrateOnStart: boolean;
+  /** Whether requests are kept to their tenant by the database too. */
+  readonly rowLevelSecurity: boolean;
 }
 
 export interface DeliveryConfig {

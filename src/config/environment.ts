@@ -38,6 +38,7 @@ export class Environment {
   DATABASE_URL?: string;
   @Count(200) DATABASE_POOL_SIZE = 10;
   @toBoolean @IsBoolean() MIGRATE_ON_START = true;
+  @toBoolean @IsBoolean() ROW_LEVEL_SECURITY = true;
   @IsString() WAYBILL_DATA_DIR = '.data';
   @IsString() WAYBILL_ROLES = 'all';
 

@@ -29,6 +29,7 @@ export function toConfig(environment: Environment, masterKeys: MasterKeys): AppC
       url: environment.DATABASE_URL,
       poolSize: environment.DATABASE_POOL_SIZE,
       migrateOnStart: environment.MIGRATE_ON_START,
+      rowLevelSecurity: environment.ROW_LEVEL_SECURITY,
     },
     delivery: toDelivery(environment),
     dns: toDns(environment),

@@ -45,9 +45,10 @@ const PLANNED_BY_INDEX = ['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin
   .map((setting) => `set local ${setting} = off`)
   .join('; ');
 
-/** Begins a transaction of hot statements. */
-export function beginWith(options = ''): string {
-  return `begin ${options}; ${PLANNED_BY_INDEX}`;
+/** Begins a transaction of hot statements. @param restriction puts it into a tenant scope */
+export function beginWith(options = '', restriction?: string): string {
+  const begin = `begin ${options}; ${PLANNED_BY_INDEX}`;
+  return restriction === undefined ? begin : `${begin}; ${restriction}`;
 }
 
 /** TypeORM options for a Postgres 14+ at `url`. */

@@ -8,6 +8,7 @@ import { Distribution } from './distribution.service';
 import { Database, DatabaseUrl } from './database.service';
 import { JobLeasesRepository } from './job-leases.repository';
 import { PoolMetrics } from './pool.metrics';
+import { TenantDataSource, type TenantDataSourceOptions } from './tenant-data-source';
 
 /** The connection pool and the statement runner, known to every module of a process. */
 @Global()
@@ -18,12 +19,14 @@ export class DatabaseModule {
     const logger = new Logger('Database');
     const typeOrm = TypeOrmModule.forRootAsync({
       inject: [AppConfig],
+      dataSourceFactory: (options) => Promise.resolve(new TenantDataSource(options as TenantDataSourceOptions)),
       useFactory: (config: AppConfig) => ({
         ...dataSourceOptions(url, {
           poolSize: config.database.poolSize,
           applicationName,
           onPoolError: (error) => logger.warn(`An idle connection was lost: ${error.message}`),
         }),
+        rowLevelSecurity: config.database.rowLevelSecurity,
         autoLoadEntities: true,
         retryAttempts: 10,
         retryDelay: 1_000,

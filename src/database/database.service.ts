@@ -5,12 +5,13 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { beginWith, managerOn, poolOf } from './data-source';
 import { isRetryable, translateDatabaseError } from './database-errors';
 import { arrayText } from './pg-array';
+import type { RowSecurity } from './row-security';
 import type { Statement } from './statement';
+import { TenantDataSource } from './tenant-data-source';
 import type { Transaction } from './transaction';
 
 const MAX_ATTEMPTS = 3;
-const BEGIN = beginWith();
-const BEGIN_SNAPSHOT = beginWith('isolation level repeatable read, read only');
+const SNAPSHOT = 'isolation level repeatable read, read only';
 
 /** What the server reports about itself. */
 export interface ServerFacts {
@@ -38,17 +39,20 @@ export class Database {
 
   constructor(private readonly dataSource: DataSource) {}
 
-  /** Runs one statement in a transaction of its own, in one round trip. */
-  async run<Row>(statement: Statement<Row>): Promise<Row[]> {
-    const [rows = []] = await this.runAll([statement]);
+  /**
+   * Runs one statement in a transaction of its own, in one round trip.
+   * @param tenants whose rows it may touch; by default the caller's scope
+   */
+  async run<Row>(statement: Statement<Row>, tenants?: readonly string[]): Promise<Row[]> {
+    const [rows = []] = await this.runAll([statement], tenants);
     return rows;
   }
 
   /** Runs statements in one transaction, in one round trip; returns the rows of each. */
-  async runAll<Row>(statements: readonly Statement<Row>[]): Promise<Row[][]> {
+  async runAll<Row>(statements: readonly Statement<Row>[], tenants?: readonly string[]): Promise<Row[][]> {
     if (statements.length === 0) return [];
     try {
-      return await this.attemptAll(statements);
+      return await this.attemptAll(statements, this.restriction(tenants));
     } catch (error) {
       throw translateDatabaseError(error);
     }
@@ -57,11 +61,13 @@ export class Database {
   /**
    * Runs `work` in one transaction and commits. A deadlock or a serialization failure runs it again, at most three times
    * in all; `work` must therefore have no effect outside the transaction.
+   * @param tenants whose rows it may touch; by default the caller's scope
    */
-  async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+  async transaction<T>(work: (tx: Transaction) => Promise<T>, tenants?: readonly string[]): Promise<T> {
+    const restriction = this.restriction(tenants);
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.attempt(work);
+        return await this.attempt(work, restriction);
       } catch (error) {
         if (attempt < MAX_ATTEMPTS && isRetryable(error)) continue;
         throw translateDatabaseError(error);
@@ -72,10 +78,15 @@ export class Database {
   /** Runs reads as of one moment: what another transaction commits is seen as a whole, or not at all. */
   async snapshot<T>(reads: (tx: Transaction) => Promise<T>): Promise<T> {
     try {
-      return await this.attempt(reads, BEGIN_SNAPSHOT);
+      return await this.attempt(reads, this.restriction(), SNAPSHOT);
     } catch (error) {
       throw translateDatabaseError(error);
     }
+  }
+
+  /** Whether statements of requests are kept to their tenant by the database itself. */
+  get rowSecurity(): RowSecurity {
+    return this.dataSource instanceof TenantDataSource ? this.dataSource.rowSecurity : { state: 'off' };
   }
 
   async serverFacts(): Promise<ServerFacts> {
@@ -83,13 +94,16 @@ export class Database {
     return facts as ServerFacts;
   }
 
-  private async attemptAll<Row>(statements: readonly Statement<Row>[]): Promise<Row[][]> {
+  private async attemptAll<Row>(
+    statements: readonly Statement<Row>[],
+    restriction: string | undefined,
+  ): Promise<Row[][]> {
     const connection = await poolOf(this.dataSource).connect();
     connection.on('error', ignore);
     let broken: Error | undefined;
     holdWrites(connection);
-    const begun = connection.query(BEGIN);
-    const results = statements.map((statement) => connection.query<Row & object>(withTexts(statement)));
+    const begun = connection.query(beginWith('', restriction));
+    const results = statements.map((statement) => connection.query<Row & object>(toQuery(statement, restriction)));
     const ended = connection.query('commit');
     try {
       // The first one to fail is the cause: those behind it are refused because of it.
@@ -105,15 +119,19 @@ export class Database {
     }
   }
 
-  private async attempt<T>(work: (tx: Transaction) => Promise<T>, begin = BEGIN): Promise<T> {
+  private async attempt<T>(
+    work: (tx: Transaction) => Promise<T>,
+    restriction: string | undefined,
+    options = '',
+  ): Promise<T> {
     const connection = await poolOf(this.dataSource).connect();
     connection.on('error', ignore);
-    const transaction = new OpenTransaction(connection, this.dataSource);
+    const transaction = new OpenTransaction(connection, this.dataSource, restriction);
     let broken: Error | undefined;
     holdWrites(connection);
     try {
-      // Goes out together with the first statement (a round trip less); it can only fail with its connection.
-      const begun = connection.query(begin);
+      // Goes out together with the first statement (a round trip less); it can only fail with its connection or its role.
+      const begun = connection.query(beginWith(options, restriction));
       begun.catch(ignore);
       const result = await work(transaction);
       const [{ command }] = await Promise.all([connection.query('commit'), begun]);
@@ -129,13 +147,26 @@ export class Database {
       connection.release(broken);
     }
   }
+
+  /** Puts a transaction into a tenant scope. */
+  private restriction(tenants?: readonly string[]): string | undefined {
+    return this.dataSource instanceof TenantDataSource ? this.dataSource.restriction(tenants) : undefined;
+  }
 }
 
 /** A connection that is lost in the middle of a transaction also fails its next statement. */
 const ignore = (): void => undefined;
 
-function withTexts({ name, text, values }: Statement<unknown>) {
-  return { name, text, values: values.map((value) => (Array.isArray(value) ? (arrayText(value) ?? value) : value)) };
+/**
+ * Under a name of its own where row-level security applies: of one name, Postgres would keep the plan of one role only, and
+ * plan anew whenever the other one comes.
+ */
+function toQuery({ name, text, values }: Statement<unknown>, restriction: string | undefined) {
+  return {
+    name: name === '' || restriction === undefined ? name : `${name}@tenant`,
+    text,
+    values: values.map((value) => (Array.isArray(value) ? (arrayText(value) ?? value) : value)),
+  };
 }
 
 /** What is sent in one turn of the event loop goes out in one system call: a fifth of a small transaction's cost here. */
@@ -153,14 +184,15 @@ class OpenTransaction implements Transaction {
   constructor(
     private readonly connection: PoolClient,
     private readonly dataSource: DataSource,
+    private readonly restriction: string | undefined,
   ) {}
 
   async run<Row>(statement: Statement<Row>): Promise<Row[]> {
-    return (await this.connection.query<Row & object>(withTexts(statement))).rows;
+    return (await this.connection.query<Row & object>(toQuery(statement, this.restriction))).rows;
   }
 
   write(statement: Statement<unknown>): void {
-    this.connection.query(withTexts(statement)).catch((error: Error) => (this.failedWrite ??= error));
+    this.connection.query(toQuery(statement, this.restriction)).catch((error: Error) => (this.failedWrite ??= error));
   }
 
   /** Made when first asked for: most transactions are statements only, and a query runner costs more than one of them. */

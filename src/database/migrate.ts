@@ -1,5 +1,6 @@
 import { Client } from 'pg';
 import type { DataSource } from 'typeorm';
+import { applyRowSecurity } from './row-security';
 import { RECORD_ORIGIN } from './schema-state';
 
 /** Any fixed number: two processes that start at once must not migrate at once. */
@@ -12,6 +13,7 @@ export async function migrate(dataSource: DataSource): Promise<string[]> {
     await runner.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
     const applied = await dataSource.runMigrations();
     if (applied.length > 0) await runner.query(RECORD_ORIGIN);
+    await applyRowSecurity(runner);
     return applied.map((migration) => migration.name);
   } finally {
     await runner.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]).catch(() => undefined);

@@ -3,7 +3,7 @@ import { unlessAborted } from '../common/async/promises';
 import { SECOND, SystemClock } from '../common/clock';
 import { UnavailableError } from '../common/errors/app-error';
 import { parseUrl } from '../common/network';
-import type { AppConfig } from '../config/config';
+import type { AppConfig, DatabaseConfig } from '../config/config';
 import { ConfigurationError } from '../config/load-config';
 import { createDataSource } from './data-source';
 import { isUnavailable } from './database-errors';
@@ -54,7 +54,7 @@ const clock = new SystemClock();
  * @throws ConfigurationError when the database refuses us (password, name), UnavailableError when it stays unreachable.
  */
 export async function openDatabase(
-  config: Pick<AppConfig, 'dataDir' | 'database'>,
+  config: Pick<AppConfig, 'dataDir'> & { readonly database: Pick<DatabaseConfig, 'url' | 'migrateOnStart'> },
   options: OpenDatabaseOptions,
 ): Promise<OpenDatabase> {
   const { url, migrateOnStart } = config.database;

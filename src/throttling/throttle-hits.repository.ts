@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { acrossTenants } from '../common/tenant-scope';
 import { Database } from '../database/database.service';
 import { deleteExpiredHits, type Hits, recordHits, type SharedHits } from './sql/throttle-hits.sql';
 
@@ -11,7 +12,7 @@ export class ThrottleHitsRepository {
 
   /** Adds hits and returns the shared totals, in no particular order. */
   record(batch: readonly Hits[]): Promise<SharedHits[]> {
-    return this.database.run(recordHits(batch));
+    return acrossTenants(() => this.database.run(recordHits(batch)));
   }
 
   /** @returns how many were deleted, a bounded number. */

@@ -35,6 +35,18 @@ export function rateClock(differenceMs: number): Finding {
   return { status: statusAt(Math.abs(differenceMs), CLOCK_LIMITS_MS), message, details: { differenceMs } };
 }
 
+/** The wall behind the tenant filter of each query (docs/adr/0023). */
+export function checkRowSecurity(services: Services): Promise<Finding> {
+  return Promise.resolve(rateRowSecurity(services.get(Database)));
+}
+
+function rateRowSecurity({ rowSecurity }: Pick<Database, 'rowSecurity'>): Finding {
+  const details = { state: rowSecurity.state };
+  if (rowSecurity.state === 'on') return ok(`requests run as ${rowSecurity.role}`, details);
+  const why = rowSecurity.state === 'off' ? 'ROW_LEVEL_SECURITY is false' : rowSecurity.reason;
+  return { status: 'warning', message: `off: ${why}`, details };
+}
+
 /** Readable is not enough: with a key other than the one that encrypted the DKIM keys all mail stays unsigned. */
 export async function checkMasterKey(services: Services): Promise<Finding> {
   const { tried, known, opened } = await services.get(EncryptedDkimKeysService).sample();

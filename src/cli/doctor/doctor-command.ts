@@ -7,7 +7,15 @@ import { CliError } from '../session/cli-error';
 import { checkLastBackup } from './last-backup';
 import { table } from '../session/output';
 import { type Check, checkDisk, checkMigrations, checkNode, examine, type Finding, ok } from './checks';
-import { checkClock, checkDatabase, checkMasterKey, checkQueue, checkSending, checkWorkers } from './database-checks';
+import {
+  checkClock,
+  checkDatabase,
+  checkMasterKey,
+  checkQueue,
+  checkRowSecurity,
+  checkSending,
+  checkWorkers,
+} from './database-checks';
 import { diagnoseDomain, type DomainDoctorOptions } from './domain-doctor';
 import { parseSmtpHost } from './egress';
 
@@ -65,6 +73,7 @@ async function examineDatabase(session: CliSession, config: AppConfig): Promise<
     database: (services) => checkDatabase(services, embedded),
     migrations: (_, url) => checkMigrations(url),
     clock: checkClock,
+    'row-level security': checkRowSecurity,
     'master key': checkMasterKey,
     queue: checkQueue,
     workers: checkWorkers,

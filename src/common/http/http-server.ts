@@ -2,6 +2,7 @@ import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import { SECOND } from '../clock';
+import { seeNothing } from '../tenant-scope';
 import { Draining } from './draining';
 import { endWith, type ErrorTranslator, JSON_TYPE, sendError, statusOf, toAppError } from './error-response';
 import { expressMessages } from './express-messages';
@@ -32,6 +33,7 @@ const DEFAULTS: Omit<HttpServerOptions, 'draining'> = {
   connectionsCheckingIntervalMs: SECOND,
   strictTransport: false,
   servedWhileDraining: '/health',
+  tenantScopes: true,
   log: () => undefined,
   translateError: (error) => error,
 };
@@ -61,6 +63,11 @@ export class HttpAdapter extends ExpressAdapter {
       app(request, response, (error: unknown) => this.fail(error, request, response));
     };
     this.httpServer = createNodeServer({ options: this.settings, headers, messages, serve });
+  }
+
+  override listen(port: string | number, ...rest: unknown[]): ReturnType<ExpressAdapter['listen']> {
+    const listen = () => super.listen(port, ...(rest as [string, () => void]));
+    return this.settings.tenantScopes ? seeNothing(listen) : listen();
   }
 
   override get(...args: unknown[]): void {

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { Request, Response } from 'express';
 import { SECOND } from '../clock';
 import { AppError } from '../errors/app-error';
+import { startRequest } from '../tenant-scope';
 import type { Draining } from './draining';
 import { sendError } from './error-response';
 import type { expressMessages } from './express-messages';
@@ -27,6 +28,8 @@ export interface NodeServerOptions {
   readonly draining: Draining;
   /** Paths that are served while draining: the probes that report it. */
   readonly servedWhileDraining: string;
+  /** Whether statements of requests keep to their tenant. */
+  readonly tenantScopes: boolean;
   /** Called once per request, when its response is complete or its connection gone. */
   readonly log: LogRequest;
 }
@@ -91,7 +94,9 @@ function receive(request: Request, response: Response, { options, serve }: Parts
       return;
     }
   }
-  serve(request, response);
+  if (!options.tenantScopes) return serve(request, response);
+  const closed = new Promise((resolve) => response.once('close', resolve));
+  startRequest(request, closed, () => serve(request, response));
 }
 
 /** Our own message classes are what Express takes its requests for. */

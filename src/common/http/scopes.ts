@@ -48,6 +48,7 @@ export function effectiveScopes(granted: readonly string[]): ReadonlySet<string>
 export const SCOPE_METADATA = 'waybill:scope';
 export const OPERATOR_SCOPE_METADATA = 'waybill:operator-scope';
 export const PUBLIC_METADATA = 'waybill:public';
+export const ACROSS_TENANTS_METADATA = 'waybill:across-tenants';
 
 /** The scope a route needs. A route with neither this nor `@Public()` is refused. */
 export function RequireScope(scope: Scope): MethodDecorator & ClassDecorator {
@@ -66,4 +67,9 @@ export function RequireOperatorScope(scope: OperatorScope): MethodDecorator & Cl
 /** A route that needs no key: health, documentation, pages. */
 export function Public(): MethodDecorator & ClassDecorator {
   return applyDecorators(SetMetadata(PUBLIC_METADATA, true), ApiSecurity({}));
+}
+
+/** A route whose statements see everyone's rows: what it finds is decided by a token, or it is the operator's. */
+export function AcrossTenants(): MethodDecorator & ClassDecorator {
+  return SetMetadata(ACROSS_TENANTS_METADATA, true);
 }

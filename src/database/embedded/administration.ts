@@ -4,6 +4,8 @@ import { isDataOf } from './cluster-location';
 
 /** The role and the database of the service. The role owns the database but is no superuser: as with a hosted Postgres. */
 const SERVICE_NAME = 'waybill';
+/** The role of requests (docs/adr/0023), which the service's role may take but could not create. */
+const TENANT_ROLE = `${SERVICE_NAME}_tenant`;
 
 const HOST = '127.0.0.1';
 /** Distinguishes these connections from those that use the database. */
@@ -55,8 +57,9 @@ export async function prepareServer(address: ServerAddress, dataFolder: string, 
   await withClient(address, async (client) => {
     const { rows } = await client.query<{ folder: string; prepared: boolean }>(
       `SELECT current_setting('data_directory') AS folder,
-              EXISTS (SELECT FROM pg_database WHERE datname = $1) AS prepared`,
-      [SERVICE_NAME],
+              EXISTS (SELECT FROM pg_database WHERE datname = $1)
+                AND EXISTS (SELECT FROM pg_roles WHERE rolname = $2) AS prepared`,
+      [SERVICE_NAME, TENANT_ROLE],
     );
     const folder = rows[0]?.folder ?? '';
     if (!(await isDataOf(pid, folder, dataFolder))) {
@@ -69,6 +72,7 @@ export async function prepareServer(address: ServerAddress, dataFolder: string, 
 async function createServiceDatabase(client: Client, password: string): Promise<void> {
   const statements = [
     `CREATE ROLE ${SERVICE_NAME} LOGIN CREATEDB PASSWORD ${client.escapeLiteral(password)}`,
+    `CREATE ROLE ${TENANT_ROLE} NOLOGIN ROLE ${SERVICE_NAME}`,
     `CREATE DATABASE ${SERVICE_NAME} OWNER ${SERVICE_NAME}`,
   ];
   for (const statement of statements) {

@@ -3,7 +3,10 @@ import { HealthIndicatorService } from '@nestjs/terminus';
 import { BriefCache, within } from '../../common/async/promises';
 import { Clock, DatabaseClock, MINUTE, SECOND } from '../../common/clock';
 import { type DiskHealth, DiskSpace } from '../../common/disk-space';
+import { acrossTenants } from '../../common/tenant-scope';
 import { Draining } from '../../common/http/draining';
+import { Database } from '../../database/database.service';
+import type { RowSecurity } from '../../database/row-security';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
 import { type DatabaseFault, databaseFault } from './database-fault';
 import { DatabaseProbe } from './database-probe';
@@ -34,7 +37,13 @@ export class DatabaseHealthIndicator {
   constructor(
     private readonly indicators: HealthIndicatorService,
     private readonly probe: DatabaseProbe,
+    private readonly database: Database,
   ) {}
+
+  /** As found at the start. */
+  get rowSecurityState(): RowSecurity['state'] {
+    return this.database.rowSecurity.state;
+  }
 
   async check() {
     const session = this.indicators.check('database');
@@ -53,7 +62,7 @@ export class QueueHealthIndicator {
     queue: DeliveryQueueRepository,
     clock: Clock,
   ) {
-    this.measure = new BriefCache(() => queue.lastMeasure(), CACHE_MS, clock);
+    this.measure = new BriefCache(() => acrossTenants(() => queue.lastMeasure()), CACHE_MS, clock);
   }
 
   async check() {

@@ -2,6 +2,7 @@ import { Injectable, ServiceUnavailableException } from '@nestjs/common';
 import { HealthCheckService } from '@nestjs/terminus';
 import { Clock } from '../../common/clock';
 import type { DiskHealth } from '../../common/disk-space';
+import type { RowSecurity } from '../../database/row-security';
 import type { DatabaseHealth } from './database-probe';
 import {
   type ClockHealth,
@@ -40,6 +41,8 @@ export interface HealthReport {
     readonly clock: ClockHealth;
     /** What this process writes to. */
     readonly disk: DiskHealth;
+    /** Whether the database itself keeps requests to their tenant. */
+    readonly rowLevelSecurity: RowSecurity['state'];
     /** Live worker processes of the whole installation; absent when it could not be measured. */
     readonly workers?: number;
   };
@@ -94,6 +97,7 @@ export class HealthService {
         queue: queue.health,
         clock: time.health,
         disk: disk.health,
+        rowLevelSecurity: this.database.rowSecurityState,
         ...(queue.workers !== undefined && { workers: queue.workers }),
       },
       environment: { nodeVersion: process.version, platform: process.platform, arch: process.arch },

@@ -2,7 +2,7 @@ import { join, relative, sep } from 'node:path';
 import { Controller, Get, Header, Param, Query, Res, UseGuards } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { Public } from '../../common/http/scopes';
+import { AcrossTenants, Public } from '../../common/http/scopes';
 import { PathId } from '../../common/http/path-id.decorator';
 import { AppConfig } from '../../config/config';
 import { downloadAs } from './display-text';
@@ -21,6 +21,7 @@ const TYPE = 'content-type';
 @ApiExcludeController()
 @Controller('mailbox')
 @Public()
+@AcrossTenants()
 @UseGuards(MailboxAccessGuard)
 export class MailboxController {
   private readonly firstSteps: FirstSteps;

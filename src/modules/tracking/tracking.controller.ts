@@ -2,7 +2,7 @@ import { Controller, Get, Header, Param, Redirect, Req, UseFilters } from '@nest
 import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { clientAddressOf } from '../../common/http/client-address';
-import { Public } from '../../common/http/scopes';
+import { AcrossTenants, Public } from '../../common/http/scopes';
 import { NotFoundError } from '../../common/errors/app-error';
 import { ApiPublicErrors } from '../../common/http/openapi.decorators';
 import { BrokenLinkFilter } from './error-page.filter';
@@ -19,6 +19,7 @@ const ROBOTS = 'noindex, nofollow';
 @ApiTags('Tracking')
 @Controller('t')
 @Public()
+@AcrossTenants()
 export class TrackingController {
   constructor(private readonly tracking: TrackingService) {}
 

@@ -1,6 +1,6 @@
 import { Controller, Get, HttpCode, Param, Post, Query, UseFilters } from '@nestjs/common';
 import { ApiOperation, ApiQuery, ApiTags } from '@nestjs/swagger';
-import { Public } from '../../common/http/scopes';
+import { AcrossTenants, Public } from '../../common/http/scopes';
 import { RateLimitClass } from '../../common/http/request-limits';
 import { TakesBody } from '../../common/http/request-body';
 import { AnswersWithPage } from './page.decorator';
@@ -12,6 +12,7 @@ import { UnsubscribeService } from './unsubscribe.service';
 @ApiTags('Tracking')
 @Controller('u')
 @Public()
+@AcrossTenants()
 @UseFilters(ProblemPageFilter)
 export class UnsubscribeController {
   constructor(private readonly unsubscribing: UnsubscribeService) {}

@@ -54,13 +54,15 @@ describe('waybill doctor', () => {
         'database',
         'migrations',
         'clock',
+        'row-level security',
         'master key',
         'queue',
         'workers',
         'sending',
       ],
     ]);
-    const { database, migrations, queue, workers, disk } = byName(checks);
+    const { database, migrations, queue, workers, disk, 'row-level security': rowSecurity } = byName(checks);
+    expect(rowSecurity).toMatchObject({ status: 'ok', details: { state: 'on' } });
     expect(database?.details).toEqual({ version: expect.stringMatching(/^\d+/), embedded: false });
     expect(migrations?.details).toEqual({ pending: [] });
     expect(queue?.details).toEqual({ ready: 0, waiting: 0, claimed: 0, oldestReadySeconds: 0 });

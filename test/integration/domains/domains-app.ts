@@ -5,7 +5,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { ApiModule } from '../../../src/api.module';
 import { ApiKeysService } from '../../../src/auth/api-keys.service';
 import { OrganizationsService } from '../../../src/auth/organizations.service';
-import { ProcessModule } from '../../../src/bootstrap/process.module';
+import { type Modules, ProcessModule } from '../../../src/bootstrap/process.module';
 import { ALL_SCOPES, type Scope } from '../../../src/common/http/scopes';
 import { createHttpAdapter } from '../../../src/common/http/http-server';
 import { translateDatabaseError } from '../../../src/database/database-errors';
@@ -36,12 +36,13 @@ export class DomainsApp {
     readonly port: number,
   ) {}
 
-  static async start(env: Record<string, string> = {}): Promise<DomainsApp> {
+  /** @param modules besides those of the API */
+  static async start(env: Record<string, string> = {}, modules: Modules = []): Promise<DomainsApp> {
     const db = await openTestDatabase({ poolSize: 3, applicationName: 'observer' });
     const dns = await DnsServer.start();
     const clock = new FakeClock();
     const config = testConfig({ DNS_SERVERS: dns.endpoint, RATE_LIMIT_ENABLED: 'false', ...env });
-    const module = ProcessModule.register({ config, databaseUrl: db.url, clock, imports: [ApiModule] });
+    const module = ProcessModule.register({ config, databaseUrl: db.url, clock, imports: [ApiModule, ...modules] });
     const adapter = createHttpAdapter({ translateError: translateDatabaseError });
     const app = await NestFactory.create<NestExpressApplication>(module, adapter, {
       logger: false,

@@ -153,7 +153,7 @@ describe('accepting many emails at once', () => {
 
     it('stores nothing of what dies at its commit', async () => {
       await db.query(`
-        create function die() returns trigger language plpgsql as $$
+        create function die() returns trigger language plpgsql security definer as $$
           begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$;
         create constraint trigger die after insert on stats_deltas deferrable initially deferred
           for each row execute function die()`);
@@ -171,7 +171,7 @@ describe('accepting many emails at once', () => {
     ])('tries again by itself after %s', async (_name, code) => {
       await db.query(`
         create sequence attempts;
-        create function fail_twice() returns trigger language plpgsql as $$
+        create function fail_twice() returns trigger language plpgsql security definer as $$
           begin if nextval('attempts') <= 2 then raise sqlstate '${code}'; end if; return new; end $$;
         create trigger fail_twice before insert on stats_deltas for each statement execute function fail_twice()`);
       try {

@@ -280,7 +280,7 @@ describe('idempotency keys', () => {
 
   it('leave nothing behind when the first request dies before its commit', async () => {
     await db.query(`
-      create function die() returns trigger language plpgsql as $$
+      create function die() returns trigger language plpgsql security definer as $$
         begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$;
       create constraint trigger die after insert on idempotency_keys deferrable initially deferred
         for each row execute function die()`);

@@ -52,6 +52,7 @@ describe('health', () => {
           queue: { healthy: true, depth: 0, oldestSeconds: 0, ready: 0, waiting: 0, claimed: 0 },
           clock: { healthy: true, offsetSeconds: expect.any(Number) },
           disk: { healthy: true },
+          rowLevelSecurity: 'on',
           workers: 0,
         },
         environment: { nodeVersion: process.version, platform: process.platform, arch: process.arch },

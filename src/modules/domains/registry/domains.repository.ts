@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Any, In, IsNull, Not, type Repository } from 'typeorm';
+import { acrossTenants } from '../../../common/tenant-scope';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
 import { Domain, RemovedDomain, removedDomain, type SendingState, type WarmingStatus } from './domain.entity';
@@ -121,14 +122,16 @@ export class DomainsRepository {
 
   /** True when the organization has the name, or another one has it verified. */
   isTaken(organizationId: string, domain: string): Promise<boolean> {
-    return this.domains.existsBy([
+    const taken = [
       { organizationId, domain },
-      { domain, verificationStatus: 'verified' },
-    ]);
+      { domain, verificationStatus: 'verified' as const },
+    ];
+    return acrossTenants(() => this.domains.existsBy(taken));
   }
 
-  isVerifiedElsewhere({ organizationId, domain }: Domain, tx: Transaction): Promise<boolean> {
-    return tx.manager.existsBy(Domain, { domain, verificationStatus: 'verified', organizationId: Not(organizationId) });
+  isVerifiedElsewhere({ organizationId, domain }: Domain): Promise<boolean> {
+    const elsewhere = { domain, verificationStatus: 'verified' as const, organizationId: Not(organizationId) };
+    return acrossTenants(() => this.domains.existsBy(elsewhere));
   }
 
   findSenders(

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, LessThan, type Repository } from 'typeorm';
+import { acrossTenants } from '../../../common/tenant-scope';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
 import { Domain } from '../registry/domain.entity';
@@ -32,11 +33,13 @@ export class RestrictionsRepository {
     limits: readonly number[] | null,
     now: Date,
   ): Promise<ReservationRow[]> {
-    return this.database.run(reserveRecipients(wanted, limits, utcDay(now), now));
+    const tenants = wanted.map(({ organizationId }) => organizationId);
+    return this.database.run(reserveRecipients(wanted, limits, utcDay(now), now), tenants);
   }
 
   async giveBack(unused: readonly UnusedReservation[]): Promise<void> {
-    await this.database.run(returnRecipients(unused));
+    // What an earlier request could not give back is with it.
+    await acrossTenants(() => this.database.run(returnRecipients(unused)));
   }
 
   /** @param before a UTC date */

@@ -88,7 +88,9 @@ export class DomainVerificationService {
   private async record(domain: Domain, check: DnsCheck, actor: string): Promise<RecordedCheck> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.database.transaction((tx) => this.write(domain, check, actor, tx));
+        // Before the transaction, which sees one tenant's rows; a unique index decides.
+        const isNameTaken = await this.domains.isVerifiedElsewhere(domain);
+        return await this.database.transaction((tx) => this.write({ ...check, isNameTaken }, domain, actor, tx));
       } catch (error) {
         // Another organization has verified the name in this moment: the next attempt sees that it is taken.
         if (attempt < MAXIMUM_ATTEMPTS && violatedConstraint(error) === 'domains_verified_name') continue;
@@ -97,15 +99,19 @@ export class DomainVerificationService {
     }
   }
 
-  private async write(checked: Domain, check: DnsCheck, actor: string, tx: Transaction): Promise<RecordedCheck> {
+  private async write(
+    check: DnsCheck & { readonly isNameTaken: boolean },
+    checked: Domain,
+    actor: string,
+    tx: Transaction,
+  ): Promise<RecordedCheck> {
     const { organizationId, id: domainId } = checked;
     const domain = await this.domains.lock(organizationId, domainId, tx);
     if (!domain) throw new NotFoundError('Domain');
     const keys = await this.checkedKeys(check.keys, checked, tx);
     const known = await this.domains.checksOf(organizationId, [domainId], tx);
-    const isNameTaken = await this.domains.isVerifiedElsewhere(domain, tx);
     const now = this.clock.now();
-    const decision = applyChecks({ domain, known, keys, checked: check.checked, isNameTaken }, now);
+    const decision = applyChecks({ domain, known, keys, checked: check.checked, isNameTaken: check.isNameTaken }, now);
     const { states, activated } = decision;
     if (activated !== undefined) await this.keys.activate(organizationId, domainId, activated, tx);
     const change = { ...decision.change, lastCheckedAt: now, updatedAt: now };

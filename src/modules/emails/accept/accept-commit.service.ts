@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { UnavailableError } from '../../../common/errors/app-error';
 import { Metrics } from '../../../common/metrics/metrics';
+import { withinTenants } from '../../../common/tenant-scope';
 import { Database } from '../../../database/database.service';
 import { type WantedRecipients, WarmUpService } from '../../domains/restrictions/warm-up.service';
 import {
@@ -11,7 +12,7 @@ import {
 } from '../../suppressions/suppressions.service';
 import { AcceptTransaction } from './accept-transaction.service';
 import { OptimisticAccept } from './optimistic-accept';
-import { addressesOf, screen } from './screen-submissions';
+import { addressesOf, organizationsOf, screen } from './screen-submissions';
 import type { ScreenedSubmission, Submission, SubmissionOutcome } from './submission';
 
 const NONE_SUPPRESSED: ReadonlyMap<number, SuppressionReason> = new Map();
@@ -42,7 +43,10 @@ export class AcceptCommit {
   async run(submissions: readonly Submission[]): Promise<SubmissionOutcome[]> {
     const addresses = addressesOf(submissions);
     const written = this.optimistic.shouldTry() ? await this.tryUnscreened(submissions, addresses) : undefined;
-    return written ?? this.write(screen(submissions, await this.suppressions.findBlocking(addresses)), []);
+    if (written) return written;
+    const tenants = organizationsOf(submissions);
+    const blocked = await withinTenants(tenants, () => this.suppressions.findBlocking(addresses));
+    return this.write(screen(submissions, blocked), tenants, []);
   }
 
   /** Undefined when a recipient may be suppressed; nothing has been written then. */
@@ -51,7 +55,7 @@ export class AcceptCommit {
     addresses: readonly MailLookup[],
   ): Promise<SubmissionOutcome[] | undefined> {
     try {
-      const outcomes = await this.write(screen(submissions, NONE_SUPPRESSED), addresses);
+      const outcomes = await this.write(screen(submissions, NONE_SUPPRESSED), organizationsOf(submissions), addresses);
       this.optimistic.succeeded();
       return outcomes;
     } catch (error) {
@@ -64,6 +68,7 @@ export class AcceptCommit {
   /** @param unlisted addresses none of which may be suppressed */
   private async write(
     screened: readonly ScreenedSubmission[],
+    tenants: readonly string[],
     unlisted: readonly MailLookup[],
   ): Promise<SubmissionOutcome[]> {
     const budget = await this.warmUp.reserve(limitedRecipients(screened));
@@ -71,7 +76,7 @@ export class AcceptCommit {
       const { outcomes, written } = await this.database.transaction((tx) => {
         this.suppressions.refuseListed(unlisted, tx);
         return this.transaction.run(screened, budget, tx);
-      });
+      }, tenants);
       for (const { command } of written) this.accepted.inc({ mode: command.mode });
       await this.warmUp.settle(budget);
       return outcomes;

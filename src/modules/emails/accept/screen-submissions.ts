@@ -23,6 +23,19 @@ export function addressesOf(submissions: readonly Submission[]) {
   );
 }
 
+/** Those whose submissions share a transaction; it sees their rows and no one else's. */
+export function organizationsOf(submissions: readonly Submission[]): string[] {
+  const found = new Set<string>();
+  for (const { items, idempotency } of submissions) {
+    if (idempotency) found.add(idempotency.organizationId);
+    for (const { candidate, idempotency: claim } of items) {
+      if (claim) found.add(claim.organizationId);
+      if (candidate.kind === 'command') found.add(candidate.organizationId);
+    }
+  }
+  return [...found];
+}
+
 /** @param blocked reasons by index into `addressesOf(submissions)` */
 export function screen(
   submissions: readonly Submission[],

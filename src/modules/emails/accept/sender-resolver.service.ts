@@ -4,6 +4,7 @@ import { SingleFlight } from '../../../common/async/promises';
 import { SECOND } from '../../../common/clock';
 import { AppError } from '../../../common/errors/app-error';
 import type { Tenant } from '../../../common/tenant';
+import { withinTenants } from '../../../common/tenant-scope';
 import { DomainsService } from '../../domains/domains.service';
 import { WarmUpService } from '../../domains/restrictions/warm-up.service';
 import type { Sender } from './send-request';
@@ -53,7 +54,7 @@ export class SenderResolver {
   /** A bound key's short sender forms mean its own domain. */
   private async findFor(sender: Sender, { organizationId, domainId }: Tenant): Promise<SenderDomain | undefined> {
     if (sender.domain !== undefined || domainId === undefined) return this.find(organizationId, sender.domain);
-    const bound = await this.domains.find(organizationId, domainId);
+    const bound = await withinTenants([organizationId], () => this.domains.find(organizationId, domainId));
     return bound ? this.describe(bound) : undefined;
   }
 
@@ -67,7 +68,7 @@ export class SenderResolver {
     name: string | undefined,
     key: string,
   ): Promise<SenderDomain | undefined> {
-    const found = await this.domains.findForSending(organizationId, name);
+    const found = await withinTenants([organizationId], () => this.domains.findForSending(organizationId, name));
     if (!found) return undefined;
     const domain = this.describe(found);
     if (domain.verified) this.verified.set(key, domain);

@@ -57,6 +57,11 @@ class ServicesDto {
   @ApiProperty({ type: QueueHealthDto }) queue!: QueueHealthDto;
   @ApiProperty({ type: ClockHealthDto }) clock!: ClockHealthDto;
   @ApiProperty({ type: DiskHealthDto }) disk!: DiskHealthDto;
+  @ApiProperty({
+    enum: ['on', 'off', 'unavailable'],
+    description: 'Whether the database itself keeps requests to their tenant, as found at the start',
+  })
+  rowLevelSecurity!: 'on' | 'off' | 'unavailable';
   @ApiPropertyOptional({ type: 'integer', description: 'Live worker processes; absent when not measured' })
   workers?: number;
 }

@@ -1,0 +1,35 @@
+import { SOURCES } from './source-files';
+
+/** Where a request deliberately sees everyone's rows (docs/adr/0023), and why. A new one: is there no other way? */
+const ACROSS_TENANTS: Record<string, string> = {
+  'auth/api-keys.repository.ts': 'who is calling is found by the hash of the key',
+  'audit/audit.service.ts': 'notes of several callers are written together',
+  'throttling/throttle-hits.repository.ts': 'counters are no tenant’s',
+  'modules/domains/registry/domains.repository.ts': 'a name that another organization has verified is taken',
+  'modules/domains/restrictions/restrictions.repository.ts': 'reservations of earlier callers are given back together',
+  'modules/emails/emails.repository.ts': 'a search by address needs an index that policies close',
+  'modules/health/health-indicators.ts': 'the queue is everyone’s',
+  'modules/mailbox/mailbox.controller.ts': 'the mailbox of a development machine shows all mail',
+  'modules/tracking/tracking.controller.ts': 'a signed token says whose mail it was',
+  'modules/tracking/unsubscribe.controller.ts': 'a signed token says whose mail it was',
+};
+
+const DEFINITIONS = ['common/tenant-scope.ts', 'common/http/scopes.ts', 'auth/api-key.guard.ts'];
+
+describe('row-level security', () => {
+  it('is left only where this list says so', () => {
+    const users = SOURCES.filter(({ text }) => /\b(?:acrossTenants|AcrossTenants|enterEveryTenant)\b\(/.test(text));
+    const names = users.map(({ name }) => name).filter((name) => !DEFINITIONS.includes(name));
+    expect(names.sort()).toEqual(Object.keys(ACROSS_TENANTS).sort());
+  });
+
+  it('sees every statement: nobody else takes connections from the pool', () => {
+    const takers = SOURCES.filter(({ text }) => /\bpoolOf\(|\bcreateQueryRunner\(/.test(text)).map(({ name }) => name);
+    expect(takers.sort()).toEqual([
+      'database/data-source.ts',
+      'database/database.service.ts',
+      'database/migrate.ts',
+      'database/tenant-data-source.ts',
+    ]);
+  });
+});

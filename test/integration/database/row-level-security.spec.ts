@@ -1,0 +1,154 @@
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { createDataSource, dataSourceOptions } from '../../../src/database/data-source';
+import { databaseErrorCode } from '../../../src/database/database-errors';
+import { withinTenants } from '../../../src/common/tenant-scope';
+import { newId } from '../../../src/common/ids';
+import { migrate } from '../../../src/database/migrate';
+import { TenantDataSource } from '../../../src/database/tenant-data-source';
+import { fillWithRowsOf, rowOf, type TenantTable, tenantTables } from '../../factories/tenant-rows';
+import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
+
+/** insufficient_privilege: the policy, or a right that requests do not have. */
+const REFUSED = '42501';
+
+describe('row-level security, table by table', () => {
+  const [mine, theirs] = [newId(), newId()];
+  let db: OpenTestDatabase;
+  let source: TenantDataSource;
+  let tables: TenantTable[];
+
+  beforeAll(async () => {
+    db = await openTestDatabase({ poolSize: 1 });
+    tables = await tenantTables(db);
+    await fillWithRowsOf(db, tables, [mine, theirs]);
+    source = await new TenantDataSource({ ...dataSourceOptions(db.url), rowLevelSecurity: true }).initialize();
+  });
+  afterAll(async () => {
+    await source.destroy();
+    await db.drop();
+  });
+
+  const ownersIn = async ({ name, column }: TenantTable) =>
+    (await source.query<{ id: string }[]>(`select ${column}::text as id from ${name} order by 1`)).map(({ id }) => id);
+  const forEachTable = async <T>(work: (table: TenantTable) => Promise<T>) =>
+    Object.fromEntries(await Promise.all(tables.map(async (table) => [table.name, await work(table)] as const)));
+  const inEachTable = <T>(value: T) => Object.fromEntries(tables.map(({ name }) => [name, value]));
+  const codeOf = (work: Promise<unknown>) => work.then(() => 'no error', databaseErrorCode);
+  /** Rows that a statement changed, or why it could not. */
+  const changedBy = (text: string, values: unknown[]) =>
+    source.query<[unknown, number]>(text, values).then(([, count]) => count, databaseErrorCode);
+
+  it('is on for every table with an organization', () => {
+    expect(source.rowSecurity).toEqual({ state: 'on', role: 'waybill_tenant' });
+    expect(tables.map(({ name }) => name)).toEqual(expect.arrayContaining(['emails', 'organizations', 'audit_log']));
+  });
+
+  it('shows a tenant its own rows, several tenants theirs, and nobody nothing', async () => {
+    expect(await withinTenants([mine], () => forEachTable(ownersIn))).toEqual(inEachTable([mine]));
+    expect(await withinTenants([mine, theirs], () => forEachTable(ownersIn))).toEqual(inEachTable([mine, theirs]));
+    expect(await withinTenants([], () => forEachTable(ownersIn))).toEqual(inEachTable([]));
+    expect(await forEachTable(ownersIn)).toEqual(inEachTable([mine, theirs]));
+  });
+
+  it('shows nothing to the role without a tenant', async () => {
+    const found = await source.transaction(async (manager) => {
+      await manager.query('set local role waybill_tenant');
+      return forEachTable(({ name }) => manager.query(`select 1 from ${name}`));
+    });
+    expect(found).toEqual(inEachTable([]));
+  });
+
+  it('lets no tenant insert, change or delete the rows of another one, nor give its own away', async () => {
+    const attempts = async (table: TenantTable, { name, column } = table) => ({
+      insert: await codeOf(source.query(...rowOf(table, theirs))),
+      change: await changedBy(`update ${name} set ${column} = ${column} where ${column} = $1`, [theirs]),
+      delete: await changedBy(`delete from ${name} where ${column} = $1`, [theirs]),
+      giveAway: await codeOf(source.query(`update ${name} set ${column} = $2 where ${column} = $1`, [mine, theirs])),
+    });
+    for (const table of tables) {
+      const mayWrite = table.name !== 'organizations';
+      expect([table.name, await withinTenants([mine], () => attempts(table))]).toEqual([
+        table.name,
+        { insert: REFUSED, change: mayWrite ? 0 : REFUSED, delete: mayWrite ? 0 : REFUSED, giveAway: REFUSED },
+      ]);
+    }
+    expect(await forEachTable(ownersIn)).toEqual(inEachTable([mine, theirs]));
+  });
+
+  it('has no way round by a partition', async () => {
+    const partitions = await db.query<{ name: string }>('select relname as name from pg_class where relispartition');
+    expect(partitions.length).toBeGreaterThan(10);
+    for (const { name } of partitions.filter((partition) => !/pkey|_idx/.test(partition.name))) {
+      const read = codeOf(withinTenants([mine], () => source.query(`select 1 from ${name}`)));
+      expect([name, await read]).toEqual([name, REFUSED]);
+    }
+  });
+});
+
+describe('the role of requests', () => {
+  const suffix = randomBytes(4).toString('hex');
+  const names: string[] = [];
+  const administration = new URL(process.env.WAYBILL_TEST_CLUSTER_URL ?? '');
+  administration.username = 'postgres';
+
+  const administer = async (...statements: string[]) => {
+    const client = new Client(administration.href);
+    await client.connect();
+    for (const statement of statements) await client.query(statement);
+    await client.end();
+  };
+  /** A user with a database of its own, called alike. */
+  const createUser = async (name: string, rights = ''): Promise<string> => {
+    names.push(name);
+    await administer(`create role ${name} login password 'secret' ${rights}`, `create database ${name} owner ${name}`);
+    return Object.assign(new URL(administration.href), { username: name, password: 'secret', pathname: `/${name}` })
+      .href;
+  };
+  const migrated = async (url: string) => {
+    const source = await createDataSource(url, { poolSize: 2, unhurried: true }).initialize();
+    await migrate(source).finally(() => source.destroy());
+    return examine(url);
+  };
+  const examine = async (url: string, rowLevelSecurity = true) => {
+    const source = await new TenantDataSource({ ...dataSourceOptions(url), rowLevelSecurity }).initialize();
+    await source.destroy();
+    return source.rowSecurity;
+  };
+  afterAll(async () => {
+    for (const name of names) {
+      await administer(`drop database if exists ${name} with (force)`, `drop role if exists ${name}_tenant, ${name}`);
+    }
+  });
+
+  it('is made by a user who may', async () => {
+    const name = `waybill_test_able_${suffix}`;
+    expect(await migrated(await createUser(name, 'createrole'))).toEqual({ state: 'on', role: `${name}_tenant` });
+  });
+
+  it('is asked for, with what to do, by a user who may not', async () => {
+    const name = `waybill_test_poor_${suffix}`;
+    const url = await createUser(name);
+    const missing = await migrated(url);
+    expect(missing).toMatchObject({
+      state: 'unavailable',
+      reason: expect.stringContaining(`${name} may not create it`),
+    });
+    const [remedy] = /create role .*;(?= then)/.exec('reason' in missing ? missing.reason : '') ?? [];
+    await administer(remedy ?? 'no remedy');
+    expect(await examine(url)).toMatchObject({
+      reason: expect.stringMatching(/api_keys, .* are not restricted: run waybill/),
+    });
+    expect(await migrated(url)).toEqual({ state: 'on', role: `${name}_tenant` });
+    expect(await examine(url, false)).toEqual({ state: 'off' });
+  });
+
+  it('tells of a table that has lost its policy, and the next migration mends it', async () => {
+    const db = await openTestDatabase({ poolSize: 1 });
+    await db.query('drop policy tenant on emails; alter table emails disable row level security');
+    const reason = 'emails are not restricted: run waybill migrate';
+    expect(await examine(db.url)).toEqual({ state: 'unavailable', reason });
+    expect(await migrated(db.url)).toMatchObject({ state: 'on' });
+    await db.drop();
+  });
+});
