@@ -164,12 +164,13 @@ describe('the tenant scope of requests', () => {
     const mail = { from: 'a@busy.example', to: ['b@c.example'], subject: 's', text: 't' };
     const sent = await api.post('/v1/emails', mail, { 'idempotency-key': 'once' });
     expect((await api.post('/v1/emails/batch', [mail, mail])).status).toBe(202);
+    const period = 'start_date=2026-01-01T00:00:00Z&end_date=2026-01-02T00:00:00Z';
     const paths = ['emails', `emails/${sent.body.data.id}`, 'emails?recipient=b@c.example', 'domains', 'suppressions'];
     paths.push(
       `emails/${sent.body.data.id}/events`,
       `domains/${domain.id}`,
-      'stats',
-      'stats/domains',
+      `stats?${period}`,
+      `stats/domains?${period}`,
       'stats/reputation',
     );
     paths.push('webhooks', 'events', 'api-keys', 'audit-log', 'gdpr/status');
