@@ -19,19 +19,33 @@ export interface PlanNode {
 /**
  * The plan of a prepared statement, with the actual figures of one execution, which is rolled back. The statement is
  * prepared first if it is not yet prepared on the connection.
+ * @param tenants as a request of these organizations sends it, under row-level security
  */
-export async function explainPrepared(client: PoolClient, statement: Statement<unknown>): Promise<PlanNode[]> {
-  const known = await client.query('select from pg_prepared_statements where name = $1', [statement.name]);
-  if (known.rows.length === 0) await client.query(`prepare "${statement.name}" as ${statement.text}`);
+export async function explainPrepared(
+  client: PoolClient,
+  statement: Statement<unknown>,
+  tenants?: readonly string[],
+): Promise<PlanNode[]> {
+  const name = tenants ? `${statement.name}@tenant` : statement.name;
+  const known = await client.query('select from pg_prepared_statements where name = $1', [name]);
+  if (known.rows.length === 0) await client.query(`prepare "${name}" as ${statement.text}`);
   const values = statement.values.map(literal).join(', ');
-  await client.query(beginWith());
+  await client.query(beginWith('', tenants && (await restrictionTo(client, tenants))));
   try {
-    const call = statement.values.length > 0 ? `"${statement.name}"(${values})` : `"${statement.name}"`;
+    const call = statement.values.length > 0 ? `"${name}"(${values})` : `"${name}"`;
     const { rows } = await client.query(`explain (analyze, costs off, timing off, format json) execute ${call}`);
     return flatten((rows[0] as { 'QUERY PLAN': [{ Plan: PlanNode }] })['QUERY PLAN'][0].Plan);
   } finally {
     await client.query('rollback');
   }
+}
+
+/** What puts a transaction into the scope of these organizations. */
+export async function restrictionTo(client: PoolClient, tenants: readonly string[]): Promise<string> {
+  const { rows } = await client.query<{ role: string }>(
+    `select quote_ident(pg_get_userbyid(relowner) || '_tenant') as role from pg_class where relname = 'organizations'`,
+  );
+  return `set local role ${rows[0]?.role}; set local waybill.organizations = '{${tenants.join(',')}}'`;
 }
 
 function flatten(node: PlanNode): PlanNode[] {

@@ -39,7 +39,7 @@ import { acceptedEmail } from '../../factories/accepted-emails';
 import { claimInput, fillQueue, newDelivery, NIL_ID } from '../../factories/deliveries';
 import { DEFERRED, recordedOutcome } from '../../factories/outcomes';
 import { loadSkewedData } from '../../factories/skewed-data';
-import { explainPrepared, type PlanNode } from '../../setup/explain';
+import { explainPrepared, type PlanNode, restrictionTo } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 
 /** What the statements are about. */
@@ -131,6 +131,11 @@ const STATEMENTS: Record<string, (facts: Facts) => Statement<unknown>> = {
 };
 
 const OF_ONE_TENANT = ['lock emails', 'load recipients', 'load messages', 'find mail recipients', 'write outcomes'];
+/** What requests send, as a role that row-level security binds. A search by recipient is not among them: ADR 23. */
+const OF_REQUESTS = [
+  ...['withdraw', 'find open', 'enqueue', 'lock emails', 'load recipients', 'list ids', 'search', 'write outcomes'],
+  ...['find suppressed', 'refuse listed', 'insert emails', 'insert an attachment', 'find responses', 'store responses'],
+];
 
 describe('plans', () => {
   let db: OpenTestDatabase;
@@ -152,6 +157,9 @@ describe('plans', () => {
     for (const build of Object.values(STATEMENTS)) {
       for (let run = 0; run < 7; run += 1) await inVain(early, build(nothing));
     }
+    for (const name of OF_REQUESTS) {
+      for (let run = 0; run < 7; run += 1) await inVain(early, STATEMENTS[name]!(nothing), true);
+    }
     await loadSkewedData(db);
     facts = await findFacts(db);
   }, 120_000);
@@ -164,6 +172,11 @@ describe('plans', () => {
   const explain = (client: keyof typeof clients, build: (typeof STATEMENTS)[string]) =>
     explainPrepared(clients[client]!, build(facts));
 
+  const explainForTenants = (client: keyof typeof clients, name: string) => {
+    const statement = STATEMENTS[name]!(facts);
+    return explainPrepared(clients[client]!, statement, tenantsIn(statement));
+  };
+
   describe('made while all tables were empty', () => {
     it('are made once', async () => {
       const unknown = await clients.early!.query<{ name: string }>(
@@ -174,6 +187,10 @@ describe('plans', () => {
 
     it.each(Object.entries(STATEMENTS))('read by index once the tables have grown: %s', async (_name, build) => {
       expectFrugal(await explain('early', build));
+    });
+
+    it.each(OF_REQUESTS)('read by index under row-level security: %s', async (name) => {
+      expectFrugal(await explainForTenants('early', name));
     });
 
     it('look at ready rows alone to claim', async () => {
@@ -198,6 +215,11 @@ describe('plans', () => {
     it.each(Object.entries(STATEMENTS))('read by index: %s', async (_name, build) => {
       expectFrugal(await explain('generic', build));
       expectFrugal(await explain('custom', build));
+    });
+
+    it.each(OF_REQUESTS)('read by index under row-level security: %s', async (name) => {
+      expectFrugal(await explainForTenants('generic', name));
+      expectFrugal(await explainForTenants('custom', name));
     });
 
     it('look at ready rows alone to claim', async () => {
@@ -249,11 +271,23 @@ function expectFrugal(plan: readonly PlanNode[]): void {
   expect(tables).toEqual([...new Set(tables)]);
 }
 
-/** Runs a statement in a transaction that is undone. */
-async function inVain(client: PoolClient, statement: Statement<unknown>): Promise<void> {
-  await client.query(beginWith());
-  await client.query({ ...statement });
+/** Runs a statement in a transaction that is undone. @param isOfRequest as a request of its organizations sends it */
+async function inVain(client: PoolClient, statement: Statement<unknown>, isOfRequest = false): Promise<void> {
+  if (!isOfRequest) {
+    await client.query(beginWith());
+    await client.query({ ...statement });
+  } else {
+    await client.query(beginWith('', await restrictionTo(client, tenantsIn(statement))));
+    await client.query({ ...statement, name: `${statement.name}@tenant` });
+  }
   await client.query('rollback');
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Every id among the values: those of the organizations are among them. */
+function tenantsIn({ values }: Statement<unknown>): string[] {
+  return [...new Set(values.flat().filter((value): value is string => UUID.test(String(value))))];
 }
 
 async function findFacts({ query }: OpenTestDatabase): Promise<Facts> {
