@@ -126,8 +126,9 @@ export async function examineRowSecurity(runner: QueryRunner): Promise<RowSecuri
     const { role, owner, user } = found;
     const remedy = `as an administrator: create role ${role} nologin; grant ${role} to ${owner}; then run waybill migrate`;
     if (!found.isThere) return unavailable(`the role ${role} is missing, and ${user} may not create it; ${remedy}`);
-    if (await isHiddenFrom(runner))
-      {return unavailable(`${user} is not the owner of the tables and sees none of their rows`);}
+    if (await isHiddenFrom(runner)) {
+      return unavailable(`${user} is not the owner of the tables and sees none of their rows`);
+    }
     return await tryAs(runner, role);
   } finally {
     await runner.release();

@@ -55,6 +55,19 @@ const READERS: Record<string, readonly string[]> = {
   'modules/events': ['email_events', 'emails'],
 };
 
+/** Tables whose rows are no single organization's, and why: row-level security (docs/adr/0023) cannot keep them apart. */
+const NO_TENANT: Record<string, string> = {
+  worker_sessions: 'of the processes',
+  queue_measures: 'one row, about everyone’s queue',
+  job_leases: 'of the processes',
+  stats_checks: 'days whose counters have been compared, of all organizations at once',
+  throttle_hits: 'counters by client address, key or organization, which hold no content',
+  mailbox_messages: 'a development machine’s mailbox shows all mail; its route sees everyone’s rows',
+};
+const ADVICE =
+  'write "organization_id uuid not null" in its migration, first in its primary key (its policy and the rights of requests ' +
+  'come by themselves at the end of `migrate`), or say in NO_TENANT why its rows belong to no single organization';
+
 const WRITES = /\b(?:insert into|delete from|update [a-z_]+ set)\b/i;
 const owns = (table: string, file: string) => file.startsWith(`${OWNERS[table]}/`);
 const mayRead = (table: string, file: string, text: string) =>
@@ -76,7 +89,10 @@ describe('tables', () => {
   const migrations = sourcesNamed(/\/migrations\//)
     .map(({ text }) => text)
     .join('\n');
-  const created = [...migrations.matchAll(/create (?:unlogged )?table (\w+) \(/gi)].map((match) => match[1] ?? '');
+  const definitions = [...migrations.matchAll(/create (?:unlogged )?table (\w+) \(([^;]*)/gi)].map(
+    ([, table = '', columns = '']) => ({ table, columns }),
+  );
+  const created = definitions.map(({ table }) => table);
 
   it('each have one owner: add a new table to OWNERS', () => {
     expect([...created].sort()).toEqual(Object.keys(OWNERS).sort());
@@ -87,6 +103,15 @@ describe('tables', () => {
       [...text.matchAll(/@Entity\('(\w+)'\)/g)].map((match) => match[1]),
     );
     expect(created.filter((table) => !mapped.includes(table))).toEqual([]);
+  });
+
+  it('each say whose rows they hold, so that row-level security keeps requests to their tenant', () => {
+    const open = definitions.filter(
+      ({ table, columns }) => !/^\s*organization_id uuid/m.test(columns) && table !== 'organizations',
+    );
+    const missing = open.filter(({ table }) => !(table in NO_TENANT)).map(({ table }) => `${table}: ${ADVICE}`);
+    expect(missing).toEqual([]);
+    expect(Object.keys(NO_TENANT).filter((table) => !open.some((entry) => entry.table === table))).toEqual([]);
   });
 
   // A statement about another folder's table: call the owner's service instead, with the transaction.

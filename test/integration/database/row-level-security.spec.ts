@@ -12,6 +12,10 @@ import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-d
 /** insufficient_privilege: the policy, or a right that requests do not have. */
 const REFUSED = '42501';
 
+const ADVICE =
+  'its migration says "organization_id uuid not null" and nothing of policies: src/database/row-security.ts adds the policy ' +
+  '`tenant` and the rights of requests at the end of `migrate`';
+
 describe('row-level security, table by table', () => {
   const [mine, theirs] = [newId(), newId()];
   let db: OpenTestDatabase;
@@ -39,9 +43,19 @@ describe('row-level security, table by table', () => {
   const changedBy = (text: string, values: unknown[]) =>
     source.query<[unknown, number]>(text, values).then(([, count]) => count, databaseErrorCode);
 
-  it('is on for every table with an organization', () => {
+  it('is on for every table with an organization', async () => {
     expect(source.rowSecurity).toEqual({ state: 'on', role: 'waybill_tenant' });
     expect(tables.map(({ name }) => name)).toEqual(expect.arrayContaining(['emails', 'organizations', 'audit_log']));
+    const policies = await db.query<{ table: string; isAsWritten: boolean }>(
+      `select p.tablename as "table",
+         policyname = 'tenant' and permissive = 'PERMISSIVE' and cmd = 'ALL' and roles = '{public}' and with_check is null
+           and qual ~ '^\\((organization_)?id = ANY \\(\\(\\( SELECT .*waybill.organizations' as "isAsWritten"
+       from pg_policies p where schemaname = 'public'`,
+    );
+    const asWritten = policies.filter(({ isAsWritten }) => isAsWritten).map(({ table }) => table);
+    const without = tables.filter(({ name }) => !asWritten.includes(name));
+    expect(without.map(({ name }) => `${name}: ${ADVICE}`)).toEqual([]);
+    expect(policies.filter(({ isAsWritten }) => !isAsWritten)).toEqual([]);
   });
 
   it('shows a tenant its own rows, several tenants theirs, and nobody nothing', async () => {
