@@ -1,24 +1,75 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import type { DataSource } from 'typeorm';
+import type { DataSource, QueryRunner } from 'typeorm';
+import { SECOND } from '../common/clock';
+import { databaseErrorCode } from './database-errors';
 import { applyRowSecurity } from './row-security';
-import { RECORD_ORIGIN } from './schema-state';
+import { RECORD_ORIGIN, readApplied } from './schema-state';
 
 /** Any fixed number: two processes that start at once must not migrate at once. */
 export const MIGRATION_LOCK = 7_241_920_045;
 
-/** Applies what is missing, on an `unhurried` data source of two connections. Safe to call from several processes at the same time. */
-export async function migrate(dataSource: DataSource): Promise<string[]> {
+/** lock_not_available: somebody else has used the table for longer than a migration waits. */
+const LOCKED = '55P03';
+
+const LOCK_POLL_MS = 200;
+
+export interface MigrateOptions {
+  /** Receives what takes time. */
+  readonly log?: (message: string) => void;
+  /** How often a migration asks for locks that others hold, and how long it lets them work in between. */
+  readonly attempts?: number;
+  readonly pauseMs?: number;
+}
+
+/**
+ * Applies what is missing, on an `unhurried` data source of two connections; answers the names. Safe to call from several
+ * processes at the same time.
+ */
+export async function migrate(dataSource: DataSource, options: MigrateOptions = {}): Promise<string[]> {
   const runner = dataSource.createQueryRunner();
   try {
-    await runner.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
-    const applied = await dataSource.runMigrations();
+    await takeMigrationLock(runner);
+    const before = await appliedNames(runner);
+    await applyPatiently(dataSource, options);
+    const applied = (await appliedNames(runner)).filter((name) => !before.includes(name));
     if (applied.length > 0) await runner.query(RECORD_ORIGIN);
     await applyRowSecurity(runner);
-    return applied.map((migration) => migration.name);
+    return applied;
   } finally {
     await runner.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]).catch(() => undefined);
     await runner.release();
   }
+}
+
+/** Asks again and again: to wait in a statement would be to hold a snapshot, for which an index that is built meanwhile waits. */
+async function takeMigrationLock(runner: QueryRunner): Promise<void> {
+  for (;;) {
+    const rows = (await runner.query('select pg_try_advisory_lock($1) as taken', [MIGRATION_LOCK])) as {
+      taken: boolean;
+    }[];
+    if (rows[0]?.taken) return;
+    await delay(LOCK_POLL_MS);
+  }
+}
+
+/** What is applied stays so: another attempt begins with the migration that did not get its locks. */
+async function applyPatiently(dataSource: DataSource, options: MigrateOptions): Promise<void> {
+  const { log = () => undefined, attempts = 30, pauseMs = 3 * SECOND } = options;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await dataSource.runMigrations();
+      return;
+    } catch (error) {
+      if (databaseErrorCode(error) !== LOCKED || attempt >= attempts) throw error;
+      log('a migration waits for a table that a long transaction of another session holds; trying again');
+      await delay(pauseMs);
+    }
+  }
+}
+
+function appliedNames(runner: QueryRunner): Promise<string[]> {
+  return readApplied({ query: async (text: string) => ({ rows: (await runner.query(text)) as never[] }) });
 }
 
 /**

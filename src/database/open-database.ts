@@ -155,7 +155,7 @@ async function applyMigrations(url: string, log: (message: string) => void): Pro
   // TypeORM would write about a failed migration to standard output, which is for JSON lines, or for a command's result.
   await dataSource.initialize();
   try {
-    const applied = await migrate(dataSource);
+    const applied = await migrate(dataSource, { log });
     if (applied.length > 0) log(`applied ${applied.length} migrations, up to ${applied.at(-1)}`);
     return applied;
   } catch (error) {

@@ -50,8 +50,12 @@ export async function readSchemaState(url: string): Promise<SchemaState> {
   }
 }
 
+interface Reader {
+  query<Row extends object>(text: string): Promise<{ rows: Row[] }>;
+}
+
 /** The names of the applied migrations, in their order; none in an empty database. */
-export async function readApplied(client: Pick<Client, 'query'>): Promise<string[]> {
+export async function readApplied(client: Reader): Promise<string[]> {
   const { rows: tables } = await client.query<{ exists: boolean }>(
     `select to_regclass('${MIGRATIONS_TABLE}') is not null as exists`,
   );

@@ -167,8 +167,8 @@ describe('SIGTERM during the start', () => {
     await other.connect();
     await other.query('select pg_advisory_lock(7241920045)');
     const service = ServiceProcess.launch({ ...env(), DATABASE_URL: fresh.url });
-    const waits = `select from pg_locks where locktype = 'advisory' and not granted
-      and database = (select oid from pg_database where datname = current_database())`;
+    const waits = `select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+      and query like '%pg_try_advisory_lock%'`;
     await waitFor(async () => (await other.query(waits)).rows.length > 0, { what: 'the wait for the lock' });
     await expectBrokenOff(service);
     await other.end();

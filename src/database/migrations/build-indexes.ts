@@ -1,0 +1,77 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/** An index of a table that may be large. */
+export interface LargeIndex {
+  readonly name: string;
+  readonly table: string;
+  readonly unique?: boolean;
+  /** What follows the table: `(organization_id, id) where …`. */
+  readonly definition: string;
+}
+
+interface Piece {
+  /** Both quoted. */
+  readonly table: string;
+  readonly index: string;
+}
+
+/**
+ * A migration that builds indexes of large tables while they are written to; in a transaction, writes would wait for as long as
+ * it takes. Not a transaction, so it may end half-way: the next attempt leaves what is there, and builds again what is invalid.
+ * Of a partitioned table each partition gets its index by itself, and writes wait only for the catalogue.
+ */
+export abstract class BuildIndexesMigration implements MigrationInterface {
+  readonly transaction = false;
+  protected abstract readonly indexes: readonly LargeIndex[];
+
+  async up(runner: QueryRunner): Promise<void> {
+    for (const index of this.indexes) {
+      if (await isPartitioned(runner, index.table)) await buildOnPartitions(runner, index);
+      else await build(runner, index, { table: index.table, index: index.name });
+    }
+  }
+
+  down(): Promise<void> {
+    return Promise.reject(new Error('Migrations are forward only: write a new one'));
+  }
+}
+
+async function isPartitioned(runner: QueryRunner, table: string): Promise<boolean> {
+  const rows = (await runner.query(`select relkind = 'p' as yes from pg_class where oid = $1::regclass`, [table])) as {
+    yes: boolean;
+  }[];
+  return rows[0]?.yes ?? false;
+}
+
+/** The parent's index is valid once the index of each partition is a part of it; new partitions have theirs by themselves. */
+async function buildOnPartitions(runner: QueryRunner, index: LargeIndex): Promise<void> {
+  const { name, table, definition } = index;
+  await runner.query(`${create(index)} if not exists ${name} on only ${table} ${definition}`);
+  const pieces = (await runner.query(
+    `select inhrelid::regclass::text as "table", quote_ident(left($2, 48) || '_' || inhrelid::text) as index
+     from pg_inherits i
+     where inhparent = $1::regclass and not exists (
+       select from pg_index x join pg_inherits part on part.inhrelid = x.indexrelid
+       where x.indrelid = i.inhrelid and part.inhparent = $2::regclass
+     )`,
+    [table, name],
+  )) as Piece[];
+  for (const piece of pieces) {
+    await build(runner, index, piece);
+    await runner.query(`alter index ${name} attach partition ${piece.index}`);
+  }
+}
+
+async function build(runner: QueryRunner, index: LargeIndex, piece: Piece): Promise<void> {
+  const [found] = (await runner.query(
+    `select indisvalid as "isValid" from pg_index where indexrelid = to_regclass($1)`,
+    [piece.index],
+  )) as { isValid: boolean }[];
+  if (found?.isValid) return;
+  if (found) await runner.query(`drop index concurrently ${piece.index}`);
+  await runner.query(`${create(index)} concurrently ${piece.index} on ${piece.table} ${index.definition}`);
+}
+
+function create({ unique = false }: LargeIndex): string {
+  return unique ? 'create unique index' : 'create index';
+}
