@@ -10,6 +10,7 @@ const NAMES = {
   statisticsDrift: 'hourly counters that differ from the events',
   unrecovered: 'mail of dead workers that nobody delivered',
   badExits: 'processes that did not stop in good order',
+  idleReleases: 'releases that did nothing on the new schema',
 };
 
 /** The verdict as a text for people. */
@@ -29,6 +30,7 @@ export function formatReport(verdict) {
       `${recovery.longest} ms, limit ${recovery.limit} ms (p99 with the database's own outages: ${recovery.rawP99} ms)`,
     `accepted to final dot, p50 / p99: quiet tenant ${formatPair(fairness.quiet)}, others ${formatPair(fairness.others)}`,
     `webhooks: ${webhooks.expected} events, ${webhooks.requests} requests; repeated API requests: ${JSON.stringify(verdict.repetitions)}`,
+    ...(verdict.upgrade ? formatUpgrade(verdict.upgrade) : []),
     `database outages: ${verdict.outages.join(', ')} ms`,
     verdict.passed ? 'PASSED' : 'FAILED',
     '',
@@ -38,6 +40,16 @@ export function formatReport(verdict) {
 function formatDisturbance({ kind, client, held = 0, pastTheDot = '-', duplicates, longestRecovery = 0 }) {
   const [life] = (client ?? 'all workers').split('.');
   return `  ${kind.padEnd(9)} ${life.padEnd(12)} ${String(duplicates).padStart(4)} duplicates, ${pastTheDot} past the dot, ${held} held, recovered in ${longestRecovery} ms`;
+}
+
+function formatUpgrade({ migration, ...releases }) {
+  return [
+    `schema: ${migration.applied.length} migrations in ${migration.ms} ms, under load`,
+    ...Object.entries(releases).map(
+      ([name, { starts, answered, delivered }]) =>
+        `on the new schema, ${name} release: ${starts} starts, ${answered} requests answered, ${delivered} mails delivered`,
+    ),
+  ];
 }
 
 function formatPair({ count, p50, p99 }) {

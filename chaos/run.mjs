@@ -1,58 +1,9 @@
 // Sends mail through real processes while they are killed, stopped and cut off, and compares what everybody saw at the end.
 // See docs/reliability.md. Linux only: every receiving server has a loopback address of its own.
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import os from 'node:os';
-import path from 'node:path';
-import { drain } from './drain.mjs';
-import { viewService } from './ledgers/service-view.mjs';
-import { judge } from './ledgers/verdict.mjs';
 import { makePlan } from './plan/plan.mjs';
-import { formatReport } from './report.mjs';
-import { say } from './say.mjs';
-import { Scene } from './scene.mjs';
+import { play } from './play.mjs';
 import { parseSettings, USAGE } from './settings.mjs';
 
 const settings = parseSettings(process.argv.slice(2));
 if (settings.help) process.stdout.write(USAGE);
-else {
-  await main();
-  // Node 20.20 may wait for ever for the handle of a socket that was reset with writes under way (`CleanupHandles`, all CPU of a
-  // core): seen at the end of a whole run. An explicit exit does not wait.
-  process.stdout.write('', () => process.exit());
-}
-
-async function main() {
-  const plan = makePlan(settings);
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'waybill-chaos-'));
-  // When run as root, the server runs as another user, which needs access to this folder.
-  await chmod(folder, 0o711);
-  const scene = new Scene(plan, folder);
-  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => scene.stop().finally(() => process.exit(1)));
-  let isKept = true;
-  try {
-    const verdict = await run(plan, scene);
-    isKept = settings.keep || !verdict.passed;
-    process.stdout.write(settings.json ? `${JSON.stringify(verdict, undefined, 2)}\n` : formatReport(verdict));
-    process.exitCode = verdict.passed ? 0 : 1;
-  } finally {
-    await scene.stop();
-    if (isKept) say(`the logs are in ${folder}`);
-    else await rm(folder, { recursive: true, force: true, maxRetries: 5 });
-  }
-}
-
-async function run(plan, scene) {
-  const beganAt = performance.now();
-  await scene.start();
-  say(`${plan.messages} messages in ${plan.seconds} s, ${plan.faults.length} faults, lease ${plan.leaseSeconds} s`);
-  const startedAt = performance.now();
-  await Promise.all([scene.client.send(plan.requests, startedAt), scene.storm.run(plan.faults, startedAt)]);
-  say('everything is sent; waiting for the rest');
-  scene.relax();
-  await drain(scene.database, plan);
-  say('comparing');
-  const service = await viewService(scene);
-  const exitCodes = await scene.fleet.stop();
-  const seconds = Math.round((performance.now() - beganAt) / 1_000);
-  return { ...judge({ plan, scene, service, exitCodes }), seconds };
-}
+else await play(makePlan(settings), settings);

@@ -1,5 +1,6 @@
 import { ClientLedger, SinkLedger, WebhookLedger } from './ledgers/ledgers.mjs';
 import { WEBHOOK_EVENTS } from './ledgers/service-view.mjs';
+import { ReleaseLog } from './ledgers/release-log.mjs';
 import { StormLog } from './ledgers/storm-log.mjs';
 import { Client } from './network/client.mjs';
 import { Dns } from './network/dns.mjs';
@@ -8,6 +9,7 @@ import { WebhookReceiver } from './network/webhook-receiver.mjs';
 import { Database } from './processes/database.mjs';
 import { Fleet } from './processes/fleet.mjs';
 import { provision } from './processes/provision.mjs';
+import { thisRelease } from './processes/release.mjs';
 import { say } from './say.mjs';
 import { Storm } from './storm.mjs';
 
@@ -16,14 +18,17 @@ export class Scene {
   clientLedger = new ClientLedger();
   sinkLedger = new SinkLedger();
   webhookLedger = new WebhookLedger();
+  releaseLog = new ReleaseLog(this.sinkLedger);
   #plan;
   #folder;
+  #releases;
   #started = [];
 
-  /** @param folder for the database and the logs */
-  constructor(plan, folder) {
+  /** @param folder for the database and the logs @param releases `{old, new}`: what to start with, and what to upgrade to */
+  constructor(plan, folder, releases = { old: thisRelease(), new: thisRelease() }) {
     this.#plan = plan;
     this.#folder = folder;
+    this.#releases = releases;
   }
 
   async start() {
@@ -31,13 +36,17 @@ export class Scene {
     const { smtpPort, dnsServer, webhookPort } = await this.#startWorld();
     this.database = this.#keep(await Database.start(folder));
     this.environment = Fleet.environment({ folder, databaseUrl: this.database.url, plan, smtpPort, dnsServer });
-    this.tenants = await provision(this.environment, this.database.url, plan.tenants);
+    const { environment, database } = this;
+    const releases = this.#releases;
+    const { load } = releases.old;
+    this.tenants = await provision({ environment, databaseUrl: database.url, load }, plan.tenants);
     this.fleet = this.#keep(new Fleet());
-    const { fleet, database, environment, sink, log } = this;
-    this.storm = new Storm({ fleet, database, sink, log, leaseSeconds: plan.leaseSeconds });
-    await fleet.start({ folder, plan, database, environment, observer: this.storm });
+    const { fleet, sink, log, releaseLog } = this;
+    this.storm = new Storm({ fleet, database, sink, log, plan, releases, releaseLog, environment });
+    await fleet.start({ folder, plan, database, environment, observer: this.storm, release: releases.old });
     const ports = () => this.fleet.apiPorts;
-    this.client = this.#keep(new Client({ ports, tenants: this.tenants, ledger: this.clientLedger }));
+    const onAnswer = (port) => releaseLog.answered(port);
+    this.client = this.#keep(new Client({ ports, tenants: this.tenants, ledger: this.clientLedger, onAnswer }));
     for (const tenant of this.tenants.keys()) await this.#addWebhook(tenant, webhookPort);
   }
 

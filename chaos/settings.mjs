@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { DEFAULT_MESSAGES } from './plan/plan.mjs';
+import { DEFAULT_MESSAGES, DEFAULT_UPGRADE_MESSAGES } from './plan/plan.mjs';
 
 export const USAGE = `npm run chaos -- [--seed N] [--messages M] [--json] [--keep]
 
@@ -9,19 +9,34 @@ export const USAGE = `npm run chaos -- [--seed N] [--messages M] [--json] [--kee
   --keep      keeps the logs of the processes also when all is well
 `;
 
+export const UPGRADE_USAGE = `npm run upgrade:try -- [--from REVISION] [--seed N] [--messages M] [--json] [--keep]
+
+  --from      the git revision of the earlier release; by default the newest tag v*
+  --seed      repeats a run's plan; by default a random one
+  --messages  by default ${DEFAULT_UPGRADE_MESSAGES}
+  --json      the verdict as JSON on standard output
+  --keep      keeps the logs of the processes also when all is well
+`;
+
+const OPTIONS = {
+  seed: { type: 'string' },
+  messages: { type: 'string', default: String(DEFAULT_MESSAGES) },
+  json: { type: 'boolean', default: false },
+  keep: { type: 'boolean', default: false },
+  help: { type: 'boolean', default: false },
+};
+
 /** Parses the command line. @throws Error for an unknown option or value */
-export function parseSettings(args) {
-  const { values } = parseArgs({
-    args,
-    options: {
-      seed: { type: 'string', default: String(1 + Math.floor(Math.random() * 999_999)) },
-      messages: { type: 'string', default: String(DEFAULT_MESSAGES) },
-      json: { type: 'boolean', default: false },
-      keep: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-  });
+export function parseSettings(args, options = OPTIONS) {
+  const { values } = parseArgs({ args, options });
+  values.seed ??= String(1 + Math.floor(Math.random() * 999_999));
   return { ...values, seed: positive('seed', values.seed), messages: positive('messages', values.messages) };
+}
+
+/** The same for `npm run upgrade:try`. */
+export function parseUpgradeSettings(args) {
+  const messages = { type: 'string', default: String(DEFAULT_UPGRADE_MESSAGES) };
+  return parseSettings(args, { ...OPTIONS, messages, from: { type: 'string' } });
 }
 
 function positive(name, text) {

@@ -1,4 +1,7 @@
+import { execFile } from 'node:child_process';
+import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { say } from './say.mjs';
 
 const LATENCY_MS = 150;
@@ -17,15 +20,21 @@ export class Storm {
   #sink;
   #log;
   #leaseSeconds;
+  #releases;
+  #releaseLog;
+  #environment;
   /** Those killed by the plan: any other death is a crash. */
   #killed = new Set();
 
-  constructor({ fleet, database, sink, log, leaseSeconds }) {
+  constructor({ fleet, database, sink, log, plan, releases, releaseLog, environment }) {
     this.#fleet = fleet;
     this.#database = database;
     this.#sink = sink;
     this.#log = log;
-    this.#leaseSeconds = leaseSeconds;
+    this.#leaseSeconds = plan.leaseSeconds;
+    this.#releases = releases;
+    this.#releaseLog = releaseLog;
+    this.#environment = environment;
   }
 
   /** Resolves when all of them are over. */
@@ -44,6 +53,11 @@ export class Storm {
   lostLease(life) {
     say(`${life.client} has lost its lease`);
     this.#log.begin('lost lease', life, performance.now() - this.#leaseSeconds * 1_000).until = performance.now();
+  }
+
+  /** To be called when a process is ready. */
+  started(life, port, release) {
+    this.#releaseLog.started(life, port, release === this.#releases.old ? 'old' : 'new');
   }
 
   /** To be called at the end of any process. */
@@ -86,6 +100,10 @@ export class Storm {
         return this.#harmLink(fault, over);
       case 'hole':
         return this.#swallow(fault, over);
+      case 'migrate':
+        return this.#migrate();
+      case 'release':
+        return this.#fleet.get(fault.target).replace(this.#releases[fault.to]);
       default:
         throw new Error(`No such fault: ${fault.kind}`);
     }
@@ -93,10 +111,19 @@ export class Storm {
 
   /** One that is just being started again is killed when it is there. */
   async #kill(member, atDot) {
-    while (member.isDown) await delay(20);
+    while (member.isDown || member.isBeingReplaced) await delay(20);
     if (atDot) await Promise.race([this.#log.sink.nextDot(member.life.client), delay(DOT_LIMIT_MS)]);
     this.#killed.add(member.life.client);
     member.signal('SIGKILL');
+  }
+
+  /** As an operator does, with all of them at work. */
+  async #migrate() {
+    const beganAt = performance.now();
+    const command = [path.join(this.#releases.new.dist, 'cli/main.js'), 'migrate', '--json'];
+    const { stdout } = await promisify(execFile)(process.execPath, command, { env: this.#environment });
+    this.#releaseLog.migrated(JSON.parse(stdout).applied, performance.now() - beganAt);
+    say(`migrated: ${stdout.replace(/\s+/g, ' ')}`);
   }
 
   async #restart() {
@@ -144,7 +171,7 @@ function heal({ link }) {
   link.toxic = undefined;
 }
 
-function describe({ kind, target, at, until, toxic }) {
+function describe({ kind, target, at, until, toxic, to }) {
   const time = until === undefined ? `${at.toFixed(1)} s` : `${at.toFixed(1)}–${until.toFixed(1)} s`;
-  return `${time}: ${[kind, toxic, target].filter(Boolean).join(' ')}`;
+  return `${time}: ${[kind, toxic, target, to].filter(Boolean).join(' ')}`;
 }

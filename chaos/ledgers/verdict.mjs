@@ -31,6 +31,7 @@ export function judge({ plan, scene, service, exitCodes }) {
     statisticsDrift: { count: service.statistics.drift, first: [] },
     unrecovered: { count: log.orphanCount, first: [] },
     badExits: list(badExits.map(([name, code]) => `${name}: ${code}`)),
+    ...(plan.isUpgrade && { idleReleases: list(scene.releaseLog.idle) }),
   };
   const isRecoveryGood = recovery.p99 === undefined || recovery.p99 <= recovery.limit;
   return {
@@ -45,6 +46,7 @@ export function judge({ plan, scene, service, exitCodes }) {
     webhooks: { expected: service.events.length, requests: webhooks.requests },
     countersCompared: service.statistics.compared,
     repetitions: client.repetitions,
+    ...(plan.isUpgrade && { upgrade: scene.releaseLog.summary }),
     outages: log.outages.map(({ at, until }) => Math.round(until - at)),
   };
 }

@@ -1,4 +1,5 @@
 import { ClientLedger, SinkLedger, WebhookLedger } from './ledgers.mjs';
+import { ReleaseLog } from './release-log.mjs';
 import { StormLog } from './storm-log.mjs';
 import { judge } from './verdict.mjs';
 
@@ -178,5 +179,32 @@ describe('recovery', () => {
     const { recovery, passed } = verdict();
     expect([recovery.p99, recovery.rawP99].map((ms) => Math.round(ms / 1_000))).toEqual([30, 50]);
     expect(passed).toBe(true);
+  });
+
+  it('of an upgrade finds a release that was not tried on the new schema', () => {
+    const releaseLog = new ReleaseLog(scene.sinkLedger);
+    const upgrade = () =>
+      judge({ plan: { ...PLAN, isUpgrade: true }, scene: { ...scene, releaseLog }, service, exitCodes });
+    releaseLog.started(LIFE, undefined, 'old');
+    releaseLog.started({ client: 'api-1-1' }, 1001, 'old');
+    releaseLog.answered(1001);
+    expect(upgrade().checks.idleReleases).toMatchObject({ count: 6 });
+    releaseLog.migrated(['New'], 1);
+    for (const [release, worker, port] of [
+      ['old', LIFE, 1002],
+      ['new', OTHER, 1003],
+    ]) {
+      releaseLog.started(worker, undefined, release);
+      releaseLog.started({ client: `api-1-${port}` }, port, release);
+      releaseLog.answered(port);
+    }
+    scene.sinkLedger.copies.clear();
+    deliver(LIFE);
+    expect(upgrade().checks.idleReleases).toEqual({ count: 1, first: ['the new release: no delivered'] });
+    expect(upgrade().passed).toBe(false);
+    scene.sinkLedger.copies.clear();
+    deliver(OTHER);
+    expect(upgrade().passed).toBe(true);
+    expect(upgrade().upgrade).toMatchObject({ migration: { applied: ['New'] }, new: { starts: 2, answered: 1 } });
   });
 });

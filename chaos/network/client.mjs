@@ -19,11 +19,13 @@ export class Client {
   #ports;
   #tenants;
   #ledger;
+  #onAnswer;
   #calls = 0;
 
-  /** @param ports who is there to be asked at the moment: `() => number[]` */
-  constructor({ ports, tenants, ledger }) {
+  /** @param ports who is there to be asked at the moment: `() => number[]` @param onAnswer called with the port of each final answer */
+  constructor({ ports, tenants, ledger, onAnswer = () => undefined }) {
     this.#ports = ports;
+    this.#onAnswer = onAnswer;
     this.#tenants = tenants;
     this.#ledger = ledger;
   }
@@ -50,7 +52,10 @@ export class Client {
         idempotencyKey: key,
         payload,
       });
-      if (answer && answer.status < 500 && answer.status !== CONFLICT && answer.status !== TOO_MANY) return answer;
+      if (answer && answer.status < 500 && answer.status !== CONFLICT && answer.status !== TOO_MANY) {
+        this.#onAnswer(answer.port);
+        return answer;
+      }
       this.#ledger.repeated(answer?.status);
       await delay(pauseMs);
     }
@@ -99,7 +104,7 @@ export class Client {
           .on('error', giveUp)
           .on('data', (chunk) => (text += chunk));
         response.on('end', () =>
-          resolve(response.complete ? { status: response.statusCode, body: parse(text) } : undefined),
+          resolve(response.complete ? { status: response.statusCode, body: parse(text), port } : undefined),
         );
         response.on('close', giveUp);
       });

@@ -1,5 +1,5 @@
 import { KINDS } from './destinations.mjs';
-import { makePlan } from './plan.mjs';
+import { makePlan, makeUpgradePlan } from './plan.mjs';
 import { QUIET } from './traffic.mjs';
 
 const SEEDS = Array.from({ length: 40 }, (_, index) => index + 1);
@@ -82,5 +82,40 @@ describe('a plan', () => {
         expect(list.every(({ at }, index) => at >= (list[index - 1]?.at ?? 0))).toBe(true);
       }
     }
+  });
+});
+
+describe('the plan of an upgrade', () => {
+  const plan = makeUpgradePlan({ seed: 1 });
+  const members = [...plan.apis, ...plan.workers];
+  /** The release of each process when a share of the time is over. */
+  const releasesAt = (share) => {
+    const steps = plan.faults.filter(({ kind, at }) => kind === 'release' && at <= share * plan.seconds);
+    const last = (name) => steps.findLast(({ target }) => target === name)?.to ?? 'old';
+    return members.map(last);
+  };
+
+  it('migrates under the old release, has both releases of each role at work for a third of the time, and ends with the new one', () => {
+    expect(plan.faults[0].kind).toBe('migrate');
+    for (const share of [0.2, 0.45]) {
+      expect(plan.apis.map((name) => releasesAt(share)[members.indexOf(name)]).sort()).toEqual(['new', 'old']);
+      expect(new Set(plan.workers.map((name) => releasesAt(share)[members.indexOf(name)]))).toEqual(
+        new Set(['new', 'old']),
+      );
+    }
+    expect(new Set(releasesAt(0.6))).toEqual(new Set(['old']));
+    expect(new Set(releasesAt(1))).toEqual(new Set(['new']));
+  });
+
+  it('kills a worker of each release while both are there', () => {
+    const kills = faultsOf(plan, 'kill');
+    const killed = kills.map(({ target, at }) => releasesAt(at / plan.seconds)[members.indexOf(target)]);
+    expect(killed).toEqual(['old', 'new']);
+  });
+
+  it('has no other faults, and no poison', () => {
+    expect(new Set(plan.faults.map(({ kind }) => kind))).toEqual(new Set(['migrate', 'release', 'kill']));
+    expect(recipientsOf(plan).filter(({ kind }) => kind === 'poison')).toEqual([]);
+    expect(plan.faults.every(({ at }) => at < plan.seconds)).toBe(true);
   });
 });

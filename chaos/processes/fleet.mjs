@@ -38,7 +38,7 @@ export class Fleet {
     };
   }
 
-  async start({ folder, database, plan, environment, observer }) {
+  async start({ folder, database, plan, environment, observer, release }) {
     const clock = plan.faults.find(({ kind }) => kind === 'clock');
     const preload = { CHAOS_POISON_MARK: POISON_MARK, CHAOS_CLOCK_OFFSET_MS: String(clock?.offsetMs ?? 0) };
     const roles = [...plan.apis.map((name) => [name, 'api']), ...plan.workers.map((name) => [name, 'worker'])];
@@ -47,7 +47,7 @@ export class Fleet {
         const dataDir = path.join(folder, name);
         await mkdir(dataDir);
         const env = { ...environment, ...preload, WAYBILL_DATA_DIR: dataDir };
-        const member = new Member({ name, roles: role, folder, database, env, observer });
+        const member = new Member({ name, roles: role, folder, database, env, observer, release });
         this.members.set(name, member);
         await member.start();
       }),
@@ -63,9 +63,10 @@ export class Fleet {
     return [...this.members.values()].filter(({ isWorker, port }) => !isWorker && port).map(({ port }) => port);
   }
 
-  /** In good order; returns the exit code by name. */
+  /** In good order; returns the exit code by name, also of those that were replaced. */
   async stop() {
     const stopped = [...this.members].map(async ([name, member]) => [name, await member.stop()]);
-    return Object.fromEntries(await Promise.all(stopped));
+    const replaced = [...this.members.values()].flatMap(({ replaced }) => replaced);
+    return Object.fromEntries([...replaced, ...(await Promise.all(stopped))]);
   }
 }

@@ -3,12 +3,12 @@ import { createWriteStream } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { DIST } from '../../bench/harness/product.mjs';
 import { ToxicProxy } from '../network/toxic-proxy.mjs';
 
 const PRELOAD = path.join(import.meta.dirname, 'preload.cjs');
 /** What a supervisor waits before it starts a dead process again. */
 const RESTART_MS = 500;
+const DOWN_POLL_MS = 20;
 const READY_LIMIT_MS = 60_000;
 
 /**
@@ -23,7 +23,13 @@ export class Member {
   #ready;
   #options;
 
-  /** @param options `{name, roles, folder, database, env, observer}`; the observer's `died(life, isStopping)` and `lostLease(life)` are called. */
+  /** Exit codes of lives that another release has replaced, by their names. */
+  replaced = [];
+
+  /**
+   * @param options `{name, roles, folder, database, env, observer, release}`; the observer's `died(life, isStopping)`,
+   *   `lostLease(life)` and `started(life, port, release)` are called.
+   */
   constructor(options) {
     this.#options = options;
     this.name = options.name;
@@ -57,6 +63,26 @@ export class Member {
     return { name: this.name, life: this.#life, pid: this.pid, client };
   }
 
+  /** Whether it is about to end in good order, or on its way back from that. */
+  isBeingReplaced = false;
+
+  /** Ends it in good order, and starts another release in its place. Resolves when that is ready. */
+  async replace(release) {
+    this.isBeingReplaced = true;
+    // One that was killed comes back first.
+    while (this.isDown) await delay(DOWN_POLL_MS);
+    await this.#ready;
+    this.#isStopping = true;
+    const { client } = this.life;
+    this.#child.kill('SIGTERM');
+    this.replaced.push([client, await this.#exit]);
+    this.#options = { ...this.#options, release };
+    this.#isStopping = false;
+    this.#launch();
+    await this.#ready;
+    this.isBeingReplaced = false;
+  }
+
   signal(name) {
     this.#child.kill(name);
   }
@@ -76,11 +102,11 @@ export class Member {
 
   #launch() {
     this.#life += 1;
-    const { roles, env, database, observer } = this.#options;
+    const { roles, env, database, observer, release } = this.#options;
     const url = new URL(database.url);
     url.port = String(this.link.port);
     const settings = { ...env, WAYBILL_ROLES: roles, DATABASE_URL: url.href, MAIL_HOST: this.life.client };
-    const args = [...(this.isWorker ? ['--require', PRELOAD] : []), path.join(DIST, 'main.js')];
+    const args = [...(this.isWorker ? ['--require', PRELOAD] : []), path.join(release.dist, 'main.js')];
     const child = spawn(process.execPath, args, { env: settings, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;
     const { life } = this;
@@ -106,6 +132,7 @@ export class Member {
         if (this.#child !== child || !line.includes('"msg":"ready"')) return;
         clearTimeout(limit);
         this.port = JSON.parse(line).port;
+        this.#options.observer.started(life, this.port, this.#options.release);
         resolve();
       });
     });

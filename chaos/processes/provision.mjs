@@ -1,9 +1,10 @@
-import { load } from '../../bench/harness/product.mjs';
-
 const SCOPES = ['email:send', 'email:read', 'webhook:manage', 'webhook:read'];
 
-/** Migrates the schema and makes the tenants, with the product's own services: `{organizationId, domain, key}` each. */
-export async function provision(environment, databaseUrl, count) {
+/**
+ * Migrates the schema and makes the tenants, with a release's own services: `{organizationId, domain, key}` each.
+ * @param load that of the release
+ */
+export async function provision({ environment, databaseUrl, load }, count) {
   const { loadConfig } = load('./config/load-config.js');
   const { openDatabase } = load('./database/open-database.js');
   const { createServices } = load('./cli/session/cli-session.js');
@@ -12,14 +13,14 @@ export async function provision(environment, databaseUrl, count) {
   const services = await createServices(config, databaseUrl);
   try {
     const tenants = [];
-    for (let index = 0; index < count; index += 1) tenants.push(await createTenant(services, index));
+    for (let index = 0; index < count; index += 1) tenants.push(await createTenant(services, index, load));
     return tenants;
   } finally {
     await services.close();
   }
 }
 
-async function createTenant(services, index) {
+async function createTenant(services, index, load) {
   const { OrganizationsService } = load('./auth/organizations.service.js');
   const { ApiKeysService } = load('./auth/api-keys.service.js');
   const { DomainsService } = load('./modules/domains/domains.service.js');

@@ -1,0 +1,46 @@
+/** Which release did what once the schema was the new one's. */
+export class ReleaseLog {
+  #releaseOf = new Map();
+  #portsOf = new Map();
+  #migration;
+  #counts = { old: none(), new: none() };
+
+  /** @param sinkLedger tells of deliveries */
+  constructor(sinkLedger) {
+    sinkLedger.onAnswered(({ client }) => this.#count(this.#releaseOf.get(client), 'delivered'));
+  }
+
+  /** A process is ready. */
+  started({ client }, port, release) {
+    this.#releaseOf.set(client, release);
+    if (port !== undefined) this.#portsOf.set(port, release);
+    this.#count(release, 'starts');
+  }
+
+  answered(port) {
+    this.#count(this.#portsOf.get(port), 'answered');
+  }
+
+  migrated(applied, ms) {
+    this.#migration = { applied, ms: Math.round(ms) };
+  }
+
+  get summary() {
+    return { migration: this.#migration ?? { applied: [], ms: 0 }, ...this.#counts };
+  }
+
+  /** What a release has not done at all on the new schema: then nothing is known about it. */
+  get idle() {
+    return Object.entries(this.#counts).flatMap(([release, counts]) =>
+      Object.entries(counts).flatMap(([what, count]) => (count === 0 ? [`the ${release} release: no ${what}`] : [])),
+    );
+  }
+
+  #count(release, what) {
+    if (this.#migration && release) this.#counts[release][what] += 1;
+  }
+}
+
+function none() {
+  return { starts: 0, answered: 0, delivered: 0 };
+}
