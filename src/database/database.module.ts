@@ -2,6 +2,9 @@ import { type DynamicModule, Global, Logger, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { JobLeases } from '../common/jobs/job-leases';
 import { AppConfig } from '../config/config';
+import { BackfillRun } from './backfills/backfill-run.entity';
+import { BackfillRunsRepository } from './backfills/backfill-runs.repository';
+import { BackfillsJob } from './backfills/backfills.job';
 import { ClockReadings } from './clock-readings.service';
 import { dataSourceOptions } from './data-source';
 import { Distribution } from './distribution.service';
@@ -34,17 +37,19 @@ export class DatabaseModule {
     });
     return {
       module: DatabaseModule,
-      imports: [typeOrm],
+      imports: [typeOrm, TypeOrmModule.forFeature([BackfillRun])],
       providers: [
         Database,
         ClockReadings,
         Distribution,
         JobLeasesRepository,
         PoolMetrics,
+        BackfillRunsRepository,
+        BackfillsJob,
         { provide: JobLeases, useExisting: JobLeasesRepository },
         { provide: DatabaseUrl, useValue: new DatabaseUrl(url) },
       ],
-      exports: [Database, DatabaseUrl, JobLeases],
+      exports: [Database, DatabaseUrl, JobLeases, BackfillsJob],
     };
   }
 }

@@ -8,7 +8,7 @@ export const SMTP_PHASES = ['dns', 'connect', 'greeting', 'tls', 'auth', 'mail',
 export type SmtpPhase = (typeof SMTP_PHASES)[number];
 
 /** Names that events stored before carry. */
-const FORMER_NAMES: ReadonlyMap<string, SmtpPhase> = new Map<string, SmtpPhase>([
+export const FORMER_PHASES: ReadonlyMap<string, SmtpPhase> = new Map<string, SmtpPhase>([
   ['routing', 'dns'],
   ['banner', 'greeting'],
   ['ehlo', 'greeting'],
@@ -21,7 +21,7 @@ const FORMER_NAMES: ReadonlyMap<string, SmtpPhase> = new Map<string, SmtpPhase>(
 
 /** A stored phase under its present name; undefined when it never was one. */
 export function readPhase(stored: unknown): SmtpPhase | undefined {
-  return SMTP_PHASES.find((phase) => phase === stored) ?? FORMER_NAMES.get(String(stored));
+  return SMTP_PHASES.find((phase) => phase === stored) ?? FORMER_PHASES.get(String(stored));
 }
 
 /** An event's data as it is told today: with the present name of its phase. */

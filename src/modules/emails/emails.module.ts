@@ -18,6 +18,7 @@ import { SendEmailsService } from './accept/send-emails.service';
 import { SenderResolver } from './accept/sender-resolver.service';
 import { TestLimits } from './accept/test-limits.service';
 import { TestUsage } from './accept/test-usage.entity';
+import { EventPhasesBackfill } from './backfills/event-phases.backfill';
 import { EmailAttachment } from './email-attachment.entity';
 import { EmailContent } from './email-content.entity';
 import { EmailEvent } from './email-event.entity';
@@ -64,7 +65,7 @@ const REMOVING = [
   ...[SubjectEmailsService, SubjectEmailsRepository],
   ...[SubjectErasureService, EmailEraser, AttachmentEraser, ErasableEmailsRepository],
 ];
-const JOBS = [AcceptRetentionJob, ContentRemovalJob, PartitionsJob, StatsCheckJob];
+const JOBS = [AcceptRetentionJob, ContentRemovalJob, PartitionsJob, StatsCheckJob, EventPhasesBackfill];
 
 /** Emails: accepted, read, delivered and removed. */
 @Module({

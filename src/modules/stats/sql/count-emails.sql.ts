@@ -14,7 +14,7 @@ export interface CountRange extends Tenant {
 const hoursOf = (table: string, domain: string) => `
     select hour, emails from ${table}
     where organization_id = $1 and mode = (select $2::text) ${domain} and emails > 0
-      and hour >= coalesce($3, '-infinity'::timestamptz) and hour < coalesce($4, 'infinity'::timestamptz)`;
+      and hour >= $3 and hour < $4`;
 
 const HOURS = (domain: string) => `${hoursOf('stats_hourly', domain)}
     union all ${hoursOf('stats_deltas', domain)}`;
@@ -62,5 +62,6 @@ export function locateEmails(
 }
 
 function valuesOf({ organizationId, mode, from, to }: CountRange): unknown[] {
-  return [organizationId, mode, from ?? null, to ?? null];
+  // Not by coalesce() in the statement: a policy takes that for something that leaks, and closes the index to it.
+  return [organizationId, mode, from ?? '-infinity', to ?? 'infinity'];
 }

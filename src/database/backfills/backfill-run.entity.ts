@@ -1,0 +1,16 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+/** How far a backfill has come. */
+@Entity('backfill_runs')
+export class BackfillRun {
+  @PrimaryColumn('text') name!: string;
+  /** In the words of the backfill; empty at the beginning. */
+  @Column('text') position!: string;
+  /** Estimated at the beginning. */
+  @Column('bigint') total!: string;
+  @Column('bigint') examined!: string;
+  @Column('bigint') changed!: string;
+  @Column('timestamptz', { name: 'started_at' }) startedAt!: Date;
+  @Column('timestamptz', { name: 'updated_at' }) updatedAt!: Date;
+  @Column('timestamptz', { name: 'finished_at', nullable: true }) finishedAt!: Date | null;
+}

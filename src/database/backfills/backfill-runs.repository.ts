@@ -1,0 +1,44 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
+import type { Transaction } from '../transaction';
+import type { BackfillBatch } from './backfill';
+import { BackfillRun } from './backfill-run.entity';
+
+@Injectable()
+export class BackfillRunsRepository {
+  constructor(@InjectRepository(BackfillRun) private readonly runs: Repository<BackfillRun>) {}
+
+  find(name: string): Promise<BackfillRun | null> {
+    return this.runs.findOneBy({ name });
+  }
+
+  /** In order of their begin. */
+  list(): Promise<BackfillRun[]> {
+    return this.runs.find({ order: { startedAt: 'ASC', name: 'ASC' } });
+  }
+
+  /** Does nothing when it has begun already. */
+  async begin(name: string, total: number, now: Date): Promise<void> {
+    const none = { position: '', examined: '0', changed: '0', finishedAt: null };
+    const run = { name, total: String(total), startedAt: now, updatedAt: now, ...none };
+    await this.runs.createQueryBuilder().insert().values(run).orIgnore().execute();
+  }
+
+  /** Locks it: two processes do not take the same batch. */
+  lock(name: string, tx: Transaction): Promise<BackfillRun> {
+    return tx.manager.findOneOrFail(BackfillRun, { where: { name }, lock: { mode: 'pessimistic_write' } });
+  }
+
+  async advance(run: BackfillRun, batch: BackfillBatch, now: Date, tx: Transaction): Promise<BackfillRun> {
+    const changes = {
+      position: batch.position ?? run.position,
+      examined: String(Number(run.examined) + batch.examined),
+      changed: String(Number(run.changed) + batch.changed),
+      updatedAt: now,
+      finishedAt: batch.position === undefined ? now : null,
+    };
+    await tx.manager.update(BackfillRun, { name: run.name }, changes);
+    return { ...run, ...changes };
+  }
+}

@@ -1,0 +1,67 @@
+// Former names of phases in stored events, batch by batch (docs/upgrading.md, backfills).
+// Tables: email_events (primary key; each batch one range of one organization). Locks: the rows it changes. Rows: a batch.
+// Not the ORM: one round trip for a batch, read and written at once.
+import type { Statement } from '../../../../database/statement';
+
+/** The last event that has been looked at. */
+export interface EventPosition {
+  readonly organizationId: string;
+  readonly mode: string;
+  readonly emailId: string;
+  readonly sequence: number;
+}
+
+interface RenamedBatch {
+  readonly examined: number;
+  readonly changed: number;
+  readonly last: Omit<EventPosition, 'organizationId'>;
+}
+
+const NEXT_ORGANIZATION = `
+  select organization_id as "organizationId" from email_events
+  where organization_id > $1
+  order by organization_id limit 1`;
+
+/** As the last analysis found it: an estimate that costs nothing. */
+const COUNT = `
+  select coalesce(sum(greatest(reltuples, 0)), 0)::float8 as rows from pg_class
+  where oid in (select relid from pg_partition_tree('email_events') where isleaf)`;
+
+const RENAME = `
+  with batch as materialized (
+    select mode, email_id, sequence, data->>'phase' as phase from email_events
+    where organization_id = $1 and (mode, email_id, sequence) > ($2, $3, $4)
+    order by mode, email_id, sequence
+    limit $7
+  ), changed as (
+    update email_events v set data = jsonb_set(v.data, '{phase}', to_jsonb(n.present))
+    from batch b join unnest($5::text[], $6::text[]) as n (former, present) on n.former = b.phase
+    where v.organization_id = $1 and v.mode = b.mode and v.email_id = b.email_id and v.sequence = b.sequence
+    returning 1
+  )
+  select
+    (select count(*) from batch)::int as examined,
+    (select count(*) from changed)::int as changed,
+    json_build_object('mode', mode, 'emailId', email_id, 'sequence', sequence) as last
+  from batch
+  order by mode desc, email_id desc, sequence desc
+  limit 1`;
+
+/** The organization with events that comes next by id; no row when there is none. */
+export function nextOrganization(after: string): Statement<{ organizationId: string }> {
+  return { name: 'next-organization-with-events', text: NEXT_ORGANIZATION, values: [after] };
+}
+
+export function countEvents(): Statement<{ rows: number }> {
+  return { name: 'estimate-events', text: COUNT, values: [] };
+}
+
+/** Looks at the next events of one organization; no row when there are no more. */
+export function renamePhases(
+  { organizationId, mode, emailId, sequence }: EventPosition,
+  names: ReadonlyMap<string, string>,
+  limit: number,
+): Statement<RenamedBatch> {
+  const values = [organizationId, mode, emailId, sequence, [...names.keys()], [...names.values()], limit];
+  return { name: 'rename-phases', text: RENAME, values };
+}

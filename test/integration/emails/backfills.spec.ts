@@ -1,0 +1,83 @@
+import { newId } from '../../../src/common/ids';
+import { BackfillsJob } from '../../../src/database/backfills/backfills.job';
+import type { Backfill } from '../../../src/database/backfills/backfill';
+import { EventPhasesBackfill } from '../../../src/modules/emails/backfills/event-phases.backfill';
+import { DomainsApp } from '../domains/domains-app';
+
+const FORMER = ['final-dot', 'body', 'ehlo', 'final', 'rcpt', null];
+const EVENTS = 2_500;
+
+describe('backfills', () => {
+  let app: DomainsApp;
+  let jobs: BackfillsJob;
+
+  beforeAll(async () => {
+    app = await DomainsApp.start();
+    jobs = app.get(BackfillsJob);
+    for (const organizationId of [newId(), newId(), newId()]) {
+      await app.db.query(
+        `insert into email_events (organization_id, mode, email_id, sequence, id, event_type, source, occurred_at, data)
+         select $1, case when n % 7 = 0 then 'test' else 'live' end, gen_random_uuid(), n % 5, gen_random_uuid(), 'deferred', 'smtp',
+           now(), jsonb_strip_nulls(jsonb_build_object('phase', ($2::text[])[1 + n % 6], 'response', '421 later'))
+         from generate_series(1, $3) n`,
+        [organizationId, FORMER, EVENTS],
+      );
+    }
+    await app.db.query('analyze email_events');
+  });
+  afterAll(() => app.close());
+
+  const phases = () =>
+    app.db.query<{ phase: string | null; count: number }>(
+      `select data->>'phase' as phase, count(*)::int from email_events where data->>'response' = '421 later'
+       group by 1 order by 1 nulls last`,
+    );
+
+  it('go on where they stopped, batch by batch, and tell how far they are', async () => {
+    const before = await phases();
+    const count = (...names: (string | null)[]) =>
+      before.filter(({ phase }) => names.includes(phase)).reduce((sum, row) => sum + row.count, 0);
+    const broken = breakDown(app.get(EventPhasesBackfill), 3);
+    await expect(jobs.run()).rejects.toThrow('broken');
+    broken.mockRestore();
+    const [half] = await jobs.progress();
+    expect(half).toMatchObject({ name: 'event-phases', isFinished: false, examined: EVENTS });
+    expect(half?.percent).toBe(33);
+
+    await jobs.run();
+    const [done] = await jobs.progress();
+    const renamed = count('final-dot', 'body', 'ehlo');
+    expect(done).toEqual({
+      name: 'event-phases',
+      isFinished: true,
+      percent: 100,
+      examined: 3 * EVENTS,
+      changed: renamed,
+    });
+    expect(await phases()).toEqual([
+      { phase: 'data', count: count('body') },
+      { phase: 'final', count: count('final', 'final-dot') },
+      { phase: 'greeting', count: count('ehlo') },
+      { phase: 'rcpt', count: count('rcpt') },
+      { phase: null, count: count(null) },
+    ]);
+  });
+
+  it('are done once', async () => {
+    const again: Backfill = { name: 'event-phases', estimate: jest.fn(), next: jest.fn() };
+    jobs.register(again);
+    await jobs.run();
+    expect(again.next).not.toHaveBeenCalled();
+  });
+});
+
+/** Fails at one of its batches, inside the transaction. */
+function breakDown(backfill: EventPhasesBackfill, at: number) {
+  const next = backfill.next.bind(backfill);
+  let calls = 0;
+  return jest.spyOn(backfill, 'next').mockImplementation(async (position, tx) => {
+    const batch = await next(position, tx);
+    if ((calls += 1) === at) throw new Error('broken');
+    return batch;
+  });
+}
