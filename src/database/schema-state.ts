@@ -84,7 +84,10 @@ export function judgeSchema(
     return { state: 'empty', pending, isUsable: false, sentence: 'the database is empty: run `waybill migrate`' };
   }
   if (pending.length > 0) {
-    const sentence = `the schema is older than this build: run \`waybill migrate\`, which applies ${pending.join(', ')}`;
+    const made = origin
+      ? `was made by release ${origin.release} and is too old for this one, ${release}`
+      : 'is older than this build';
+    const sentence = `the schema ${made}: run \`waybill migrate\`, which applies ${pending.join(', ')}`;
     return { state: 'behind', pending, isUsable: false, sentence };
   }
   if (applied.every((name) => known.includes(name))) {

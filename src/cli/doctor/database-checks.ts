@@ -1,4 +1,5 @@
 import { Clock, MINUTE, SECOND } from '../../common/clock';
+import { BackfillsJob } from '../../database/backfills/backfills.job';
 import { Database } from '../../database/database.service';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
 import type { QueueMeasure } from '../../delivery/queue/sql/measure-queue.sql';
@@ -45,6 +46,14 @@ function rateRowSecurity({ rowSecurity }: Pick<Database, 'rowSecurity'>): Findin
   if (rowSecurity.state === 'on') return ok(`requests run as ${rowSecurity.role}`, details);
   const why = rowSecurity.state === 'off' ? 'ROW_LEVEL_SECURITY is false' : rowSecurity.reason;
   return { status: 'warning', message: `off: ${why}`, details };
+}
+
+/** Work on what earlier releases have stored; slow on purpose, so an open one is no fault. */
+export async function checkBackfills(services: Services): Promise<Finding> {
+  const progress = await services.get(BackfillsJob).progress();
+  const open = progress.filter(({ isFinished }) => !isFinished);
+  const told = open.map(({ name, percent }) => `${name} ${percent} %`);
+  return ok(open.length > 0 ? `under way: ${told.join(', ')}` : 'none is under way', { backfills: progress });
 }
 
 /** Readable is not enough: with a key other than the one that encrypted the DKIM keys all mail stays unsigned. */

@@ -8,6 +8,7 @@ import { checkLastBackup } from './last-backup';
 import { table } from '../session/output';
 import { type Check, checkDisk, checkMigrations, checkNode, examine, type Finding, ok } from './checks';
 import {
+  checkBackfills,
   checkClock,
   checkDatabase,
   checkMasterKey,
@@ -22,7 +23,7 @@ import { parseSmtpHost } from './egress';
 type DatabaseCheck = (services: Services, url: string) => Promise<Finding>;
 
 /** These read tables. */
-const NEED_MIGRATIONS: ReadonlySet<string> = new Set(['master key', 'queue', 'workers', 'sending']);
+const NEED_MIGRATIONS: ReadonlySet<string> = new Set(['backfills', 'master key', 'queue', 'workers', 'sending']);
 
 /** `waybill doctor`, `waybill doctor <domain>` */
 export function addDoctorCommand(program: Command, session: CliSession): void {
@@ -74,6 +75,7 @@ async function examineDatabase(session: CliSession, config: AppConfig): Promise<
     migrations: (_, url) => checkMigrations(url),
     clock: checkClock,
     'row-level security': checkRowSecurity,
+    backfills: checkBackfills,
     'master key': checkMasterKey,
     queue: checkQueue,
     workers: checkWorkers,

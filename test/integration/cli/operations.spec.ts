@@ -55,6 +55,7 @@ describe('waybill doctor', () => {
         'migrations',
         'clock',
         'row-level security',
+        'backfills',
         'master key',
         'queue',
         'workers',
