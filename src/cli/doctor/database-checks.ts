@@ -1,5 +1,5 @@
 import { Clock, MINUTE, SECOND } from '../../common/clock';
-import { BackfillsJob } from '../../database/backfills/backfills.job';
+import { BackfillsJob } from '../../database/backfills.job';
 import { Database } from '../../database/database.service';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
 import type { QueueMeasure } from '../../delivery/queue/sql/measure-queue.sql';

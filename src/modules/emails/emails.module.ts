@@ -18,7 +18,7 @@ import { SendEmailsService } from './accept/send-emails.service';
 import { SenderResolver } from './accept/sender-resolver.service';
 import { TestLimits } from './accept/test-limits.service';
 import { TestUsage } from './accept/test-usage.entity';
-import { EventPhasesBackfill } from './backfills/event-phases.backfill';
+import { EventPhasesBackfill } from './outcomes/event-phases.backfill';
 import { EmailAttachment } from './email-attachment.entity';
 import { EmailContent } from './email-content.entity';
 import { EmailEvent } from './email-event.entity';

@@ -1,7 +1,7 @@
 import { newId } from '../../../src/common/ids';
-import { BackfillsJob } from '../../../src/database/backfills/backfills.job';
-import type { Backfill } from '../../../src/database/backfills/backfill';
-import { EventPhasesBackfill } from '../../../src/modules/emails/backfills/event-phases.backfill';
+import { BackfillsJob } from '../../../src/database/backfills.job';
+import type { Backfill } from '../../../src/database/backfill';
+import { EventPhasesBackfill } from '../../../src/modules/emails/outcomes/event-phases.backfill';
 import { DomainsApp } from '../domains/domains-app';
 
 const FORMER = ['final-dot', 'body', 'ehlo', 'final', 'rcpt', null];

@@ -7,6 +7,13 @@ import type { Transaction } from '../../../database/transaction';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { EmailChanges, EmailState, RecipientState } from './email-state';
 import { findComplaint } from './sql/find-complaint.sql';
+import {
+  countEvents,
+  type EventPosition,
+  nextOrganization,
+  type RenamedBatch,
+  renamePhases,
+} from './sql/event-phases.sql';
 import { loadRecipients, lockEmails } from './sql/lock-emails.sql';
 import { claimStatsCheck, recountAccepted, recountEvents } from './sql/stats-check.sql';
 import { insertEvents, writeOutcomes } from './sql/write-outcomes.sql';
@@ -55,6 +62,27 @@ export class OutcomesRepository {
 
   recountAccepted(page: RecountPage, endId: string, limit: number): Promise<RecountedRow[]> {
     return this.database.run(recountAccepted(page, endId, limit));
+  }
+
+  /** About how many events there are. */
+  async estimateEvents(): Promise<number> {
+    const [row] = await this.database.run(countEvents());
+    return Math.round(row?.rows ?? 0);
+  }
+
+  /** The organization with events that comes next by id. */
+  async organizationWithEvents(after: string, tx: Transaction): Promise<string | undefined> {
+    return (await tx.run(nextOrganization(after)))[0]?.organizationId;
+  }
+
+  /** Of the next events of one organization; undefined when there are no more. */
+  async renamePhases(
+    after: EventPosition,
+    names: ReadonlyMap<string, string>,
+    limit: number,
+    tx: Transaction,
+  ): Promise<RenamedBatch | undefined> {
+    return (await tx.run(renamePhases(after, names, limit)))[0];
   }
 
   /** False when the day's check is done, or another process is running it. */

@@ -11,7 +11,7 @@ export interface EventPosition {
   readonly sequence: number;
 }
 
-interface RenamedBatch {
+export interface RenamedBatch {
   readonly examined: number;
   readonly changed: number;
   readonly last: Omit<EventPosition, 'organizationId'>;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
-import type { Transaction } from '../transaction';
+import type { Transaction } from './transaction';
 import type { BackfillBatch } from './backfill';
 import { BackfillRun } from './backfill-run.entity';
 
