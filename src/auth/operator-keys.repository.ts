@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, type Repository } from 'typeorm';
+import { acrossTenants } from '../common/tenant-scope';
 import type { Transaction } from '../database/transaction';
 import { OperatorKey } from './operator-key.entity';
 
@@ -10,7 +11,7 @@ export class OperatorKeysRepository {
   constructor(@InjectRepository(OperatorKey) private readonly keys: Repository<OperatorKey>) {}
 
   findByHash(hash: Buffer): Promise<OperatorKey | null> {
-    return this.keys.findOneBy({ hash });
+    return acrossTenants(() => this.keys.findOneBy({ hash }));
   }
 
   find(id: string): Promise<OperatorKey | null> {
@@ -33,6 +34,6 @@ export class OperatorKeysRepository {
   }
 
   async noteUse(id: string, at: Date): Promise<void> {
-    await this.keys.update({ id }, { lastUsedAt: at });
+    await acrossTenants(() => this.keys.update({ id }, { lastUsedAt: at }));
   }
 }

@@ -37,12 +37,12 @@ import { BackgroundTurns1700000000037 } from './migrations/0037-background-turns
 import { MailboxOwners1700000000038 } from './migrations/0038-mailbox-owners';
 import { WebhooksDue1700000000039 } from './migrations/0039-webhooks-due';
 import { SuspectDeliveries1700000000035 } from './migrations/0035-suspect-deliveries';
-import { BackfillRuns1700000000060 } from './migrations/0060-backfill-runs';
 import { WatchedSessions1700000000040 } from './migrations/0040-watched-sessions';
 import { Operators1700000000041 } from './migrations/0041-operators';
 import { QueueActions1700000000042 } from './migrations/0042-queue-actions';
 import { DistributedTables1700000000043 } from './migrations/0043-distributed-tables';
 import { Templates1700000000044 } from './migrations/0044-templates';
+import { BackfillRuns1700000000045 } from './migrations/0045-backfill-runs';
 
 /**
  * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be
@@ -96,5 +96,5 @@ export const MIGRATIONS = [
   QueueActions1700000000042,
   DistributedTables1700000000043,
   Templates1700000000044,
-  BackfillRuns1700000000060,
+  BackfillRuns1700000000045,
 ];

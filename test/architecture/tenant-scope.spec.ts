@@ -1,8 +1,12 @@
 import { SOURCES } from './source-files';
 
-/** Where a request deliberately sees everyone's rows (docs/adr/0023), and why. A new one: is there no other way? */
+/**
+ * Where a request deliberately sees everyone's rows (docs/adr/0023), and why. A new one: is there no other way? Routes with
+ * `@RequireOperatorScope` do by what they are.
+ */
 const ACROSS_TENANTS: Record<string, string> = {
   'auth/api-keys.repository.ts': 'who is calling is found by the hash of the key',
+  'auth/operator-keys.repository.ts': 'keys of operators are no tenant’s',
   'audit/audit.service.ts': 'notes of several callers are written together',
   'throttling/throttle-hits.repository.ts': 'counters are no tenant’s',
   'modules/domains/registry/domains.repository.ts': 'a name that another organization has verified is taken',

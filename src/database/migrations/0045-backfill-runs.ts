@@ -3,8 +3,8 @@ import { commentOn } from './data-map/comment-on';
 import { ForwardOnlyMigration } from './forward-only';
 
 /** Owner: database. */
-export class BackfillRuns1700000000060 extends ForwardOnlyMigration {
-  readonly name = 'BackfillRuns1700000000060';
+export class BackfillRuns1700000000045 extends ForwardOnlyMigration {
+  readonly name = 'BackfillRuns1700000000045';
 
   protected readonly sql = `
     create table backfill_runs (
