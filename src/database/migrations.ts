@@ -43,6 +43,7 @@ import { QueueActions1700000000042 } from './migrations/0042-queue-actions';
 import { DistributedTables1700000000043 } from './migrations/0043-distributed-tables';
 import { Templates1700000000044 } from './migrations/0044-templates';
 import { BackfillRuns1700000000045 } from './migrations/0045-backfill-runs';
+import { OperatorIndexes1700000000046 } from './migrations/0046-operator-indexes';
 
 /**
  * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be
@@ -97,4 +98,5 @@ export const MIGRATIONS = [
   DistributedTables1700000000043,
   Templates1700000000044,
   BackfillRuns1700000000045,
+  OperatorIndexes1700000000046,
 ];

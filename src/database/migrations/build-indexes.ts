@@ -1,10 +1,13 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { LOCK_TIMEOUT } from './forward-only';
 
 /** An index of a table that may be large. */
 export interface LargeIndex {
   readonly name: string;
   readonly table: string;
   readonly unique?: boolean;
+  /** There is one of this name, which stays until this one is built. Not of a partitioned table. */
+  readonly replaces?: boolean;
   /** What follows the table: `(organization_id, id) where …`. */
   readonly definition: string;
 }
@@ -26,7 +29,8 @@ export abstract class BuildIndexesMigration implements MigrationInterface {
 
   async up(runner: QueryRunner): Promise<void> {
     for (const index of this.indexes) {
-      if (await isPartitioned(runner, index.table)) await buildOnPartitions(runner, index);
+      if (index.replaces) await replace(runner, index);
+      else if (await isPartitioned(runner, index.table)) await buildOnPartitions(runner, index);
       else await build(runner, index, { table: index.table, index: index.name });
     }
   }
@@ -46,7 +50,7 @@ async function isPartitioned(runner: QueryRunner, table: string): Promise<boolea
 /** The parent's index is valid once the index of each partition is a part of it; new partitions have theirs by themselves. */
 async function buildOnPartitions(runner: QueryRunner, index: LargeIndex): Promise<void> {
   const { name, table, definition } = index;
-  await runner.query(`${create(index)} if not exists ${name} on only ${table} ${definition}`);
+  await briefly(runner, `${create(index)} if not exists ${name} on only ${table} ${definition}`);
   const pieces = (await runner.query(
     `select inhrelid::regclass::text as "table", quote_ident(left($2, 48) || '_' || inhrelid::text) as index
      from pg_inherits i
@@ -58,8 +62,20 @@ async function buildOnPartitions(runner: QueryRunner, index: LargeIndex): Promis
   )) as Piece[];
   for (const piece of pieces) {
     await build(runner, index, piece);
-    await runner.query(`alter index ${name} attach partition ${piece.index}`);
+    await briefly(runner, `alter index ${name} attach partition ${piece.index}`);
   }
+}
+
+async function replace(runner: QueryRunner, index: LargeIndex): Promise<void> {
+  const { name, table } = index;
+  await build(runner, index, { table, index: `${name}_new` });
+  await runner.query(`drop index concurrently if exists ${name}`);
+  await briefly(runner, `alter index ${name}_new rename to ${name}`);
+}
+
+/** What takes a lock only for a moment; both statements are one transaction. */
+async function briefly(runner: QueryRunner, statement: string): Promise<void> {
+  await runner.query(`set local lock_timeout = '${LOCK_TIMEOUT}'; ${statement}`);
 }
 
 async function build(runner: QueryRunner, index: LargeIndex, piece: Piece): Promise<void> {

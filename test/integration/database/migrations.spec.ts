@@ -139,6 +139,7 @@ class BuildIndexes1800000000002 extends BuildIndexesMigration {
   protected readonly indexes = [
     { name: 'emails_by_subject', table: 'emails', definition: '(organization_id, subject) where mode = $$live$$' },
     { name: 'organizations_by_name', table: 'organizations', unique: true, definition: '(name)' },
+    { name: 'organizations_weighted', table: 'organizations', definition: '(id) where weight > 1', replaces: true },
   ];
 }
 
@@ -206,6 +207,10 @@ describe('a migration', () => {
          where x.indrelid = i.inhrelid and x.indisvalid and p.inhparent = 'emails_by_subject'::regclass)`,
     );
     expect(bare?.count).toBe(0);
+    const [replaced] = await db.query<{ text: string }>(
+      `select pg_get_indexdef('organizations_weighted'::regclass) as text`,
+    );
+    expect(replaced?.text).toContain('weight > 1');
     await Promise.all([source.destroy(), other.destroy()]);
   });
 });
