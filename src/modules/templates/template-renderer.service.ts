@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { SingleFlight } from '../../common/async/promises';
 import { AppError, type FieldErrors } from '../../common/errors/app-error';
 import { Metrics } from '../../common/metrics/metrics';
+import { withinTenants } from '../../common/tenant-scope';
 import { RenderThreads } from './rendering/render-threads';
 import { type RenderResult, TemplateEngine, type TemplateParts } from './rendering/template-engine';
 import type { TemplateVersion } from './template-version.entity';
@@ -67,7 +68,7 @@ export class TemplateRenderer implements OnModuleDestroy {
    * @throws AppError template_not_found, template_render_failed; UnavailableError
    */
   async render(organizationId: string, use: TemplateUse, path = ''): Promise<RenderedTemplate> {
-    const content = await this.find(organizationId, use, path);
+    const content = await withinTenants([organizationId], () => this.find(organizationId, use, path));
     const { templateId, version, subject } = content;
     const source = { organizationId, key: `${templateId} ${version}`, subject };
     const parts = { html: content.html ?? undefined, text: content.text ?? undefined };

@@ -164,6 +164,10 @@ describe('the tenant scope of requests', () => {
     const mail = { from: 'a@busy.example', to: ['b@c.example'], subject: 's', text: 't' };
     const sent = await api.post('/v1/emails', mail, { 'idempotency-key': 'once' });
     expect((await api.post('/v1/emails/batch', [mail, mail])).status).toBe(202);
+    const letter = { name: 'letter', subject: 'Hello {{ name }}', text: 'Hello {{ name }}' };
+    expect((await api.post('/v1/templates', letter)).status).toBe(201);
+    const rendered = { from: mail.from, to: mail.to, template: { name: 'letter', variables: { name: 'Ann' } } };
+    expect((await api.post('/v1/emails', rendered)).status).toBe(202);
     const period = 'start_date=2026-01-01T00:00:00Z&end_date=2026-01-02T00:00:00Z';
     const paths = ['emails', `emails/${sent.body.data.id}`, 'emails?recipient=b@c.example', 'domains', 'suppressions'];
     paths.push(
@@ -173,7 +177,7 @@ describe('the tenant scope of requests', () => {
       `stats/domains?${period}`,
       'stats/reputation',
     );
-    paths.push('webhooks', 'events', 'api-keys', 'audit-log', 'gdpr/status');
+    paths.push('templates', 'webhooks', 'events', 'api-keys', 'audit-log', 'gdpr/status');
     for (const path of paths) expect([path, (await api.get(`/v1/${path}`)).status]).toEqual([path, 200]);
     expect((await api.post(`/v1/emails/${sent.body.data.id}/cancel`)).status).toBeLessThan(500);
     expect((await api.post('/v1/suppressions', { email: 'x@y.example', reason: 'manual' })).status).toBe(201);
