@@ -25,12 +25,7 @@ export function toConfig(environment: Environment, masterKeys: MasterKeys): AppC
       publicUrl: toBaseUrl(environment.PUBLIC_URL ?? `http://localhost:${environment.PORT}`),
       trustProxy: parseTrustProxy(list(environment.TRUST_PROXY)) ?? false,
     },
-    database: {
-      url: environment.DATABASE_URL,
-      poolSize: environment.DATABASE_POOL_SIZE,
-      migrateOnStart: environment.MIGRATE_ON_START,
-      rowLevelSecurity: environment.ROW_LEVEL_SECURITY,
-    },
+    database: toDatabase(environment),
     delivery: toDelivery(environment),
     dns: toDns(environment),
     limits: {
@@ -53,6 +48,15 @@ export function toConfig(environment: Environment, masterKeys: MasterKeys): AppC
 function toBaseUrl(url: string): string {
   const { origin, pathname } = new URL(url);
   return (origin + pathname).replace(/\/+$/, '');
+}
+
+function toDatabase(environment: Environment): AppConfig['database'] {
+  return {
+    url: environment.DATABASE_URL,
+    poolSize: environment.DATABASE_POOL_SIZE,
+    migrateOnStart: environment.MIGRATE_ON_START,
+    rowLevelSecurity: environment.ROW_LEVEL_SECURITY,
+  };
 }
 
 function toDelivery(environment: Environment): AppConfig['delivery'] {
