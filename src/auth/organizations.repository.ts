@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { type FindOptionsWhere, ILike, In, Not, type Repository } from 'typeorm';
+import { type FindOptionsWhere, ILike, In, Not, MoreThan, type Repository } from 'typeorm';
 import { isUuid } from '../common/ids';
 import type { Transaction } from '../database/transaction';
 import { Organization, type OrganizationStatus } from './organization.entity';
@@ -28,6 +28,11 @@ export class OrganizationsRepository {
 
   findByOrdinal(ordinal: number): Promise<Organization | null> {
     return this.organizations.findOneBy({ ordinal });
+  }
+
+  /** In the order of the ids. */
+  findAfter(id: string): Promise<Organization | null> {
+    return this.organizations.findOne({ where: { id: MoreThan(id) }, order: { id: 'ASC' } });
   }
 
   list(): Promise<Organization[]> {

@@ -74,6 +74,11 @@ export class OrganizationsService {
     return { id, name: trimmed };
   }
 
+  /** The id that comes next; undefined behind the last one. */
+  async idAfter(id: string): Promise<string | undefined> {
+    return (await this.organizations.findAfter(id))?.id;
+  }
+
   list(): Promise<Organization[]> {
     return this.organizations.list();
   }

@@ -1,4 +1,3 @@
-import { newId } from '../../../src/common/ids';
 import { BackfillsJob } from '../../../src/database/backfills.job';
 import type { Backfill } from '../../../src/database/backfill';
 import { EventPhasesBackfill } from '../../../src/modules/emails/outcomes/event-phases.backfill';
@@ -14,7 +13,7 @@ describe('backfills', () => {
   beforeAll(async () => {
     app = await DomainsApp.start();
     jobs = app.get(BackfillsJob);
-    for (const organizationId of [newId(), newId(), newId()]) {
+    for (const { organizationId } of await Promise.all(['A', 'B', 'C'].map((name) => app.owner(name)))) {
       await app.db.query(
         `insert into email_events (organization_id, mode, email_id, sequence, id, event_type, source, occurred_at, data)
          select $1, case when n % 7 = 0 then 'test' else 'live' end, gen_random_uuid(), n % 5, gen_random_uuid(), 'deferred', 'smtp',

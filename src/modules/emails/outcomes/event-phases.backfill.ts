@@ -1,4 +1,5 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { OrganizationsService } from '../../../auth/organizations.service';
 import { NIL_ID } from '../../../common/ids';
 import type { Backfill, BackfillBatch } from '../../../database/backfill';
 import { BackfillsJob } from '../../../database/backfills.job';
@@ -21,6 +22,7 @@ export class EventPhasesBackfill implements Backfill, OnModuleInit {
   constructor(
     private readonly backfills: BackfillsJob,
     private readonly outcomes: OutcomesRepository,
+    private readonly organizations: OrganizationsService,
   ) {}
 
   onModuleInit(): void {
@@ -32,16 +34,16 @@ export class EventPhasesBackfill implements Backfill, OnModuleInit {
   }
 
   async next(position: string, tx: Transaction): Promise<BackfillBatch> {
-    const after = position === '' ? await this.organizationAfter(NIL_ID, tx) : (JSON.parse(position) as EventPosition);
+    const after = position === '' ? await this.organizationAfter(NIL_ID) : (JSON.parse(position) as EventPosition);
     if (!after) return { position: undefined, examined: 0, changed: 0 };
     const batch = await this.outcomes.renamePhases(after, FORMER_PHASES, BATCH, tx);
-    const next = batch ? { ...after, ...batch.last } : await this.organizationAfter(after.organizationId, tx);
+    const next = batch ? { ...after, ...batch.last } : await this.organizationAfter(after.organizationId);
     const { examined = 0, changed = 0 } = batch ?? {};
     return { position: next && JSON.stringify(next), examined, changed };
   }
 
-  private async organizationAfter(organizationId: string, tx: Transaction): Promise<EventPosition | undefined> {
-    const next = await this.outcomes.organizationWithEvents(organizationId, tx);
+  private async organizationAfter(organizationId: string): Promise<EventPosition | undefined> {
+    const next = await this.organizations.idAfter(organizationId);
     return next === undefined ? undefined : { organizationId: next, ...FIRST };
   }
 }

@@ -7,13 +7,7 @@ import type { Transaction } from '../../../database/transaction';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { EmailChanges, EmailState, RecipientState } from './email-state';
 import { findComplaint } from './sql/find-complaint.sql';
-import {
-  countEvents,
-  type EventPosition,
-  nextOrganization,
-  type RenamedBatch,
-  renamePhases,
-} from './sql/event-phases.sql';
+import { countEvents, type EventPosition, type RenamedBatch, renamePhases } from './sql/event-phases.sql';
 import { loadRecipients, lockEmails } from './sql/lock-emails.sql';
 import { claimStatsCheck, recountAccepted, recountEvents } from './sql/stats-check.sql';
 import { insertEvents, writeOutcomes } from './sql/write-outcomes.sql';
@@ -68,11 +62,6 @@ export class OutcomesRepository {
   async estimateEvents(): Promise<number> {
     const [row] = await this.database.run(countEvents());
     return Math.round(row?.rows ?? 0);
-  }
-
-  /** The organization with events that comes next by id. */
-  async organizationWithEvents(after: string, tx: Transaction): Promise<string | undefined> {
-    return (await tx.run(nextOrganization(after)))[0]?.organizationId;
   }
 
   /** Of the next events of one organization; undefined when there are no more. */

@@ -17,11 +17,6 @@ export interface RenamedBatch {
   readonly last: Omit<EventPosition, 'organizationId'>;
 }
 
-const NEXT_ORGANIZATION = `
-  select organization_id as "organizationId" from email_events
-  where organization_id > $1
-  order by organization_id limit 1`;
-
 /** As the last analysis found it: an estimate that costs nothing. */
 const COUNT = `
   select coalesce(sum(greatest(reltuples, 0)), 0)::float8 as rows from pg_class
@@ -46,11 +41,6 @@ const RENAME = `
   from batch
   order by mode desc, email_id desc, sequence desc
   limit 1`;
-
-/** The organization with events that comes next by id; no row when there is none. */
-export function nextOrganization(after: string): Statement<{ organizationId: string }> {
-  return { name: 'next-organization-with-events', text: NEXT_ORGANIZATION, values: [after] };
-}
 
 export function countEvents(): Statement<{ rows: number }> {
   return { name: 'estimate-events', text: COUNT, values: [] };
