@@ -44,6 +44,7 @@ import { DistributedTables1700000000043 } from './migrations/0043-distributed-ta
 import { Templates1700000000044 } from './migrations/0044-templates';
 import { BackfillRuns1700000000045 } from './migrations/0045-backfill-runs';
 import { OperatorIndexes1700000000046 } from './migrations/0046-operator-indexes';
+import { RawMessages1700000000047 } from './migrations/0047-raw-messages';
 
 /**
  * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be
@@ -99,4 +100,5 @@ export const MIGRATIONS = [
   Templates1700000000044,
   BackfillRuns1700000000045,
   OperatorIndexes1700000000046,
+  RawMessages1700000000047,
 ];

@@ -7,6 +7,7 @@ import { EVENT_TYPES } from '../../src/common/event-types';
 import { ERROR_CODES } from '../../src/common/errors/error-codes';
 import { buildOpenApiDocument } from '../../src/openapi/openapi-document';
 import { listOperations, type Operation } from '../../src/openapi/operations';
+import { SEND_RAW_FIELDS } from '../../src/modules/emails/accept/raw/send-raw.service';
 import { SEND_REQUEST_FIELDS } from '../../src/modules/emails/accept/parse-send-request';
 import { ResponseSchemas } from '../setup/response-schemas';
 import { version } from '../../package.json';
@@ -111,6 +112,8 @@ describe('the API documentation', () => {
   it('describes the send request that the parser takes', () => {
     const model = document.components?.schemas?.SendEmailDto as { properties: object };
     expect(Object.keys(model.properties).sort()).toEqual([...SEND_REQUEST_FIELDS].sort());
+    const raw = document.components?.schemas?.SendRawDto as { properties: object };
+    expect(Object.keys(raw.properties).sort()).toEqual([...SEND_RAW_FIELDS].sort());
   });
 
   describe('of every route', () => {

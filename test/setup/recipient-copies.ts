@@ -20,6 +20,7 @@ class OneAttachment extends MessageSource {
   load = () => Promise.resolve(new Map());
   findBlocked = () => Promise.resolve(new Map());
   loadBody = ({ emailId }: EmailKey) => Promise.resolve(this.bodies.get(emailId) ?? {});
+  loadRaw = () => Promise.reject(new Error('There is none'));
   loadAttachments = () => Promise.resolve([{ filename: 'a.png', contentType: 'image/png', content: PIXEL }]);
 }
 

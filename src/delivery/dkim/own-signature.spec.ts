@@ -8,7 +8,7 @@ import { signMessage } from './sign-message';
 const own = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const strange = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const signedAt = new Date('2027-03-04T05:06:07Z');
-const MESSAGE_ID = '0192f3a0-1111-7abc-8def-0123456789ab@mail.example';
+const EMAIL_ID = '0192f3a0-1111-7abc-8def-0123456789ab';
 
 const keyOf = ({ domain, selector }: OwnSignature) => {
   const isOurs = domain === 'mail.example' && selector === 's1';
@@ -21,7 +21,7 @@ async function signedMail(privateKey = own.privateKey): Promise<string> {
 }
 
 async function found(text: string): Promise<string | undefined> {
-  return (await findOwnSignature(Buffer.from(text, 'latin1'), keyOf))?.messageId;
+  return (await findOwnSignature(Buffer.from(text, 'latin1'), keyOf))?.identity;
 }
 
 describe('findOwnSignature', () => {
@@ -35,7 +35,7 @@ describe('findOwnSignature', () => {
       domain: 'mail.example',
       selector: 's1',
       signedAt,
-      messageId: MESSAGE_ID,
+      identity: EMAIL_ID,
     });
   });
 
@@ -49,7 +49,7 @@ describe('findOwnSignature', () => {
     ['that was folded anew', (text) => text.replace('Subject: Hello', 'subject:\r\n Hello')],
     ['with empty lines at its end', (text) => `${text}\r\n\r\n`],
   ])('knows it %s', async (_what, change) => {
-    expect(await found(change(mail))).toBe(MESSAGE_ID);
+    expect(await found(change(mail))).toBe(EMAIL_ID);
   });
 
   it.each<[string, (text: string) => string]>([
@@ -93,7 +93,7 @@ describe('findOwnSignature', () => {
     await fc.assert(
       fc.asyncProperty(place, fc.nat({ max: 40 }), async ({ at, text }, length) => {
         const changed = mail.slice(0, at) + text + mail.slice(at + length);
-        expect([MESSAGE_ID, undefined]).toContain(await found(changed));
+        expect([EMAIL_ID, undefined]).toContain(await found(changed));
       }),
       { numRuns: 500 },
     );

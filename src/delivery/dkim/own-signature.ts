@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
-import { type FieldRange, type ParsedHeader, parseHeader, signedData } from './header-fields';
+import { type FieldRange, type ParsedHeader, parseHeader, signedData } from '../../common/mime/header-fields';
 import { relaxedBodyHash } from './relaxed-body';
 
 /** A DKIM signature in the form that `signMessage` writes, found in a message that comes back. */
@@ -9,8 +9,8 @@ export interface OwnSignature {
   /** The `s=` of the signature. */
   readonly selector: string;
   readonly signedAt: Date;
-  /** The signed Message-ID, without its angle brackets. */
-  readonly messageId: string;
+  /** What stands before the @ of the `i=`, or of the signed Message-ID: the email's id. */
+  readonly identity: string;
 }
 
 interface Candidate extends OwnSignature {
@@ -73,15 +73,15 @@ function tryParse(message: Buffer): ParsedHeader | undefined {
 function readSignature(header: ParsedHeader, field: FieldRange): Candidate | undefined {
   const text = header.bytes.toString('latin1', field.colon + 1, field.end);
   const tags = readTags(text);
-  const messageId = signedMessageId(header, tags.h);
-  if (!isOurForm(tags) || messageId === undefined) return undefined;
+  const identity = (tags.i ?? signedMessageId(header, tags.h))?.split('@')[0];
+  if (!isOurForm(tags) || identity === undefined) return undefined;
   const name = header.bytes.toString('latin1', field.start, field.colon + 1);
   return {
     header,
     domain: tags.d.toLowerCase(),
     selector: tags.s,
     signedAt: new Date(Number(tags.t) * 1_000),
-    messageId,
+    identity,
     ranges: rangesOf(header, tags.h),
     unsigned: Buffer.from(name + text.replace(/((?:^|;)\s*b\s*=)[^;]*/, '$1'), 'latin1'),
     signature: Buffer.from(tags.b, 'base64'),

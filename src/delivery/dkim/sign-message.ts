@@ -1,11 +1,13 @@
 import { type KeyObject, sign } from 'node:crypto';
 import type { SigningKey } from '../ports/sender-sources';
-import { type FieldRange, type ParsedHeader, parseHeader, signedData } from './header-fields';
+import { type FieldRange, type ParsedHeader, parseHeader, signedData } from '../../common/mime/header-fields';
 import { relaxedBodyHash } from './relaxed-body';
 
 export interface SignOptions {
   /** For `t=`. The message's date rather than the time of the attempt, so that every attempt sends the same bytes. */
   readonly signedAt: Date;
+  /** For `i=`, before its @: names the email where its Message-ID is the customer's own. */
+  readonly identity?: string;
 }
 
 /** How long a signature counts (`x=`): over the four days of retries, and short against replay. */
@@ -24,9 +26,13 @@ const FIELD_NAME = 'DKIM-Signature';
  * @throws TypeError for a key that is not RSA and for bytes that are not a message
  */
 export async function signMessage(message: Buffer, key: SigningKey, options: SignOptions): Promise<Buffer> {
+  return Buffer.concat([await signatureOf(message, key, options), message]);
+}
+
+/** The signature alone, as a header field with its line end, to be put before the message. */
+export async function signatureOf(message: Buffer, key: SigningKey, options: SignOptions): Promise<Buffer> {
   const header = parseHeader(message);
-  const bodyHash = await relaxedBodyHash(message, header.bodyStart);
-  return Buffer.concat([await signatureField(header, bodyHash, key, options), message]);
+  return signatureField(header, await relaxedBodyHash(message, header.bodyStart), key, options);
 }
 
 /** One signature; body hash and parsed header serve any number of keys. */
@@ -34,10 +40,10 @@ async function signatureField(
   header: ParsedHeader,
   bodyHash: string,
   key: SigningKey,
-  { signedAt }: SignOptions,
+  options: SignOptions,
 ): Promise<Buffer> {
   const signed = fieldsToSign(header);
-  const unsigned = unsignedField(key, Math.floor(signedAt.getTime() / 1_000), signed.names, bodyHash);
+  const unsigned = unsignedField(key, options, signed.names, bodyHash);
   const signature = await signRsaSha256(
     signedData(header, signed.ranges, Buffer.from(unsigned, 'latin1')),
     key.privateKey,
@@ -45,10 +51,16 @@ async function signatureField(
   return Buffer.from(`${unsigned}${foldBase64(signature.toString('base64'))}\r\n`, 'latin1');
 }
 
-function unsignedField(key: SigningKey, time: number, names: readonly string[], bodyHash: string): string {
+function unsignedField(
+  key: SigningKey,
+  { signedAt, identity }: SignOptions,
+  names: readonly string[],
+  bodyHash: string,
+): string {
+  const time = Math.floor(signedAt.getTime() / 1_000);
   const tags = [
     `${FIELD_NAME}: v=1; a=rsa-sha256; c=relaxed/relaxed;`,
-    `d=${key.domain}; s=${key.selector};`,
+    `d=${key.domain}; s=${key.selector};${identity === undefined ? '' : ` i=${identity}@${key.domain};`}`,
     `t=${time}; x=${time + VALIDITY_SECONDS};`,
     `${foldNames(names)};`,
     `bh=${bodyHash};`,

@@ -4,7 +4,7 @@ import MailComposer, { type MailComposerAttachment } from 'nodemailer/lib/mail-c
 import type { CompleteMessage, MessageAttachment } from '../ports/message-source';
 import { contentEntity, contentOf, textEntity } from './content';
 import { headerBlock, type HeaderField, messageId } from './header-block';
-import { crlfChunks, toCrlf } from './line-ends';
+import { crlfChunks, toCrlf } from '../../common/mime/line-ends';
 
 /**
  * Composes the bytes of a message (RFC 5322, MIME): CRLF only, no line over 998 octets, 7-bit throughout except for the

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { encodeBody } from './content';
-import { toCrlf, crlfChunks } from './line-ends';
+import { toCrlf, crlfChunks } from '../../common/mime/line-ends';
 import { encodeQuotedPrintable } from './quoted-printable';
 
 /** RFC 2045 section 6.7, the reader's side. */

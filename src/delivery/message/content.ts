@@ -1,5 +1,5 @@
 import type { OutgoingMessage } from '../ports/message-source';
-import { toCrlf } from './line-ends';
+import { toCrlf } from '../../common/mime/line-ends';
 import { encodeQuotedPrintable } from './quoted-printable';
 import { textFromHtml } from './text-from-html';
 

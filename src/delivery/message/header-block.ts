@@ -36,6 +36,6 @@ export function headerNeedsSmtpUtf8(message: Pick<OutgoingMessage, 'from' | 'to'
 }
 
 /** RFC 5322 section 3.3, in UTC. */
-function formatDate(date: Date): string {
+export function formatDate(date: Date): string {
   return date.toUTCString().replace('GMT', '+0000');
 }

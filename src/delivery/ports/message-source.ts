@@ -35,6 +35,10 @@ export interface OutgoingMessage extends EmailKey {
   readonly headers: Readonly<Record<string, string>>;
   /** All attachments together, at least 1; 0 without any. */
   readonly attachmentBytes: number;
+  /** It came as a whole message and goes out as it is; `bodyBytes` is what that weighs. Absent: it is composed. */
+  readonly isRaw?: boolean;
+  /** Absent while `isBodyLoaded` is false. */
+  readonly raw?: Buffer;
 }
 
 /** All that is needed to compose an email's bytes. */
@@ -51,6 +55,8 @@ export abstract class MessageSource {
   abstract load(emails: readonly EmailKey[], maxBodyBytes: number): Promise<Map<string, OutgoingMessage>>;
   /** @throws Error when it is gone */
   abstract loadBody(email: EmailKey): Promise<MessageBody>;
+  /** A raw message, behind `before` free bytes. @throws Error when it is gone */
+  abstract loadRaw(email: EmailKey, before: number): Promise<Buffer>;
   /** Loaded apart, right before they are sent: they are large, and few mails have any. @throws Error when they are gone */
   abstract loadAttachments(email: EmailKey): Promise<MessageAttachment[]>;
   /** Those of the deliveries whose recipient has been suppressed since acceptance, with the reason. */

@@ -73,7 +73,8 @@ export function isAutomated(outcome: DeliveryOutcome): boolean {
 }
 
 /** Who observed an outcome; shown as the event's `source`. */
-export type OutcomeSource = 'api' | 'worker' | 'smtp' | 'dsn' | 'feedback_loop' | 'tracking' | 'simulator' | 'system';
+export type OutcomeSource =
+  'api' | 'smtp_submission' | 'worker' | 'smtp' | 'dsn' | 'feedback_loop' | 'tracking' | 'simulator' | 'system';
 
 /** One outcome on its way through the one door. */
 export interface RecordedOutcome extends DeliveryKey {

@@ -4,6 +4,7 @@ import { needsSmtpUtf8 } from '../../common/mail-address';
 import { AppConfig } from '../../config/config';
 import { composeMessage } from '../message/compose-message';
 import { type HeaderField, headerNeedsSmtpUtf8 } from '../message/header-block';
+import { hasHighBytes, RAW_ROOM, rawNeedsSmtpUtf8, signRawMessage } from '../message/raw-message';
 import type { ClaimedDelivery } from '../ports/delivery';
 import { type CompleteMessage, MessageSource, type OutgoingMessage } from '../ports/message-source';
 import type { SigningKey } from '../ports/sender-sources';
@@ -15,6 +16,8 @@ import { RecipientTracking } from './recipient-tracking';
 
 /** What composing takes at its peak for each byte of content: the row, base64 or quoted-printable, and the signed copy. */
 const PEAK = { attachments: 4, body: 6, any: 4 * 1024 };
+/** A raw message is loaded in parts, of which the driver holds one several times over. */
+const RAW_PART = { bytes: 1024 * 1024, times: 3 };
 
 /** A message ready for the wire. */
 export interface SignedMessage {
@@ -22,6 +25,8 @@ export interface SignedMessage {
   /** Envelope sender. */
   readonly returnPath: string;
   readonly smtpUtf8: boolean;
+  /** It has bytes over 0x7f; only raw messages have. */
+  readonly eightBit: boolean;
 }
 
 /** All that one delivery's message is made of, attachments and large bodies aside. */
@@ -52,7 +57,7 @@ interface Shared {
 
 /**
  * Gives each delivery its bytes. The recipients of an email share one signed message. Bulk mail differs in its unsubscribe
- * link and tracked mail in all its links: there each recipient has a copy.
+ * link and tracked mail in all its links: there each recipient has a copy. A raw message has neither.
  *
  * Small messages are composed and signed ahead of their connection, as far as the budget goes. What is large or has
  * attachments is loaded, composed and signed when its attempt begins, and is gone when that ends.
@@ -75,14 +80,20 @@ export class MessageComposer {
 
   prepare(parts: MessageParts): PreparedMessage {
     const { claim, message, key, ordinal } = parts;
-    const ownFields = this.headers.unsubscribeFields(claim, ordinal, message.headers);
-    const isPersonal = ownFields.length > 0 || this.tracking.appliesTo(message);
+    const { isRaw = false } = message;
+    const ownFields = isRaw ? [] : this.headers.unsubscribeFields(claim, ordinal, message.headers);
+    const isPersonal = ownFields.length > 0 || (!isRaw && this.tracking.appliesTo(message));
     const id = isPersonal ? `${message.emailId} ${claim.position}` : message.emailId;
     const shared = this.share(id, parts, ownFields);
     const isAhead = this.composeAhead(shared.composed, parts, ownFields);
-    const smtpUtf8 = needsSmtpUtf8(claim.recipient) || headerNeedsSmtpUtf8(message);
     const address = (bytes: Buffer): SignedMessage => {
-      return { bytes, returnPath: this.headers.envelopeSender(claim, ordinal, key.returnPathHost), smtpUtf8 };
+      const header = isRaw ? rawNeedsSmtpUtf8(bytes) : headerNeedsSmtpUtf8(message);
+      return {
+        bytes,
+        returnPath: this.headers.envelopeSender(claim, ordinal, key.returnPathHost),
+        smtpUtf8: header || needsSmtpUtf8(claim.recipient),
+        eightBit: isRaw && hasHighBytes(bytes),
+      };
     };
     return {
       get isPresent() {
@@ -110,9 +121,11 @@ export class MessageComposer {
   /** Holds on to no body: what is not composed ahead is loaded again. */
   private compositionOf(parts: MessageParts, ownFields: readonly HeaderField[]): ComposedMessage {
     const message = withoutBody(parts.message);
-    const cost = PEAK.attachments * message.attachmentBytes + PEAK.body * message.bodyBytes + PEAK.any;
     const bare = { ...parts, message };
-    const make = async () => this.sign(await this.loadAndCompose(bare, ownFields), bare);
+    const cost = peakOf(message);
+    const make = message.isRaw
+      ? () => this.loadAndSignRaw(bare)
+      : async () => this.sign(await this.loadAndCompose(bare, ownFields), bare);
     return new ComposedMessage(this.budget, { organizationId: message.organizationId, cost, make });
   }
 
@@ -120,8 +133,17 @@ export class MessageComposer {
     const { message } = parts;
     if (!message.isBodyLoaded) return false;
     if (!composed.isPresent && PEAK.body * message.bodyBytes + PEAK.any > this.budget.aheadRoom) return false;
-    composed.composeAhead(async () => this.sign(await this.compose(parts, message, ownFields), parts));
+    const { raw } = message;
+    composed.composeAhead(
+      raw
+        ? () => signRawMessage(raw, 0, message, parts.key)
+        : async () => this.sign(await this.compose(parts, message, ownFields), parts),
+    );
     return true;
+  }
+
+  private async loadAndSignRaw({ message, key }: MessageParts): Promise<Buffer> {
+    return signRawMessage(await this.messages.loadRaw(message, RAW_ROOM), RAW_ROOM, message, key);
   }
 
   /** Apart from the signing, so that the content is free before the signed copy is made. */
@@ -152,9 +174,14 @@ export class MessageComposer {
 
 function withoutBody(message: OutgoingMessage): OutgoingMessage {
   const { organizationId, mode, emailId, domainId, date, subject, from, to, cc, replyTo, headers } = message;
-  const { bodyBytes, isBodyLoaded, trackOpens, trackClicks, attachmentBytes } = message;
+  const { bodyBytes, isBodyLoaded, trackOpens, trackClicks, attachmentBytes, isRaw = false } = message;
   const names = { organizationId, mode, emailId, domainId, date, subject, from, to, cc, replyTo, headers };
-  return { ...names, bodyBytes, isBodyLoaded, trackOpens, trackClicks, attachmentBytes };
+  return { ...names, bodyBytes, isBodyLoaded, trackOpens, trackClicks, attachmentBytes, isRaw };
+}
+
+function peakOf({ isRaw, bodyBytes, attachmentBytes }: OutgoingMessage): number {
+  if (isRaw) return bodyBytes + RAW_PART.times * Math.min(bodyBytes, RAW_PART.bytes) + PEAK.any;
+  return PEAK.attachments * attachmentBytes + PEAK.body * bodyBytes + PEAK.any;
 }
 
 async function use<T>(composed: ComposedMessage, work: (bytes: Buffer) => Promise<T>): Promise<T> {

@@ -141,8 +141,8 @@ export class SmtpTransmitter {
 
 /** From the last server there is nothing more to hear than its reply; a relay's is only the beginning. */
 function envelopeOf({ recipient, emailId }: ClaimedDelivery, message: SignedMessage, { final }: Hosts): SmtpEnvelope {
-  const { returnPath: from, smtpUtf8, bytes } = message;
-  const envelope = { from, recipient, size: bytes.length, smtpUtf8, eightBit: false };
+  const { returnPath: from, smtpUtf8, eightBit, bytes } = message;
+  const envelope = { from, recipient, size: bytes.length, smtpUtf8, eightBit };
   return final ? envelope : { ...envelope, envelopeId: emailId };
 }
 

@@ -1,6 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Mode } from '../../common/tenant';
 
+/** A file of an email; of a raw message (`email_contents.is_raw`) a part of its bytes. */
 @Entity('email_attachments')
 export class EmailAttachment {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;

@@ -19,5 +19,8 @@ export class EmailContent {
   @Column('text', { nullable: true }) text!: string | null;
   @Column('jsonb', { nullable: true }) headers!: Record<string, string> | null;
   @Column('jsonb') addressees!: Addressees;
+  /** Rows in email_attachments. */
   @Column('smallint', { name: 'attachment_count', default: 0 }) attachmentCount!: number;
+  /** It came as a whole message, whose bytes are those rows together. */
+  @Column('boolean', { name: 'is_raw', default: false }) isRaw!: boolean;
 }

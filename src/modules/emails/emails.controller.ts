@@ -8,13 +8,17 @@ import { RequireScope } from '../../common/http/scopes';
 import { CancelledEmailDto, EmailContentDto, EmailDetailDto, EmailEventDto, EmailListItemDto } from './dto/email.dto';
 import { fromCursor, toContentDto, toDetailDto, toEventDto, toListDto } from './dto/email.mapper';
 import { ListEmailsQuery } from './dto/list-emails.query';
+import { EmailContentService } from './email-content.service';
 import { EmailsService } from './emails.service';
 
 @ApiTags('Emails')
 @Controller('v1/emails')
 @RequireScope('email:read')
 export class EmailsController {
-  constructor(private readonly emails: EmailsService) {}
+  constructor(
+    private readonly emails: EmailsService,
+    private readonly contents: EmailContentService,
+  ) {}
 
   @Get()
   @ApiOperation({ summary: 'List emails', description: 'Newest first.' })
@@ -51,7 +55,7 @@ export class EmailsController {
   @ApiData(EmailContentDto)
   @ApiErrors('invalid_request', 'resource_not_found')
   async content(@CurrentPrincipal() principal: Principal, @PathId() id: string) {
-    return { data: toContentDto(await this.emails.content(principal, id)) };
+    return { data: toContentDto(await this.contents.content(principal, id)) };
   }
 
   @Post(':id/cancel')

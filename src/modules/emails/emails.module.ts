@@ -14,13 +14,17 @@ import { AcceptService } from './accept/accept.service';
 import { IdempotencyKey } from './accept/idempotency-key.entity';
 import { MonthlyLimits } from './accept/monthly-limits.service';
 import { MonthlyUsage } from './accept/monthly-usage.entity';
+import { SendRawService } from './accept/raw/send-raw.service';
 import { SendEmailsService } from './accept/send-emails.service';
 import { SenderResolver } from './accept/sender-resolver.service';
 import { TestLimits } from './accept/test-limits.service';
 import { TestUsage } from './accept/test-usage.entity';
 import { EventPhasesBackfill } from './outcomes/event-phases.backfill';
+import { RawMessagesStorage } from './content/raw-messages.storage';
+import { RawMessagesService } from './content/raw-messages.service';
 import { EmailAttachment } from './email-attachment.entity';
 import { EmailContent } from './email-content.entity';
+import { EmailContentService } from './email-content.service';
 import { EmailEvent } from './email-event.entity';
 import { EmailListService } from './email-list.service';
 import { EmailLookupService } from './email-lookup.service';
@@ -54,9 +58,12 @@ const ENTITIES = [
   ...[Email, EmailContent, EmailAttachment, EmailRecipient, EmailEvent],
   ...[IdempotencyKey, MonthlyUsage, TestUsage, StatsCheckRun],
 ];
-const READING = [EmailsRepository, EmailsService, EmailListService, EmailLookupService, RecipientLinksService];
+const READING = [
+  ...[EmailsRepository, EmailsService, EmailListService, EmailLookupService, RecipientLinksService],
+  ...[EmailContentService, RawMessagesService, RawMessagesStorage],
+];
 const ACCEPTING = [
-  ...[SendEmailsService, SenderResolver, AcceptService, AcceptCommit, AcceptTransaction, TestLimits],
+  ...[SendEmailsService, SendRawService, SenderResolver, AcceptService, AcceptCommit, AcceptTransaction, TestLimits],
   ...[AcceptRepository, MonthlyLimits],
 ];
 const DELIVERING = [OutgoingMessagesService, OutcomeRecorder, OutcomesRepository, StatsCheckService];
@@ -81,7 +88,7 @@ const JOBS = [AcceptRetentionJob, ContentRemovalJob, PartitionsJob, StatsCheckJo
   controllers: [SendEmailsController, EmailsController],
   providers: [...READING, ...ACCEPTING, ...DELIVERING, ...REMOVING, ...JOBS],
   exports: [
-    ...[EmailLookupService, EmailsService, OutcomeRecorder, OutgoingMessagesService],
+    ...[EmailLookupService, EmailsService, OutcomeRecorder, OutgoingMessagesService, SendRawService],
     ...[RecipientLinksService, StatsCheckService, SubjectEmailsService, SubjectErasureService],
   ],
 })

@@ -7,8 +7,6 @@ import type { Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { RecordedOutcome } from '../../delivery/ports/outcome';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
-import type { EmailAttachment } from './email-attachment.entity';
-import type { EmailContent } from './email-content.entity';
 import type { EmailEvent } from './email-event.entity';
 import { type EmailFilter, EmailListService, type ListedEmails, type ListPage } from './email-list.service';
 import type { EmailRecipient } from './email-recipient.entity';
@@ -26,11 +24,6 @@ export interface EmailDetail {
   readonly email: Email;
   readonly recipients: readonly { readonly recipient: EmailRecipient; readonly nextAttemptAt: Date | undefined }[];
   readonly events: readonly EmailEvent[];
-}
-
-export interface EmailContentView {
-  readonly content: EmailContent;
-  readonly attachments: readonly EmailAttachment[];
 }
 
 /** A page holds a hundred emails: longer bodies are read one by one. */
@@ -77,14 +70,6 @@ export class EmailsService {
   /** @throws NotFoundError */
   async events(tenant: Tenant, id: string): Promise<EmailEvent[]> {
     return this.emails.findEvents(keyOf(await this.require(tenant, id)));
-  }
-
-  /** @throws NotFoundError, also once the content's retention has ended */
-  async content(tenant: Tenant, id: string): Promise<EmailContentView> {
-    const email = await this.require(tenant, id);
-    const [content] = await this.emails.findContents(tenant, [id]);
-    if (!content) throw new NotFoundError('Content');
-    return { content, attachments: await this.emails.listAttachments(keyOf(email)) };
   }
 
   /**

@@ -8,6 +8,7 @@ import {
   type OutgoingMessage,
 } from '../../delivery/ports/message-source';
 import { SuppressionsService } from '../suppressions/suppressions.service';
+import { RawMessagesStorage } from './content/raw-messages.storage';
 import { EmailsRepository, type LoadedMessage } from './emails.repository';
 
 /** Gives the engine what it is to send, and which recipients it must not send to any more. */
@@ -15,6 +16,7 @@ import { EmailsRepository, type LoadedMessage } from './emails.repository';
 export class OutgoingMessagesService extends MessageSource {
   constructor(
     private readonly emails: EmailsRepository,
+    private readonly messages: RawMessagesStorage,
     private readonly suppressions: SuppressionsService,
   ) {
     super();
@@ -29,6 +31,12 @@ export class OutgoingMessagesService extends MessageSource {
     const body = await this.emails.loadBody(email);
     if (body === null) throw new Error('The content is gone');
     return toBody(body);
+  }
+
+  async loadRaw(email: EmailKey, before: number): Promise<Buffer> {
+    const bytes = await this.messages.load(email, before);
+    if (!bytes) throw new Error('The message is gone');
+    return bytes;
   }
 
   async loadAttachments(email: EmailKey): Promise<MessageAttachment[]> {
@@ -56,7 +64,7 @@ export class OutgoingMessagesService extends MessageSource {
 
 /** Field by field: what is copied with `...rest` is slow to make and to read, and every mail comes by here. */
 function toMessage(loaded: LoadedMessage): OutgoingMessage {
-  const { fromEmail, fromName, html, text, headers, addressees } = loaded;
+  const { fromEmail, fromName, html, text, headers, addressees, raw } = loaded;
   return {
     organizationId: loaded.organizationId,
     mode: loaded.mode,
@@ -74,6 +82,8 @@ function toMessage(loaded: LoadedMessage): OutgoingMessage {
     cc: addressees.cc,
     replyTo: addressees.replyTo,
     headers: headers ?? {},
+    isRaw: loaded.isRaw,
+    ...(raw !== null && { raw }),
     ...toBody({ html, text }),
   };
 }

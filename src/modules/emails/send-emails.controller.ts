@@ -7,8 +7,10 @@ import { ApiData, ApiErrors } from '../../common/http/openapi.decorators';
 import { RateLimitClass } from '../../common/http/request-limits';
 import { BATCH_BODY, SEND_BODY, TakesBody } from '../../common/http/request-body';
 import { RequireScope } from '../../common/http/scopes';
+import { SendRawService } from './accept/raw/send-raw.service';
 import { SendEmailsService } from './accept/send-emails.service';
 import { AcceptedEmailDto, BATCH_EXAMPLES, BatchResultDto, SEND_EXAMPLES, SendEmailDto } from './dto/send-email.dto';
+import { RAW_EXAMPLES, SendRawDto } from './dto/send-raw.dto';
 import { MAX_BATCH, requireBatch, toAcceptedDto, toBatchDto } from './dto/send-email.mapper';
 
 /** Either name of the header. @throws ValidationError when both are given and differ */
@@ -35,7 +37,10 @@ const DocumentKeyHeader = ApiHeader({
 @Controller('v1/emails')
 @RequireScope('email:send')
 export class SendEmailsController {
-  constructor(private readonly emails: SendEmailsService) {}
+  constructor(
+    private readonly emails: SendEmailsService,
+    private readonly messages: SendRawService,
+  ) {}
 
   @Post()
   @HttpCode(202)
@@ -62,6 +67,35 @@ export class SendEmailsController {
     @Res({ passthrough: true }) response: Response,
   ) {
     const { accepted, replayed } = await this.emails.sendOne(body, key, principal);
+    if (replayed) response.setHeader('Idempotent-Replayed', 'true');
+    return { data: toAcceptedDto(accepted) };
+  }
+
+  @Post('raw')
+  @HttpCode(202)
+  @RateLimitClass('send')
+  @TakesBody(SEND_BODY)
+  @ApiOperation({
+    operationId: 'emails.sendRaw',
+    summary: 'Send a message as it is',
+    description:
+      'A whole message (RFC 5322), which is not taken apart: it goes out as it came, signed, without Bcc, and with Date and Message-ID if it has none.',
+  })
+  @ApiBody({ type: SendRawDto, examples: RAW_EXAMPLES })
+  @DocumentKeyHeader
+  @ApiData(AcceptedEmailDto, { status: 202 })
+  @ApiErrors(
+    ...(['invalid_request', 'domain_not_allowed', 'idempotency_in_progress', 'payload_too_large'] as const),
+    ...(['unsupported_media_type', 'domain_not_verified', 'recipient_suppressed'] as const),
+    ...(['idempotency_key_reused', 'sending_limit_exceeded'] as const),
+  )
+  async sendRaw(
+    @CurrentPrincipal() principal: Principal,
+    @Body() body: unknown,
+    @KeyHeader() key: string | undefined,
+    @Res({ passthrough: true }) response: Response,
+  ) {
+    const { accepted, replayed } = await this.messages.send(body, key, principal);
     if (replayed) response.setHeader('Idempotent-Replayed', 'true');
     return { data: toAcceptedDto(accepted) };
   }

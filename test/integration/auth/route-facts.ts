@@ -58,12 +58,17 @@ const CHANGES_TEMPLATES = { scope: 'template:manage', testKeys: 'refused', bound
 
 const someone = () => `${randomUUID()}@x.example`;
 const mail = ({ domain }: Caller) => ({ from: `hello@${domain}`, to: [someone()], subject: 'Hello', text: 'Hello' });
+const rawMail = ({ domain }: Caller) => ({
+  raw: Buffer.from(`From: hello@${domain}\nSubject: Hello\n\nHello\n`).toString('base64'),
+  to: [someone()],
+});
 const yesterday = () => new Date(Date.now() - 86_400_000).toISOString();
 
 /** Every route with a key. A new one is described here, or `walls.spec.ts` fails. */
 export const KEYED_ROUTES: Readonly<Record<string, KeyedRoute>> = {
   'POST /v1/emails': { ...UNBOUND, scope: 'email:send', body: mail, status: 202 },
   'POST /v1/emails/batch': { ...OWN, scope: 'email:send', body: (caller) => [mail(caller)], status: 202 },
+  'POST /v1/emails/raw': { ...UNBOUND, scope: 'email:send', body: rawMail, status: 202 },
   'GET /v1/emails': { ...OWN, scope: 'email:read' },
   'GET /v1/emails/{id}': { ...OWN, scope: 'email:read', names: ['email'] },
   'GET /v1/emails/{id}/events': { ...OWN, scope: 'email:read', names: ['email'] },

@@ -6,6 +6,7 @@ import { ListEmailsQuery } from '../../../src/modules/emails/dto/list-emails.que
 import type { Tenant as TenantKey } from '../../../src/common/tenant';
 import type { EmailFilter } from '../../../src/modules/emails/email-list.service';
 import { EmailsRepository } from '../../../src/modules/emails/emails.repository';
+import { EmailContentService } from '../../../src/modules/emails/email-content.service';
 import { EmailsService } from '../../../src/modules/emails/emails.service';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
 import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
@@ -19,12 +20,14 @@ describe('reading emails', () => {
   let db: OpenTestDatabase;
   let core: Core;
   let emails: EmailsService;
+  let contents: EmailContentService;
   let tenant: Tenant;
 
   beforeAll(async () => {
     db = await openTestDatabase({ poolSize: 2 });
     core = await startCore(db.url);
     emails = core.get(EmailsService);
+    contents = core.get(EmailContentService);
   });
   beforeEach(async () => {
     tenant = await createTenant(db);
@@ -267,14 +270,14 @@ describe('reading emails', () => {
       const content = Buffer.from('%PDF').toString('base64');
       const attachments = [{ filename: 'a.pdf', content, contentType: 'application/pdf' }];
       const id = await accept({ html: '<p>Hi</p>', headers: { 'X-A': 'b' }, attachments });
-      expect(toContentDto(await emails.content(tenant.as('live'), id))).toEqual({
+      expect(toContentDto(await contents.content(tenant.as('live'), id))).toEqual({
         html: '<p>Hi</p>',
         text: 'Hello',
         headers: { 'X-A': 'b' },
         attachments: [{ filename: 'a.pdf', contentType: 'application/pdf', size: 4 }],
       });
       await db.query('delete from email_contents where email_id = $1', [id]);
-      await expect(emails.content(tenant.as('live'), id)).rejects.toMatchObject({ code: 'resource_not_found' });
+      await expect(contents.content(tenant.as('live'), id)).rejects.toMatchObject({ code: 'resource_not_found' });
       await expect(emails.detail(tenant.as('live'), id)).resolves.toBeDefined();
     });
   });
@@ -285,7 +288,7 @@ describe('reading emails', () => {
     async function expectHidden(viewer: TenantKey, id: string): Promise<void> {
       await expect(emails.detail(viewer, id)).rejects.toMatchObject(UNKNOWN);
       await expect(emails.events(viewer, id)).rejects.toMatchObject(UNKNOWN);
-      await expect(emails.content(viewer, id)).rejects.toMatchObject(UNKNOWN);
+      await expect(contents.content(viewer, id)).rejects.toMatchObject(UNKNOWN);
       await expect(emails.cancel(viewer, id)).rejects.toMatchObject(UNKNOWN);
       expect(await idsOf({}, viewer)).not.toContain(id);
       expect(await idsOf({ recipient: 'ada@example.com' }, viewer)).not.toContain(id);

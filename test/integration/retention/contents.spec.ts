@@ -2,6 +2,7 @@ import { OrganizationsService } from '../../../src/auth/organizations.service';
 import { DAY, HOUR } from '../../../src/common/clock';
 import { ContentRemovalJob } from '../../../src/modules/emails/retention/content-removal.job';
 import { RetentionRepository } from '../../../src/modules/emails/retention/retention.repository';
+import { EmailContentService } from '../../../src/modules/emails/email-content.service';
 import { EmailsService } from '../../../src/modules/emails/emails.service';
 import { DEFERRED, SOFT_BOUNCE } from '../../factories/outcomes';
 import { RetentionScene } from './retention-scene';
@@ -41,7 +42,9 @@ describe('the retention of contents', () => {
     await run();
     const emails = scene.mail.core.get(EmailsService);
     const viewer = scene.mail.tenant.as('live');
-    await expect(emails.content(viewer, id)).rejects.toMatchObject({ code: 'resource_not_found' });
+    await expect(scene.mail.core.get(EmailContentService).content(viewer, id)).rejects.toMatchObject({
+      code: 'resource_not_found',
+    });
     const { emails: listed } = await emails.list(viewer, {}, { page: 1, limit: 10 });
     expect(listed.map(({ email, bodies }) => [email.id, bodies])).toEqual([[id, undefined]]);
   });

@@ -14,7 +14,7 @@ const HOSTS = Array.from({ length: 8 }, (_, n) => ({ hostName: `mx${n}.x.example
 
 const configOf = (env: Record<string, string> = {}) =>
   testConfig({ DELIVERY_MODE: 'direct', MAIL_HOST: 'mail.example.org', ...env });
-const SIGNED = { bytes: MESSAGE, returnPath: 'b@example.org', smtpUtf8: false };
+const SIGNED = { bytes: MESSAGE, returnPath: 'b@example.org', smtpUtf8: false, eightBit: false };
 
 async function hostsAt(port: number) {
   const router = new PortRouter(() => ({ port, hosts: HOSTS }));

@@ -7,7 +7,7 @@ import type { Transaction } from '../../../database/transaction';
 import { DeliveryQueueRepository } from '../../../delivery/queue/delivery-queue.repository';
 import type { IdempotencyClaim } from './idempotency';
 import { deleteExpiredKeys, findStoredResponses, lockIdempotencyKeys, storeResponses } from './sql/idempotency.sql';
-import { insertAttachments, insertEmails } from './sql/insert-emails.sql';
+import { insertAttachments, insertEmails, insertRaw } from './sql/insert-emails.sql';
 import {
   type CountedUsage,
   deleteOldMonthlyUsage,
@@ -37,7 +37,7 @@ export class AcceptRepository {
   insert(emails: readonly AcceptedEmail[], now: Date, tx: Transaction): void {
     if (emails.length === 0) return;
     tx.write(insertEmails(emails, now));
-    for (const statement of insertAttachments(emails)) tx.write(statement);
+    for (const statement of [...insertAttachments(emails), ...insertRaw(emails)]) tx.write(statement);
     this.queue.enqueue(
       emails.flatMap((email) => deliveriesOf(email, now)),
       now,

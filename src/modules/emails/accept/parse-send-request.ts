@@ -59,6 +59,23 @@ export function parseSendRequest(body: unknown, now: Date, prefix = ''): ParsedS
   return reader.failed ? { ok: false, errors: reader.errors } : { ok: true, request };
 }
 
+/** What may be said of any mail, whatever it is made of. */
+export function readOptions(
+  reader: FieldReader,
+  given: Record<string, unknown>,
+  now: Date,
+): Pick<SendRequest, 'tags' | 'metadata' | 'scheduledAt' | 'category' | 'idempotencyKey'> {
+  const options = {
+    tags: readTags(reader, given.tags),
+    metadata: readMetadata(reader, given.metadata),
+    scheduledAt: reader.optionalTimestamp(given.scheduledAt, 'scheduledAt'),
+    category: readCategory(reader, given.category),
+    idempotencyKey: readIdempotencyKey(reader, given.idempotencyKey),
+  };
+  checkTimes(reader, { ...options, expiresAt: undefined }, now);
+  return options;
+}
+
 function readSubject(reader: FieldReader, value: unknown): string {
   if (value === undefined) {
     reader.add('subject', 'is required');
@@ -116,7 +133,9 @@ function readIdempotencyKey(reader: FieldReader, value: unknown): string | undef
   return undefined;
 }
 
-function checkTimes(reader: FieldReader, { scheduledAt, expiresAt }: SendRequest, now: Date): void {
+type Times = Pick<SendRequest, 'scheduledAt' | 'expiresAt'>;
+
+function checkTimes(reader: FieldReader, { scheduledAt, expiresAt }: Times, now: Date): void {
   const ahead = scheduledAt ? scheduledAt.getTime() - now.getTime() : MIN_SCHEDULE_MS;
   if (ahead < MIN_SCHEDULE_MS || ahead > MAX_SCHEDULE_MS) {
     reader.add('scheduledAt', 'must be 1 minute to 30 days ahead');

@@ -81,8 +81,9 @@ function commandsOf(submissions: readonly Submission[]): AcceptCommand[] {
 export function weightOf({ items }: Submission): number {
   return items.reduce((sum, { candidate }) => {
     if (candidate.kind === 'refused') return sum + 1;
-    const { html = '', text = '', attachments, recipients } = candidate.request;
-    const bytes = attachments.reduce((total, { content }) => total + content.length, html.length + text.length);
+    const { html = '', text = '', raw, attachments, recipients } = candidate.request;
+    const bodies = html.length + text.length + (raw?.length ?? 0);
+    const bytes = attachments.reduce((total, { content }) => total + content.length, bodies);
     return sum + Math.max(1, recipients.length / 2) + bytes / 16_384;
   }, 0);
 }

@@ -9,12 +9,25 @@ import { fingerprint, type IdempotencyClaim, idempotencyKeyOf } from './idempote
 import { type ParsedSendRequest, parseSendRequest } from './parse-send-request';
 import type { SendRequest } from './send-request';
 import { SenderResolver } from './sender-resolver.service';
-import { type AcceptCommand, type ItemResult, refusal, type SubmissionItem, toAppError } from './submission';
+import {
+  type AcceptCommand,
+  type AcceptedItem,
+  type ItemResult,
+  refusal,
+  type SubmissionItem,
+  toAppError,
+} from './submission';
 
 const SINGLE_PATH = '/v1/emails';
 const BATCH_PATH = '/v1/emails/batch';
 /** Items of batches have a key space of their own, apart from that of whole batches. */
 const BATCH_ITEM_PATH = '/v1/emails/batch#item';
+
+export interface AcceptedRequest {
+  readonly accepted: AcceptedItem;
+  /** True when an earlier request with the same key is answered again. */
+  readonly replayed: boolean;
+}
 
 /** From a request's JSON body to committed emails. */
 @Injectable()
@@ -32,16 +45,27 @@ export class SendEmailsService {
    * @param keyHeader the header X-Idempotency-Key, or Idempotency-Key, as it came
    * @throws ValidationError, AppError
    */
-  async sendOne(body: unknown, keyHeader: string | string[] | undefined, tenant: Tenant) {
+  async sendOne(body: unknown, keyHeader: string | string[] | undefined, tenant: Tenant): Promise<AcceptedRequest> {
     const parsed = parseSendRequest(body, this.clock.now());
     if (!parsed.ok) throw new ValidationError(parsed.errors);
     const key = idempotencyKeyOf(keyHeader, parsed.request.idempotencyKey);
-    const candidate = await this.candidate(parsed.request, tenant, '');
-    const item = { candidate };
+    const idempotency = key === undefined ? undefined : claim(SINGLE_PATH, key, fingerprint(body), tenant);
+    return this.accept(parsed.request, idempotency, tenant);
+  }
+
+  /**
+   * Accepts one email that is validated; returns once it is committed.
+   * @throws AppError
+   */
+  async accept(
+    request: SendRequest,
+    idempotency: IdempotencyClaim | undefined,
+    tenant: Tenant,
+  ): Promise<AcceptedRequest> {
+    const candidate = await this.candidate(request, tenant, '');
     // A refusal that nothing remembers needs no transaction.
-    if (candidate.kind === 'refused' && key === undefined) throw toAppError(candidate);
-    const idempotency = key === undefined ? undefined : claim(SINGLE_PATH, key, body, tenant);
-    const { results, replayed } = await this.accepts.submit({ items: [item], idempotency });
+    if (candidate.kind === 'refused' && idempotency === undefined) throw toAppError(candidate);
+    const { results, replayed } = await this.accepts.submit({ items: [{ candidate }], idempotency });
     const result = results[0] as ItemResult;
     if (result.kind === 'refused') throw toAppError(result, replayed);
     return { accepted: result, replayed };
@@ -55,7 +79,7 @@ export class SendEmailsService {
     const key = idempotencyKeyOf(keyHeader, undefined);
     const now = this.clock.now();
     const items = await Promise.all(bodies.map((body, index) => this.batchItem(body, `${index}.`, now, tenant)));
-    const idempotency = key === undefined ? undefined : claim(BATCH_PATH, key, bodies, tenant);
+    const idempotency = key === undefined ? undefined : claim(BATCH_PATH, key, fingerprint(bodies), tenant);
     return this.accepts.submit({ items, idempotency });
   }
 
@@ -64,7 +88,10 @@ export class SendEmailsService {
     if (!('request' in parsed)) return { candidate: refusal(parsed) };
     const candidate = await this.candidate(parsed.request, tenant, prefix);
     const key = parsed.request.idempotencyKey;
-    return { candidate, idempotency: key === undefined ? undefined : claim(BATCH_ITEM_PATH, key, body, tenant) };
+    return {
+      candidate,
+      idempotency: key === undefined ? undefined : claim(BATCH_ITEM_PATH, key, fingerprint(body), tenant),
+    };
   }
 
   /** A business refusal is a value here, because it is a result to be stored. */
@@ -105,8 +132,8 @@ function parseItem(body: unknown, now: Date, prefix: string): { request: SendReq
 }
 
 /** API keys that are bound to a domain have a key space of their own: they must not see what others have sent, nor replace it. */
-function claim(path: string, key: string, body: unknown, tenant: Tenant): IdempotencyClaim {
+export function claim(path: string, key: string, hash: Buffer, tenant: Tenant): IdempotencyClaim {
   const { organizationId, mode, domainId } = tenant;
   const scope = domainId === undefined ? path : `${path}@${domainId}`;
-  return { organizationId, mode, path: scope, key, fingerprint: fingerprint(body) };
+  return { organizationId, mode, path: scope, key, fingerprint: hash };
 }

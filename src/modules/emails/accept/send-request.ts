@@ -52,4 +52,8 @@ export interface SendRequest {
   readonly tracking: { readonly opens: boolean | undefined; readonly clicks: boolean | undefined };
   readonly category: MailCategory;
   readonly idempotencyKey: string | undefined;
+  /** The message itself, which goes out as it is; then there are no html, text, headers and attachments. */
+  readonly raw?: Buffer;
+  /** Which door it came by; told in its first event. Absent: the HTTP API. */
+  readonly source?: 'api' | 'smtp_submission';
 }

@@ -2,7 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { EVENT_TYPES } from '../../../common/event-types';
 import { EMAIL_STATUSES, type EmailStatus } from '../outcomes/email-state';
 
-const SOURCES = ['api', 'worker', 'smtp', 'dsn', 'feedback_loop', 'tracking', 'simulator', 'system'];
+const SOURCES = ['api', 'smtp_submission', 'worker', 'smtp', 'dsn', 'feedback_loop', 'tracking', 'simulator', 'system'];
 
 export class EmailEventDto {
   @ApiProperty({ format: 'uuid' }) id!: string;

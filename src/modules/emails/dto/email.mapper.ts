@@ -3,7 +3,8 @@ import { isUuid } from '../../../common/ids';
 import { withPresentPhase } from '../../../delivery/ports/smtp-phase';
 import type { EmailEvent } from '../email-event.entity';
 import type { Email } from '../email.entity';
-import type { EmailBodies, EmailContentView, EmailDetail, EmailPage } from '../emails.service';
+import type { EmailContentView } from '../email-content.service';
+import type { EmailBodies, EmailDetail, EmailPage } from '../emails.service';
 import type { EmailContentDto, EmailDetailDto, EmailEventDto, EmailListItemDto } from './email.dto';
 import type { ListEmailsQuery } from './list-emails.query';
 

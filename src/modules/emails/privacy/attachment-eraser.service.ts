@@ -1,5 +1,7 @@
+import { isUtf8 } from 'node:buffer';
 import { Injectable } from '@nestjs/common';
 import { bytesHold } from '../../../common/erasure/byte-search';
+import { RAW_PART, RawMessagesStorage } from '../content/raw-messages.storage';
 import { ErasableEmailsRepository } from './erasable-emails.repository';
 import type { StoredAttachment } from './sql/erase-contents.sql';
 import type { ErasedSubject } from './sql/erased.sql';
@@ -16,11 +18,15 @@ const PART_BYTES = 1024 * 1024;
 
 /**
  * Empties attachments that hold a subject's address, one at a time and outside of any transaction: up to 25 MiB take some seconds
- * to look through. Doing it again does no harm.
+ * to look through. Doing it again does no harm. A raw message, which others are still to get, loses the address; one in which it
+ * cannot be separated is emptied as a whole.
  */
 @Injectable()
 export class AttachmentEraser {
-  constructor(private readonly emails: ErasableEmailsRepository) {}
+  constructor(
+    private readonly emails: ErasableEmailsRepository,
+    private readonly messages: RawMessagesStorage,
+  ) {}
 
   /** Looks at the next attachment of an email. */
   async eraseNext(subject: ErasedSubject, emailId: string, place?: AttachmentPlace): Promise<AttachmentPlace> {
@@ -28,11 +34,25 @@ export class AttachmentEraser {
     const attachment = await this.emails.nextAttachment(subject, emailId, after);
     if (!attachment) return { emailId, position: after, isDone: true };
     const { position, contentType } = attachment;
+    if (contentType === RAW_PART.contentType) {
+      await this.eraseRaw(subject, emailId);
+      return { emailId, position, isDone: true };
+    }
     const bytes = await this.read(subject, emailId, attachment);
     if (await bytesHold(subject.finder, bytes, { contentType })) {
       await this.emails.emptyAttachment(subject, { emailId, position });
     }
     return { emailId, position, isDone: false };
+  }
+
+  private async eraseRaw(subject: ErasedSubject, emailId: string): Promise<void> {
+    const { organizationId, mode, finder } = subject;
+    const bytes = await this.messages.load({ organizationId, mode, emailId });
+    if (!bytes || !(await bytesHold(finder, bytes))) return;
+    const encoding = isUtf8(bytes) ? 'utf8' : 'latin1';
+    const cleaned = Buffer.from(await finder.cleanLong(bytes.toString(encoding)), encoding);
+    const isClean = !(await bytesHold(finder, cleaned));
+    await this.emails.writeRaw(subject, emailId, isClean ? cleaned : Buffer.alloc(0));
   }
 
   private async read(subject: ErasedSubject, emailId: string, { position, size }: StoredAttachment): Promise<Buffer> {

@@ -3,6 +3,7 @@ import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
 import { lockEmails } from '../outcomes/sql/lock-emails.sql';
 import {
+  countRawParts,
   deleteContents,
   emptyAttachment,
   type ErasableContent,
@@ -11,6 +12,7 @@ import {
   readContent,
   type StoredAttachment,
   writeContent,
+  writeRawPart,
 } from './sql/erase-contents.sql';
 import {
   type ErasableRecipient,
@@ -132,6 +134,19 @@ export class ErasableEmailsRepository {
 
   async emptyAttachment(subject: ErasedSubject, key: AttachmentKey): Promise<void> {
     await this.database.run(emptyAttachment(subject, key));
+  }
+
+  /** Replaces a raw message, all of it or nothing; its parts stay as many as they are. */
+  async writeRaw(subject: ErasedSubject, emailId: string, bytes: Buffer): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      const [row] = await tx.run(countRawParts(subject, emailId));
+      const parts = row?.parts ?? 0;
+      const length = Math.ceil(bytes.length / Math.max(1, parts));
+      for (let position = 0; position < parts; position += 1) {
+        const part = bytes.subarray(position * length, (position + 1) * length);
+        await tx.run(writeRawPart(subject, { emailId, position }, part));
+      }
+    });
   }
 
   readStoredKeys(subject: ErasedSubject, after: KeyPlace, limit: number, tx: Transaction): Promise<StoredKey[]> {

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { headersOf, RawMessagesService } from '../content/raw-messages.service';
 import {
   type SubjectEmailHead,
   SubjectEmailsRepository,
@@ -19,7 +20,10 @@ const PAGE = { emails: 100, bytes: 4 * 1024 * 1024 };
 /** The emails of a data subject in an organization and mode, to be read for an export. */
 @Injectable()
 export class SubjectEmailsService {
-  constructor(private readonly emails: SubjectEmailsRepository) {}
+  constructor(
+    private readonly emails: SubjectEmailsRepository,
+    private readonly messages: RawMessagesService,
+  ) {}
 
   /** The next emails to the subject, by id; empty after the last one. @throws UnavailableError */
   async page(scope: SubjectScope, range: SubjectRange): Promise<SubjectEmail[]> {
@@ -46,7 +50,27 @@ export class SubjectEmailsService {
     ]);
     const eventsOf = new Map<string, SubjectEvent[]>(emails.map(({ id }) => [id, []]));
     for (const event of events) eventsOf.get(event.emailId)?.push(event);
-    return emails.map((email) => ({ ...email, events: eventsOf.get(email.id) ?? [] }));
+    const shown: SubjectEmail[] = [];
+    for (const head of emails) {
+      const email = head.isRaw ? await this.withRawContent(head, scope) : head;
+      shown.push({ ...email, events: eventsOf.get(email.id) ?? [] });
+    }
+    return shown;
+  }
+
+  private async withRawContent(head: SubjectEmailHead, scope: SubjectScope): Promise<SubjectEmailHead> {
+    const { organizationId, mode } = scope;
+    const message = await this.messages.read({ organizationId, mode, emailId: head.id });
+    if (!message) return head;
+    const { text = null, html = null, files } = message;
+    const attachments = files.map(({ filename, contentType, size }) => ({ filename, contentType, sizeBytes: size }));
+    return {
+      ...head,
+      text,
+      html,
+      headers: headersOf(message),
+      attachments: attachments.length > 0 ? attachments : null,
+    };
   }
 }
 

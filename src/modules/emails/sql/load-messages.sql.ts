@@ -1,5 +1,6 @@
-// All that is needed to compose a tenant's claimed emails; of attachments only what they weigh. Bodies come along as long as
-// they are small, have no attachments and fit into $4 bytes together; octet_length reads no more than a value's header.
+// All that is needed to compose a tenant's claimed emails; of attachments only what they weigh. Bodies and raw messages come
+// along as long as they are small, have no attachments and fit into $4 bytes together; octet_length reads no more than a
+// value's header. A raw message that an erasure has emptied counts as gone.
 // Reads: emails, email_contents, email_attachments (primary keys). Locks: none. Rows: the emails of one claim.
 // One tenant by parameter, and look-ups in subqueries of their own, as in lock-emails.
 // Not the ORM: a batch of keys joined across two partitioned tables in one round trip.
@@ -23,6 +24,8 @@ export interface LoadedMessage extends EmailKey {
   headers: Record<string, string> | null;
   addressees: Addressees;
   attachmentBytes: number;
+  isRaw: boolean;
+  raw: Buffer | null;
 }
 
 /** As many as a claim has of these fit into a few megabytes; larger ones are rare and wait for their own look-up. */
@@ -31,7 +34,7 @@ const SMALL_BODY_BYTES = 128 * 1024;
 const MESSAGES = `
   with found as (
     select
-      e.*, c.html, c.text, c.headers, c.addressees, c.attachment_count, size.body_bytes, size.is_small,
+      e.*, c.html, c.text, c.headers, c.addressees, c.attachment_count, c.is_raw, size.body_bytes, size.is_small,
       sum(size.body_bytes) filter (where size.is_small) over (order by wanted.ordinality) as small_bytes
     from unnest($3::uuid[]) with ordinality as wanted (id, ordinality)
     cross join lateral (
@@ -43,14 +46,20 @@ const MESSAGES = `
       limit 1
     ) e
     cross join lateral (
-      select html, text, headers, addressees, attachment_count
+      select html, text, headers, addressees, attachment_count, is_raw
       from email_contents
       where organization_id = $1 and mode = $2 and email_id = wanted.id
       limit 1
     ) c
     cross join lateral (
-      select bytes as body_bytes, bytes <= ${SMALL_BODY_BYTES} and c.attachment_count = 0 as is_small
-      from (select coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.text), 0) as bytes) measured
+      select bytes as body_bytes, bytes <= ${SMALL_BODY_BYTES} and (c.attachment_count = 0 or c.is_raw) as is_small
+      from (
+        select case when c.is_raw then (
+          select coalesce(sum(a.size), 0)::int
+          from email_attachments a
+          where a.organization_id = $1 and a.mode = $2 and a.email_id = wanted.id
+        ) else coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.text), 0) end as bytes
+      ) measured
     ) size
   )
   select
@@ -70,12 +79,19 @@ const MESSAGES = `
     case when f.is_small and f.small_bytes <= $4::int then f.text end as text,
     f.headers,
     f.addressees,
-    case when f.attachment_count = 0 then 0 else (
+    f.is_raw as "isRaw",
+    case when f.is_raw and f.is_small and f.small_bytes <= $4::int then (
+      select a.content
+      from email_attachments a
+      where a.organization_id = $1 and a.mode = $2 and a.email_id = f.id and a.position = 0
+    ) end as raw,
+    case when f.attachment_count = 0 or f.is_raw then 0 else (
       select greatest(sum(a.size), 1)::int
       from email_attachments a
       where a.organization_id = $1 and a.mode = $2 and a.email_id = f.id
     ) end as "attachmentBytes"
-  from found f`;
+  from found f
+  where not (f.is_raw and f.body_bytes = 0)`;
 
 export function loadMessages(
   { organizationId, mode }: Tenant,

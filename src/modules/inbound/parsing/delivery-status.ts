@@ -1,7 +1,7 @@
 import type { ReplyClassifier } from '../../../delivery/policy/classify-reply';
 import { evaluateFailure, MAXIMUM_RESPONSE_LENGTH, type FailureGrounds } from './evaluate-failure';
-import { readHeader, type HeaderFields } from './mime-message';
-import { decodeField } from './part-text';
+import { readHeader, type HeaderFields } from '../../../common/mime/mime-message';
+import { decodeField } from '../../../common/mime/part-text';
 import { PARSING_LIMITS } from './parsing-limits';
 import { printable, type Report } from './report';
 

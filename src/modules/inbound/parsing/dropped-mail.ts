@@ -1,4 +1,4 @@
-import { leavesOf, type MessagePart } from './mime-message';
+import { leavesOf, type MessagePart } from '../../../common/mime/mime-message';
 import { matchesPattern, type MessageView, type MessagePattern } from './message-view';
 import { PARSING_LIMITS } from './parsing-limits';
 import type { IgnoreReason } from './report';

@@ -1,7 +1,7 @@
 import { matchesPattern, type MessageView, type MessagePattern } from './message-view';
-import { HeaderFields, leavesOf, type MessagePart, readHeader } from './mime-message';
+import { HeaderFields, leavesOf, type MessagePart, readHeader } from '../../../common/mime/mime-message';
 import { PARSING_LIMITS } from './parsing-limits';
-import { decodedBody } from './part-text';
+import { decodedBody } from '../../../common/mime/part-text';
 import { type OriginalMessage, printable, type Report } from './report';
 
 /** Complaints from before ARF: a plain mail with ours attached. */

@@ -1,5 +1,5 @@
-import { decodeField, textOf } from './part-text';
-import { leavesOf, type MessagePart } from './mime-message';
+import { decodeField, textOf } from '../../../common/mime/part-text';
+import { leavesOf, type MessagePart } from '../../../common/mime/mime-message';
 import { PARSING_LIMITS } from './parsing-limits';
 
 /** A message as a person would see it. */

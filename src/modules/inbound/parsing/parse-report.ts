@@ -2,8 +2,8 @@ import { BUILT_IN_CLASSIFIER, type ReplyClassifier } from '../../../delivery/pol
 import { readBareDeliveryStatus, readDeliveryStatus } from './delivery-status';
 import { isDispositionNotification, isLoop, whyDropped } from './dropped-mail';
 import { readComplaint } from './feedback-report';
-import { leavesOf, splitMessage, type MessagePart } from './mime-message';
-import { decodedBody } from './part-text';
+import { leavesOf, splitMessage, type MessagePart } from '../../../common/mime/mime-message';
+import { decodedBody } from '../../../common/mime/part-text';
 import { groundsIn, readGenericBounce, readKnownBounce } from './plain-bounce';
 import type { IgnoreReason, Report } from './report';
 import { viewMessage } from './message-view';

@@ -1,18 +1,21 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
-import { leavesOf, splitMessage } from './mime-message';
+import { leavesOf, splitMessage } from '../../../common/mime/mime-message';
 import { parseReport } from './parse-report';
 import { PARSING_LIMITS } from './parsing-limits';
 import { viewMessage } from './message-view';
 
 const TOO_COMPLEX = { kind: 'ignored', reason: 'too-complex' };
-const sources = readdirSync(__dirname, { recursive: true, encoding: 'utf8' }).filter(
-  (name) => name.endsWith('.ts') && !name.endsWith('.spec.ts'),
+const FOLDERS = [__dirname, join(__dirname, '../../../common/mime')];
+const sources = FOLDERS.flatMap((folder) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts') && !name.endsWith('.spec.ts'))
+    .map((name) => join(folder, name)),
 );
 
 function patternsOf(file: string): string[] {
-  const source = ts.createSourceFile(file, readFileSync(join(__dirname, file), 'utf8'), ts.ScriptTarget.Latest);
+  const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest);
   const found: string[] = [];
   const visit = (node: ts.Node): void => {
     if (node.kind === ts.SyntaxKind.RegularExpressionLiteral) found.push((node as ts.RegularExpressionLiteral).text);

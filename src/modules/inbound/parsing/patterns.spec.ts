@@ -1,6 +1,6 @@
 import { corpusNames, readCorpus } from '../../../../test/corpus/reports-corpus';
 import { evaluateFailure } from './evaluate-failure';
-import { splitMessage } from './mime-message';
+import { splitMessage } from '../../../common/mime/mime-message';
 import { BOUNCE_PATTERNS, DELAY_PATTERNS, FAILURE_PHRASES, GENERIC_BOUNCE_PATTERNS } from './bounce-patterns';
 import { COMPLAINT_PATTERNS } from './feedback-report';
 import { AUTO_REPLY_PATTERNS, CHALLENGE_PATTERNS } from './dropped-mail';

@@ -70,7 +70,7 @@ export class FeedbackIdentification {
 
   /**
    * The email that these bytes are, header and body; undefined for mail that is not ours, was altered or is too old.
-   * The Message-ID is under the signature, and test mail is never signed.
+   * Its id is under the signature, and test mail is never signed.
    * @throws UnavailableError
    */
   private async signedEmail(message: Buffer): Promise<SignedOriginal | undefined> {
@@ -80,7 +80,7 @@ export class FeedbackIdentification {
       return owner?.publicKey;
     });
     if (!found || !owner || this.clock.now().getTime() - found.signedAt.getTime() > MAX_AGE_MS) return undefined;
-    const emailId = found.messageId.split('@')[0] ?? '';
+    const emailId = found.identity;
     if (!isUuid(emailId)) return undefined;
     const { organizationId, domainId } = owner;
     return { organizationId, mode: 'live', emailId, domainId };

@@ -5,7 +5,13 @@
 import { timeOfId } from '../../../../common/ids';
 import { arrayLiteral, TextArray } from '../../../../database/pg-array';
 import type { Statement } from '../../../../database/statement';
+import { RAW_PART } from '../../content/sql/raw-parts.sql';
 import type { AcceptedEmail } from '../submission';
+
+/** Of one row of a raw message. */
+const RAW_PART_BYTES = 1024 * 1024;
+/** Up to here the hexadecimal text in which arrays of bytes travel costs nothing worth mentioning. */
+const SMALL_RAW_BYTES = 32 * 1024;
 
 const TEXT = `
   with given as materialized (
@@ -13,11 +19,12 @@ const TEXT = `
     from unnest(
       $1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
       $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::boolean[], $17::boolean[],
-      $18::timestamptz[], $19::timestamptz[], $20::text[], $21::text[], $22::text[], $23::text[], $24::smallint[], $25::timestamptz[]
+      $18::timestamptz[], $19::timestamptz[], $20::text[], $21::text[], $22::text[], $23::text[], $24::smallint[], $25::timestamptz[],
+      $26::boolean[], $27::text[]
     ) as g (
       organization_id, mode, id, domain_id, status, from_email, from_name, reply_to, subject,
       to_emails, cc_emails, bcc_emails, tags, metadata, category, track_opens, track_clicks,
-      scheduled_for, expires_at, html, text, headers, addressees, attachment_count, created_at
+      scheduled_for, expires_at, html, text, headers, addressees, attachment_count, created_at, is_raw, source
     )
   ), inserted_emails as (
     insert into emails (
@@ -31,17 +38,19 @@ const TEXT = `
       scheduled_for, expires_at, created_at, created_at
     from given
   ), inserted_contents as (
-    insert into email_contents (organization_id, mode, email_id, html, text, headers, addressees, attachment_count)
-    select organization_id, mode, id, html, text, headers::jsonb, addressees::jsonb, attachment_count
+    insert into email_contents (
+      organization_id, mode, email_id, html, text, headers, addressees, attachment_count, is_raw
+    )
+    select organization_id, mode, id, html, text, headers::jsonb, addressees::jsonb, attachment_count, is_raw
     from given
   ), inserted_events as (
     insert into email_events (organization_id, mode, email_id, sequence, id, event_type, source, occurred_at, data)
-    select organization_id, mode, id, 1, event_id(clock_timestamp(), 1), status, 'api', clock_timestamp(), '{}'
+    select organization_id, mode, id, 1, event_id(clock_timestamp(), 1), status, source, clock_timestamp(), '{}'
     from given
   )
   insert into email_recipients (organization_id, mode, email_id, position, kind, address, status, updated_at)
-  select r.organization_id, r.mode, r.email_id, r.position, r.kind, r.address, r.status, $26
-  from unnest($27::uuid[], $28::text[], $29::uuid[], $30::smallint[], $31::text[], $32::text[], $33::text[])
+  select r.organization_id, r.mode, r.email_id, r.position, r.kind, r.address, r.status, $28
+  from unnest($29::uuid[], $30::text[], $31::uuid[], $32::smallint[], $33::text[], $34::text[], $35::text[])
     as r (organization_id, mode, email_id, position, kind, address, status)`;
 
 export function insertEmails(emails: readonly AcceptedEmail[], now: Date): Statement<never> {
@@ -81,9 +90,11 @@ function emailColumns(emails: readonly AcceptedEmail[]): unknown[] {
     new TextArray(requests.map((request) => request.text ?? null)),
     requests.map((request) => (Object.keys(request.headers).length > 0 ? JSON.stringify(request.headers) : null)),
     emails.map(addresseesJson),
-    requests.map((request) => request.attachments.length),
+    requests.map((request) => (request.raw ? partsOf(request.raw).length : request.attachments.length)),
     // The lists find their pages by counts per hour of the ids: an email is as old as its id.
     emails.map((email) => timeOfId(email.id)),
+    requests.map((request) => request.raw !== undefined),
+    requests.map((request) => request.source ?? 'api'),
   ];
 }
 
@@ -117,6 +128,47 @@ function recipientColumns(emails: readonly AcceptedEmail[]): unknown[] {
 const INSERT_ATTACHMENT = `
   insert into email_attachments (organization_id, mode, email_id, position, filename, content_type, content_id, size, content)
   values ($1, $2, $3, $4, $5, $6, $7, octet_length($8::bytea), $8)`;
+
+// Writes small raw messages, each as one part.
+// Writes: email_attachments (insert only). Locks: none beyond the new rows. Rows: the small raw messages of a coalesced batch.
+// Not the ORM: most messages are small, and a statement for each would cost as much as all else.
+
+const INSERT_RAW = `
+  insert into email_attachments (organization_id, mode, email_id, position, filename, content_type, content_id, size, content)
+  select organization_id, mode, email_id, 0, '${RAW_PART.filename}', '${RAW_PART.contentType}', null, octet_length(content), content
+  from unnest($1::uuid[], $2::text[], $3::uuid[], $4::bytea[]) as r (organization_id, mode, email_id, content)`;
+
+/** Raw messages: the small ones by one statement, the others by one for each part. */
+export function insertRaw(emails: readonly AcceptedEmail[]): Statement<never>[] {
+  const raw = emails.filter(({ command }) => command.request.raw !== undefined);
+  const isSmall = ({ command }: AcceptedEmail) => (command.request.raw?.length ?? 0) <= SMALL_RAW_BYTES;
+  const small = raw.filter(isSmall);
+  const parts = raw.filter((email) => !isSmall(email)).flatMap(insertParts);
+  if (small.length === 0) return parts;
+  const values = [
+    small.map(({ command }) => command.organizationId),
+    small.map(({ command }) => command.mode),
+    small.map(({ id }) => id),
+    small.map(({ command }) => `\\x${command.request.raw?.toString('hex') ?? ''}`),
+  ];
+  return [{ name: 'insert-raw', text: INSERT_RAW, values }, ...parts];
+}
+
+/** Part by part: whole, a large message would be several times in the driver's buffers. */
+function insertParts({ id, command: { organizationId, mode, request } }: AcceptedEmail): Statement<never>[] {
+  return partsOf(request.raw ?? Buffer.alloc(0)).map((part, position) => ({
+    name: 'insert-attachment',
+    text: INSERT_ATTACHMENT,
+    values: [organizationId, mode, id, position, RAW_PART.filename, RAW_PART.contentType, null, part],
+  }));
+}
+
+function partsOf(raw: Buffer): Buffer[] {
+  const count = Math.ceil(raw.length / RAW_PART_BYTES);
+  return Array.from({ length: count }, (_, index) =>
+    raw.subarray(index * RAW_PART_BYTES, (index + 1) * RAW_PART_BYTES),
+  );
+}
 
 /** One statement per attachment. */
 export function insertAttachments(emails: readonly AcceptedEmail[]): Statement<never>[] {

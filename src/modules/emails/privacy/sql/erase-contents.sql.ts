@@ -151,3 +151,41 @@ export function emptyAttachment(
 ): Statement<never> {
   return { name: 'empty-attachment', text: EMPTY, values: [organizationId, mode, emailId, position] };
 }
+
+// How many parts a raw message has.
+// Reads: email_attachments (primary key). Locks: the rows, in order, until its parts have been written. Rows: one.
+// Not the ORM: it locks.
+
+const COUNT_PARTS = `
+  select count(*)::int as parts
+  from (
+    select 1
+    from email_attachments
+    where organization_id = $1 and mode = $2 and email_id = $3
+    order by position
+    for update
+  ) locked`;
+
+export function countRawParts(
+  { organizationId, mode }: ErasedSubject,
+  emailId: string,
+): Statement<{ readonly parts: number }> {
+  return { name: 'count-raw-parts', text: COUNT_PARTS, values: [organizationId, mode, emailId] };
+}
+
+// Writes a part of a raw message.
+// Writes: email_attachments (primary key). Locks: the row. Rows: one.
+// Not the ORM: a key of four columns.
+
+const WRITE_PART = `
+  update email_attachments
+  set content = $5, size = octet_length($5::bytea)
+  where organization_id = $1 and mode = $2 and email_id = $3 and position = $4`;
+
+export function writeRawPart(
+  { organizationId, mode }: ErasedSubject,
+  { emailId, position }: { readonly emailId: string; readonly position: number },
+  part: Buffer,
+): Statement<never> {
+  return { name: 'write-raw-part', text: WRITE_PART, values: [organizationId, mode, emailId, position, part] };
+}

@@ -38,13 +38,18 @@ const LIST = `
     limit $6
   ), weighed as (
     select r.email_id as id,
-      coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.text), 0) + e.event_sequence * ${EVENT_BYTES} as bytes
+      coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.text), 0) + e.event_sequence * ${EVENT_BYTES}
+        + case when c.is_raw then (
+          select coalesce(sum(a.size), 0)
+          from email_attachments a
+          where a.organization_id = $2 and a.mode = $3 and a.email_id = r.email_id
+        ) else 0 end as bytes
     from received r
     cross join lateral (
       select event_sequence from emails where organization_id = $2 and mode = $3 and id = r.email_id limit 1
     ) e
     left join lateral (
-      select html, text from email_contents where organization_id = $2 and mode = $3 and email_id = r.email_id limit 1
+      select html, text, is_raw from email_contents where organization_id = $2 and mode = $3 and email_id = r.email_id limit 1
     ) c on true
   )
   select id
@@ -89,6 +94,8 @@ export interface SubjectEmailHead {
   readonly headers: Record<string, string> | null;
   /** Null when there is none, or no more. */
   readonly attachments: readonly SubjectAttachment[] | null;
+  /** Then the text, html, headers and attachments are in the message, which lies in parts. */
+  readonly isRaw: boolean;
 }
 
 /** Without its bytes. */
@@ -110,12 +117,14 @@ const EMAILS = `
   select
     e.id, e.from_email as "fromEmail", e.to_emails as "toEmails", e.cc_emails as "ccEmails", e.bcc_emails as "bccEmails",
     e.subject, e.status, e.created_at as "createdAt", c.html, c.text, e.reply_to as "replyTo", e.tags, e.metadata, c.headers,
+    coalesce(c.is_raw, false) as "isRaw",
     (
       select jsonb_agg(
         jsonb_build_object('filename', a.filename, 'contentType', a.content_type, 'sizeBytes', a.size) order by a.position
       )
       from email_attachments a
       where a.organization_id = $1 and a.mode = $2 and a.email_id = wanted.id
+        and not c.is_raw
     ) as attachments
   from unnest($3::uuid[]) as wanted (id)
   cross join lateral (
@@ -125,7 +134,10 @@ const EMAILS = `
     limit 1
   ) e
   left join lateral (
-    select html, text, headers from email_contents where organization_id = $1 and mode = $2 and email_id = wanted.id limit 1
+    select html, text, headers, is_raw
+    from email_contents
+    where organization_id = $1 and mode = $2 and email_id = wanted.id
+    limit 1
   ) c on true
   order by e.id`;
 

@@ -1,4 +1,4 @@
-import { PARSING_LIMITS } from './parsing-limits';
+import { MIME_LIMITS } from './mime-limits';
 import type { MessagePart } from './mime-message';
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -14,7 +14,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 const ESCAPE = /^=(?:[0-9a-f]{2}|\r?\n)/i;
 
 /** The bytes of a part without its transfer encoding (RFC 2045 section 6), one character a byte. */
-export function decodedBody(part: MessagePart, maxLength: number = PARSING_LIMITS.textLength): string {
+export function decodedBody(part: MessagePart, maxLength: number = MIME_LIMITS.textLength): string {
   const body = part.body.slice(0, maxLength);
   const encoding = part.fields.first('content-transfer-encoding')?.toLowerCase();
   if (encoding === 'base64') return Buffer.from(body, 'base64').toString('latin1');

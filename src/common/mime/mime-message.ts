@@ -1,8 +1,10 @@
-import { PARSING_LIMITS } from './parsing-limits';
+import { MIME_LIMITS } from './mime-limits';
 
 interface Field {
   /** In lower case. */
   readonly name: string;
+  /** As it came. */
+  readonly spelledName: string;
   /** Unfolded and trimmed, one character a byte. */
   value: string;
 }
@@ -21,6 +23,11 @@ export class HeaderFields {
 
   all(name: string): string[] {
     return this.fields.filter((field) => field.name === name).map((field) => field.value);
+  }
+
+  /** In their order. */
+  get list(): readonly Field[] {
+    return this.fields;
   }
 
   has(...names: readonly string[]): boolean {
@@ -47,10 +54,10 @@ const NAME = /^([!-9;-~]{1,100})[ \t]{0,20}:/;
 export function readHeader(text: string): HeaderBlock {
   const fields: Field[] = [];
   let at = 0;
-  for (let count = 0; count < PARSING_LIMITS.headerLines && at < text.length; count++) {
+  for (let count = 0; count < MIME_LIMITS.headerLines && at < text.length; count++) {
     const next = text.indexOf('\n', at);
     const end = next === -1 ? text.length : next;
-    const line = text.slice(at, Math.min(end, at + PARSING_LIMITS.fieldLength));
+    const line = text.slice(at, Math.min(end, at + MIME_LIMITS.fieldLength));
     at = end + 1;
     if (line.trim() === '') return { fields: new HeaderFields(fields), rest: text.slice(at), cut: false };
     addLine(fields, line);
@@ -61,11 +68,12 @@ export function readHeader(text: string): HeaderBlock {
 function addLine(fields: Field[], line: string): void {
   const last = fields.at(-1);
   if (line.startsWith(' ') || line.startsWith('\t')) {
-    if (last) last.value = `${last.value} ${line.trim()}`.slice(0, PARSING_LIMITS.fieldLength);
+    if (last) last.value = `${last.value} ${line.trim()}`.slice(0, MIME_LIMITS.fieldLength);
     return;
   }
   const name = NAME.exec(line);
-  if (name?.[1]) fields.push({ name: name[1].toLowerCase(), value: line.slice(name[0].length).trim() });
+  if (!name?.[1]) return;
+  fields.push({ name: name[1].toLowerCase(), spelledName: name[1], value: line.slice(name[0].length).trim() });
 }
 
 /** A media type with its parameters (RFC 2045 section 5.1), names and type in lower case. */
@@ -75,7 +83,7 @@ export interface ContentType {
 }
 
 const TYPE = /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}/;
-const PARAMETER = /;\s{0,50}([\w-]{1,50})\s{0,10}=\s{0,10}(?:"((?:[^"\\]|\\.){0,300})"|([^\s;"]{1,300}))/g;
+const PARAMETER = /;\s{0,50}([\w*-]{1,50})\s{0,10}=\s{0,10}(?:"((?:[^"\\]|\\.){0,300})"|([^\s;"]{1,300}))/g;
 const PLAIN: ContentType = { type: 'text/plain', parameters: new Map() };
 
 /** Reads a Content-Type field; a missing or unreadable one means plain text (RFC 2045 section 5.2). */
@@ -84,8 +92,8 @@ export function readContentType(field = ''): ContentType {
   return type === undefined ? PLAIN : { type: type.toLowerCase(), parameters: parametersOf(field) };
 }
 
-/** The first value of each name counts. */
-function parametersOf(field: string): ReadonlyMap<string, string> {
+/** The parameters behind a type or a disposition; the first value of each name counts. */
+export function parametersOf(field: string): ReadonlyMap<string, string> {
   const found = [...field.matchAll(PARAMETER)].map(([, name = '', quoted, bare = '']): [string, string] => [
     name.toLowerCase(),
     quoted?.replace(/\\(.)/g, '$1') ?? bare,
@@ -106,7 +114,7 @@ export interface MessagePart {
 /** Splits a message into its parts (RFC 2046 section 5.1); undefined when it nests too deep or has too many of them. */
 export function splitMessage(raw: Buffer): MessagePart | undefined {
   const splitter = new MessageSplitter();
-  const message = splitter.split(raw.subarray(0, PARSING_LIMITS.messageLength).toString('latin1'), 0);
+  const message = splitter.split(raw.subarray(0, MIME_LIMITS.messageLength).toString('latin1'), 0);
   return splitter.tooComplex ? undefined : message;
 }
 
@@ -125,7 +133,7 @@ class MessageSplitter {
     const contentType = readContentType(fields.first('content-type'));
     const boundary = contentType.parameters.get('boundary');
     const part = { fields, contentType, body: rest };
-    this.tooComplex ||= cut || depth > PARSING_LIMITS.depth || this.parts > PARSING_LIMITS.parts;
+    this.tooComplex ||= cut || depth > MIME_LIMITS.depth || this.parts > MIME_LIMITS.parts;
     if (this.tooComplex || !boundary || !contentType.type.startsWith('multipart/')) return { ...part, children: [] };
     return { ...part, children: this.splitBody(rest, boundary, depth) };
   }

@@ -1,0 +1,142 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { parametersOf } from './mime-message';
+import { decodeCharset, decodeField } from './part-text';
+import { findParts, type PlacedPart, type PlacedParts } from './message-parts';
+import { decodeTransfer } from './transfer-encoding';
+
+/** Encoded bytes of text, and of html, that are read; what is longer is cut. */
+const MAX_TEXT_BYTES = 5 * 1024 * 1024;
+/** Decoding as much takes a millisecond. */
+const LARGE_BYTES = 64 * 1024;
+const MAX_FILENAME = 255;
+const CONTROLS = /[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
+
+/** A part that is not shown as text; its bytes are read by `readFile`. */
+export interface MessageFile {
+  readonly index: number;
+  /** Without folders; never empty. */
+  readonly filename: string;
+  /** As the sender says: to be shown, not to be believed. */
+  readonly contentType: string;
+  /** Decoded bytes. */
+  readonly size: number;
+  /** Without angle brackets. */
+  readonly contentId: string | undefined;
+}
+
+/** A message as a reader shows it. */
+export interface ReadMessage extends PlacedParts {
+  readonly text: string | undefined;
+  readonly html: string | undefined;
+  readonly files: readonly MessageFile[];
+}
+
+/** Takes a message apart. Never throws, whatever its bytes are. */
+export async function readMessage(message: Buffer): Promise<ReadMessage> {
+  const { fields, parts } = await findParts(message);
+  const { shown, attached } = sort(parts);
+  return {
+    ...{ fields, parts },
+    text: textOf(message, shown.plain),
+    html: textOf(message, shown.html),
+    files: await toFiles(message, attached),
+  };
+}
+
+async function toFiles(message: Buffer, parts: readonly PlacedPart[]): Promise<MessageFile[]> {
+  const files: MessageFile[] = [];
+  for (const [index, part] of parts.entries()) {
+    if (part.end - part.start > LARGE_BYTES) await nextTurn();
+    files.push(toFile(message, part, index));
+  }
+  return files;
+}
+
+/** The decoded bytes of a file; undefined when there is none of that index. */
+export async function readFile(
+  message: Buffer,
+  index: number,
+): Promise<(MessageFile & { readonly bytes: Buffer }) | undefined> {
+  const part = sort((await findParts(message)).parts).attached[index];
+  return part && { ...toFile(message, part, index), bytes: bytesOf(message, part) };
+}
+
+function sort(parts: readonly PlacedPart[]) {
+  const isShown = (type: string) => (part: PlacedPart) => part.contentType.type === type && !isFile(part);
+  const plain = parts.filter(isShown('text/plain'));
+  const html = parts.filter(isShown('text/html'));
+  const isElse = (part: PlacedPart) => !plain.includes(part) && !html.includes(part);
+  return { shown: { plain, html }, attached: parts.filter(isElse) };
+}
+
+function isFile(part: PlacedPart): boolean {
+  const disposition = part.fields.first('content-disposition') ?? '';
+  return /^\s{0,10}attachment\b/i.test(disposition) || filenameOf(part) !== undefined;
+}
+
+/** Several texts, such as a list's footer, one below the other. */
+function textOf(message: Buffer, parts: readonly PlacedPart[]): string | undefined {
+  if (parts.length === 0) return undefined;
+  let left = MAX_TEXT_BYTES;
+  const texts = parts.map((part) => {
+    const cut = { ...part, end: Math.min(part.end, part.start + left) };
+    left -= cut.end - cut.start;
+    return decodeCharset(bytesOf(message, cut).toString('latin1'), part.contentType.parameters.get('charset'));
+  });
+  return texts.join('\n').replaceAll('\0', '');
+}
+
+function bytesOf(message: Buffer, { start, end, fields }: PlacedPart): Buffer {
+  return decodeTransfer(message.subarray(start, end), fields.first('content-transfer-encoding'));
+}
+
+function toFile(message: Buffer, part: PlacedPart, index: number): MessageFile {
+  const contentId = part.fields.first('content-id')?.trim().replace(/^<|>$/g, '');
+  return {
+    index,
+    filename: filenameOf(part) ?? `attachment-${index + 1}`,
+    contentType: part.contentType.type,
+    size: bytesOf(message, part).length,
+    contentId: contentId === undefined ? undefined : clean(contentId),
+  };
+}
+
+/** `filename` of the disposition, else `name` of the type, each also in the form of RFC 2231. */
+function filenameOf({ fields, contentType }: PlacedPart): string | undefined {
+  const disposition = fields.first('content-disposition') ?? '';
+  const given = parameter(parametersOf(disposition), 'filename') ?? parameter(contentType.parameters, 'name');
+  const name = clean((given ?? '').split(/[\\/]/).at(-1) ?? '').trim();
+  return name === '' || /^\.{1,4096}$/.test(name) ? undefined : name.slice(0, MAX_FILENAME);
+}
+
+/** Of a long value in the form of RFC 2231. */
+const MAX_PIECES = 20;
+
+function parameter(parameters: ReadonlyMap<string, string>, name: string): string | undefined {
+  const whole = parameters.get(`${name}*`);
+  if (whole !== undefined) return decodeExtended(whole);
+  const plain = parameters.get(name);
+  if (plain !== undefined) return decodeField(plain);
+  const pieces: string[] = [];
+  let isExtended = false;
+  for (let index = 0; index < MAX_PIECES; index += 1) {
+    const encoded = parameters.get(`${name}*${index}*`);
+    const piece = encoded ?? parameters.get(`${name}*${index}`);
+    if (piece === undefined) break;
+    isExtended ||= encoded !== undefined;
+    pieces.push(piece);
+  }
+  if (pieces.length === 0) return undefined;
+  return isExtended ? decodeExtended(pieces.join('')) : decodeField(pieces.join(''));
+}
+
+/** `charset'language'%41…` (RFC 2231 section 4). */
+function decodeExtended(value: string): string {
+  const [, charset, text = value] = /^([\w-]{0,40})'[\w-]{0,20}'(.{0,4096})$/s.exec(value) ?? [];
+  const bytes = text.replace(/%([0-9a-f]{2})/gi, (_escape, hex: string) => String.fromCharCode(parseInt(hex, 16)));
+  return decodeCharset(bytes, charset || undefined);
+}
+
+function clean(text: string): string {
+  return text.replace(CONTROLS, ' ');
+}

@@ -1,0 +1,87 @@
+import { isUtf8 } from 'node:buffer';
+import PostalMime from 'postal-mime';
+import { addressKey, type Mailbox, parseAddress, parseMailbox } from '../../../../common/mail-address';
+import type { FieldRange, ParsedHeader } from '../../../../common/mime/header-fields';
+
+/** Of one field; what is longer is read up to here. */
+const MAX_FIELD_BYTES = 32 * 1024;
+/** As the database and the lists take it. */
+const MAX_SUBJECT = 998;
+const MAX_REPLY_TO = 10;
+const CONTROLS = /[\x00-\x1f\x7f-\x9f]+/g;
+
+/** A field's value, unfolded; bytes above ASCII as UTF-8 where they are that (RFC 6532). */
+export function valueOf({ bytes }: ParsedHeader, { colon, end }: FieldRange): string {
+  const value = bytes.subarray(colon + 1, Math.min(end, colon + 1 + MAX_FIELD_BYTES));
+  return value
+    .toString(isUtf8(value) ? 'utf8' : 'latin1')
+    .replace(/\r\n(?=[ \t])/g, '')
+    .trim();
+}
+
+/** The subject as it is shown; empty when there is none. Of several the first. */
+export function subjectOf(header: ParsedHeader): string {
+  const [field] = header.fields.get('subject') ?? [];
+  if (field === undefined) return '';
+  const decoded = PostalMime.decodeWords(valueOf(header, field)).replace(CONTROLS, ' ').trim();
+  return [...decoded.slice(0, 2 * MAX_SUBJECT)].slice(0, MAX_SUBJECT).join('');
+}
+
+/**
+ * The one mailbox of the one From field; undefined when there are none or several of either. Strict on purpose: the mail is
+ * judged by this address, and every reader has to see the same one.
+ */
+export function senderOf(header: ParsedHeader): Mailbox | undefined {
+  const fields = header.fields.get('from') ?? [];
+  const [field] = fields;
+  if (field === undefined || fields.length > 1 || field.end - field.colon > MAX_FIELD_BYTES) return undefined;
+  const parsed = parseMailbox(withoutComments(valueOf(header, field)));
+  if (!parsed.ok) return undefined;
+  const name = PostalMime.decodeWords(parsed.mailbox.name ?? '')
+    .replace(CONTROLS, ' ')
+    .trim();
+  return name === '' ? { email: parsed.mailbox.email } : { email: parsed.mailbox.email, name };
+}
+
+/** Quoted strings, escaped signs, and single ones. */
+const TOKENS = /"(?:\\.|[^"\\])*"|\\.|[^]/gs;
+const PARENTHESES: Readonly<Record<string, number>> = { '(': 1, ')': -1 };
+
+/**
+ * Without what stands in parentheses (RFC 5322 section 3.2.2), as in `root@host (Cron Daemon)`. Left as it is when they do
+ * not match: then it is no mailbox.
+ */
+function withoutComments(value: string): string {
+  let kept = '';
+  let depth = 0;
+  for (const token of value.match(TOKENS) ?? []) {
+    const step = PARENTHESES[token] ?? 0;
+    if (depth === 0 && step === 0) kept += token;
+    depth += step;
+    if (depth < 0) return value;
+  }
+  return depth === 0 ? kept.trim() : value;
+}
+
+/** The addresses that fields of these names show, in the form in which they are compared. */
+export function shownIn(header: ParsedHeader, name: 'to' | 'cc'): ReadonlySet<string> {
+  return new Set(mailboxesOf(header, name).map(({ email }) => addressKey(email)));
+}
+
+export function replyToOf(header: ParsedHeader): Mailbox[] {
+  return mailboxesOf(header, 'reply-to').slice(0, MAX_REPLY_TO);
+}
+
+/** Nothing depends on these but what is shown, so that a reader's guess will do. */
+function mailboxesOf(header: ParsedHeader, name: string): Mailbox[] {
+  const fields = header.fields.get(name) ?? [];
+  return fields
+    .slice(0, 1)
+    .flatMap((field) => PostalMime.addressParser(valueOf(header, field), { flatten: true }))
+    .flatMap(({ address = '', name: shown }) => {
+      const parsed = parseAddress(address);
+      if (!parsed.ok) return [];
+      const clean = shown.replace(CONTROLS, ' ').trim();
+      return [clean === '' ? { email: parsed.email } : { email: parsed.email, name: clean }];
+    });
+}

@@ -1,0 +1,113 @@
+import type { Mailbox } from '../../../../common/mail-address';
+import { type FieldRange, type ParsedHeader, parseHeader } from '../../../../common/mime/header-fields';
+import { replyToOf, senderOf, shownIn, subjectOf, valueOf } from './raw-header';
+
+export const MAX_RAW_BYTES = 25 * 1024 * 1024;
+const MAX_HEADER_BYTES = 256 * 1024;
+/** RFC 5321 section 6.3 asks for a limit of at least 100: what has come by so often goes round in a circle. */
+const MAX_HOPS = 100;
+const HEADER_END = '\r\n\r\n';
+/** RFC 5322 section 2.2. With a blank before its colon, a From would not be found here, and be shown by readers. */
+const FIELD_NAME = /^[!-9;-~]+$/;
+/** Read by this service, and removed. */
+const OWN_PREFIX = 'x-waybill-';
+
+/** A message as it came, and what its header says. */
+export interface RawMessage {
+  /** What goes out, but for Date and Message-ID where they are missing. It shares the memory of what came. */
+  readonly bytes: Buffer;
+  readonly from: Mailbox;
+  readonly subject: string;
+  readonly to: ReadonlySet<string>;
+  readonly cc: ReadonlySet<string>;
+  readonly replyTo: readonly Mailbox[];
+  /** Of the fields `X-Waybill-…`, by the rest of their names in lower case. */
+  readonly own: ReadonlyMap<string, string>;
+}
+
+/** `sender`: the From is not one mailbox in one field. `form`: it is no message, or one that nobody should send. */
+export interface RawFault {
+  readonly fault: 'sender' | 'form';
+  /** Reads after the name of what was given. */
+  readonly message: string;
+}
+
+/**
+ * Reads a message with CRLF line ends, and removes in place what must not go out: Bcc, Return-Path and the fields for this
+ * service. Everything else stays as it is.
+ *
+ * @param given is changed, and lives on in the result
+ */
+export function readRawMessage(given: Buffer): RawMessage | RawFault {
+  const whole = withHeaderEnd(given);
+  const header = whole && tryParse(whole);
+  if (!header) return form(`has no header of fields with CRLF line ends, of at most ${MAX_HEADER_BYTES} bytes`);
+  const { fields } = header;
+  if (![...fields.keys()].every((name) => FIELD_NAME.test(name))) return form('has a header line that is no field');
+  if (whole.subarray(0, header.bodyStart).includes(0)) return form('has a NUL character in its header');
+  if ((fields.get('received')?.length ?? 0) > MAX_HOPS) return form('has been going round in a circle');
+  const from = senderOf(header);
+  if (!from) return { fault: 'sender', message: 'must have exactly one From field with exactly one address' };
+  const message = {
+    ...{ from, subject: subjectOf(header), replyTo: replyToOf(header) },
+    ...{ to: shownIn(header, 'to'), cc: shownIn(header, 'cc'), own: ownFields(header) },
+  };
+  return { ...message, bytes: withoutFields(header) };
+}
+
+export function isFault(read: RawMessage | RawFault): read is RawFault {
+  return 'fault' in read;
+}
+
+function form(message: string): RawFault {
+  return { fault: 'form', message };
+}
+
+/** A message may be a header alone; then its empty line is added. Undefined when the header is too long. */
+function withHeaderEnd(given: Buffer): Buffer | undefined {
+  const start = given.subarray(0, MAX_HEADER_BYTES);
+  if (start.includes(HEADER_END)) return given;
+  if (given.length > MAX_HEADER_BYTES) return undefined;
+  const ending = given.subarray(-2).equals(Buffer.from('\r\n')) ? '\r\n' : HEADER_END;
+  return Buffer.concat([given, Buffer.from(ending)]);
+}
+
+function tryParse(bytes: Buffer): ParsedHeader | undefined {
+  try {
+    return parseHeader(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+function ownFields(header: ParsedHeader): ReadonlyMap<string, string> {
+  const own = new Map<string, string>();
+  for (const [name, [field]] of header.fields) {
+    if (field && name.startsWith(OWN_PREFIX)) own.set(name.slice(OWN_PREFIX.length), valueOf(header, field));
+  }
+  return own;
+}
+
+function isRemoved(name: string): boolean {
+  return name === 'bcc' || name === 'return-path' || name.startsWith(OWN_PREFIX);
+}
+
+/** What is kept of the header moves up to the body, so that a large message is not copied. */
+function withoutFields({ bytes, fields, bodyStart }: ParsedHeader): Buffer {
+  const removed = [...fields]
+    .filter(([name]) => isRemoved(name))
+    .flatMap(([, ranges]): readonly FieldRange[] => ranges)
+    .sort((one, other) => other.start - one.start);
+  let start = bodyStart;
+  let keptTo = bodyStart;
+  for (const field of removed) {
+    const next = field.end + 2;
+    start -= keptTo - next;
+    bytes.copyWithin(start, next, keptTo);
+    keptTo = field.start;
+  }
+  if (removed.length === 0) return bytes;
+  start -= keptTo;
+  bytes.copyWithin(start, 0, keptTo);
+  return bytes.subarray(start);
+}

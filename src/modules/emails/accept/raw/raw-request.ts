@@ -1,0 +1,69 @@
+import PostalMime from 'postal-mime';
+import { parseJson } from '../../../../common/http/json-body';
+import { addressKey } from '../../../../common/mail-address';
+import type { FieldReader } from '../field-reader';
+import { readOptions } from '../parse-send-request';
+import type { Recipient, RecipientKind, SendRequest } from '../send-request';
+import type { RawMessage } from './raw-message';
+
+/** Fields for this service in a message's header, and what they are called in a request. */
+const OWN_FIELDS: Readonly<Record<string, string>> = {
+  category: 'category',
+  tags: 'tags',
+  metadata: 'metadata',
+  schedule: 'scheduledAt',
+  'idempotency-key': 'idempotencyKey',
+};
+
+/**
+ * A send request that says what a message says of itself, for the recipients of its envelope.
+ *
+ * @param envelope addresses in normal form, each once
+ * @param given options from outside of the message; they go before those of its header
+ * @throws ValidationError for metadata in the header that is no JSON
+ */
+export function toSendRequest(
+  reader: FieldReader,
+  message: RawMessage,
+  envelope: readonly string[],
+  given: Record<string, unknown>,
+  now: Date,
+): SendRequest {
+  const { from, subject, replyTo, bytes: raw } = message;
+  const at = from.email.lastIndexOf('@');
+  return {
+    from: { localPart: from.email.slice(0, at), domain: from.email.slice(at + 1), name: from.name },
+    recipients: envelope.map((email): Recipient => ({ email, kind: kindOf(email, message) })),
+    ...{ replyTo, subject, raw },
+    ...{ html: undefined, text: undefined, headers: {}, attachments: [], expiresAt: undefined },
+    tracking: { opens: false, clicks: false },
+    ...readOptions(reader, { ...fromHeader(message), ...given }, now),
+  };
+}
+
+/** Whom the header does not show is a blind recipient. */
+function kindOf(email: string, { to, cc }: RawMessage): RecipientKind {
+  const key = addressKey(email);
+  if (to.has(key)) return 'to';
+  return cc.has(key) ? 'cc' : 'bcc';
+}
+
+function fromHeader({ own }: RawMessage): Record<string, unknown> {
+  const options: Record<string, unknown> = {};
+  for (const [field, option] of Object.entries(OWN_FIELDS)) {
+    const value = own.get(field);
+    if (value !== undefined && value !== '') options[option] = readOwn(option, value);
+  }
+  return options;
+}
+
+function readOwn(option: string, value: string): unknown {
+  const text = PostalMime.decodeWords(value);
+  if (option === 'metadata') return parseJson(Buffer.from(text));
+  if (option === 'category') return text.toLowerCase();
+  if (option !== 'tags') return text;
+  return text
+    .split(',')
+    .map((tag) => tag.trim())
+    .filter((tag) => tag !== '');
+}

@@ -1,0 +1,145 @@
+import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../../../../common/clock';
+import { AppError, ValidationError } from '../../../../common/errors/app-error';
+import { addressKey, parseMailbox } from '../../../../common/mail-address';
+import { LineEndCheck, type LineEnds } from '../../../../common/mime/line-end-check';
+import type { Tenant } from '../../../../common/tenant';
+import { crlfChunks } from '../../../../common/mime/line-ends';
+import { FieldReader } from '../field-reader';
+import { fingerprint, idempotencyKeyOf } from '../idempotency';
+import { type AcceptedRequest, claim, SendEmailsService } from '../send-emails.service';
+import type { SendRequest } from '../send-request';
+import { isFault, MAX_RAW_BYTES, type RawFault, readRawMessage } from './raw-message';
+import { toSendRequest } from './raw-request';
+
+/** Every field of a request; the OpenAPI model is checked against this list. */
+export const SEND_RAW_FIELDS: ReadonlySet<string> = new Set([
+  ...['raw', 'to', 'category', 'tags', 'metadata', 'scheduledAt', 'idempotencyKey'],
+]);
+
+export const MAX_ENVELOPE = 50;
+const HTTP_PATH = '/v1/emails/raw';
+const SMTP_PATH = 'smtp';
+/** Looked through in one turn of the event loop: a fraction of a millisecond. */
+const SLICE_BYTES = 256 * 1024;
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+/** A message that came over SMTP, with its envelope. */
+export interface SubmittedMessage {
+  /** CRLF line ends only. It is changed. */
+  readonly bytes: Buffer;
+  /** Normal form, 1 to 50. */
+  readonly recipients: readonly string[];
+}
+
+/** From a whole message to a committed email: it is not taken apart, what came is what goes out, signed. */
+@Injectable()
+export class SendRawService {
+  constructor(
+    private readonly emails: SendEmailsService,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Accepts the body of `POST /v1/emails/raw`; returns once the email is committed.
+   * @throws ValidationError, AppError
+   */
+  async send(body: unknown, keyHeader: string | undefined, tenant: Tenant): Promise<AcceptedRequest> {
+    const reader = new FieldReader();
+    const given = reader.object(body, 'body') ?? {};
+    reader.unknownFields(given, SEND_RAW_FIELDS);
+    const recipients = readEnvelope(reader, given.to);
+    const bytes = await readBase64(reader, given.raw);
+    if (!bytes) throw new ValidationError(reader.errors);
+    const options = Object.fromEntries(Object.entries(given).filter(([name]) => name !== 'raw' && name !== 'to'));
+    const request = this.toRequest(reader, { bytes, recipients }, options);
+    const key = idempotencyKeyOf(keyHeader, request.idempotencyKey);
+    const idempotency = key === undefined ? undefined : claim(HTTP_PATH, key, fingerprint(body), tenant);
+    return this.emails.accept(request, idempotency, tenant);
+  }
+
+  /**
+   * Accepts a message that came over SMTP; returns once the email is committed. A client that writes the same mail again has
+   * other dates and boundaries in it, so that its sender, subject and recipients are what an idempotency key stands for.
+   * @throws ValidationError, AppError; InvalidSenderError when its From is not one address
+   */
+  submit({ bytes, recipients }: SubmittedMessage, tenant: Tenant): Promise<AcceptedRequest> {
+    const request = this.toRequest(new FieldReader(), { bytes, recipients }, {});
+    const { idempotencyKey: key } = request;
+    const idempotency = key === undefined ? undefined : claim(SMTP_PATH, key, fingerprintOf(request), tenant);
+    return this.emails.accept({ ...request, source: 'smtp_submission' }, idempotency, tenant);
+  }
+
+  private toRequest(reader: FieldReader, message: SubmittedMessage, options: Record<string, unknown>): SendRequest {
+    const read = readRawMessage(message.bytes);
+    if (isFault(read)) throw toError(reader, read);
+    const request = toSendRequest(reader, read, message.recipients, options, this.clock.now());
+    if (reader.failed) throw new ValidationError(reader.errors);
+    return request;
+  }
+}
+
+/** The From of a message is not one address in one field. */
+export class InvalidSenderError extends ValidationError {}
+
+function toError(reader: FieldReader, { fault, message }: RawFault): ValidationError {
+  reader.add('raw', message);
+  return fault === 'sender' ? new InvalidSenderError(reader.errors) : new ValidationError(reader.errors);
+}
+
+function readEnvelope(reader: FieldReader, value: unknown): string[] {
+  const unique = new Map<string, string>();
+  reader.list(value, 'to', MAX_ENVELOPE).forEach((entry, index) => {
+    const parsed = parseMailbox(entry);
+    if (!parsed.ok) reader.add(`to[${index}]`, parsed.message);
+    else unique.set(addressKey(parsed.mailbox.email), parsed.mailbox.email);
+  });
+  if (value === undefined || (Array.isArray(value) && value.length === 0)) {
+    reader.add('to', 'must contain at least one recipient');
+  }
+  return [...unique.values()];
+}
+
+/** With CRLF line ends; undefined when it is none, which the reader then knows. @throws AppError payload_too_large */
+async function readBase64(reader: FieldReader, value: unknown): Promise<Buffer | undefined> {
+  if (typeof value !== 'string' || value === '' || value.length % 4 !== 0 || !BASE64.test(value)) {
+    reader.add('raw', 'must be a message (RFC 5322) in base64');
+    return undefined;
+  }
+  const bytes = Buffer.from(value, 'base64');
+  const lineEnds = bytes.length > MAX_RAW_BYTES ? 'crlf' : await lineEndsOf(bytes);
+  if (lineEnds === 'mixed') {
+    reader.add('raw', 'must have line ends that are all CRLF, or all LF, and no CR alone');
+    return undefined;
+  }
+  const message = lineEnds === 'lf' ? await withCrlf(bytes) : bytes;
+  if (message.length <= MAX_RAW_BYTES) return message;
+  throw new AppError('payload_too_large', 'The message exceeds 25 MiB', { details: { limitBytes: MAX_RAW_BYTES } });
+}
+
+async function lineEndsOf(bytes: Buffer): Promise<LineEnds> {
+  const check = new LineEndCheck();
+  for await (const slice of slices(bytes)) check.add(slice);
+  return check.result;
+}
+
+async function withCrlf(bytes: Buffer): Promise<Buffer> {
+  const converted: Buffer[] = [];
+  for await (const chunk of crlfChunks(slices(bytes))) converted.push(chunk);
+  return Buffer.concat(converted);
+}
+
+async function* slices(bytes: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
+    if (at > 0) await nextTurn();
+    yield bytes.subarray(at, at + SLICE_BYTES);
+  }
+}
+
+function fingerprintOf({ from, subject, recipients }: SendRequest): Buffer {
+  const addresses = recipients.map(({ email }) => addressKey(email)).sort();
+  const same = JSON.stringify([`${from.localPart}@${from.domain ?? ''}`, subject, addresses]);
+  return createHash('sha256').update(same).digest();
+}

@@ -1,0 +1,31 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../../database/database.service';
+import type { EmailKey } from '../../../delivery/ports/delivery';
+import { RAW_PART, readRawPart, readRawSizes } from './sql/raw-parts.sql';
+
+/** Where the bytes of raw messages lie: in parts, as rows of attachments. */
+@Injectable()
+export class RawMessagesStorage {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * A message behind so many free bytes. It is read part by part into one buffer: the driver makes text of twice their
+   * length of them. As of one moment, since an erasure may change it. Undefined when it is gone.
+   */
+  load(key: EmailKey, before = 0): Promise<Buffer | undefined> {
+    return this.database.snapshot(async (tx) => {
+      const parts = await tx.run(readRawSizes(key));
+      const size = parts.reduce((sum, part) => sum + part.size, 0);
+      if (size === 0) return undefined;
+      const bytes = Buffer.allocUnsafe(before + size);
+      let at = before;
+      for (const { position } of parts) {
+        const [part] = await tx.run(readRawPart(key, position));
+        at += part?.content.copy(bytes, at) ?? 0;
+      }
+      return bytes;
+    });
+  }
+}
+
+export { RAW_PART };

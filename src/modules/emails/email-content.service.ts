@@ -1,0 +1,36 @@
+import { Injectable } from '@nestjs/common';
+import { NotFoundError } from '../../common/errors/app-error';
+import { isUuid } from '../../common/ids';
+import type { Tenant } from '../../common/tenant';
+import { headersOf, RawMessagesService } from './content/raw-messages.service';
+import type { EmailAttachment } from './email-attachment.entity';
+import type { EmailContent } from './email-content.entity';
+import { EmailsRepository } from './emails.repository';
+
+export interface EmailContentView {
+  readonly content: Pick<EmailContent, 'html' | 'text' | 'headers'>;
+  readonly attachments: readonly Pick<EmailAttachment, 'filename' | 'contentType' | 'size'>[];
+}
+
+/** What emails say, as long as it is kept. Raw messages are stored as they came, and taken apart when somebody looks. */
+@Injectable()
+export class EmailContentService {
+  constructor(
+    private readonly emails: EmailsRepository,
+    private readonly messages: RawMessagesService,
+  ) {}
+
+  /** @throws NotFoundError, also once the content's retention has ended */
+  async content(tenant: Tenant, id: string): Promise<EmailContentView> {
+    const email = isUuid(id) ? await this.emails.find(tenant, id) : null;
+    if (!email) throw new NotFoundError('Email');
+    const [content] = await this.emails.findContents(tenant, [id]);
+    if (!content) throw new NotFoundError('Content');
+    const key = { organizationId: email.organizationId, mode: email.mode, emailId: id };
+    if (!content.isRaw) return { content, attachments: await this.emails.listAttachments(key) };
+    const message = await this.messages.read(key);
+    if (!message) throw new NotFoundError('Content');
+    const { text = null, html = null, files } = message;
+    return { content: { text, html, headers: headersOf(message) }, attachments: files };
+  }
+}

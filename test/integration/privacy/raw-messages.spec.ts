@@ -1,0 +1,71 @@
+import { MessageSource } from '../../../src/delivery/ports/message-source';
+import { SendRawService } from '../../../src/modules/emails/accept/raw/send-raw.service';
+import { ExportCollector } from '../../../src/modules/privacy/export/export-collector.service';
+import { ErasureScene } from './erasure-scene';
+import { shows } from './hiding-places';
+
+const ANN = 'annqz@x.example';
+const BOB = 'bob@x.example';
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+describe('raw messages of a person', () => {
+  let scene: ErasureScene;
+  beforeAll(async () => {
+    scene = await ErasureScene.open();
+  });
+  afterAll(() => scene.close());
+
+  async function send(to: readonly string[], header: string, body: string): Promise<string> {
+    const message = `From: Shop <hello@${scene.tenant.domain}>\r\nTo: ${to.join(', ')}\r\n${header}\r\n${body}`;
+    const request = { raw: Buffer.from(message).toString('base64'), to };
+    const { accepted } = await scene.delivery.core
+      .get(SendRawService)
+      .send(request, undefined, scene.tenant.as('live'));
+    return accepted.id;
+  }
+
+  const load = (emailId: string) => {
+    const key = { organizationId: scene.tenant.organizationId, mode: 'live', emailId } as const;
+    return scene.worker.get(MessageSource).loadRaw(key, 0);
+  };
+
+  it('are exported with what they say, others left out', async () => {
+    const id = await send(
+      [ANN, BOB],
+      'Subject: Order\r\nX-Order: 7\r\nContent-Type: multipart/mixed; boundary=b\r\n',
+      '--b\r\nContent-Type: text/html\r\n\r\n<p>Hello</p>\r\n--b\r\nContent-Type: application/pdf; name=a.pdf\r\n\r\nx\r\n--b--\r\n',
+    );
+    const { organizationId } = scene.tenant;
+    const found = await scene.worker
+      .get(ExportCollector)
+      .nextEmails({ organizationId, mode: 'live', address: ANN }, { after: FIRST_ID, before: LAST_ID });
+    const email = found?.emails.find((each) => each.id === id);
+    expect(email).toMatchObject({
+      htmlBody: '<p>Hello</p>',
+      headers: { 'X-Order': '7', To: expect.stringContaining(ANN) },
+      attachments: [{ filename: 'a.pdf', contentType: 'application/pdf', sizeBytes: 1 }],
+    });
+    expect(JSON.stringify(email)).not.toContain(BOB);
+  });
+
+  it('lose the address of who is erased, and go on to the others', async () => {
+    const body = `KEPT ${ANN}, ${encodeURIComponent(ANN)} and ${Buffer.from(`to ${ANN}`).toString('base64')} KEPT\r\n`;
+    const large = await send([ANN, BOB], `Subject: for ${ANN}\r\n`, body + 'x'.repeat(1_500_000));
+    const hidden = await send([ANN, BOB], 'Content-Transfer-Encoding: base64\r\n', linesOf(`${'y '.repeat(25)}${ANN}`));
+    const own = await send([ANN], 'Subject: alone\r\n', 'only for her');
+    expect(await scene.erase(ANN)).toMatchObject({ status: 'completed' });
+    const kept = await load(large);
+    expect(shows(kept, ['annqz'])).toBe(false);
+    expect(kept.toString().match(/KEPT/g)).toHaveLength(2);
+    expect(kept.toString()).toMatch(/x{1500000}$/);
+    // Within lines of base64 it cannot be separated.
+    await expect(load(hidden)).rejects.toThrow('gone');
+    await expect(load(own)).rejects.toThrow('gone');
+    expect(await scene.tablesWith('annqz')).toEqual([]);
+  });
+});
+
+function linesOf(text: string): string {
+  return Buffer.from(text).toString('base64').replace(/.{76}/g, '$&\r\n');
+}
