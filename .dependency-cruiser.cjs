@@ -133,7 +133,7 @@ module.exports = {
       to: {
         path: '^src/delivery/',
         pathNot:
-          '^src/delivery/(ports/|queue/(delivery-queue\\.(repository|module)|queue-view\\.repository|queue-actions\\.service|worker-waker\\.service)\\.ts$|(tokens/(return-path|recipient-link)|dkim/own-signature)\\.ts$|policy/(classify-reply|classification\\.module)\\.ts$)',
+          '^src/delivery/(ports/|queue/(delivery-queue\\.(repository|module)|queue-view\\.repository|queue-actions\\.service|waiting|worker-waker\\.service)\\.ts$|(tokens/(return-path|recipient-link)|dkim/own-signature)\\.ts$|policy/(classify-reply|classification\\.module)\\.ts$)',
       },
     },
     {

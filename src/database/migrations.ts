@@ -45,6 +45,7 @@ import { Templates1700000000044 } from './migrations/0044-templates';
 import { BackfillRuns1700000000045 } from './migrations/0045-backfill-runs';
 import { OperatorIndexes1700000000046 } from './migrations/0046-operator-indexes';
 import { RawMessages1700000000047 } from './migrations/0047-raw-messages';
+import { AttemptTraces1700000000050 } from './migrations/0050-attempt-traces';
 
 /**
  * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be
@@ -101,4 +102,5 @@ export const MIGRATIONS = [
   BackfillRuns1700000000045,
   OperatorIndexes1700000000046,
   RawMessages1700000000047,
+  AttemptTraces1700000000050,
 ];

@@ -22,7 +22,7 @@ export interface ReplyToClassify {
   readonly recipientCount?: number | undefined;
 }
 
-export { countsAgainstSender } from './reply-rule';
+export { countsAgainstSender, REPLY_ACTIONS, REPLY_CLASSES } from './reply-rule';
 
 export interface ReplyClassification {
   readonly ruleId: string;

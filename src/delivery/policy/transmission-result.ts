@@ -1,3 +1,4 @@
+import type { ConversationTrace } from '../ports/attempt-trace';
 import type { DeliveryOutcome, SmtpFacts } from '../ports/outcome';
 import { BUILT_IN_CLASSIFIER, type ReplyClassification, type ReplyClassifier } from './classify-reply';
 import type { ReleaseSignal } from './destination-limiter';
@@ -11,11 +12,13 @@ export type TransmissionResult =
       /** True when the recipient's own server, or the built-in mailbox, took it; false when a relay did. */
       readonly final: boolean;
       readonly smtp: SmtpFacts;
+      readonly trace?: ConversationTrace | undefined;
     }
   | {
       readonly kind: 'rejected';
       readonly smtp: SmtpFacts;
       readonly classification: ReplyClassification;
+      readonly trace?: ConversationTrace | undefined;
     }
   | {
       readonly kind: 'failed';
@@ -24,6 +27,7 @@ export type TransmissionResult =
       /** True when the message had been sent completely, so that it may have arrived. */
       readonly afterFinalDot: boolean;
       readonly smtp: SmtpFacts;
+      readonly trace?: ConversationTrace | undefined;
     }
   | {
       readonly kind: 'unroutable';

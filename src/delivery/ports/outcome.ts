@@ -1,4 +1,5 @@
 import type { Transaction } from '../../database/transaction';
+import type { AttemptTrace } from './attempt-trace';
 import type { ClaimedDelivery, DeliveryKey } from './delivery';
 import type { SmtpPhase } from './smtp-phase';
 
@@ -85,6 +86,8 @@ export interface RecordedOutcome extends DeliveryKey {
   readonly occurredAt: Date;
   /** Present when an attempt of the engine led to it. */
   readonly attempt?: number;
+  /** What that attempt was like. */
+  readonly trace?: AttemptTrace | undefined;
 }
 
 /** A recipient's first attempt has begun. */

@@ -94,6 +94,7 @@ export class SmtpConnection {
     const stuffed = stuffDots(message);
     this.state = 'sending';
     session.wire.deadline.beginAttempt(Math.min(session.timeouts.attempt, attemptSeconds));
+    if (this.sentMessages > 0) session.timer.restart();
     this.sentMessages += 1;
     const result = await runTransaction(session, envelope, stuffed, hooks);
     session.wire.deadline.endAttempt();

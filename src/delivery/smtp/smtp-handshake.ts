@@ -12,14 +12,25 @@ import type { WireFault } from './wire-fault';
  * Returns nothing when ready; at the first refusal the connection is closed and the refusal returned.
  */
 export async function openSession(session: SmtpSession): Promise<SmtpRefusal | undefined> {
-  for (const step of [connect, greet, sayHello, upgrade, authenticate]) {
+  session.timer.restart();
+  for (const [phase, step] of STEPS) {
     const refusal = await step(session);
-    if (refusal === undefined) continue;
-    session.wire.destroy();
-    return refusal;
+    if (refusal !== undefined) {
+      session.wire.destroy();
+      return refusal;
+    }
+    session.timer.end(phase === 'tls' && !session.wire.isSecure ? 'greeting' : phase);
   }
   return undefined;
 }
+
+const STEPS = [
+  ['connect', connect],
+  ['greeting', greet],
+  ['greeting', sayHello],
+  ['tls', upgrade],
+  ['greeting', authenticate],
+] as const;
 
 async function connect(session: SmtpSession): Promise<SmtpRefusal | undefined> {
   const { endpoint, timeouts, wire } = session;
@@ -67,7 +78,9 @@ async function upgrade(session: SmtpSession): Promise<SmtpRefusal | undefined> {
 
 async function encrypt(session: SmtpSession): Promise<SmtpRefusal | undefined> {
   const fault = await session.wire.encrypt(tlsOptionsFor(session.endpoint), session.timeouts.tls);
-  return fault === undefined ? undefined : starttlsFailed(session, fault);
+  if (fault !== undefined) return starttlsFailed(session, fault);
+  session.noteEncryption();
+  return undefined;
 }
 
 /** Injected bytes and an abort on this side are no reasons for plaintext. */

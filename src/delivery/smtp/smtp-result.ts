@@ -1,3 +1,4 @@
+import type { ConversationTrace } from '../ports/attempt-trace';
 import type { SmtpFacts } from '../ports/outcome';
 import type { SmtpPhase } from '../ports/smtp-phase';
 import { lastLine, wholeLines } from './smtp-reply';
@@ -34,6 +35,7 @@ interface Conversation {
   readonly hostName: string;
   /** True when the conversation was encrypted at that point. */
   readonly tls: boolean;
+  readonly trace?: ConversationTrace;
 }
 
 /** 2xx after the final dot: the remote side has taken responsibility. */

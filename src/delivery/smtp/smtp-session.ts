@@ -3,12 +3,21 @@ import type { SmtpCapabilities } from './smtp-capabilities';
 import type { SmtpEndpoint } from './smtp-endpoint';
 import type { LocalRefusal } from './smtp-envelope';
 import type { SmtpReply } from './smtp-reply';
+import type { ConversationTrace, TlsPolicy } from '../ports/attempt-trace';
 import type { SmtpPhase } from '../ports/smtp-phase';
+import { PhaseTimer } from './phase-timer';
 import type { SmtpAccepted, SmtpFailed, SmtpRejected } from './smtp-result';
 import type { SmtpTimeLimit, SmtpTimeouts } from './smtp-timeouts';
 import type { SmtpWire } from './smtp-wire';
 import { protocolFault } from './wire-fault';
 import type { WireFault } from './wire-fault';
+
+const POLICY_OF: Readonly<Record<SmtpEndpoint['security'], TlsPolicy>> = {
+  none: 'none',
+  opportunistic: 'opportunistic',
+  starttls: 'required',
+  implicit: 'required',
+};
 
 /** True for a fault, false for a reply. */
 export function isFault(outcome: SmtpReply | WireFault): outcome is WireFault {
@@ -20,6 +29,8 @@ export class SmtpSession {
   capabilities: SmtpCapabilities = NO_CAPABILITIES;
   /** From the final dot to its reply: giving up makes duplicates (RFC 1047). */
   isPastFinalDot = false;
+  readonly timer = new PhaseTimer();
+  private encryption: ConversationTrace['tls'];
 
   constructor(
     readonly endpoint: SmtpEndpoint,
@@ -39,17 +50,20 @@ export class SmtpSession {
   }
 
   accepted(reply: SmtpReply): SmtpAccepted {
+    this.timer.end('final');
     return { kind: 'accepted', reply, ...this.conversation() };
   }
 
   /** A definite no. 421 announces that the server closes, so this side does too (RFC 5321 section 3.8). */
   rejected(phase: SmtpPhase, reply: SmtpReply): SmtpRejected {
+    this.timer.end(phase);
     if (reply.code === 421) this.wire.destroy();
     return { kind: 'rejected', phase, reply, ...this.conversation() };
   }
 
   /** No definite reply: the connection is of no more use. */
   failed(phase: SmtpPhase, fault: WireFault, more: Partial<SmtpFailed> = {}): SmtpFailed {
+    this.timer.end(phase);
     this.wire.destroy();
     const { cause, detail } = fault;
     return { kind: 'failed', phase, cause, detail, afterFinalDot: false, ...this.conversation(), ...more };
@@ -65,7 +79,16 @@ export class SmtpSession {
     return this.failed(phase, protocolFault(`reply ${reply.code} has no meaning here`), { reply, ...more });
   }
 
-  private conversation(): { hostName: string; tls: boolean } {
-    return { hostName: this.endpoint.hostName, tls: this.wire.isSecure };
+  /** A handshake has succeeded; its facts are gone from the socket once that is closed. */
+  noteEncryption(): void {
+    this.encryption = this.wire.encryption;
+  }
+
+  private conversation(): { hostName: string; tls: boolean; trace: ConversationTrace } {
+    const { hostName, address, port, security } = this.endpoint;
+    const policy = POLICY_OF[security];
+    const phasesMs = this.timer.read();
+    const trace = { route: { address, port }, tls: this.encryption, policy, phasesMs };
+    return { hostName, tls: this.wire.isSecure, trace };
   }
 }

@@ -70,10 +70,10 @@ async function announcePipelined(
   encoding: 'latin1' | 'utf8',
 ): Promise<Refusal | undefined> {
   session.wire.write(commands.join(''), commands.length, encoding);
-  const mail = refusalOf(session, 'mail', await session.reply('mail'));
+  const mail = granted(session, 'mail', await session.reply('mail'));
   // Most servers answer all three at once.
-  const rcpt = refusalOf(session, 'rcpt', session.wire.takeReply() ?? (await session.reply('rcpt')));
-  const data = refusalOf(session, 'data', session.wire.takeReply() ?? (await session.reply('data')));
+  const rcpt = granted(session, 'rcpt', session.wire.takeReply() ?? (await session.reply('rcpt')));
+  const data = granted(session, 'data', session.wire.takeReply() ?? (await session.reply('data')));
   const first = mail ?? rcpt ?? data;
   const isDataOpen = data === undefined;
   // A recipient without a sender makes no sense, and the lone dot would send it an empty message.
@@ -89,12 +89,19 @@ async function announceStepwise(
 ): Promise<Refusal | undefined> {
   for (const [index, phase] of ENVELOPE_PHASES.entries()) {
     session.wire.write(commands[index] ?? '', 1, encoding);
-    const refusal = refusalOf(session, phase, await session.reply(phase));
+    const refusal = granted(session, phase, await session.reply(phase));
     if (refusal === undefined) continue;
     if (refusal.kind === 'rejected') await reset(session, false);
     return refusal;
   }
   return undefined;
+}
+
+/** The same, and the phase is over. */
+function granted(session: SmtpSession, phase: SmtpPhase, reply: SmtpReply | WireFault): Refusal | undefined {
+  const refusal = refusalOf(session, phase, reply);
+  if (refusal === undefined) session.timer.end(phase);
+  return refusal;
 }
 
 /** Nothing when the reply grants what was asked: 2xx, or 354 for DATA. */
@@ -158,6 +165,7 @@ function mayFinish(session: SmtpSession, hooks: SmtpHooks): boolean {
 
 /** From here on no reply means that the outcome is unknown. */
 async function readFinalReply(session: SmtpSession): Promise<SmtpResult> {
+  session.timer.end('data');
   session.isPastFinalDot = true;
   const reply = await session.reply('final');
   session.isPastFinalDot = false;

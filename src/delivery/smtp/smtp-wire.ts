@@ -1,7 +1,7 @@
 import { connect as connectTcp } from 'node:net';
 import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import type { ConnectionOptions } from 'node:tls';
+import { TLSSocket, type ConnectionOptions } from 'node:tls';
 import { Deadline } from './deadline';
 import { SmtpReplyParser } from './smtp-reply';
 import type { SmtpReply } from './smtp-reply';
@@ -40,6 +40,15 @@ export class SmtpWire {
   /** True once a TLS handshake has succeeded. */
   get isSecure(): boolean {
     return this.secure;
+  }
+
+  /** What the connection is encrypted with. */
+  get encryption(): { version: string; cipher: string; verified: boolean } | undefined {
+    if (!this.secure || !(this.socket instanceof TLSSocket)) return undefined;
+    // Gone with the connection when that has been closed.
+    const cipher = this.socket.getCipher() as { standardName?: string; name?: string } | undefined;
+    const name = cipher?.standardName ?? cipher?.name ?? '';
+    return { version: this.socket.getProtocol() ?? '', cipher: name, verified: this.socket.authorized };
   }
 
   get remoteAddress(): string | undefined {

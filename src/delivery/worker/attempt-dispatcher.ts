@@ -23,6 +23,7 @@ export const WAIT_REASONS: readonly WaitReason[] = ['slots', 'destination', 'hos
 interface Ready extends Waiting {
   readonly message: PreparedMessage;
   readonly route: Hosts;
+  readonly dnsMs: number;
   readonly expected: Expected;
   readonly resolve: (result: AttemptResult) => void;
 }
@@ -53,17 +54,20 @@ export class AttemptDispatcher {
   /** Resolves when the attempt has ended, or will not be made now. */
   async enter(claim: ClaimedDelivery, message: PreparedMessage): Promise<AttemptResult> {
     const expected = this.planner.expect(claim);
+    const startedMs = this.clock.monotonicMs();
     const route = await this.transmitter.routeTo(claim.destination);
+    const readyMs = this.clock.monotonicMs();
+    const dnsMs = readyMs - startedMs;
     if (route.kind === 'hosts' && !this.isClosed) {
       return new Promise((resolve) => {
         const isLarge = !message.isPresent;
-        this.room.add({ claim, message, route, expected, resolve, isLarge, readyMs: this.clock.monotonicMs() });
+        this.room.add({ claim, message, route, dnsMs, expected, resolve, isLarge, readyMs });
         this.schedule();
       });
     }
     this.planner.leave(expected);
     message.drop();
-    return route.kind === 'hosts' ? RELEASED : this.attempts.unroutable(claim, route);
+    return route.kind === 'hosts' ? RELEASED : this.attempts.unroutable(claim, route, dnsMs);
   }
 
   /** Gives back what has waited for more than a moment, and looks whether anything can begin. */
@@ -149,11 +153,11 @@ export class AttemptDispatcher {
     return true;
   }
 
-  private async run({ claim, message, route, resolve, isLarge }: Ready, ticket: Ticket): Promise<void> {
+  private async run({ claim, message, route, dnsMs, resolve, isLarge }: Ready, ticket: Ticket): Promise<void> {
     const conversation = new Conversation();
     const holder = { claim, isLarge, conversation };
     this.underWay.add(holder);
-    const target = { hosts: route, first: ticket.host, conversation };
+    const target = { hosts: route, first: ticket.host, conversation, dnsMs };
     const { result, signal, cause } = await this.attempts.run(claim, message, target);
     this.underWay.remove(holder);
     if (signal === 'local') this.slots.backOff();

@@ -27,6 +27,8 @@ export interface Target {
   readonly hosts: Hosts;
   readonly first: string;
   readonly conversation?: Conversation;
+  /** What it took to find the hosts. */
+  readonly dnsMs?: number;
 }
 
 /** What one attempt came to; `busy`: nothing was tried, as each host has all the connections that it may have. */
@@ -161,17 +163,19 @@ function securityOf(address: string, { mode, relay }: AppConfig['delivery']) {
 
 function toTransmission(result: SmtpResult, final: boolean, classifier: ReplyClassifier): TransmissionResult {
   const smtp = toSmtpFacts(result);
+  const { trace } = result;
   switch (result.kind) {
     case 'accepted':
-      return { kind: 'accepted', final, smtp };
+      return { kind: 'accepted', final, smtp, trace };
     case 'rejected':
-      return rejection(smtp, classifier);
+      return { ...rejection(smtp, classifier), trace };
     case 'failed':
       return {
         kind: 'failed',
         cause: result.cause,
         afterFinalDot: result.afterFinalDot,
         smtp: { ...smtp, response: smtp.response ?? result.detail.slice(0, 500) },
+        trace,
       };
   }
 }

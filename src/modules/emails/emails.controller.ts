@@ -5,6 +5,8 @@ import { PaginationDto } from '../../common/http/envelope.dto';
 import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
 import { PathId } from '../../common/http/path-id.decorator';
 import { RequireScope } from '../../common/http/scopes';
+import { AttemptDto } from './dto/attempt.dto';
+import { attemptsOf } from './dto/attempt.mapper';
 import { CancelledEmailDto, EmailContentDto, EmailDetailDto, EmailEventDto, EmailListItemDto } from './dto/email.dto';
 import { fromCursor, toContentDto, toDetailDto, toEventDto, toListDto } from './dto/email.mapper';
 import { ListEmailsQuery } from './dto/list-emails.query';
@@ -48,6 +50,17 @@ export class EmailsController {
   @ApiErrors('invalid_request', 'resource_not_found')
   async events(@CurrentPrincipal() principal: Principal, @PathId() id: string) {
     return { data: (await this.emails.events(principal, id)).map(toEventDto) };
+  }
+
+  @Get(':id/attempts')
+  @ApiOperation({
+    summary: "List the attempts at an email's delivery",
+    description: 'Of every recipient, newest first: route, encryption, times, the whole reply and what it meant.',
+  })
+  @ApiData(AttemptDto, { isArray: true })
+  @ApiErrors('invalid_request', 'resource_not_found')
+  async attempts(@CurrentPrincipal() principal: Principal, @PathId() id: string) {
+    return { data: attemptsOf(await this.emails.events(principal, id)) };
   }
 
   @Get(':id/content')

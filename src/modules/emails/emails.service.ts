@@ -7,6 +7,7 @@ import type { Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { RecordedOutcome } from '../../delivery/ports/outcome';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
+import { type LastDeferral, type Waiting, waitingOf } from '../../delivery/queue/waiting';
 import type { EmailEvent } from './email-event.entity';
 import { type EmailFilter, EmailListService, type ListedEmails, type ListPage } from './email-list.service';
 import type { EmailRecipient } from './email-recipient.entity';
@@ -20,9 +21,16 @@ export interface EmailPage extends Omit<ListedEmails, 'emails'> {
   readonly emails: readonly { readonly email: Email; readonly bodies: EmailBodies | undefined }[];
 }
 
+export interface RecipientDetail {
+  readonly recipient: EmailRecipient;
+  readonly nextAttemptAt: Date | undefined;
+  /** While it is open. */
+  readonly waiting: Waiting | undefined;
+}
+
 export interface EmailDetail {
   readonly email: Email;
-  readonly recipients: readonly { readonly recipient: EmailRecipient; readonly nextAttemptAt: Date | undefined }[];
+  readonly recipients: readonly RecipientDetail[];
   readonly events: readonly EmailEvent[];
 }
 
@@ -59,10 +67,19 @@ export class EmailsService {
     const open = await this.queue.findOpen(keyOf(email));
     const due = new Map(open.filter((row) => row.state !== 'claimed').map((row) => [row.position, row.dueAt]));
     const inHand = new Set(open.filter((row) => row.state === 'claimed').map((row) => row.position));
+    const last = lastDeferrals(events);
+    const addresses = new Map(recipients.map(({ position, address }) => [position, address]));
+    const waiting = new Map(
+      open.map((row) => [row.position, waitingOf(row, last.get(addresses.get(row.position) ?? ''))]),
+    );
     const shown = recipients.map((recipient) => (inHand.has(recipient.position) ? asBegun(recipient) : recipient));
     return {
       email: inHand.size > 0 ? asBegun(email) : email,
-      recipients: shown.map((recipient) => ({ recipient, nextAttemptAt: due.get(recipient.position) })),
+      recipients: shown.map((recipient) => ({
+        recipient,
+        nextAttemptAt: due.get(recipient.position),
+        waiting: waiting.get(recipient.position),
+      })),
       events,
     };
   }
@@ -95,6 +112,21 @@ export class EmailsService {
     if (!email) throw new NotFoundError('Email');
     return email;
   }
+}
+
+/** What each recipient's last attempt came to, by address. */
+function lastDeferrals(events: readonly EmailEvent[]): Map<string, LastDeferral> {
+  const deferrals = events.filter(({ eventType }) => eventType === 'deferred' || eventType === 'unknown');
+  return new Map(
+    deferrals.map(({ data, trace }) => [
+      String(data.recipient),
+      { reason: textOf(data.reason), response: textOf(data.response), action: trace?.action },
+    ]),
+  );
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }
 
 function cancellations(email: Email, recipients: readonly EmailRecipient[], occurredAt: Date): RecordedOutcome[] {

@@ -72,6 +72,7 @@ export const KEYED_ROUTES: Readonly<Record<string, KeyedRoute>> = {
   'GET /v1/emails': { ...OWN, scope: 'email:read' },
   'GET /v1/emails/{id}': { ...OWN, scope: 'email:read', names: ['email'] },
   'GET /v1/emails/{id}/events': { ...OWN, scope: 'email:read', names: ['email'] },
+  'GET /v1/emails/{id}/attempts': { ...OWN, scope: 'email:read', names: ['email'] },
   'GET /v1/emails/{id}/content': { ...OWN, scope: 'email:read', names: ['email'] },
   'POST /v1/emails/{id}/cancel': { ...OWN, scope: 'email:send', names: ['email'] },
   'GET /v1/events': { ...OWN, scope: 'email:read' },

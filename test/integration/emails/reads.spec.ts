@@ -222,10 +222,18 @@ describe('reading emails', () => {
           attempts: 1,
           lastResponse: '451 4.7.1 later',
           nextAttemptAt: nextAttemptAt.toISOString(),
+          waiting: {
+            reason: 'retry',
+            until: nextAttemptAt.toISOString(),
+            detail: expect.stringContaining('451 4.7.1'),
+          },
         },
         { email: 'r1@x.example', kind: 'to', status: 'delivered', attempts: 1 },
         // In a worker's hands, of which nothing is recorded yet.
-        { email: 'r2@x.example', kind: 'bcc', status: 'sending', attempts: 0 },
+        {
+          ...{ email: 'r2@x.example', kind: 'bcc', status: 'sending', attempts: 0 },
+          waiting: { reason: 'sending', detail: expect.any(String) },
+        },
       ]);
       expect(detail.events.map(({ eventType }) => eventType)).toEqual([
         'queued',

@@ -32,6 +32,7 @@ describe('a conversation with a friendly server', () => {
       kind: 'accepted',
       reply: { code: 250, enhancedCode: '2.0.0', lines: ['2.0.0 taken'] },
       hostName: 'mx.sink.test',
+      trace: expect.objectContaining({ policy: 'opportunistic' }),
       tls: false,
     });
     expect(sink.messages).toEqual([

@@ -9,10 +9,12 @@ export interface OpenDelivery {
   position: number;
   state: 'waiting' | 'ready' | 'claimed' | 'held';
   dueAt: Date;
+  /** Made, those under way included. */
+  attempts: number;
 }
 
 const FIND_OPEN = `
-  select position, state, due_at as "dueAt"
+  select position, state, due_at as "dueAt", attempt as attempts
   from deliveries
   where organization_id = $1 and mode = $2 and email_id = $3`;
 

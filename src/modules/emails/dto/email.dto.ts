@@ -1,5 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { EVENT_TYPES } from '../../../common/event-types';
+import { WAITING_REASONS } from '../../../delivery/queue/waiting';
 import { EMAIL_STATUSES, type EmailStatus } from '../outcomes/email-state';
 
 const SOURCES = ['api', 'smtp_submission', 'worker', 'smtp', 'dsn', 'feedback_loop', 'tracking', 'simulator', 'system'];
@@ -44,6 +45,12 @@ export class EmailListItemDto extends EmailBaseDto {
   @ApiProperty({ type: 'integer' }) clickCount!: number;
 }
 
+export class WaitingDto {
+  @ApiProperty({ enum: WAITING_REASONS }) reason!: string;
+  @ApiPropertyOptional({ format: 'date-time' }) until?: string;
+  @ApiProperty({ description: 'In plain words' }) detail!: string;
+}
+
 export class EmailRecipientDto {
   @ApiProperty() email!: string;
   @ApiProperty({ enum: ['to', 'cc', 'bcc'] }) kind!: string;
@@ -51,6 +58,8 @@ export class EmailRecipientDto {
   @ApiPropertyOptional() lastResponse?: string;
   @ApiProperty({ type: 'integer' }) attempts!: number;
   @ApiPropertyOptional({ format: 'date-time' }) nextAttemptAt?: string;
+  @ApiPropertyOptional({ type: WaitingDto, description: 'Why it is not further, while it is open' })
+  waiting?: WaitingDto;
 }
 
 export class EmailDetailDto extends EmailBaseDto {

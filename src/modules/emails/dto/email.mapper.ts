@@ -1,11 +1,12 @@
 import { ValidationError } from '../../../common/errors/app-error';
 import { isUuid } from '../../../common/ids';
 import { withPresentPhase } from '../../../delivery/ports/smtp-phase';
+import type { Waiting } from '../../../delivery/queue/waiting';
 import type { EmailEvent } from '../email-event.entity';
 import type { Email } from '../email.entity';
 import type { EmailContentView } from '../email-content.service';
 import type { EmailBodies, EmailDetail, EmailPage } from '../emails.service';
-import type { EmailContentDto, EmailDetailDto, EmailEventDto, EmailListItemDto } from './email.dto';
+import type { EmailContentDto, EmailDetailDto, EmailEventDto, EmailListItemDto, WaitingDto } from './email.dto';
 import type { ListEmailsQuery } from './list-emails.query';
 
 /** Longer bodies are left out of the list form. */
@@ -24,14 +25,22 @@ export function toDetailDto({ email, recipients, events }: EmailDetail): EmailDe
   return {
     ...baseOf(email),
     events: events.map(toEventDto),
-    recipients: recipients.map(({ recipient, nextAttemptAt }) => ({
+    recipients: recipients.map(({ recipient, nextAttemptAt, waiting }) => ({
       email: recipient.address,
       kind: recipient.kind,
       status: recipient.status,
       attempts: recipient.attempts,
-      ...present({ lastResponse: recipient.lastResponse ?? undefined, nextAttemptAt: nextAttemptAt?.toISOString() }),
+      ...present({
+        lastResponse: recipient.lastResponse ?? undefined,
+        nextAttemptAt: nextAttemptAt?.toISOString(),
+        waiting: waiting && toWaitingDto(waiting),
+      }),
     })),
   };
+}
+
+function toWaitingDto({ reason, until, detail }: Waiting): WaitingDto {
+  return { reason, detail, ...(until && { until: until.toISOString() }) };
 }
 
 export function toListDto({ emails, total, next, partial }: EmailPage, { page, limit }: ListEmailsQuery) {

@@ -1,4 +1,5 @@
 import { isAutomated, type RecordedOutcome } from '../../../delivery/ports/outcome';
+import { toStoredTrace } from './stored-trace';
 import type { Counter, StatDelta } from '../../stats/stats.service';
 import type { MissingDomainLook, NewSuppression, SoftBounce } from '../../suppressions/suppressions.service';
 import {
@@ -70,7 +71,10 @@ class EmailFold {
     if (!recipient || this.isOneTooMany(recorded, recipient)) return;
     const outcome = isErased(recipient.address) ? withoutPerson(recorded, recipient.address) : recorded;
     this.announceDue(outcome);
-    for (const event of eventsOf(outcome, recipient.seen)) this.append(event, outcome);
+    const events = eventsOf(outcome, recipient.seen);
+    const trace = outcome.trace && toStoredTrace(outcome.trace);
+    // A delivery has two events; the attempt is told once.
+    for (const event of events) this.append(event === events.at(-1) ? { ...event, trace } : event, outcome);
     const seen = this.see(outcome, recipient.seen);
     this.recipients.set(outcome.position, nextState(recipient, outcome, seen));
     this.changed.add(outcome.position);
@@ -109,7 +113,7 @@ class EmailFold {
     this.append({ eventType: 'queued', source: 'system', data: {} }, outcome);
   }
 
-  private append(event: Pick<NewEvent, 'eventType' | 'source' | 'data'>, outcome: RecordedOutcome): void {
+  private append(event: Pick<NewEvent, 'eventType' | 'source' | 'data' | 'trace'>, outcome: RecordedOutcome): void {
     const { organizationId, mode, emailId, eventSequence } = this.email;
     const sequence = eventSequence + this.events.length + 1;
     this.events.push({ organizationId, mode, emailId, sequence, occurredAt: outcome.occurredAt, ...event });

@@ -1,3 +1,4 @@
+import type { StoredTrace } from './stored-trace';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { DeliveryOutcome } from '../../../delivery/ports/outcome';
 import type { StatDelta } from '../../stats/stats.service';
@@ -27,6 +28,8 @@ export interface NewEvent extends EmailKey {
   readonly source: string;
   readonly occurredAt: Date;
   readonly data: Record<string, unknown>;
+  /** Of the attempt that led to it. */
+  readonly trace?: StoredTrace | undefined;
 }
 
 /** What outcomes change; to be written in the same transaction. */

@@ -14,11 +14,11 @@ import {
 import { QueryInteger } from '../../../common/http/dto-decorators';
 import type { Mode } from '../../../common/tenant';
 import { MODES } from '../../../common/tenant';
+import { WAITING_REASONS } from '../../../delivery/queue/waiting';
 
 const GROUPS = ['organization', 'destination', 'state'] as const;
 const STATES = ['waiting', 'ready', 'claimed', 'held'] as const;
 const ACTIONS = ['retry_now', 'hold', 'release', 'fail'] as const;
-export const WAIT_REASONS = ['scheduled', 'retry', 'turn', 'held', 'sending'] as const;
 
 const MAX_DOMAIN = 255;
 const MAX_ADDRESS = 320;
@@ -70,12 +70,12 @@ export class ListDeliveriesQuery {
 
 class WaitingDto {
   @ApiProperty({
-    enum: WAIT_REASONS,
+    enum: WAITING_REASONS,
     description:
       '`scheduled`: for its time; `retry`: for its next attempt; `turn`: for its turn among all; `held`: an operator has put ' +
       'it aside; `sending`: a worker has it',
   })
-  reason!: (typeof WAIT_REASONS)[number];
+  reason!: (typeof WAITING_REASONS)[number];
   @ApiPropertyOptional({ format: 'date-time' }) until?: string;
   @ApiProperty({ description: 'A sentence' }) detail!: string;
 }

@@ -2,6 +2,7 @@ import { ValidationError } from '../../../common/errors/app-error';
 import { isUuid } from '../../../common/ids';
 import { parseDomain } from '../../../common/mail-domain';
 import type { DeliveryCursor, DeliveryFilter, ListedDelivery } from '../../../delivery/queue/queue-view.repository';
+import { type Waiting, waitingOf } from '../../../delivery/queue/waiting';
 import type { QueueActionState } from '../queue.service';
 import type { ListDeliveriesQuery, QueueActionDto, OpenDeliveryDto, StartedQueueActionDto } from './queue.dto';
 
@@ -47,23 +48,11 @@ export function cursorOf({ organizationId, mode, emailId, position }: ListedDeli
 export function toOpenDeliveryDto(delivery: ListedDelivery): OpenDeliveryDto {
   const { emailId, organizationId, mode, recipient, destination, state, attempts, dueAt } = delivery;
   const facts = { emailId, organizationId, mode, recipient, destination, state, attempts };
-  return { ...facts, dueAt: dueAt.toISOString(), waiting: waitingOf(delivery) };
+  return { ...facts, dueAt: dueAt.toISOString(), waiting: toWaitingDto(waitingOf(delivery)) };
 }
 
-function waitingOf({ state, attempts, dueAt }: ListedDelivery): OpenDeliveryDto['waiting'] {
-  const until = dueAt.toISOString();
-  switch (state) {
-    case 'claimed':
-      return { reason: 'sending', detail: 'A worker has it' };
-    case 'held':
-      return { reason: 'held', detail: 'An operator has put it aside' };
-    case 'ready':
-      return { reason: 'turn', detail: 'It waits for its turn' };
-    case 'waiting':
-      return attempts === 0
-        ? { reason: 'scheduled', until, detail: 'It waits for its time' }
-        : { reason: 'retry', until, detail: `It waits for attempt ${attempts + 1}` };
-  }
+function toWaitingDto({ reason, until, detail }: Waiting): OpenDeliveryDto['waiting'] {
+  return { reason, detail, ...(until && { until: until.toISOString() }) };
 }
 
 export function toStartedDto({ id, action, status }: QueueActionState): StartedQueueActionDto {

@@ -88,13 +88,14 @@ function emailColumns(changes: readonly EmailChanges[]): unknown[] {
 // Not the ORM: a batch in one round trip, with ids that the database makes.
 
 const INSERT_EVENTS = `
-  insert into email_events (organization_id, mode, email_id, sequence, id, event_type, source, occurred_at, data)
+  insert into email_events (organization_id, mode, email_id, sequence, id, event_type, source, occurred_at, data, trace)
   select
     n.organization_id, n.mode, n.email_id, n.sequence, event_id(clock_timestamp(), n.number) as id, n.event_type, n.source,
-    n.occurred_at, n.data::jsonb as data
+    n.occurred_at, n.data::jsonb as data, n.trace::jsonb as trace
   from unnest(
-    $1::uuid[], $2::text[], $3::uuid[], $4::int[], $5::text[], $6::text[], $7::timestamptz[], $8::text[]
-  ) with ordinality as n (organization_id, mode, email_id, sequence, event_type, source, occurred_at, data, number)`;
+    $1::uuid[], $2::text[], $3::uuid[], $4::int[], $5::text[], $6::text[], $7::timestamptz[], $8::text[],
+    $9::text[]
+  ) with ordinality as n (organization_id, mode, email_id, sequence, event_type, source, occurred_at, data, trace, number)`;
 
 export function insertEvents(changes: readonly EmailChanges[]): Statement<never> {
   const events = changes.flatMap((change) => change.events);
@@ -108,6 +109,7 @@ export function insertEvents(changes: readonly EmailChanges[]): Statement<never>
       events.map((event) => event.source),
       events.map((event) => event.occurredAt),
       new TextArray(events.map((event) => JSON.stringify(event.data))),
+      new TextArray(events.map(({ trace }) => (trace === undefined ? null : JSON.stringify(trace)))),
     ],
   };
 }

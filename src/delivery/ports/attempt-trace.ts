@@ -1,0 +1,29 @@
+import type { SmtpPhase } from './smtp-phase';
+
+/** How much encryption the way to the host demanded. */
+export type TlsPolicy = 'none' | 'opportunistic' | 'mta-sts' | 'dane' | 'required';
+
+/** Milliseconds that each phase took; those that were not gone through are absent. */
+export type PhaseTimes = Readonly<Partial<Record<SmtpPhase, number>>>;
+
+/** What a conversation was like, whatever it came to; of several within an attempt, the last. */
+export interface ConversationTrace {
+  readonly route: {
+    readonly address: string;
+    readonly port: number;
+    /** The address that it left from, and the pool which that is of. */
+    readonly source?: string | undefined;
+    readonly pool?: string | undefined;
+  };
+  readonly tls?: { readonly version: string; readonly cipher: string; readonly verified: boolean } | undefined;
+  readonly policy: TlsPolicy;
+  readonly phasesMs: PhaseTimes;
+}
+
+/** One attempt, beside what its outcome says: never a body, an address of a person or a secret. */
+export interface AttemptTrace extends Partial<ConversationTrace> {
+  readonly startedAt: Date;
+  readonly durationMs: number;
+  /** What the rule of the reply called for. */
+  readonly action?: string | undefined;
+}

@@ -1,0 +1,124 @@
+import { attemptsOf } from '../../../src/modules/emails/dto/attempt.mapper';
+import { toDetailDto } from '../../../src/modules/emails/dto/email.mapper';
+import { EmailsService } from '../../../src/modules/emails/emails.service';
+import { FakeClock } from '../../doubles/fake-clock';
+import { SmtpSink } from '../../doubles/smtp-sink';
+import { DeliveryScene } from '../../setup/delivery-scene';
+
+const DIRECT = { DELIVERY_MODE: 'direct', MAIL_HOST: 'mail.waybill.test', ALLOW_PRIVATE_DESTINATIONS: 'true' };
+/** Of one attempt's trace in the row, so that the queue's history stays small. */
+const MAX_TRACE_BYTES = 400;
+
+describe('the flight recorder', () => {
+  let scene: DeliveryScene;
+  let sink: SmtpSink;
+
+  beforeAll(async () => {
+    scene = await DeliveryScene.open(new FakeClock());
+  });
+  afterEach(async () => {
+    await scene.clear();
+    await sink.stop();
+  });
+  afterAll(() => scene.close());
+
+  const start = () => scene.startWorker({ hopPort: sink.port, isFinalHop: true, env: DIRECT });
+  const live = () => scene.tenant.as('live');
+  const attempts = async (id: string) => attemptsOf(await scene.core.get(EmailsService).events(live(), id));
+  const waitingOf = async (id: string) =>
+    toDetailDto(await scene.core.get(EmailsService).detail(live(), id)).recipients[0]?.waiting;
+
+  it('tells the route, the encryption, the times and the reply of a delivery', async () => {
+    sink = await SmtpSink.start({ startTls: 'offer' });
+    const id = await scene.accept({ to: ['ada@x.example'] });
+    await start();
+    await scene.readWhenStatus(id, 'delivered');
+    const [only, ...others] = await attempts(id);
+    expect(others).toEqual([]);
+    expect(only).toMatchObject({
+      ...{ recipient: 'ada@x.example', attempt: 1, outcome: 'delivered', durationMs: expect.any(Number) },
+      route: { mxHost: '127.0.0.1', address: '127.0.0.1', port: sink.port },
+      tls: { version: 'TLSv1.3', cipher: expect.stringMatching(/^TLS_/), verified: false, policy: 'opportunistic' },
+      reply: { code: 250, lines: [expect.stringMatching(/^250 /)] },
+    });
+    const phases = ['connect', 'data', 'dns', 'final', 'greeting', 'mail', 'rcpt', 'tls'];
+    expect(Object.keys(only?.phasesMs ?? {}).sort()).toEqual(phases);
+    expect(only).not.toHaveProperty('rule');
+  });
+
+  it('shows all lines of a refusal, its rule, and why the recipient waits', async () => {
+    sink = await SmtpSink.start();
+    const [id = ''] = await scene.acceptTo('rcpt-550-rate');
+    await start();
+    const rows = await scene.readWhen(id, ({ events }) => events.at(-1)?.event_type === 'deferred', 'a deferral');
+    const [only] = await attempts(id);
+    expect(only).toMatchObject({
+      ...{ outcome: 'deferred', reason: 'rate-limited', nextAttemptAt: rows.events.at(-1)?.data.nextAttemptAt },
+      rule: { id: 'google-recipient-rate-refused', class: 'rate', action: 'retry' },
+    });
+    expect(only?.reply).toMatchObject({ code: 550, enhancedCode: '5.2.1' });
+    expect(only?.reply?.lines).toHaveLength(3);
+    expect(await waitingOf(id)).toMatchObject({
+      ...{
+        reason: 'retry',
+        until: only?.nextAttemptAt,
+        detail: expect.stringContaining('attempt 2, after rate-limited'),
+      },
+    });
+  });
+
+  it('keeps an attempt for every retry, newest first', async () => {
+    sink = await SmtpSink.start();
+    const [id = ''] = await scene.acceptTo('rcpt-450-greylist');
+    const worker = await start();
+    await scene.readWhen(id, ({ events }) => events.at(-1)?.event_type === 'deferred', 'a deferral');
+    await worker.close();
+    (scene.clock as FakeClock).advance(120_000);
+    await start();
+    await scene.readWhenStatus(id, 'delivered');
+    const all = await attempts(id);
+    expect(all.map(({ attempt, outcome }) => [attempt, outcome])).toEqual([
+      [2, 'delivered'],
+      [1, 'deferred'],
+    ]);
+    expect((all[0]?.startedAt ?? '') > (all[1]?.startedAt ?? '')).toBe(true);
+  });
+
+  it('tells of a destination that refuses the service, and of one whose name leads nowhere', async () => {
+    sink = await SmtpSink.start();
+    const listed = await scene.accept({ to: ['rcpt-554-blocklist@listed.example'] });
+    await start();
+    await scene.readWhen(listed, ({ events }) => events.at(-1)?.event_type === 'deferred', 'a deferral');
+    expect(await waitingOf(listed)).toMatchObject({ reason: 'destination_paused', until: expect.any(String) });
+    expect((await attempts(listed))[0]).toMatchObject({
+      rule: { id: 'blocklist', class: 'reputation', action: 'suspend' },
+    });
+  });
+
+  it('says of what has not been tried that it is scheduled, or waits for its turn, and nothing of what has ended', async () => {
+    sink = await SmtpSink.start();
+    const due = await scene.accept({});
+    const scheduledAt = new Date(scene.clock.now().getTime() + 3_600_000).toISOString();
+    const later = await scene.accept({ scheduledAt });
+    expect(await waitingOf(due)).toMatchObject({ reason: 'turn', detail: expect.any(String) });
+    expect(await waitingOf(later)).toMatchObject({ reason: 'scheduled', until: scheduledAt });
+    expect(await attempts(due)).toEqual([]);
+    await start();
+    await scene.readWhenStatus(due, 'delivered');
+    expect(await waitingOf(due)).toBeUndefined();
+  });
+
+  it('is small, holds no person and no body, and is written with the outcome', async () => {
+    sink = await SmtpSink.start({ startTls: 'offer' });
+    const id = await scene.accept({ to: ['ada@x.example'], subject: 'A secret subject', text: 'A secret body' });
+    await start();
+    await scene.readWhenStatus(id, 'delivered');
+    const rows = await scene.db.query<{ type: string; trace: string | null; bytes: number }>(
+      `select event_type as type, trace::text, pg_column_size(trace) as bytes from email_events where email_id = '${id}'`,
+    );
+    const traced = rows.filter(({ trace }) => trace !== null);
+    expect(traced.map(({ type }) => type)).toEqual(['delivered']);
+    expect(traced[0]?.trace).not.toMatch(/ada|secret/);
+    expect(traced[0]?.bytes).toBeLessThan(MAX_TRACE_BYTES);
+  });
+});
