@@ -16,6 +16,7 @@ import type { Output } from './session/output';
 import { addQueueCommands } from './queue-commands';
 import { addReEncryptCommands } from './re-encrypt-commands';
 import { addSuppressionCommands } from './suppression-commands';
+import { addTemplateCommands } from './template-commands';
 
 export interface RunOptions {
   /** Default: the process's own. */
@@ -71,6 +72,7 @@ function createProgram(session: CliSession, help: string[]): Command {
   addInboundCommands(program, session);
   addStatsCommands(program, session);
   addSuppressionCommands(program, session);
+  addTemplateCommands(program, session);
   addAuditCommands(program, session);
   addQueueCommands(program, session);
   addClassifyCommand(program, session);

@@ -1,0 +1,51 @@
+import type { Command } from 'commander';
+import { OPERATOR } from '../audit/audit.service';
+import { OrganizationsService } from '../auth/organizations.service';
+import { LIBRARY } from '../modules/templates/library/library';
+import { TemplatesService } from '../modules/templates/templates.service';
+import { CliError } from './session/cli-error';
+import { type CliSession, parseId, type Services } from './session/cli-session';
+import { type Report, table } from './session/output';
+
+/** `waybill template …` */
+export function addTemplateCommands(program: Command, session: CliSession): void {
+  const group = program.command('template').description('templates to send with');
+  group
+    .command('library')
+    .description('list the templates that can be installed, with what they need')
+    .action(() => session.output.result(library()));
+  group
+    .command('install')
+    .description('give an organization templates of the library; those whose names it has are left as they are')
+    .argument('<organization id>', '', parseId)
+    .argument('[names...]', 'all if left out')
+    .action((organizationId: string, names: readonly string[]) =>
+      session.run((services) => install(services, organizationId, names)),
+    );
+}
+
+function library(): Report {
+  const rows = LIBRARY.map(({ name, description, subject }) => ({ name, description, subject }));
+  return { json: rows, text: table(rows) };
+}
+
+async function install(services: Services, organizationId: string, names: readonly string[]): Promise<Report> {
+  await services.get(OrganizationsService).get(organizationId);
+  const unknown = names.filter((name) => !LIBRARY.some((template) => template.name === name));
+  if (unknown.length > 0) {
+    throw new CliError('invalid_request', `The library has no ${unknown.join(', ')}; see waybill template library`);
+  }
+  const wanted = LIBRARY.filter(({ name }) => names.length === 0 || names.includes(name));
+  const templates = services.get(TemplatesService);
+  const there = await templates.existing(
+    organizationId,
+    wanted.map(({ name }) => name),
+  );
+  const rows: { name: string; installed: boolean }[] = [];
+  for (const { name, subject, html, text } of wanted) {
+    const installed = !there.includes(name);
+    if (installed) await templates.create({ organizationId, actor: OPERATOR }, { name, subject, html, text });
+    rows.push({ name, installed });
+  }
+  return { json: rows, text: table(rows) };
+}
