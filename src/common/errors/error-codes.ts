@@ -29,6 +29,11 @@ export const ERROR_CODES = {
   webhook_disabled: { status: 409, summary: 'The webhook is disabled: nothing is sent to it.' },
   webhook_replay_in_progress: { status: 409, summary: 'An earlier replay to this webhook is still running.' },
   export_not_available: { status: 409, summary: 'The export is not completed, or its result has been deleted.' },
+  email_not_reschedulable: { status: 409, summary: 'The email is no longer scheduled or queued.' },
+  email_not_resendable: {
+    status: 409,
+    summary: 'The content or the recipients of the email are no longer stored.',
+  },
   email_not_cancellable: { status: 409, summary: 'The email is no longer scheduled or queued.' },
   payload_too_large: { status: 413, summary: 'The body or the attachments exceed the size limit.' },
   unsupported_media_type: { status: 415, summary: 'Only application/json in UTF-8 is accepted.' },

@@ -16,6 +16,7 @@ import {
   type OpenDelivery,
   type OpenRange,
 } from './sql/open-deliveries.sql';
+import { rescheduleDeliveries } from './sql/reschedule-deliveries.sql';
 import { claimSuspect, hasSuspect } from './sql/suspect-deliveries.sql';
 import { lastMeasure, measureBloat, measureQueue, type QueueBloat, type QueueMeasure } from './sql/measure-queue.sql';
 import { withdrawDeliveries, type WithdrawnDelivery, withdrawRecipients } from './sql/withdraw-deliveries.sql';
@@ -90,6 +91,11 @@ export class DeliveryQueueRepository {
   /** Positions taken out of the queue; those already claimed or attempted stay. */
   async withdraw(email: EmailKey, tx: Transaction): Promise<number[]> {
     return (await tx.run(withdrawDeliveries(email))).map((row) => row.position);
+  }
+
+  /** Positions whose first attempt is moved; those already claimed or attempted stay. */
+  async reschedule(email: EmailKey, dueAt: Date, tx: Transaction): Promise<number[]> {
+    return (await tx.run(rescheduleDeliveries(email, dueAt))).map((row) => row.position);
   }
 
   /** Takes recipients out of the queue, also between two attempts; returns those that were open, claimed ones untouched. */

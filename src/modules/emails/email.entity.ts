@@ -31,6 +31,9 @@ export class Email {
   @Column('timestamptz', { name: 'delivered_at', nullable: true }) deliveredAt!: Date | null;
   @Column('timestamptz', { name: 'bounced_at', nullable: true }) bouncedAt!: Date | null;
   @Column('timestamptz', { name: 'failed_at', nullable: true }) failedAt!: Date | null;
+  /** The email that this one repeats, and those that repeat this one, the newest first. */
+  @Column('uuid', { name: 'resent_from', nullable: true }) resentFrom!: string | null;
+  @Column('uuid', { name: 'resent_as', array: true, nullable: true }) resentAs!: string[] | null;
   @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
   @Column('timestamptz', { name: 'updated_at' }) updatedAt!: Date;
 }

@@ -1,4 +1,4 @@
-import { Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Patch, Post, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { PaginationDto } from '../../common/http/envelope.dto';
@@ -7,10 +7,19 @@ import { PathId } from '../../common/http/path-id.decorator';
 import { RequireScope } from '../../common/http/scopes';
 import { AttemptDto } from './dto/attempt.dto';
 import { attemptsOf } from './dto/attempt.mapper';
-import { CancelledEmailDto, EmailContentDto, EmailDetailDto, EmailEventDto, EmailListItemDto } from './dto/email.dto';
+import {
+  CancelledEmailDto,
+  EmailContentDto,
+  EmailDetailDto,
+  EmailEventDto,
+  EmailListItemDto,
+  RescheduledEmailDto,
+  RescheduleEmailDto,
+} from './dto/email.dto';
 import { fromCursor, toContentDto, toDetailDto, toEventDto, toListDto } from './dto/email.mapper';
 import { ListEmailsQuery } from './dto/list-emails.query';
 import { EmailContentService } from './email-content.service';
+import { EmailChangesService } from './email-changes.service';
 import { EmailsService } from './emails.service';
 
 @ApiTags('Emails')
@@ -20,6 +29,7 @@ export class EmailsController {
   constructor(
     private readonly emails: EmailsService,
     private readonly contents: EmailContentService,
+    private readonly changes: EmailChangesService,
   ) {}
 
   @Get()
@@ -69,6 +79,26 @@ export class EmailsController {
   @ApiErrors('invalid_request', 'resource_not_found')
   async content(@CurrentPrincipal() principal: Principal, @PathId() id: string) {
     return { data: toContentDto(await this.contents.content(principal, id)) };
+  }
+
+  @Patch(':id')
+  @RequireScope('email:send')
+  @ApiOperation({
+    operationId: 'emails.reschedule',
+    summary: 'Reschedule an email',
+    description: 'While it is scheduled or queued and no worker has begun.',
+  })
+  @ApiData(RescheduledEmailDto)
+  @ApiErrors('invalid_request', 'resource_not_found', 'email_not_reschedulable')
+  async reschedule(
+    @CurrentPrincipal() principal: Principal,
+    @PathId() id: string,
+    @Body() { scheduledAt }: RescheduleEmailDto,
+  ) {
+    await this.changes.reschedule(principal, id, scheduledAt);
+    return {
+      data: { id, status: 'scheduled', scheduledAt: scheduledAt.toISOString() } satisfies RescheduledEmailDto,
+    };
   }
 
   @Post(':id/cancel')

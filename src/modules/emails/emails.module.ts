@@ -23,6 +23,7 @@ import { EventPhasesBackfill } from './outcomes/event-phases.backfill';
 import { RawMessagesStorage } from './content/raw-messages.storage';
 import { RawMessagesService } from './content/raw-messages.service';
 import { EmailAttachment } from './email-attachment.entity';
+import { EmailChangesService } from './email-changes.service';
 import { EmailContent } from './email-content.entity';
 import { EmailContentService } from './email-content.service';
 import { EmailEvent } from './email-event.entity';
@@ -63,6 +64,7 @@ const READING = [
   ...[EmailContentService, RawMessagesService, RawMessagesStorage],
 ];
 const ACCEPTING = [
+  EmailChangesService,
   ...[SendEmailsService, SendRawService, SenderResolver, AcceptService, AcceptCommit, AcceptTransaction, TestLimits],
   ...[AcceptRepository, MonthlyLimits],
 ];

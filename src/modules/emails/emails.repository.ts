@@ -4,6 +4,7 @@ import { In, type Repository } from 'typeorm';
 import { groupByTenant, type Tenant } from '../../common/tenant';
 import { acrossTenants } from '../../common/tenant-scope';
 import { Database } from '../../database/database.service';
+import type { Transaction } from '../../database/transaction';
 import type { DeliveryKey, EmailKey } from '../../delivery/ports/delivery';
 import { EmailAttachment } from './email-attachment.entity';
 import { EmailContent } from './email-content.entity';
@@ -11,6 +12,7 @@ import { EmailEvent } from './email-event.entity';
 import { EmailRecipient } from './email-recipient.entity';
 import { Email } from './email.entity';
 import type { IdRange } from './id-range';
+import { rescheduleEmail } from './sql/change-emails.sql';
 import { countIds, listIds, type Page, SEARCH_WINDOW, searchEmails, type SearchTerms } from './sql/list-emails.sql';
 import { findMailRecipients, type LoadedMessage, loadMessages, type MailRecipient } from './sql/load-messages.sql';
 
@@ -126,6 +128,11 @@ export class EmailsRepository {
   async findMailRecipients(keys: readonly DeliveryKey[]): Promise<MailRecipient[]> {
     const statements = groupByTenant(keys).map(({ tenant, rows }) => findMailRecipients(tenant, rows));
     return (await this.database.runAll(statements)).flat();
+  }
+
+  /** Records when an email is sent instead, in the transaction that moves its deliveries. */
+  async reschedule(email: EmailKey, scheduledAt: Date, now: Date, tx: Transaction): Promise<void> {
+    await tx.run(rescheduleEmail(email, scheduledAt, now));
   }
 
   /** A page of the ids of the ranges, newest first. */

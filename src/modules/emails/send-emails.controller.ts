@@ -8,6 +8,8 @@ import { RateLimitClass } from '../../common/http/request-limits';
 import { BATCH_BODY, SEND_BODY, TakesBody } from '../../common/http/request-body';
 import { RequireScope } from '../../common/http/scopes';
 import { SendRawService } from './accept/raw/send-raw.service';
+import { PathId } from '../../common/http/path-id.decorator';
+import { EmailChangesService } from './email-changes.service';
 import { SendEmailsService } from './accept/send-emails.service';
 import { AcceptedEmailDto, BATCH_EXAMPLES, BatchResultDto, SEND_EXAMPLES, SendEmailDto } from './dto/send-email.dto';
 import { RAW_EXAMPLES, SendRawDto } from './dto/send-raw.dto';
@@ -40,6 +42,7 @@ export class SendEmailsController {
   constructor(
     private readonly emails: SendEmailsService,
     private readonly messages: SendRawService,
+    private readonly changes: EmailChangesService,
   ) {}
 
   @Post()
@@ -128,5 +131,31 @@ export class SendEmailsController {
     const { results, replayed } = await this.emails.sendBatch(requireBatch(body), key, principal);
     if (replayed) response.setHeader('Idempotent-Replayed', 'true');
     return { data: toBatchDto(results) };
+  }
+
+  @Post(':id/resend')
+  @HttpCode(202)
+  @RateLimitClass('send')
+  @ApiOperation({
+    operationId: 'emails.resend',
+    summary: 'Send an email again',
+    description: 'What it said, to all of its recipients, as a new email; the two name each other.',
+  })
+  @DocumentKeyHeader
+  @ApiData(AcceptedEmailDto, { status: 202 })
+  @ApiErrors(
+    ...(['invalid_request', 'resource_not_found', 'domain_not_allowed', 'idempotency_in_progress'] as const),
+    ...(['email_not_resendable', 'domain_not_verified', 'recipient_suppressed'] as const),
+    ...(['idempotency_key_reused', 'sending_limit_exceeded', 'payload_too_large', 'unsupported_media_type'] as const),
+  )
+  async resend(
+    @CurrentPrincipal() principal: Principal,
+    @PathId() id: string,
+    @KeyHeader() key: string | undefined,
+    @Res({ passthrough: true }) response: Response,
+  ) {
+    const { accepted, replayed } = await this.changes.resend(principal, id, key);
+    if (replayed) response.setHeader('Idempotent-Replayed', 'true');
+    return { data: toAcceptedDto(accepted) };
   }
 }

@@ -74,6 +74,13 @@ export const KEYED_ROUTES: Readonly<Record<string, KeyedRoute>> = {
   'GET /v1/emails/{id}/events': { ...OWN, scope: 'email:read', names: ['email'] },
   'GET /v1/emails/{id}/attempts': { ...OWN, scope: 'email:read', names: ['email'] },
   'GET /v1/emails/{id}/content': { ...OWN, scope: 'email:read', names: ['email'] },
+  'PATCH /v1/emails/{id}': {
+    ...OWN,
+    scope: 'email:send',
+    names: ['email'],
+    body: () => ({ scheduledAt: new Date(Date.now() + 7_200_000).toISOString() }),
+  },
+  'POST /v1/emails/{id}/resend': { ...OWN, scope: 'email:send', names: ['email'], status: 202 },
   'POST /v1/emails/{id}/cancel': { ...OWN, scope: 'email:send', names: ['email'] },
   'GET /v1/events': { ...OWN, scope: 'email:read' },
 

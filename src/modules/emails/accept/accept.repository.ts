@@ -7,6 +7,7 @@ import type { Transaction } from '../../../database/transaction';
 import { DeliveryQueueRepository } from '../../../delivery/queue/delivery-queue.repository';
 import type { IdempotencyClaim } from './idempotency';
 import { deleteExpiredKeys, findStoredResponses, lockIdempotencyKeys, storeResponses } from './sql/idempotency.sql';
+import { linkResent } from '../sql/change-emails.sql';
 import { insertAttachments, insertEmails, insertRaw } from './sql/insert-emails.sql';
 import {
   type CountedUsage,
@@ -38,6 +39,7 @@ export class AcceptRepository {
     if (emails.length === 0) return;
     tx.write(insertEmails(emails, now));
     for (const statement of [...insertAttachments(emails), ...insertRaw(emails)]) tx.write(statement);
+    for (const statement of resentLinks(emails)) tx.write(statement);
     this.queue.enqueue(
       emails.flatMap((email) => deliveriesOf(email, now)),
       now,
@@ -106,6 +108,15 @@ export class AcceptRepository {
   private expiryOf(now: Date): Date {
     return new Date(now.getTime() - this.config.retention.idempotencyHours * HOUR);
   }
+}
+
+/** In the order of the originals' ids, whose rows they lock. */
+function resentLinks(emails: readonly AcceptedEmail[]) {
+  const repeated = emails.flatMap(({ id, command: { organizationId, mode, request } }) =>
+    request.resentFrom === undefined ? [] : [{ id, original: { organizationId, mode, emailId: request.resentFrom } }],
+  );
+  repeated.sort((one, other) => (one.original.emailId < other.original.emailId ? -1 : 1));
+  return repeated.flatMap(({ id, original }) => linkResent(original, id));
 }
 
 function deliveriesOf({ id, command, recipients }: AcceptedEmail, now: Date) {

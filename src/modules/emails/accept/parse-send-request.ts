@@ -135,9 +135,14 @@ function readIdempotencyKey(reader: FieldReader, value: unknown): string | undef
 
 type Times = Pick<SendRequest, 'scheduledAt' | 'expiresAt'>;
 
+/** 1 minute to 30 days ahead. */
+export function isSchedulable(time: Date, now: Date): boolean {
+  const ahead = time.getTime() - now.getTime();
+  return ahead >= MIN_SCHEDULE_MS && ahead <= MAX_SCHEDULE_MS;
+}
+
 function checkTimes(reader: FieldReader, { scheduledAt, expiresAt }: Times, now: Date): void {
-  const ahead = scheduledAt ? scheduledAt.getTime() - now.getTime() : MIN_SCHEDULE_MS;
-  if (ahead < MIN_SCHEDULE_MS || ahead > MAX_SCHEDULE_MS) {
+  if (scheduledAt && !isSchedulable(scheduledAt, now)) {
     reader.add('scheduledAt', 'must be 1 minute to 30 days ahead');
   }
   if (expiresAt && expiresAt <= (scheduledAt ?? now)) {

@@ -19,6 +19,7 @@ import {
 } from './submission';
 
 const SINGLE_PATH = '/v1/emails';
+const RESEND_PATH = '/v1/emails/{id}/resend';
 const BATCH_PATH = '/v1/emails/batch';
 /** Items of batches have a key space of their own, apart from that of whole batches. */
 const BATCH_ITEM_PATH = '/v1/emails/batch#item';
@@ -51,6 +52,21 @@ export class SendEmailsService {
     const key = idempotencyKeyOf(keyHeader, parsed.request.idempotencyKey);
     const idempotency = key === undefined ? undefined : claim(SINGLE_PATH, key, fingerprint(body), tenant);
     return this.accept(parsed.request, idempotency, tenant);
+  }
+
+  /**
+   * Accepts what an email said as a new one, which is linked with it.
+   * @throws ValidationError, AppError
+   */
+  sendAgain(
+    stored: SendRequest,
+    resentFrom: string,
+    keyHeader: string | undefined,
+    tenant: Tenant,
+  ): Promise<AcceptedRequest> {
+    const key = idempotencyKeyOf(keyHeader, undefined);
+    const idempotency = key === undefined ? undefined : claim(RESEND_PATH, key, fingerprint({ resentFrom }), tenant);
+    return this.accept({ ...stored, resentFrom }, idempotency, tenant);
   }
 
   /**

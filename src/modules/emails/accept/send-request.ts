@@ -56,4 +56,6 @@ export interface SendRequest {
   readonly raw?: Buffer;
   /** Which door it came by; told in its first event. Absent: the HTTP API. */
   readonly source?: 'api' | 'smtp_submission';
+  /** The email that this one repeats. */
+  readonly resentFrom?: string;
 }

@@ -1,4 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { Timestamp } from '../../../common/http/dto-decorators';
 import { EVENT_TYPES } from '../../../common/event-types';
 import { WAITING_REASONS } from '../../../delivery/queue/waiting';
 import { EMAIL_STATUSES, type EmailStatus } from '../outcomes/email-state';
@@ -63,6 +64,9 @@ export class EmailRecipientDto {
 }
 
 export class EmailDetailDto extends EmailBaseDto {
+  @ApiPropertyOptional({ format: 'uuid', description: 'The email that this one repeats' }) resentFrom?: string;
+  @ApiPropertyOptional({ type: [String], description: 'Emails that repeat this one, the newest first; at most 100' })
+  resentAs?: string[];
   @ApiProperty({ type: [EmailEventDto] }) events!: EmailEventDto[];
   @ApiProperty({ type: [EmailRecipientDto] }) recipients!: EmailRecipientDto[];
 }
@@ -78,6 +82,18 @@ export class EmailContentDto {
   @ApiPropertyOptional() text?: string;
   @ApiProperty({ type: 'object', additionalProperties: { type: 'string' } }) headers!: Record<string, string>;
   @ApiProperty({ type: [AttachmentInfoDto] }) attachments!: AttachmentInfoDto[];
+}
+
+export class RescheduleEmailDto {
+  @ApiProperty({ format: 'date-time', type: String, description: '1 minute to 30 days ahead' })
+  @Timestamp()
+  scheduledAt!: Date;
+}
+
+export class RescheduledEmailDto {
+  @ApiProperty({ format: 'uuid' }) id!: string;
+  @ApiProperty({ enum: ['scheduled'] }) status!: 'scheduled';
+  @ApiProperty({ format: 'date-time' }) scheduledAt!: string;
 }
 
 export class CancelledEmailDto {

@@ -24,6 +24,7 @@ export function toEventDto(event: EmailEvent): EmailEventDto {
 export function toDetailDto({ email, recipients, events }: EmailDetail): EmailDetailDto {
   return {
     ...baseOf(email),
+    ...present({ resentFrom: email.resentFrom ?? undefined, resentAs: email.resentAs ?? undefined }),
     events: events.map(toEventDto),
     recipients: recipients.map(({ recipient, nextAttemptAt, waiting }) => ({
       email: recipient.address,

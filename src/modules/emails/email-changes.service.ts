@@ -1,0 +1,143 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../../common/clock';
+import { AppError, NotFoundError, ValidationError } from '../../common/errors/app-error';
+import { isUuid } from '../../common/ids';
+import type { Tenant } from '../../common/tenant';
+import { Database } from '../../database/database.service';
+import type { EmailKey } from '../../delivery/ports/delivery';
+import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
+import { isSchedulable } from './accept/parse-send-request';
+import { SendEmailsService } from './accept/send-emails.service';
+import type { Recipient, SendRequest } from './accept/send-request';
+import { RawMessagesStorage } from './content/raw-messages.storage';
+import type { EmailContent } from './email-content.entity';
+import type { EmailRecipient } from './email-recipient.entity';
+import type { Email } from './email.entity';
+import { EmailsRepository } from './emails.repository';
+import { isErased } from './outcomes/erased-recipient';
+
+const FINAL: readonly string[] = ['sent', 'delivered', 'bounced', 'failed'];
+
+/** What a customer asks for after an email's acceptance: another time, or the same mail once more. */
+@Injectable()
+export class EmailChangesService {
+  constructor(
+    private readonly emails: EmailsRepository,
+    private readonly queue: DeliveryQueueRepository,
+    private readonly messages: RawMessagesStorage,
+    private readonly sender: SendEmailsService,
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Moves an email that no worker has begun: all recipients or none; those who have been erased do not count.
+   * @throws NotFoundError, ValidationError, AppError email_not_reschedulable
+   */
+  async reschedule(tenant: Tenant, id: string, scheduledAt: Date): Promise<void> {
+    const email = await this.require(tenant, id);
+    const now = this.clock.now();
+    if (!isSchedulable(scheduledAt, now)) throw invalidTime('must be 1 minute to 30 days ahead');
+    if (email.expiresAt && email.expiresAt <= scheduledAt) throw invalidTime('must be before expiresAt');
+    const key = keyOf(email);
+    const recipients = present(await this.emails.findRecipients(key));
+    await this.database.transaction(async (tx) => {
+      const moved = await this.queue.reschedule(key, scheduledAt, tx);
+      if (moved.length === 0 || moved.length < recipients.length) {
+        throw new AppError('email_not_reschedulable', 'The email is no longer scheduled or queued', {
+          details: { status: FINAL.includes(email.status) ? email.status : 'sending' },
+        });
+      }
+      await this.emails.reschedule(key, scheduledAt, now, tx);
+    });
+  }
+
+  /**
+   * Sends what an email said once more, to all of its recipients, as a new one, whatever became of the first.
+   * @param keyHeader an idempotency key, as it came
+   * @throws NotFoundError, AppError email_not_resendable, and as a send
+   */
+  async resend(tenant: Tenant, id: string, keyHeader: string | undefined) {
+    const email = await this.require(tenant, id);
+    const key = keyOf(email);
+    const [content] = await this.emails.findContents(tenant, [id]);
+    const recipients = present(await this.emails.findRecipients(key));
+    if (recipients.length === 0) throw notResendable('The recipients of the email have been erased');
+    if (!content) throw notResendable('The content of the email is no longer stored');
+    const request = { ...toRequest(email, content, recipients), ...(await this.load(key, content)) };
+    return this.sender.sendAgain(request, id, keyHeader, tenant);
+  }
+
+  /** What it says: a message as it came, or bodies and attachments. @throws AppError email_not_resendable */
+  private async load(key: EmailKey, { isRaw, html, text, attachmentCount }: EmailContent) {
+    if (isRaw) {
+      const raw = await this.messages.load(key);
+      if (!raw) throw notResendable('The message is no longer stored');
+      return { raw };
+    }
+    if (html === null && text === null) throw notResendable('The content of the email is no longer stored');
+    const stored = attachmentCount > 0 ? await this.emails.loadAttachments(key) : [];
+    if (stored.length < attachmentCount) throw notResendable('The attachments are no longer stored');
+    const attachments = stored.map(({ filename, contentType, contentId, content }) => ({
+      ...{ filename, contentType, content },
+      contentId: contentId ?? undefined,
+    }));
+    return { html: html ?? undefined, text: text ?? undefined, attachments };
+  }
+
+  private async require(tenant: Tenant, id: string): Promise<Email> {
+    const email = isUuid(id) ? await this.emails.find(tenant, id) : null;
+    if (!email) throw new NotFoundError('Email');
+    return email;
+  }
+}
+
+function present(recipients: readonly EmailRecipient[]): EmailRecipient[] {
+  return recipients.filter(({ address }) => !isErased(address));
+}
+
+function invalidTime(problem: string): ValidationError {
+  return new ValidationError({ scheduledAt: [`scheduledAt ${problem}`] });
+}
+
+function notResendable(message: string): AppError {
+  return new AppError('email_not_resendable', message);
+}
+
+function toRequest(
+  email: Email,
+  { headers, addressees }: EmailContent,
+  recipients: readonly EmailRecipient[],
+): SendRequest {
+  const at = email.fromEmail.lastIndexOf('@');
+  const names = new Map([...addressees.to, ...addressees.cc].map((mailbox) => [mailbox.email, mailbox.name]));
+  return {
+    from: {
+      localPart: email.fromEmail.slice(0, at),
+      domain: email.fromEmail.slice(at + 1),
+      name: email.fromName ?? undefined,
+    },
+    recipients: recipients.map(({ address, kind }): Recipient => ({
+      email: address,
+      name: kind === 'bcc' ? undefined : names.get(address),
+      kind,
+    })),
+    replyTo: addressees.replyTo,
+    subject: email.subject,
+    html: undefined,
+    text: undefined,
+    headers: headers ?? {},
+    attachments: [],
+    tags: email.tags ?? [],
+    metadata: email.metadata ?? undefined,
+    scheduledAt: undefined,
+    expiresAt: undefined,
+    tracking: { opens: email.trackOpens, clicks: email.trackClicks },
+    category: email.category,
+    idempotencyKey: undefined,
+  };
+}
+
+function keyOf({ organizationId, mode, id }: Email) {
+  return { organizationId, mode, emailId: id };
+}

@@ -1,0 +1,48 @@
+// What is changed about an email on request: when it is sent, and what it was sent again as.
+// Writes: emails, email_recipients (primary keys), email_events (insert). Locks: the rows of one email; where several are linked, in
+// the order of their ids. Rows: one email each.
+// Not the ORM: an event's id is the database's, and its sequence comes from the row.
+import type { Statement } from '../../../database/statement';
+import type { EmailKey } from '../../../delivery/ports/delivery';
+
+const RESCHEDULE = `
+  with changed as (
+    update emails e
+    set scheduled_for = $4, status = 'scheduled', event_sequence = e.event_sequence + 1, updated_at = $5
+    where e.organization_id = $1 and e.mode = $2 and e.id = $3
+    returning e.event_sequence
+  ), recipients as (
+    update email_recipients r
+    set status = 'scheduled', updated_at = $5
+    where r.organization_id = $1 and r.mode = $2 and r.email_id = $3 and r.status in ('queued', 'scheduled')
+  )
+  insert into email_events (organization_id, mode, email_id, sequence, id, event_type, source, occurred_at, data)
+  select $1, $2, $3, event_sequence, event_id(clock_timestamp(), 1), 'scheduled', 'api', clock_timestamp(), $6::jsonb
+  from changed`;
+
+/** Records the new time, and an event that names it. */
+export function rescheduleEmail(email: EmailKey, scheduledAt: Date, now: Date): Statement<never> {
+  const data = JSON.stringify({ scheduledAt: scheduledAt.toISOString() });
+  return { name: 'reschedule-email', text: RESCHEDULE, values: [...keyOf(email), scheduledAt, now, data] };
+}
+
+const SENT_AGAIN_AS = `
+  update emails e
+  set resent_as = (array[$4::uuid] || coalesce(e.resent_as, '{}'))[1:100]
+  where e.organization_id = $1 and e.mode = $2 and e.id = $3`;
+
+const SENT_AGAIN_FROM = `
+  update emails e set resent_from = $4 where e.organization_id = $1 and e.mode = $2 and e.id = $3`;
+
+/** Links an email and the one that repeats it, both ways; the first knows the last hundred. */
+export function linkResent(original: EmailKey, repeatedAs: string): Statement<never>[] {
+  const { organizationId, mode, emailId } = original;
+  return [
+    { name: 'email-sent-again-as', text: SENT_AGAIN_AS, values: [organizationId, mode, emailId, repeatedAs] },
+    { name: 'email-sent-again-from', text: SENT_AGAIN_FROM, values: [organizationId, mode, repeatedAs, emailId] },
+  ];
+}
+
+function keyOf({ organizationId, mode, emailId }: EmailKey): string[] {
+  return [organizationId, mode, emailId];
+}
