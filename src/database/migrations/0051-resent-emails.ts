@@ -8,7 +8,7 @@ export class ResentEmails1700000000051 extends ForwardOnlyMigration {
 
   protected readonly sql = `
     alter table emails add column resent_from uuid, add column resent_as uuid[];
-    ${commentOn('emails', 'RETENTION_EMAILS_DAYS', {
+    ${commentOn('emails', 'RETENTION_EMAILS_MONTHS', {
       resent_from: 'none: the email that this one repeats',
       resent_as: 'none: the emails that repeat this one',
     })}
