@@ -45,7 +45,7 @@ export async function seedFirstStart(services: Services, config: AppConfig): Pro
   if (config.database.url !== undefined) return undefined;
   const known = await findKnown(services, config.dataDir);
   if (known) return known;
-  return withAdvisoryLock(services.get(DatabaseUrl).url, SEED_LOCK, async () => {
+  return withAdvisoryLock(services.get(DatabaseUrl).direct, SEED_LOCK, async () => {
     // Another process may have been faster.
     return (await findKnown(services, config.dataDir)) ?? (await seed(services, config.dataDir));
   });

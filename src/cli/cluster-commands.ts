@@ -54,7 +54,7 @@ async function withDatabase(session: CliSession, work: (url: string) => Promise<
   try {
     const { isUsable, sentence } = await readSchemaState(database.url);
     if (!isUsable) throw new CliError('unhealthy', `Nothing can be done: ${sentence}`);
-    await work(database.url);
+    await work(database.directUrl);
   } finally {
     await database.stop();
   }

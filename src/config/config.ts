@@ -31,6 +31,12 @@ export interface HttpConfig {
 export interface DatabaseConfig {
   /** Absent: the embedded server under `dataDir`. */
   readonly url: string | undefined;
+  /** Set where `url` leads through a pooler that shares connections by transaction: the database itself. */
+  readonly directUrl: string | undefined;
+  /** A replica for lists, statistics and exports. */
+  readonly readUrl: string | undefined;
+  /** Further behind than this, the replica is not read. */
+  readonly readMaxLagSeconds: number;
   readonly poolSize: number;
   readonly migrateOnStart: boolean;
   /** Whether requests are kept to their tenant by the database too. */

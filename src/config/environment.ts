@@ -36,6 +36,13 @@ export class Environment {
   @IsOptional()
   @Matches(/^postgres(ql)?:\/\//, { message: 'DATABASE_URL must begin with postgres://' })
   DATABASE_URL?: string;
+  @IsOptional()
+  @Matches(/^postgres(ql)?:\/\//, { message: 'DATABASE_DIRECT_URL must begin with postgres://' })
+  DATABASE_DIRECT_URL?: string;
+  @IsOptional()
+  @Matches(/^postgres(ql)?:\/\//, { message: 'DATABASE_READ_URL must begin with postgres://' })
+  DATABASE_READ_URL?: string;
+  @Count(3_600) DATABASE_READ_MAX_LAG_SECONDS = 10;
   @Count(200) DATABASE_POOL_SIZE = 10;
   @toBoolean @IsBoolean() MIGRATE_ON_START = true;
   @toBoolean @IsBoolean() ROW_LEVEL_SECURITY = true;

@@ -50,6 +50,8 @@ export function loadConfig(
 const optionalNames: Record<string, undefined> = {
   HOST: undefined,
   DATABASE_URL: undefined,
+  DATABASE_DIRECT_URL: undefined,
+  DATABASE_READ_URL: undefined,
   RELAY_URL: undefined,
   DNS_SERVERS: undefined,
   MAIL_HOST: undefined,
@@ -85,6 +87,10 @@ function crossChecks(environment: Environment): string[] {
     [
       DATABASE_URL === undefined || MASTER_KEY !== undefined,
       'MASTER_KEY must be set (32 bytes in base64) when DATABASE_URL is: it encrypts the DKIM keys',
+    ],
+    [
+      DATABASE_URL !== undefined || (!environment.DATABASE_DIRECT_URL && !environment.DATABASE_READ_URL),
+      'DATABASE_DIRECT_URL and DATABASE_READ_URL are further ways to the database of DATABASE_URL, which must be set',
     ],
     [
       nameServersOf(environment).every((host) => HOST_NAME.test(host) && !isWithin(host, environment.DKIM_ZONE)),

@@ -53,6 +53,9 @@ function toBaseUrl(url: string): string {
 function toDatabase(environment: Environment): AppConfig['database'] {
   return {
     url: environment.DATABASE_URL,
+    directUrl: environment.DATABASE_DIRECT_URL,
+    readUrl: environment.DATABASE_READ_URL,
+    readMaxLagSeconds: environment.DATABASE_READ_MAX_LAG_SECONDS,
     poolSize: environment.DATABASE_POOL_SIZE,
     migrateOnStart: environment.MIGRATE_ON_START,
     rowLevelSecurity: environment.ROW_LEVEL_SECURITY,

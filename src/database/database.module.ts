@@ -47,7 +47,11 @@ export class DatabaseModule {
         BackfillRunsRepository,
         BackfillsJob,
         { provide: JobLeases, useExisting: JobLeasesRepository },
-        { provide: DatabaseUrl, useValue: new DatabaseUrl(url) },
+        {
+          provide: DatabaseUrl,
+          inject: [AppConfig],
+          useFactory: ({ database }: AppConfig) => new DatabaseUrl(url, database.directUrl),
+        },
       ],
       exports: [Database, DatabaseUrl, JobLeases, BackfillsJob],
     };

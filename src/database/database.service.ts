@@ -203,5 +203,12 @@ class OpenTransaction implements Transaction {
 
 /** The address of this process's database, for connections apart from the pool. */
 export class DatabaseUrl {
-  constructor(readonly url: string) {}
+  /**
+   * @param url where the pool connects
+   * @param direct past any pooler, for what belongs to a session: notifications, locks, a worker's lease
+   */
+  constructor(
+    readonly url: string,
+    readonly direct = url,
+  ) {}
 }

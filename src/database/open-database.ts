@@ -31,6 +31,8 @@ export interface OpenDatabaseOptions {
 
 export interface OpenDatabase {
   readonly url: string;
+  /** The same database past any pooler: for locks, backups and whatever belongs to a session. */
+  readonly directUrl: string;
   readonly embedded: boolean;
   /** Where an embedded server keeps its files. */
   readonly folder?: string | undefined;
@@ -40,7 +42,8 @@ export interface OpenDatabase {
   stop(): Promise<void>;
 }
 
-type Opened = Omit<OpenDatabase, 'applied'>;
+type NeededConfig = Pick<DatabaseConfig, 'url' | 'migrateOnStart'> & Partial<Pick<DatabaseConfig, 'directUrl'>>;
+type Opened = Omit<OpenDatabase, 'applied' | 'directUrl'>;
 
 const DEFAULT_WAIT_SECONDS = 60;
 const RETRY_MS = SECOND;
@@ -54,17 +57,22 @@ const clock = new SystemClock();
  * @throws ConfigurationError when the database refuses us (password, name), UnavailableError when it stays unreachable.
  */
 export async function openDatabase(
-  config: Pick<AppConfig, 'dataDir'> & { readonly database: Pick<DatabaseConfig, 'url' | 'migrateOnStart'> },
+  config: Pick<AppConfig, 'dataDir'> & { readonly database: NeededConfig },
   options: OpenDatabaseOptions,
 ): Promise<OpenDatabase> {
-  const { url, migrateOnStart } = config.database;
+  const { url, directUrl, migrateOnStart } = config.database;
   const wantsMigrations = options.migrate ?? migrateOnStart;
-  if (url !== undefined) return openExternal(url, wantsMigrations, options);
+  if (url !== undefined) {
+    const applied = await untilReachable(url, options, () =>
+      reachExternal(url, wantsMigrations && (directUrl ?? url), options.log),
+    );
+    return { url, directUrl: directUrl ?? url, embedded: false, applied, stop: () => Promise.resolve() };
+  }
   const opened = await openEmbedded(config.dataDir, options);
   try {
     const applied = wantsMigrations ? await applyMigrations(opened.url, options.log) : [];
     options.signal?.throwIfAborted();
-    return { ...opened, applied };
+    return { ...opened, directUrl: opened.url, applied };
   } catch (error) {
     await opened.stop();
     throw error;
@@ -110,19 +118,15 @@ async function attachOrStart(
   return { url, folder, stop: server.startedHere || stopWhenLast ? stop : leave };
 }
 
-async function openExternal(
-  url: string,
-  wantsMigrations: boolean,
-  options: OpenDatabaseOptions,
-): Promise<OpenDatabase> {
+/** Tries again while the database is away. */
+async function untilReachable<T>(url: string, options: OpenDatabaseOptions, reach: () => Promise<T>): Promise<T> {
   const name = describeUrl(url);
   const waitMs = (options.waitSeconds ?? DEFAULT_WAIT_SECONDS) * SECOND;
   const begin = clock.monotonicMs();
   for (let said = ''; ;) {
     try {
       // What is under way then ends with the process: a migration is one transaction.
-      const applied = await unlessAborted(reachExternal(url, wantsMigrations, options.log), options.signal);
-      return { url, embedded: false, applied, stop: () => Promise.resolve() };
+      return await unlessAborted(reach(), options.signal);
     } catch (error) {
       const reason = describeError(error);
       if (isRefusal(error)) throw new ConfigurationError([`DATABASE_URL: the database ${name} refuses: ${reason}`]);
@@ -135,9 +139,14 @@ async function openExternal(
   }
 }
 
-async function reachExternal(url: string, wantsMigrations: boolean, log: (message: string) => void): Promise<string[]> {
+/** @param migrateAt where missing migrations are to be applied; false: nowhere */
+async function reachExternal(
+  url: string,
+  migrateAt: string | false,
+  log: (message: string) => void,
+): Promise<string[]> {
   await (await Keeper.hold(url)).end();
-  return wantsMigrations ? applyMigrations(url, log) : [];
+  return migrateAt === false ? [] : applyMigrations(migrateAt, log);
 }
 
 function unreachable(name: string, reason: string): UnavailableError {

@@ -67,7 +67,7 @@ async function backUp(session: CliSession, file: string, options: KeyOptions): P
   // As it is: a backup before an upgrade is one of the schema before it.
   const database = await openDatabase(config, { migrate: false, log: note, waitSeconds: 0 });
   try {
-    const bytes = await writeBackupFile(file, dumpDatabase(database.url, { secrets, note }));
+    const bytes = await writeBackupFile(file, dumpDatabase(database.directUrl, { secrets, note }));
     note('reading it again');
     const { header, rows } = await verifyBackup(file);
     await recordLastBackup(config.dataDir, file, new Date(header.createdAt));
@@ -93,7 +93,7 @@ async function restore(session: CliSession, file: string, options: RestoreOption
   try {
     const { force = false } = options;
     const ownKeepers = database.embedded ? 1 : 0;
-    await restoreDatabase(database.url, file, backup, { force, ownKeepers, beforeChanges: keep, note });
+    await restoreDatabase(database.directUrl, file, backup, { force, ownKeepers, beforeChanges: keep, note });
   } finally {
     await database.stop();
   }

@@ -43,7 +43,7 @@ export class LeaseConnection implements OnApplicationShutdown {
 
   private async connect(): Promise<Client> {
     const client = new Client({
-      connectionString: this.database.url,
+      connectionString: this.database.direct,
       application_name: 'waybill-lease',
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: QUERY_TIMEOUT_MS,

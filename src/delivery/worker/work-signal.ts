@@ -56,7 +56,7 @@ export class WorkSignal {
 
   private async connect(): Promise<void> {
     const client = new Client({
-      connectionString: this.database.url,
+      connectionString: this.database.direct,
       application_name: 'waybill-listen',
       connectionTimeoutMillis: 2 * SECOND,
       keepAlive: true,
