@@ -12,6 +12,7 @@ import { Database, DatabaseUrl } from './database.service';
 import { JobLeasesRepository } from './job-leases.repository';
 import { PoolMetrics } from './pool.metrics';
 import { TenantDataSource, type TenantDataSourceOptions } from './tenant-data-source';
+import { ReadDatabase } from './read-database.service';
 
 /** The connection pool and the statement runner, known to every module of a process. */
 @Global()
@@ -46,6 +47,7 @@ export class DatabaseModule {
         PoolMetrics,
         BackfillRunsRepository,
         BackfillsJob,
+        ReadDatabase,
         { provide: JobLeases, useExisting: JobLeasesRepository },
         {
           provide: DatabaseUrl,
@@ -53,7 +55,7 @@ export class DatabaseModule {
           useFactory: ({ database }: AppConfig) => new DatabaseUrl(url, database.directUrl),
         },
       ],
-      exports: [Database, DatabaseUrl, JobLeases, BackfillsJob],
+      exports: [Database, DatabaseUrl, JobLeases, BackfillsJob, ReadDatabase],
     };
   }
 }

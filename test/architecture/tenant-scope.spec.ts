@@ -11,7 +11,7 @@ const ACROSS_TENANTS: Record<string, string> = {
   'throttling/throttle-hits.repository.ts': 'counters are no tenant’s',
   'modules/domains/registry/domains.repository.ts': 'a name that another organization has verified is taken',
   'modules/domains/restrictions/restrictions.repository.ts': 'reservations of earlier callers are given back together',
-  'modules/emails/emails.repository.ts': 'a search by address needs an index that policies close',
+  'modules/emails/email-lists.repository.ts': 'a search by address needs an index that policies close',
   'modules/health/health-indicators.ts': 'the queue is everyone’s',
   'modules/mailbox/mailbox.controller.ts': 'the mailbox of a development machine shows all mail',
   'modules/tracking/tracking.controller.ts': 'a signed token says whose mail it was',

@@ -3,7 +3,7 @@ import { HOUR } from '../../common/clock';
 import type { Tenant } from '../../common/tenant';
 import { type CountedHour, StatsService } from '../stats/stats.service';
 import type { Email } from './email.entity';
-import { EmailsRepository, type Page } from './emails.repository';
+import { type EmailBodies, EmailListsRepository, type Page } from './email-lists.repository';
 import { type IdRange, idRange, splitAtHours, type TimeRange } from './id-range';
 import type { EmailStatus } from './outcomes/email-state';
 
@@ -43,7 +43,7 @@ const NOTHING: ListedEmails = { emails: [], total: 0, next: undefined, partial: 
 @Injectable()
 export class EmailListService {
   constructor(
-    private readonly emails: EmailsRepository,
+    private readonly emails: EmailListsRepository,
     private readonly counts: StatsService,
   ) {}
 
@@ -57,6 +57,11 @@ export class EmailListService {
     return status === undefined && tag === undefined && recipient === undefined
       ? this.listed(scope, filter, wanted, after)
       : this.searched(scope, filter, wanted, after);
+  }
+
+  /** The bodies of at most so many bytes; longer ones stay in the database. @throws UnavailableError */
+  shortBodies(tenant: Tenant, ids: readonly string[], maxBytes: number): Promise<EmailBodies[]> {
+    return this.emails.findShortBodies(tenant, ids, maxBytes);
   }
 
   private async listed(scope: Tenant, range: TimeRange, page: Page, after?: string): Promise<ListedEmails> {
@@ -111,7 +116,7 @@ class CountedSpan {
   constructor(
     private readonly scope: Tenant,
     range: TimeRange,
-    private readonly sources: { readonly emails: EmailsRepository; readonly counts: StatsService },
+    private readonly sources: { readonly emails: EmailListsRepository; readonly counts: StatsService },
     before?: string,
   ) {
     this.parts = splitAtHours(range, before);
@@ -156,3 +161,5 @@ class CountedSpan {
 function rangeOf(hour: Date): IdRange {
   return idRange({ from: hour, to: new Date(hour.getTime() + HOUR) });
 }
+
+export type { EmailBodies };

@@ -32,6 +32,7 @@ import { EmailLookupService } from './email-lookup.service';
 import { EmailRecipient } from './email-recipient.entity';
 import { Email } from './email.entity';
 import { EmailsController } from './emails.controller';
+import { EmailListsRepository } from './email-lists.repository';
 import { EmailsRepository } from './emails.repository';
 import { EmailsService } from './emails.service';
 import { OutcomeRecorder } from './outcomes/outcome-recorder.service';
@@ -60,7 +61,14 @@ const ENTITIES = [
   ...[IdempotencyKey, MonthlyUsage, TestUsage, StatsCheckRun],
 ];
 const READING = [
-  ...[EmailsRepository, EmailsService, EmailListService, EmailLookupService, RecipientLinksService],
+  ...[
+    EmailsRepository,
+    EmailListsRepository,
+    EmailsService,
+    EmailListService,
+    EmailLookupService,
+    RecipientLinksService,
+  ],
   ...[EmailContentService, RawMessagesService, RawMessagesStorage],
 ];
 const ACCEPTING = [

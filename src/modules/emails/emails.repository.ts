@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, type Repository } from 'typeorm';
 import { groupByTenant, type Tenant } from '../../common/tenant';
-import { acrossTenants } from '../../common/tenant-scope';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import type { DeliveryKey, EmailKey } from '../../delivery/ports/delivery';
@@ -11,9 +10,7 @@ import { EmailContent } from './email-content.entity';
 import { EmailEvent } from './email-event.entity';
 import { EmailRecipient } from './email-recipient.entity';
 import { Email } from './email.entity';
-import type { IdRange } from './id-range';
 import { rescheduleEmail } from './sql/change-emails.sql';
-import { countIds, listIds, type Page, SEARCH_WINDOW, searchEmails, type SearchTerms } from './sql/list-emails.sql';
 import { findMailRecipients, type LoadedMessage, loadMessages, type MailRecipient } from './sql/load-messages.sql';
 
 export interface WholeEmail {
@@ -22,17 +19,7 @@ export interface WholeEmail {
   readonly events: readonly EmailEvent[];
 }
 
-export type EmailBodies = Pick<EmailContent, 'emailId' | 'html' | 'text'>;
-
-/** What a search found among the emails that it examined. */
-export interface FoundEmails {
-  readonly ids: readonly string[];
-  readonly total: number;
-  /** Set when there are more emails than were examined: the id where the search stopped. */
-  readonly stoppedAt: string | undefined;
-}
-
-/** Reads emails: one, a page of a list, what is to be sent, who received it. */
+/** Reads emails: one, what is to be sent, who received it. */
 @Injectable()
 export class EmailsRepository {
   constructor(
@@ -76,23 +63,6 @@ export class EmailsRepository {
     return this.contents.findBy({ organizationId, mode, emailId: In(emailIds) });
   }
 
-  /** The bodies of at most so many bytes; longer ones stay in the database, which knows their length without reading them. */
-  findShortBodies(
-    { organizationId, mode }: Tenant,
-    emailIds: readonly string[],
-    maxBytes: number,
-  ): Promise<EmailBodies[]> {
-    if (emailIds.length === 0) return Promise.resolve([]);
-    return this.contents
-      .createQueryBuilder('c')
-      .select('c.email_id', 'emailId')
-      .addSelect('case when octet_length(c.html) <= :maxBytes then c.html end', 'html')
-      .addSelect('case when octet_length(c.text) <= :maxBytes then c.text end', 'text')
-      .where({ organizationId, mode, emailId: In(emailIds) })
-      .setParameters({ maxBytes })
-      .getRawMany<EmailBodies>();
-  }
-
   /** Without their bytes. */
   listAttachments({ organizationId, mode, emailId }: EmailKey): Promise<EmailAttachment[]> {
     return this.attachments.find({ where: { organizationId, mode, emailId }, order: { position: 'ASC' } });
@@ -134,36 +104,6 @@ export class EmailsRepository {
   async reschedule(email: EmailKey, scheduledAt: Date, now: Date, tx: Transaction): Promise<void> {
     await tx.run(rescheduleEmail(email, scheduledAt, now));
   }
-
-  /** A page of the ids of the ranges, newest first. */
-  async listIds(tenant: Tenant, ranges: readonly IdRange[], page: Page): Promise<string[]> {
-    if (ranges.length === 0) return [];
-    return (await this.database.run(listIds(tenant, ranges, page))).map(({ id }) => id);
-  }
-
-  async count(tenant: Tenant, range: IdRange): Promise<number> {
-    const [row] = await this.database.run(countIds(tenant, range));
-    return row?.emails ?? 0;
-  }
-
-  async search(tenant: Tenant, range: IdRange, terms: SearchTerms, page: Page): Promise<FoundEmails> {
-    const statement = searchEmails(tenant, range, terms, page);
-    // As the service: an index on lower() is closed to policies, since lower() is not leakproof, and every row would be read.
-    const isByAddress = terms.recipient !== undefined;
-    const [found] = await (isByAddress
-      ? acrossTenants(() => this.database.run(statement))
-      : this.database.run(statement));
-    if (!found) return { ids: [], total: 0, stoppedAt: undefined };
-    const { ids, total, examined, oldest } = found;
-    return { ids, total, stoppedAt: examined === SEARCH_WINDOW && oldest !== null ? oldest : undefined };
-  }
-
-  /** Newest first; those that are gone are left out. */
-  async findAll({ organizationId, mode }: Tenant, ids: readonly string[]): Promise<Email[]> {
-    if (ids.length === 0) return [];
-    const emails = await this.emails.findBy({ organizationId, mode, id: In(ids) });
-    return emails.sort((one, other) => (one.id < other.id ? 1 : -1));
-  }
 }
 
-export type { LoadedMessage, MailRecipient, Page };
+export type { LoadedMessage, MailRecipient };

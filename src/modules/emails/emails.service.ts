@@ -9,10 +9,16 @@ import type { RecordedOutcome } from '../../delivery/ports/outcome';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
 import { type LastDeferral, type Waiting, waitingOf } from '../../delivery/queue/waiting';
 import type { EmailEvent } from './email-event.entity';
-import { type EmailFilter, EmailListService, type ListedEmails, type ListPage } from './email-list.service';
+import {
+  type EmailBodies,
+  type EmailFilter,
+  EmailListService,
+  type ListedEmails,
+  type ListPage,
+} from './email-list.service';
 import type { EmailRecipient } from './email-recipient.entity';
 import type { Email } from './email.entity';
-import { type EmailBodies, EmailsRepository } from './emails.repository';
+import { EmailsRepository } from './emails.repository';
 import { isErased } from './outcomes/erased-recipient';
 import { OutcomeRecorder } from './outcomes/outcome-recorder.service';
 
@@ -54,7 +60,7 @@ export class EmailsService {
     const filter = { ...others, recipient: recipient === undefined ? undefined : normalForm(recipient) };
     const listed = await this.lists.page(tenant, filter, page);
     const ids = listed.emails.map((email) => email.id);
-    const bodies = await this.emails.findShortBodies(tenant, ids, LISTED_BODY_BYTES);
+    const bodies = await this.lists.shortBodies(tenant, ids, LISTED_BODY_BYTES);
     const byId = new Map(bodies.map((body) => [body.emailId, body]));
     return { ...listed, emails: listed.emails.map((email) => ({ email, bodies: byId.get(email.id) })) };
   }

@@ -2,6 +2,7 @@ import { Inject, Injectable, Optional } from '@nestjs/common';
 import { HealthIndicatorService } from '@nestjs/terminus';
 import { BriefCache, within } from '../../common/async/promises';
 import { Clock, DatabaseClock, MINUTE, SECOND } from '../../common/clock';
+import { ReadDatabase } from '../../database/read-database.service';
 import { type DiskHealth, DiskSpace } from '../../common/disk-space';
 import { acrossTenants } from '../../common/tenant-scope';
 import { Draining } from '../../common/http/draining';
@@ -95,7 +96,15 @@ export class HostHealthIndicator {
     private readonly indicators: HealthIndicatorService,
     private readonly time: Clock,
     @Optional() @Inject(DiskSpace) private readonly space?: DiskSpace,
+    @Optional() @Inject(ReadDatabase) private readonly reads?: Pick<ReadDatabase, 'health'>,
   ) {}
+
+  /** `replica`: degraded while reads go to the primary instead. Without a replica there is no health of it. */
+  replica() {
+    const session = this.indicators.check('replica');
+    const health = this.reads?.health;
+    return (health?.healthy ?? true) ? session.up({ health }) : session.degraded({ health });
+  }
 
   /** `clock`: degraded while it contradicts the database's. */
   clock() {

@@ -4,6 +4,7 @@ import { Clock } from '../../common/clock';
 import type { DiskHealth } from '../../common/disk-space';
 import type { RowSecurity } from '../../database/row-security';
 import type { DatabaseHealth } from './database-probe';
+import type { ReplicaHealth } from '../../database/read-database.service';
 import {
   type ClockHealth,
   DatabaseHealthIndicator,
@@ -43,6 +44,8 @@ export interface HealthReport {
     readonly disk: DiskHealth;
     /** Whether the database itself keeps requests to their tenant. */
     readonly rowLevelSecurity: RowSecurity['state'];
+    /** Where lists, statistics and exports are read; absent without DATABASE_READ_URL. */
+    readonly replica?: ReplicaHealth;
     /** Live worker processes of the whole installation; absent when it could not be measured. */
     readonly workers?: number;
   };
@@ -82,10 +85,11 @@ export class HealthService {
       () => this.queue.check(),
       () => this.host.clock(),
       () => this.host.disk(),
+      () => this.host.replica(),
       () => this.running.check(),
     ]);
     const { status, details } = await outcomeOf(checks);
-    const { database, queue, clock: time, disk } = details;
+    const { database, queue, clock: time, disk, replica } = details;
     const works = status === 'ok' ? 'ok' : 'degraded';
     return {
       status: database.health.healthy ? works : 'unhealthy',
@@ -98,6 +102,7 @@ export class HealthService {
         clock: time.health,
         disk: disk.health,
         rowLevelSecurity: this.database.rowSecurityState,
+        ...(replica.health && { replica: replica.health }),
         ...(queue.workers !== undefined && { workers: queue.workers }),
       },
       environment: { nodeVersion: process.version, platform: process.platform, arch: process.arch },

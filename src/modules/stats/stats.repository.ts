@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
+import { ReadDatabase } from '../../database/read-database.service';
 import type { Transaction } from '../../database/transaction';
 import type { Period } from './period';
 import { countEmails, type CountedHour, type CountRange, locateEmails } from './sql/count-emails.sql';
@@ -24,7 +25,11 @@ export type { CountedHour, CountRange, DomainOwner, DomainWindow, LiveSums, Rate
 /** Owner of `stats_hourly`, `stats_deltas` and `sending_rates`. */
 @Injectable()
 export class StatsRepository {
-  constructor(private readonly database: Database) {}
+  /** @param reads where reports and lists are read */
+  constructor(
+    private readonly database: Database,
+    private readonly reads: ReadDatabase,
+  ) {}
 
   append(rows: readonly HourlyDelta[], tx: Transaction): void {
     tx.write(appendDeltas(rows));
@@ -71,16 +76,16 @@ export class StatsRepository {
 
   /** @param period whole hours, as in the others */
   async sum(scope: Tenant, period: Period): Promise<Sums> {
-    const [row] = await this.database.run(sumPeriod(scope, period));
+    const [row] = await this.reads.run(sumPeriod(scope, period));
     return row as Sums;
   }
 
   sumByDomain(scope: Tenant, period: Period): Promise<(Sums & { domainId: string })[]> {
-    return this.database.run(sumByDomain(scope, period));
+    return this.reads.run(sumByDomain(scope, period));
   }
 
   sumByHour(scope: Tenant, period: Period): Promise<(Sums & { hour: Date })[]> {
-    return this.database.run(sumByHour(scope, period));
+    return this.reads.run(sumByHour(scope, period));
   }
 
   sumByDomainAndHour(scope: Tenant, period: Period): Promise<(Sums & { domainId: string; hour: Date })[]> {
@@ -89,12 +94,12 @@ export class StatsRepository {
 
   /** @throws UnavailableError */
   async countEmails(range: CountRange): Promise<number> {
-    const [row] = await this.database.run(countEmails(range));
+    const [row] = await this.reads.run(countEmails(range));
     return row?.emails ?? 0;
   }
 
   /** The hours in which a page of a list lies, newest first. @throws UnavailableError */
   locateEmails(range: CountRange, page: { offset: number; limit: number }): Promise<CountedHour[]> {
-    return this.database.run(locateEmails(range, page));
+    return this.reads.run(locateEmails(range, page));
   }
 }

@@ -5,8 +5,8 @@ import { fromCursor, toContentDto, toDetailDto, toListDto } from '../../../src/m
 import { ListEmailsQuery } from '../../../src/modules/emails/dto/list-emails.query';
 import type { Tenant as TenantKey } from '../../../src/common/tenant';
 import type { EmailFilter } from '../../../src/modules/emails/email-list.service';
-import { EmailsRepository } from '../../../src/modules/emails/emails.repository';
 import { EmailContentService } from '../../../src/modules/emails/email-content.service';
+import { EmailListsRepository } from '../../../src/modules/emails/email-lists.repository';
 import { EmailsService } from '../../../src/modules/emails/emails.service';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
 import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
@@ -98,7 +98,7 @@ describe('reading emails', () => {
       const { data } = await list();
       const byId = new Map(data.map((item) => [item.id, item]));
       expect(byId.get(large)).not.toHaveProperty('htmlBody');
-      const [bodies] = await core.get(EmailsRepository).findShortBodies(tenant.as('live'), [large], 64 * 1024);
+      const [bodies] = await core.get(EmailListsRepository).findShortBodies(tenant.as('live'), [large], 64 * 1024);
       expect(bodies).toMatchObject({ emailId: large, html: null });
       expect(byId.get(large)).toMatchObject({ textBody: 'Hello' });
       expect(byId.get(gone)).not.toHaveProperty('textBody');

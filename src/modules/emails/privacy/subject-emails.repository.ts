@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../../database/database.service';
+import { ReadDatabase } from '../../../database/read-database.service';
 import { addressKey } from '../../../common/mail-address';
 import type { Tenant } from '../../../common/tenant';
 import { findSenders, measureErasable, type SenderPage } from './sql/find-erasable.sql';
@@ -17,14 +17,14 @@ import {
 /** Emails of a page that are looked at for their sender. */
 const EXAMINED = 2_000;
 
-/** What emails hold of a data subject, to be read for an export. */
+/** What emails hold of a data subject, to be read for an export; from the replica where there is one. */
 @Injectable()
 export class SubjectEmailsRepository {
-  constructor(private readonly database: Database) {}
+  constructor(private readonly reads: ReadDatabase) {}
 
   /** A page of the ids of the emails to a subject, in order. */
   async list(scope: SubjectScope, range: SubjectRange, limits: PageLimits): Promise<string[]> {
-    return (await this.database.run(listSubjectEmails(scope, range, limits))).map(({ id }) => id);
+    return (await this.reads.run(listSubjectEmails(scope, range, limits))).map(({ id }) => id);
   }
 
   /**
@@ -38,9 +38,9 @@ export class SubjectEmailsRepository {
   ): Promise<SenderPage> {
     const subject = { organizationId, mode, keys: [addressKey(address)] };
     const page = { after, lastId: before };
-    const [found] = await this.database.run(findSenders(subject, page, { examined: EXAMINED, found: limits.emails }));
+    const [found] = await this.reads.run(findSenders(subject, page, { examined: EXAMINED, found: limits.emails }));
     if (!found || found.ids.length === 0) return { ids: [], lastId: found?.lastId ?? null };
-    const measured = await this.database.run(measureErasable(subject, found.ids));
+    const measured = await this.reads.run(measureErasable(subject, found.ids));
     let bytes = 0;
     const fitting = measured.filter((email, index) => (bytes += email.bytes) <= limits.bytes || index === 0);
     const ids = fitting.map(({ emailId }) => emailId);
@@ -48,12 +48,12 @@ export class SubjectEmailsRepository {
   }
 
   findEmails(tenant: Tenant, emailIds: readonly string[]): Promise<SubjectEmailHead[]> {
-    return this.database.run(readSubjectEmails(tenant, emailIds));
+    return this.reads.run(readSubjectEmails(tenant, emailIds));
   }
 
   /** Of each email in the order in which they were recorded. */
   findEvents(tenant: Tenant, emailIds: readonly string[]): Promise<SubjectEvent[]> {
-    return this.database.run(readSubjectEvents(tenant, emailIds));
+    return this.reads.run(readSubjectEvents(tenant, emailIds));
   }
 }
 

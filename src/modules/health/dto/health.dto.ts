@@ -52,6 +52,14 @@ class DiskHealthDto {
   freeBytes?: number;
 }
 
+class ReplicaHealthDto {
+  @ApiProperty({ description: 'False while lists, statistics and exports are read from the primary instead' })
+  healthy!: boolean;
+  @ApiProperty({ enum: ['used', 'behind', 'away'] }) use!: 'used' | 'behind' | 'away';
+  @ApiPropertyOptional({ description: 'How far it is behind; absent while it is away', example: 0.4 })
+  lagSeconds?: number;
+}
+
 class ServicesDto {
   @ApiProperty({ type: DatabaseHealthDto }) database!: DatabaseHealthDto;
   @ApiProperty({ type: QueueHealthDto }) queue!: QueueHealthDto;
@@ -62,6 +70,8 @@ class ServicesDto {
     description: 'Whether the database itself keeps requests to their tenant, as found at the start',
   })
   rowLevelSecurity!: 'on' | 'off' | 'unavailable';
+  @ApiPropertyOptional({ type: ReplicaHealthDto, description: 'Absent without DATABASE_READ_URL' })
+  replica?: ReplicaHealthDto;
   @ApiPropertyOptional({ type: 'integer', description: 'Live worker processes; absent when not measured' })
   workers?: number;
 }

@@ -1,0 +1,143 @@
+import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { SECOND } from '../common/clock';
+import { Metrics } from '../common/metrics/metrics';
+import { AppConfig, type DatabaseConfig } from '../config/config';
+import { dataSourceOptions } from './data-source';
+import { Database } from './database.service';
+import type { Statement } from './statement';
+import { TenantDataSource } from './tenant-data-source';
+
+const EVERY_MS = 2 * SECOND;
+
+/** How old the newest commit is that the replica has; null before its first. A primary has all of them. */
+const LAG = `
+  select case when pg_is_in_recovery()
+    then extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp()) else 0
+  end::float8 as "lagSeconds"`;
+
+/** `used`; or why reads go to the primary: it is too far `behind`, or `away`. */
+export type ReplicaUse = 'used' | 'behind' | 'away';
+
+export interface ReplicaHealth {
+  readonly healthy: boolean;
+  readonly use: ReplicaUse;
+  /** Absent while it is away. */
+  readonly lagSeconds?: number;
+}
+
+/**
+ * For reads that may be a little behind: lists, statistics, exports. With a replica (DATABASE_READ_URL) they go there, as long
+ * as it answers and is not too far behind, which is looked at every two seconds; else to the primary, and the log, a metric and the health
+ * report say so. What is read here must not decide what is written.
+ *
+ * away → used: it has answered, and is near enough. used → behind → used: by its lag. Any → away: it does not answer.
+ */
+@Injectable()
+export class ReadDatabase implements OnModuleInit, OnApplicationShutdown {
+  private readonly logger = new Logger('Replica');
+  private readonly settings: DatabaseConfig;
+  private source: DataSource | undefined;
+  private replica: Database | undefined;
+  private use: ReplicaUse = 'away';
+  private lagSeconds: number | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private running: Promise<void> | undefined;
+  private hasSpoken = false;
+
+  constructor(
+    private readonly primary: Database,
+    private readonly dataSource: DataSource,
+    config: AppConfig,
+    private readonly metrics: Metrics,
+  ) {
+    this.settings = config.database;
+  }
+
+  /** Not waited for: until it has answered, the primary is read. */
+  onModuleInit(): void {
+    if (this.settings.readUrl === undefined) return;
+    const help = 'How far the replica for reads is behind';
+    this.metrics.gauge({ name: 'replica_lag_seconds', help }, () => this.lagSeconds);
+    const used = 'Whether lists, statistics and exports are read from the replica (1) or from the primary (0)';
+    this.metrics.gauge({ name: 'replica_used', help: used }, () => Number(this.use === 'used'));
+    void this.check();
+    this.timer = setInterval(() => void this.check(), EVERY_MS).unref();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    clearInterval(this.timer);
+    await this.running;
+    await this.source?.destroy();
+  }
+
+  /** Undefined without a replica. */
+  get health(): ReplicaHealth | undefined {
+    if (this.settings.readUrl === undefined) return undefined;
+    const { use, lagSeconds } = this;
+    return { healthy: use === 'used', use, ...(lagSeconds !== undefined && { lagSeconds }) };
+  }
+
+  run<Row>(statement: Statement<Row>): Promise<Row[]> {
+    return this.read(
+      (replica) => replica.run(statement),
+      () => this.primary.run(statement),
+    );
+  }
+
+  /** Reads by ordinary repositories of the manager. */
+  find<T>(reads: (manager: EntityManager) => Promise<T>): Promise<T> {
+    return this.read(
+      (replica) => replica.snapshot(({ manager }) => reads(manager)),
+      () => reads(this.dataSource.manager),
+    );
+  }
+
+  /** Asks the replica how far it is behind. Never rejects. */
+  check(): Promise<void> {
+    this.running ??= this.checkOnce()
+      .catch((error: Error) => this.turn('away', `does not answer (${error.message})`))
+      .finally(() => (this.running = undefined));
+    return this.running;
+  }
+
+  private async read<T>(fromReplica: (replica: Database) => Promise<T>, fromPrimary: () => Promise<T>): Promise<T> {
+    if (this.use !== 'used' || !this.replica) return fromPrimary();
+    try {
+      return await fromReplica(this.replica);
+    } catch {
+      // Away, no longer let in, or what it replays was in the way of the statement; what is wrong with the statement itself, the
+      // primary says too.
+      void this.check();
+      return fromPrimary();
+    }
+  }
+
+  private async checkOnce(): Promise<void> {
+    const replica = (this.replica ??= await this.connect());
+    const [row] = await replica.run<{ lagSeconds: number | null }>({ name: 'read-lag', text: LAG, values: [] });
+    const lagSeconds = row?.lagSeconds ?? Infinity;
+    const isNear = lagSeconds <= this.settings.readMaxLagSeconds;
+    this.turn(isNear ? 'used' : 'behind', `is ${lagSeconds.toFixed(0)} s behind`, lagSeconds);
+  }
+
+  private async connect(): Promise<Database> {
+    const { readUrl = '', poolSize, rowLevelSecurity } = this.settings;
+    const entities = this.dataSource.entityMetadatas.map(({ target }) => target as new () => object);
+    const options = dataSourceOptions(readUrl, { poolSize, applicationName: 'waybill-read', entities });
+    const source = new TenantDataSource({ ...options, rowLevelSecurity });
+    this.source = await source.initialize();
+    return new Database(this.source);
+  }
+
+  private turn(use: ReplicaUse, what: string, lagSeconds?: number): void {
+    this.lagSeconds = lagSeconds !== undefined && Number.isFinite(lagSeconds) ? lagSeconds : undefined;
+    if (use === this.use && use !== 'away') return;
+    const hasChanged = use !== this.use || !this.hasSpoken;
+    this.use = use;
+    this.hasSpoken = true;
+    if (!hasChanged) return;
+    if (use === 'used') this.logger.log('Lists, statistics and exports are read from the replica');
+    else this.logger.warn(`The replica ${what}: lists, statistics and exports are read from the primary`);
+  }
+}

@@ -1,0 +1,92 @@
+import { HealthService } from '../../../src/modules/health/health.service';
+import { HealthModule } from '../../../src/modules/health/health.module';
+import { EmailsService } from '../../../src/modules/emails/emails.service';
+import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
+import { StatsReportService } from '../../../src/modules/stats/stats-report.service';
+import { StatsModule } from '../../../src/modules/stats/stats.module';
+import { EmailsModule } from '../../../src/modules/emails/emails.module';
+import { ReadDatabase } from '../../../src/database/read-database.service';
+import { sendBody } from '../../factories/send-requests';
+import { createTenant, type Tenant } from '../../factories/tenants';
+import { contextOf, type Core, processOf, testConfig } from '../../setup/core-context';
+import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
+import { waitFor } from '../../setup/wait-for';
+
+/** A database of its own stands for the replica, so that it shows who was asked: it holds what the primary does not. */
+describe('a replica for reads', () => {
+  let db: OpenTestDatabase;
+  let replica: OpenTestDatabase;
+  let process: Core;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    db = await openTestDatabase();
+    replica = await openTestDatabase();
+    const config = testConfig({ DATABASE_URL: db.url, DATABASE_READ_URL: replica.url });
+    const imports = [EmailsModule, StatsModule, HealthModule];
+    process = await contextOf(await processOf({ config, databaseUrl: db.url, imports }).compile());
+    tenant = await createTenant(db);
+  });
+  afterEach(() => jest.restoreAllMocks());
+  afterAll(async () => {
+    await process.close();
+    await db.drop();
+  });
+
+  const isUsed = () =>
+    waitFor(() => process.get(ReadDatabase).health?.use === 'used', { what: 'the replica to be used' });
+  const list = async () => {
+    const { emails, total } = await process.get(EmailsService).list(tenant.as('live'), {}, { page: 1, limit: 20 });
+    return [emails.length, total];
+  };
+  const accepted = async () => {
+    const hour = new Date();
+    const period = { from: new Date(hour.getTime() - 3_600_000), to: new Date(hour.getTime() + 3_600_000) };
+    return (await process.get(StatsReportService).totals(tenant.as('live'), period)).accepted;
+  };
+  const replicaHealth = async () => (await process.get(HealthService).report()).services.replica;
+
+  it('gives lists and statistics, and what is written goes to the primary', async () => {
+    await isUsed();
+    await process.get(SendEmailsService).sendOne(sendBody({}), undefined, tenant.as('live'));
+    expect(await db.query('select count(*)::int as emails from emails')).toEqual([{ emails: 1 }]);
+    expect([await list(), await accepted()]).toEqual([[0, 0], 0]);
+    expect(await replicaHealth()).toMatchObject({ healthy: true, use: 'used', lagSeconds: 0 });
+  });
+
+  it('is not read while it is too far behind, and the health report says so', async () => {
+    await replica.query(`
+      create schema pretence;
+      create function pretence.pg_is_in_recovery() returns boolean language sql as 'select true';
+      create function pretence.pg_last_xact_replay_timestamp() returns timestamptz
+      language sql as $$ select clock_timestamp() - interval '45 seconds' $$`);
+    const [{ name }] = (await replica.query('select current_database() as name')) as [{ name: string }];
+    await replica.query(`alter database ${name} set search_path = pretence, pg_catalog, public`);
+    // What is connected already has the old path.
+    await replica.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'waybill-read' and datname = $1`,
+      [name],
+    );
+    await waitFor(() => process.get(ReadDatabase).health?.use === 'behind', { what: 'the replica to be behind' });
+    expect([await list(), await accepted()]).toEqual([[1, 1], 1]);
+    const health = await replicaHealth();
+    expect(health).toMatchObject({ healthy: false, use: 'behind' });
+    expect(Math.round(health?.lagSeconds ?? 0)).toBe(45);
+    expect((await process.get(HealthService).report()).status).toBe('degraded');
+    await replica.query(`alter database ${name} reset search_path`);
+    await replica.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'waybill-read' and datname = $1`,
+      [name],
+    );
+    await isUsed();
+  });
+
+  it('is passed over at once when it goes away: the read that finds out is answered by the primary', async () => {
+    await isUsed();
+    await replica.drop();
+    expect(await list()).toEqual([1, 1]);
+    await waitFor(() => process.get(ReadDatabase).health?.use === 'away', { what: 'the replica to be away' });
+    expect(await accepted()).toBe(1);
+    expect(await replicaHealth()).toEqual({ healthy: false, use: 'away' });
+  });
+});
