@@ -1,5 +1,5 @@
 import { escapeIdentifier, escapeLiteral } from 'pg';
-import type { ClusterState } from './cluster-state';
+import { type ClusterState, TENANT_POLICY } from './cluster-state';
 
 /** One statement of what turns an ordinary database into a distributed one. */
 export interface ClusterStep {
@@ -60,6 +60,10 @@ export function stepsOf({ database, tables }: ClusterState, shards: number): Clu
     ...left.flatMap(({ table }) => {
       const beside = table === first?.table ? `shard_count => ${shards}` : `colocate_with => '${first?.table}'`;
       return [
+        {
+          sql: `drop policy if exists ${TENANT_POLICY} on ${table}; alter table ${table} disable row level security`,
+          why: 'nodes cannot hold the policy of row-level security; the filter of every query stays',
+        },
         {
           sql: `select create_distributed_table('${table}', 'organization_id', ${beside})`,
           why: 'its rows move to the nodes, each organization as a whole; nothing writes meanwhile',

@@ -50,6 +50,11 @@ describe('waybill cluster', () => {
     await installExtension();
     await allowSettings();
     const first = await cli.json('cluster', 'apply');
+    const [security] = await query(
+      cli.url,
+      `select count(*)::int as tables from pg_class where oid in ('emails'::regclass, 'email_events'::regclass) and relrowsecurity`,
+    );
+    expect(security).toEqual({ tables: 0 });
     expect(first.tables.every(({ distributed }: { distributed: boolean }) => distributed)).toBe(true);
     const made = await calls();
     expect(made.filter((call) => call.includes(' by '))).toEqual(

@@ -36,6 +36,7 @@ describe('where the large tables are distributed', () => {
 
   it('processes know it from their start', () => {
     expect(core.get(Database).isDistributed).toBe(true);
+    expect(core.get(Database).rowSecurity).toMatchObject({ state: 'unavailable' });
   });
 
   it('a new month is distributed beside its table while it is empty, and then takes in its rows', async () => {
