@@ -70,7 +70,7 @@ const optionalNames: Record<string, undefined> = {
 
 /** Rules over several variables, each with the problem to report when it does not hold. */
 function crossChecks(environment: Environment): string[] {
-  const { DELIVERY_MODE: mode, MAIL_HOST, DATABASE_URL, MASTER_KEY, PUBLIC_URL } = environment;
+  const { DELIVERY_MODE: mode, MAIL_HOST, PUBLIC_URL } = environment;
   const roles = list(environment.WAYBILL_ROLES);
   const areRoles = roles.length > 0 && roles.every((role) => role === 'all' || ROLES.includes(role as Role));
   const checks: [boolean, string][] = [
@@ -84,14 +84,7 @@ function crossChecks(environment: Environment): string[] {
       mode !== 'direct' || MAIL_HOST !== undefined,
       'MAIL_HOST must be set when DELIVERY_MODE is direct: it is the EHLO name and the return-path host',
     ],
-    [
-      DATABASE_URL === undefined || MASTER_KEY !== undefined,
-      'MASTER_KEY must be set (32 bytes in base64) when DATABASE_URL is: it encrypts the DKIM keys',
-    ],
-    [
-      DATABASE_URL !== undefined || (!environment.DATABASE_DIRECT_URL && !environment.DATABASE_READ_URL),
-      'DATABASE_DIRECT_URL and DATABASE_READ_URL are further ways to the database of DATABASE_URL, which must be set',
-    ],
+    ...databaseChecks(environment),
     [
       nameServersOf(environment).every((host) => HOST_NAME.test(host) && !isWithin(host, environment.DKIM_ZONE)),
       'DKIM_ZONE_SERVERS (by default MAIL_HOST) must be a comma list of host names outside DKIM_ZONE: the zone has no addresses',
@@ -111,6 +104,20 @@ function crossChecks(environment: Environment): string[] {
     ],
   ];
   return checks.filter(([holds]) => !holds).map(([, problem]) => problem);
+}
+
+function databaseChecks(environment: Environment): [boolean, string][] {
+  const { DATABASE_URL, DATABASE_DIRECT_URL, DATABASE_READ_URL, MASTER_KEY } = environment;
+  return [
+    [
+      DATABASE_URL === undefined || MASTER_KEY !== undefined,
+      'MASTER_KEY must be set (32 bytes in base64) when DATABASE_URL is: it encrypts the DKIM keys',
+    ],
+    [
+      DATABASE_URL !== undefined || (DATABASE_DIRECT_URL === undefined && DATABASE_READ_URL === undefined),
+      'DATABASE_URL must be set when DATABASE_DIRECT_URL or DATABASE_READ_URL is: they are further ways to that database',
+    ],
+  ];
 }
 
 function trustProxyProblems({ TRUST_PROXY }: Environment): string[] {

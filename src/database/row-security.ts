@@ -136,8 +136,9 @@ async function isDistributed(runner: QueryRunner): Promise<boolean> {
 /** Tries it out: as the role of requests, is each table restricted? @param runner is released */
 export async function examineRowSecurity(runner: QueryRunner): Promise<RowSecurity> {
   try {
-    if (await isDistributed(runner))
+    if (await isDistributed(runner)) {
       return unavailable('the large tables are distributed over nodes, which cannot hold it');
+    }
     const [found] = (await runner.query(ROLE)) as TenantRole[];
     if (!found) return unavailable('the schema is not up to date: run waybill migrate');
     const { role, owner, user } = found;

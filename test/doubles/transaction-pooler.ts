@@ -241,8 +241,9 @@ export class TransactionPooler {
     if (type !== 'Z') return;
     backend.answered += 1;
     // After an error the rest of a batch is passed over, and what it would have prepared is not known.
-    for (const { statement, sync } of backend.expected)
+    for (const { statement, sync } of backend.expected) {
       if (sync <= backend.answered) backend.prepared.delete(statement);
+    }
     backend.expected = backend.expected.filter(({ sync }) => sync > backend.answered);
     if (backend.answered < backend.sent || body.toString() !== 'I') return;
     const { client } = backend;
