@@ -8,6 +8,7 @@ const LEAVES = 'events|stats|health|mailbox|templates';
 
 /** What the features above the leaves may see of other features. */
 const FEATURES_BELOW = {
+  console: 'emails',
   domains: 'stats',
   emails: 'domains|events|stats|suppressions|templates',
   inbound: 'domains|emails',

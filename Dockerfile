@@ -11,8 +11,10 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci
 COPY tsconfig.json nest-cli.json ./
+COPY scripts/build ./scripts/build
+COPY console ./console
 COPY src ./src
-RUN npx nest build \
+RUN npm run build \
   && echo "$COMMIT" > dist/commit \
   && if [ "$EMBEDDED" = true ]; then npm prune --omit=dev; else npm prune --omit=dev --omit=optional; fi \
   && find node_modules dist -name '*.map' -delete

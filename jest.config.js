@@ -24,7 +24,11 @@ module.exports = {
   // A worker keeps every file's modules; a fresh one is cheaper than a gigabyte.
   workerIdleMemoryLimit: '700MB',
   projects: [
-    { ...shared, displayName: 'unit', testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/chaos/**/*.spec.mjs'] },
+    {
+      ...shared,
+      displayName: 'unit',
+      testMatch: ['<rootDir>/{src,console}/**/*.spec.ts', '<rootDir>/chaos/**/*.spec.mjs'],
+    },
     { ...shared, displayName: 'architecture', testMatch: ['<rootDir>/test/architecture/**/*.spec.ts'] },
     { ...shared, ...database, displayName: 'integration', testMatch: ['<rootDir>/test/integration/**/*.spec.ts'] },
     { ...shared, ...database, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/**/*.spec.ts'] },

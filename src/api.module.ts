@@ -6,6 +6,7 @@ import { ScopeGuard } from './auth/scope.guard';
 import { BodyGuard, UndeclaredInputGuard } from './common/http/body.guard';
 import { ErrorFilter } from './common/http/error-response';
 import { DtoPipe } from './common/http/validate-dto';
+import { ConsoleModule } from './modules/console/console.module';
 import { DomainsModule } from './modules/domains/domains.module';
 import { EmailsModule } from './modules/emails/emails.module';
 import { HealthModule } from './modules/health/health.module';
@@ -25,6 +26,7 @@ import { ThrottlingModule } from './throttling/throttling.module';
   imports: [
     AuthModule,
     ThrottlingModule,
+    ConsoleModule,
     DomainsModule,
     EmailsModule,
     MailboxModule,

@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import { existsSync, rmSync, utimesSync } from 'node:fs';
 import path from 'node:path';
+import { buildConsole } from './console.mjs';
 import { isLocked, withLock } from './lock.mjs';
 import { modifiedMs, newestInput } from './staleness.mjs';
 
 /**
- * Builds `src` into `dist` if needed. Fast when `dist` is up to date; several processes may call it at once.
+ * Builds `src` and `console` into `dist` if needed. Fast when `dist` is up to date; several processes may call it at once.
  *
  * All output goes to stderr: stdout belongs to the command that follows.
  *
@@ -45,13 +46,22 @@ async function build(root, main) {
   const newest = newestInput(root);
   const beginMs = Date.now();
   say(`building, because ${existsSync(main) ? `${path.relative(root, newest.file)} is newer` : 'dist/ is missing'}`);
-  const exitCode = await run(root, [compiler(root), 'build']);
+  const exitCode = (await run(root, [compiler(root), 'build'])) || (await buildPages(root));
   if (exitCode === 0 && !existsSync(main)) return fail('the build made no dist/main.js');
   // The compiler also writes files when it reports errors; such a result must not count as a build.
   if (exitCode !== 0) rmSync(main, { force: true });
   // So that an edit made while the compiler ran is newer than the result.
   else utimesSync(main, beginMs / 1_000, beginMs / 1_000);
   return exitCode;
+}
+
+/** @returns the exit code; what is wrong has been printed */
+async function buildPages(root) {
+  if (!existsSync(path.join(root, 'console/src'))) return 0;
+  return buildConsole(root).then(
+    () => 0,
+    (error) => fail(`the console was not built: ${error.message}`),
+  );
 }
 
 function run(root, args) {

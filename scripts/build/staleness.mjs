@@ -1,8 +1,9 @@
-import { readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 
-/** Inputs of the build besides `src`. */
-const CONFIGURATION = ['tsconfig.json', 'nest-cli.json', 'package.json'];
+/** Inputs of the build besides the sources. */
+const CONFIGURATION = ['tsconfig.json', 'nest-cli.json', 'package.json', 'console/index.html', 'console/icon.svg'];
+const SOURCES = ['src', 'console/src'];
 
 /** Modification time in milliseconds; 0 for a missing file. */
 export function modifiedMs(file) {
@@ -15,10 +16,11 @@ export function modifiedMs(file) {
  */
 function* inputs(root) {
   for (const name of CONFIGURATION) yield path.join(root, name);
-  const source = path.join(root, 'src');
-  yield source;
-  for (const entry of readdirSync(source, { recursive: true, withFileTypes: true })) {
-    if (!entry.name.endsWith('.spec.ts')) yield path.join(entry.parentPath, entry.name);
+  for (const source of SOURCES.map((name) => path.join(root, name)).filter((folder) => existsSync(folder))) {
+    yield source;
+    for (const entry of readdirSync(source, { recursive: true, withFileTypes: true })) {
+      if (!entry.name.endsWith('.spec.ts')) yield path.join(entry.parentPath, entry.name);
+    }
   }
 }
 

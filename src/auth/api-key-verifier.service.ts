@@ -5,6 +5,7 @@ import { AppError } from '../common/errors/app-error';
 import type { Principal } from '../common/http/principal';
 import { RefusedAccessService } from './refused-access.service';
 import { ApiKeysRepository } from './api-keys.repository';
+import { ConsoleSessionsRepository, type KeyBySession } from './console-sessions.repository';
 import { hashKey, invalidKey, modeOfKey } from './key-format';
 import { effectiveScopes } from '../common/http/scopes';
 import type { KeyByHash, KeyUse } from './sql/api-keys.sql';
@@ -14,11 +15,11 @@ const CACHE_MS = 2 * SECOND;
 const FLUSH_USES_MS = 5 * SECOND;
 
 interface Verified {
-  readonly key: KeyByHash;
+  readonly key: KeyByHash & Partial<Pick<KeyBySession, 'sessionExpiresAt'>>;
   readonly principal: Principal;
 }
 
-/** Turns an API key into a principal; remembers it for two seconds, so that a busy key costs no look-up. */
+/** Turns an API key, or the console's session, into a principal; remembers it for two seconds, so that a busy key costs no look-up. */
 @Injectable()
 export class ApiKeyVerifier implements OnModuleDestroy {
   private readonly logger = new Logger(ApiKeyVerifier.name);
@@ -28,6 +29,7 @@ export class ApiKeyVerifier implements OnModuleDestroy {
 
   constructor(
     private readonly keys: ApiKeysRepository,
+    private readonly sessions: ConsoleSessionsRepository,
     private readonly refused: RefusedAccessService,
     private readonly clock: Clock,
   ) {
@@ -38,12 +40,27 @@ export class ApiKeyVerifier implements OnModuleDestroy {
   /** @throws AppError invalid_api_key, expired_api_key, revoked_api_key or account_suspended. */
   async verify(presented: string): Promise<Principal> {
     if (modeOfKey(presented) === undefined) throw invalidKey();
-    const verified = await this.lookUp(presented);
+    const hash = hashKey(presented);
+    const cacheKey = hash.toString('latin1');
+    const verified = await (this.cache.get(cacheKey) ?? this.remember(cacheKey, this.keys.findForAuthentication(hash)));
     if (!verified) throw invalidKey();
-    const now = this.clock.now();
-    this.refuseUnusable(verified.key, now);
-    this.uses.set(verified.key.id, { organizationId: verified.key.organizationId, id: verified.key.id, usedAt: now });
-    return verified.principal;
+    return this.admit(verified);
+  }
+
+  /**
+   * The key behind a session of the console. @param token as the cookie has it
+   * @throws AppError as `verify`
+   */
+  async verifySession(token: string): Promise<Principal> {
+    const hash = hashKey(token);
+    const cacheKey = `session ${hash.toString('latin1')}`;
+    const verified = await (this.cache.get(cacheKey) ??
+      this.remember(cacheKey, this.sessions.findForAuthentication(hash)));
+    const end = verified?.key.sessionExpiresAt;
+    if (!verified || end === undefined || end <= this.clock.now()) {
+      throw new AppError('invalid_api_key', 'This session has ended', { suggestion: 'Sign in again' });
+    }
+    return this.admit(verified);
   }
 
   /** Clears this process's cache, so that a revocation made here is immediate. */
@@ -56,12 +73,15 @@ export class ApiKeyVerifier implements OnModuleDestroy {
     await this.flushUses();
   }
 
-  private lookUp(presented: string): Promise<Verified | undefined> {
-    const hash = hashKey(presented);
-    const cacheKey = hash.toString('latin1');
-    const known = this.cache.get(cacheKey);
-    if (known) return known;
-    const pending = this.keys.findForAuthentication(hash).then((key) => key && { key, principal: toPrincipal(key) });
+  private admit({ key, principal }: Verified): Principal {
+    const now = this.clock.now();
+    this.refuseUnusable(key, now);
+    this.uses.set(key.id, { organizationId: key.organizationId, id: key.id, usedAt: now });
+    return principal;
+  }
+
+  private remember(cacheKey: string, lookUp: Promise<Verified['key'] | undefined>): Promise<Verified | undefined> {
+    const pending = lookUp.then((key) => key && { key, principal: toPrincipal(key) });
     this.cache.set(cacheKey, pending);
     // A failed look-up must not be remembered.
     pending.catch(() => this.cache.delete(cacheKey));

@@ -5,6 +5,8 @@ import { AppError } from '../common/errors/app-error';
 import { clientAddressOf } from '../common/http/client-address';
 import { AuthenticationFailures } from '../common/http/request-limits';
 import { ApiKeyVerifier } from './api-key-verifier.service';
+import { ConsoleCookie } from './console-cookie';
+import { ConsoleSessionsService } from './console-sessions.service';
 import { bearerToken, kindOfKey } from './key-format';
 import { OperatorKeysService } from './operator-keys.service';
 import { ACROSS_TENANTS_METADATA, OPERATOR_SCOPE_METADATA, PUBLIC_METADATA } from '../common/http/scopes';
@@ -20,6 +22,8 @@ export class ApiKeyGuard implements CanActivate {
     private readonly reflector: Reflector,
     private readonly verifier: ApiKeyVerifier,
     private readonly operatorKeys: OperatorKeysService,
+    private readonly cookie: ConsoleCookie,
+    private readonly sessions: ConsoleSessionsService,
     private readonly failures: AuthenticationFailures,
   ) {}
 
@@ -42,11 +46,21 @@ export class ApiKeyGuard implements CanActivate {
   private async authenticate(request: Request): Promise<void> {
     const presented = bearerToken(request.headers.authorization);
     try {
-      if (kindOfKey(presented) === 'op') request.operator = await this.operatorKeys.verify(presented);
+      const session = this.cookie.tokenOf(request);
+      if (session !== undefined) await this.openSession(request, session);
+      else if (kindOfKey(presented) === 'op') request.operator = await this.operatorKeys.verify(presented);
       else request.principal = await this.verifier.verify(presented);
     } catch (error) {
       const guessed = error instanceof AppError && error.code === 'invalid_api_key';
       throw guessed ? this.failures.refusalFor(clientAddressOf(request), error) : error;
     }
+  }
+
+  /** The console's cookie stands for the key that it was made for; a write needs its header besides. */
+  private async openSession(request: Request, token: string): Promise<void> {
+    const { principal, operator } = await this.sessions.callerOf(token);
+    request.principal = principal;
+    request.operator = operator;
+    this.cookie.refuseForeignWrite(request);
   }
 }

@@ -97,6 +97,13 @@ export class ApiKeysService {
     return { ...record, key };
   }
 
+  /** @throws NotFoundError */
+  async get(organizationId: string, id: string): Promise<ApiKey> {
+    const key = await this.keys.find(organizationId, id);
+    if (!key) throw new NotFoundError('API key');
+    return key;
+  }
+
   /** Every key of an organization: for the command line. */
   list(organizationId: string): Promise<ApiKey[]> {
     return this.keys.list(organizationId);

@@ -6,6 +6,11 @@ import { ApiKeyVerifier } from './api-key-verifier.service';
 import { ApiKeysController } from './api-keys.controller';
 import { ApiKeysRepository } from './api-keys.repository';
 import { ApiKeysService } from './api-keys.service';
+import { ConsoleCookie } from './console-cookie';
+import { ConsoleLinksService } from './console-links.service';
+import { ConsoleLink, ConsoleSession } from './console-session.entity';
+import { ConsoleSessionsRepository } from './console-sessions.repository';
+import { ConsoleSessionsService } from './console-sessions.service';
 import { Organization } from './organization.entity';
 import { OrganizationsRepository } from './organizations.repository';
 import { OrganizationsService } from './organizations.service';
@@ -16,13 +21,17 @@ import { RefusedAccessService } from './refused-access.service';
 
 /** Organizations and API keys. The guards are registered in the root module, in the order in which they run. */
 @Module({
-  imports: [AuditModule, TypeOrmModule.forFeature([ApiKey, OperatorKey, Organization])],
+  imports: [AuditModule, TypeOrmModule.forFeature([ApiKey, ConsoleLink, ConsoleSession, OperatorKey, Organization])],
   controllers: [ApiKeysController],
   providers: [
     ...[ApiKeysRepository, ApiKeysService, ApiKeyVerifier],
     ...[OperatorKeysRepository, OperatorKeysService],
+    ...[ConsoleCookie, ConsoleLinksService, ConsoleSessionsRepository, ConsoleSessionsService],
     ...[OrganizationsRepository, OrganizationsService, RefusedAccessService],
   ],
-  exports: [ApiKeysService, ApiKeyVerifier, OperatorKeysService, OrganizationsService, RefusedAccessService],
+  exports: [
+    ...[ApiKeysService, ApiKeyVerifier, ConsoleCookie, ConsoleLinksService, ConsoleSessionsService],
+    ...[OperatorKeysService, OrganizationsService, RefusedAccessService],
+  ],
 })
 export class AuthModule {}

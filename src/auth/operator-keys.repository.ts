@@ -15,7 +15,7 @@ export class OperatorKeysRepository {
   }
 
   find(id: string): Promise<OperatorKey | null> {
-    return this.keys.findOneBy({ id });
+    return acrossTenants(() => this.keys.findOneBy({ id }));
   }
 
   /** Newest first. */

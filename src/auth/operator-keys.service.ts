@@ -40,14 +40,19 @@ export class OperatorKeysService {
 
   /** @throws AppError invalid_api_key, expired_api_key or revoked_api_key */
   async verify(presented: string): Promise<Operator> {
-    const key = await this.lookUp(hashKey(presented));
-    if (!key) throw invalidKey();
-    if (key.revokedAt) throw new AppError('revoked_api_key', 'This API key has been revoked');
-    if (key.expiresAt && key.expiresAt <= this.clock.now()) {
-      throw new AppError('expired_api_key', 'This API key has expired');
-    }
-    this.noteUse(key);
-    return { keyId: key.id, scopes: effectiveScopes(key.scopes), actor: `${OPERATOR}:${key.id}` };
+    return this.admit(await this.lookUp(hashKey(presented)));
+  }
+
+  /** The same for a key that is known by its id: that of a session of the console. */
+  async verifyId(id: string): Promise<Operator> {
+    return this.admit(await this.keys.find(id));
+  }
+
+  /** @throws NotFoundError */
+  async get(id: string): Promise<OperatorKey> {
+    const key = await this.keys.find(id);
+    if (!key) throw new NotFoundError('Operator key');
+    return key;
   }
 
   /** @throws ValidationError */
@@ -79,6 +84,17 @@ export class OperatorKeysService {
       if (isChanged) await this.audit.record([keyEvent('operator_key.revoked', id)], tx);
     });
     this.cache.clear();
+  }
+
+  private admit(key: OperatorKey | null): Operator {
+    if (!key) throw invalidKey();
+    if (key.revokedAt) throw new AppError('revoked_api_key', 'This API key has been revoked');
+    if (key.expiresAt && key.expiresAt <= this.clock.now()) {
+      throw new AppError('expired_api_key', 'This API key has expired');
+    }
+    this.noteUse(key);
+    const { id: keyId, scopes, expiresAt } = key;
+    return { keyId, scopes: effectiveScopes(scopes), actor: `${OPERATOR}:${keyId}`, ...(expiresAt && { expiresAt }) };
   }
 
   private lookUp(hash: Buffer): Promise<OperatorKey | null> {

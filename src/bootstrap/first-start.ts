@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { open, readFile, rename } from 'node:fs/promises';
 import path from 'node:path';
 import type { INestApplicationContext } from '@nestjs/common';
@@ -76,6 +77,11 @@ async function seed(services: Services, dataDir: string): Promise<Credentials | 
   };
   await writeCredentials(dataDir, credentials);
   return credentials;
+}
+
+/** Whether an earlier start has seeded this data directory. */
+export function isSeeded(dataDir: string): boolean {
+  return existsSync(credentialsFile(dataDir));
 }
 
 /** Its id; undefined when there are organizations, but not this one. */

@@ -6,7 +6,8 @@ import type { AppConfig } from '../config/config';
 import { ConfigurationError } from '../config/load-config';
 import { openDatabase } from '../database/open-database';
 import { awaitUsableSchema } from './await-schema';
-import { curlCommand, seedFirstStart } from './first-start';
+import { ConsoleLinksService } from '../auth/console-links.service';
+import { type Credentials, curlCommand, isSeeded, seedFirstStart } from './first-start';
 import type { Modules } from './process.module';
 import { type RunningService, startService } from './start-service';
 
@@ -98,18 +99,41 @@ async function start(parts: Parts, { config, modules, logger, signal }: StartOpt
   await awaitUsableSchema(database.url, { config, logger, signal });
   const service = await startService(config, database, modules, logger);
   parts.service = service;
+  const isFirst = !isSeeded(config.dataDir);
   const credentials = config.roles.has('api') ? await seedFirstStart(service.app, config) : undefined;
   const { port, metricsPort } = service;
   logger.info({ port, metricsPort, roles: [...config.roles], deliveryMode: config.delivery.mode }, 'ready');
-  if (credentials && port !== undefined) welcome(curlCommand(credentials, config.dataDir, port), config, port);
+  if (!credentials || port === undefined) return;
+  const baseUrl = `http://localhost:${port}`;
+  const console = isFirst ? await consoleLink(service, credentials, config) : '/console';
+  welcome(curlCommand(credentials, config.dataDir, port), config, { baseUrl, console });
+}
+
+/** Signs whoever has started the service in to the console, once. */
+async function consoleLink(
+  { app }: RunningService,
+  { organizationId }: Credentials,
+  { console: { enabled } }: AppConfig,
+): Promise<string> {
+  if (!enabled) return '/console';
+  return (await app.get(ConsoleLinksService, { strict: false }).make({ organizationId, mode: 'live' })).path;
+}
+
+interface Addresses {
+  readonly baseUrl: string;
+  /** The path, with a link's token at the first start. */
+  readonly console: string;
 }
 
 /** For people, on standard error: standard output is JSON lines only. */
-function welcome(curl: string, { delivery }: AppConfig, port: number): void {
-  const mailbox = delivery.mode === 'local' ? `Then see it arrive: http://localhost:${port}/mailbox\n` : '';
-  process.stderr.write(
-    `\nWaybill is ready. Send your first mail:\n\n${curl}\n\n${mailbox}API reference: http://localhost:${port}/docs\n\n`,
-  );
+function welcome(curl: string, { delivery, console: { enabled } }: AppConfig, { baseUrl, console }: Addresses): void {
+  const once = console === '/console' ? '' : ' (signs you in, once, for 15 minutes)';
+  const lines = [
+    ...(delivery.mode === 'local' ? [`Then see it arrive: ${baseUrl}/mailbox`] : []),
+    ...(enabled ? [`Console: ${baseUrl}${console}${once}`] : []),
+    `API reference: ${baseUrl}/docs`,
+  ];
+  process.stderr.write(`\nWaybill is ready. Send your first mail:\n\n${curl}\n\n${lines.join('\n')}\n\n`);
 }
 
 async function stop({ service, database }: Parts, config: AppConfig, logger: Logger): Promise<void> {

@@ -178,8 +178,9 @@ function adapterFor(config: AppConfig, draining: Draining, metrics: Metrics, log
   });
 }
 
-async function listen(app: NestExpressApplication, { http, delivery }: AppConfig): Promise<void> {
-  setUpDocs(app, buildOpenApiDocument(app), delivery.mode === 'local' ? ['/mailbox'] : []);
+async function listen(app: NestExpressApplication, { http, delivery, console: settings }: AppConfig): Promise<void> {
+  const pages = [...(settings.enabled ? ['/console'] : []), ...(delivery.mode === 'local' ? ['/mailbox'] : [])];
+  setUpDocs(app, buildOpenApiDocument(app), pages);
   await opensPort('PORT', http, app.listen(http.port, http.host));
 }
 

@@ -4,6 +4,7 @@ import { addBackupCommands } from './backup/backup-commands';
 import { addClassifyCommand } from './classify-command';
 import { addClusterCommands } from './cluster-commands';
 import { toErrorReport } from './session/cli-error';
+import { addConsoleCommands } from './console-commands';
 import { CliSession } from './session/cli-session';
 import { addDoctorCommand } from './doctor/doctor-command';
 import { addDomainCommands } from './domain-commands';
@@ -67,6 +68,7 @@ function createProgram(session: CliSession, help: string[]): Command {
   addOrganizationCommands(program, session);
   addKeyCommands(program, session);
   addOperatorKeyCommands(program, session);
+  addConsoleCommands(program, session);
   addReEncryptCommands(program, session);
   addDomainCommands(program, session);
   addInboundCommands(program, session);

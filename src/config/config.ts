@@ -100,6 +100,11 @@ export interface WebhooksConfig {
   readonly allowPrivate: boolean;
 }
 
+export interface ConsoleConfig {
+  /** Whether this process serves `/console` and takes its cookie. */
+  readonly enabled: boolean;
+}
+
 /** How long data is kept; what is not terminal is kept in any case. */
 export interface RetentionConfig {
   /** Bodies, headers and attachments, from the email's terminal state on. */
@@ -133,6 +138,7 @@ export abstract class AppConfig {
   abstract readonly dns: DnsConfig;
   abstract readonly limits: LimitsConfig;
   abstract readonly webhooks: WebhooksConfig;
+  abstract readonly console: ConsoleConfig;
   abstract readonly retention: RetentionConfig;
   /** Free bytes of a disk below which nothing more is taken in; 0: no limit. */
   abstract readonly diskReserveBytes: number;

@@ -89,6 +89,7 @@ export class Environment {
   @Count(3_600) LEASE_SECONDS = 30;
   @toBoolean @IsBoolean() RATE_LIMIT_ENABLED = true;
   @toBoolean @IsBoolean() WARMUP_ENABLED = true;
+  @toBoolean @IsBoolean() CONSOLE_ENABLED = true;
   /** JSON object: requests per window by endpoint class, e.g. {"send": 1200}. */
   @IsOptional() @IsString() RATE_LIMITS?: string;
   @Count(1_000_000_000) TEST_RECIPIENTS_PER_DAY = 100;

@@ -36,6 +36,7 @@ export function toConfig(environment: Environment, masterKeys: MasterKeys): AppC
       testRequestsPerHour: environment.TEST_REQUESTS_PER_HOUR,
       requestLimits: parseRequestLimits(environment.RATE_LIMITS) ?? {},
     },
+    console: { enabled: environment.CONSOLE_ENABLED },
     webhooks: { allowPrivate: environment.WEBHOOK_ALLOW_PRIVATE },
     retention: toRetention(environment),
     diskReserveBytes: environment.DISK_RESERVE_MB * 1024 * 1024,

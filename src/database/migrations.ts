@@ -47,6 +47,7 @@ import { OperatorIndexes1700000000046 } from './migrations/0046-operator-indexes
 import { RawMessages1700000000047 } from './migrations/0047-raw-messages';
 import { AttemptTraces1700000000050 } from './migrations/0050-attempt-traces';
 import { ResentEmails1700000000051 } from './migrations/0051-resent-emails';
+import { ConsoleSessions1700000000052 } from './migrations/0052-console-sessions';
 
 /**
  * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be
@@ -105,4 +106,5 @@ export const MIGRATIONS = [
   RawMessages1700000000047,
   AttemptTraces1700000000050,
   ResentEmails1700000000051,
+  ConsoleSessions1700000000052,
 ];

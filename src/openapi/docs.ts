@@ -2,7 +2,8 @@ import type { HttpServer, INestApplication } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { NotFoundError } from '../common/errors/app-error';
-import { sendFile, type StaticFile, staticFile, SwaggerUiAssets } from './static-files';
+import { sendFile, type StaticFile, staticFile } from '../common/http/static-file';
+import { SwaggerUiAssets } from './swagger-ui-assets';
 
 /** Scripts only from files of our own, so that nothing that finds its way into the page can run. */
 const PAGE_POLICY = [

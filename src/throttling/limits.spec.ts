@@ -13,6 +13,7 @@ describe('limitsWith', () => {
       'gdpr-delete': { limit: 10, windowSeconds: 86_400 },
       'api-key-writes': { limit: 30, windowSeconds: 3_600 },
       unsubscribe: { limit: 300, windowSeconds: 60 },
+      'console-sign-in': { limit: 20, windowSeconds: 60 },
       organization: { limit: 10_000, windowSeconds: 60 },
       'test-key': { limit: 500, windowSeconds: 3_600 },
     });

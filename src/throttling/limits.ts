@@ -21,11 +21,12 @@ const KEY_LIMITS = {
   'gdpr-export': { limit: 30, windowSeconds: DAY_SECONDS },
   'gdpr-delete': { limit: 10, windowSeconds: DAY_SECONDS },
   'api-key-writes': { limit: 30, windowSeconds: HOUR_SECONDS },
-} as const satisfies Record<Exclude<EndpointClass, 'unsubscribe'>, RateLimit>;
+} as const satisfies Record<Exclude<EndpointClass, 'unsubscribe' | 'console-sign-in'>, RateLimit>;
 
 /** Limits per client address, on public routes. Mail programs' one-click requests come from few addresses each. */
 const ADDRESS_LIMITS = {
   unsubscribe: { limit: 300, windowSeconds: MINUTE_SECONDS },
+  'console-sign-in': { limit: 20, windowSeconds: MINUTE_SECONDS },
 } as const satisfies Partial<Record<EndpointClass, RateLimit>>;
 
 /** Limits that count whatever the endpoint: all keys of an organization together, each test key and each operator key by itself. */

@@ -8,6 +8,8 @@ const OWNERS: Record<string, string> = {
   organizations: 'auth',
   api_keys: 'auth',
   operator_keys: 'auth',
+  console_sessions: 'auth',
+  console_links: 'auth',
   domains: 'modules/domains',
   dkim_keys: 'modules/domains',
   domain_checks: 'modules/domains',

@@ -6,9 +6,11 @@ import { SOURCES } from './source-files';
  */
 const ACROSS_TENANTS: Record<string, string> = {
   'auth/api-keys.repository.ts': 'who is calling is found by the hash of the key',
+  'auth/console-sessions.repository.ts': 'who is calling is found by the hash of the cookie',
   'auth/operator-keys.repository.ts': 'keys of operators are no tenant’s',
   'audit/audit.service.ts': 'notes of several callers are written together',
   'throttling/throttle-hits.repository.ts': 'counters are no tenant’s',
+  'modules/console/console-session.controller.ts': 'a key, a link or a cookie says whose session it is',
   'modules/domains/registry/domains.repository.ts': 'a name that another organization has verified is taken',
   'modules/domains/restrictions/restrictions.repository.ts': 'reservations of earlier callers are given back together',
   'modules/emails/email-lists.repository.ts': 'a search by address needs an index that policies close',

@@ -19,6 +19,8 @@ export interface Operator {
   readonly scopes: ReadonlySet<string>;
   /** In the audit log: `operator:<key id>`. */
   readonly actor: string;
+  /** When the key expires, if it does. */
+  readonly expiresAt?: Date;
 }
 
 /** The operator who is calling. */

@@ -30,7 +30,8 @@ export type EndpointClass =
   | 'gdpr-export'
   | 'gdpr-delete'
   | 'api-key-writes'
-  | 'unsubscribe';
+  | 'unsubscribe'
+  | 'console-sign-in';
 
 export const RATE_LIMIT_CLASS_METADATA = 'waybill:rate-limit-class';
 

@@ -196,6 +196,8 @@ export const KEYED_ROUTES: Readonly<Record<string, KeyedRoute>> = {
   },
   'GET /v1/gdpr/delete-request/{requestId}': { ...UNBOUND, scope: 'privacy:read', names: ['erasure'] },
   'GET /v1/gdpr/status': { ...UNBOUND, scope: 'privacy:read' },
+  'GET /console/preview/{id}': { ...OWN, scope: 'email:read', names: ['email'] },
+
   'GET /v1/audit-log': { ...UNBOUND, scope: 'privacy:read' },
 };
 
@@ -208,6 +210,12 @@ export const PUBLIC_ROUTES: Readonly<Record<string, PublicRoute>> = {
   'GET /t/c/{token}': { status: 404 },
   'GET /u/{token}': { status: 404 },
   'POST /u/{token}': { status: 404 },
+  'GET /console': { status: 200 },
+  'GET /console/assets/{file}': { status: 404 },
+  'GET /console/{*path}': { status: 200 },
+  'GET /console/session': { status: 200 },
+  'POST /console/session': { status: 403 },
+  'DELETE /console/session': { status: 403 },
   'GET /mailbox': { status: 200 },
   'GET /mailbox/messages.json': { status: 200 },
   'GET /mailbox/style.css': { status: 200 },

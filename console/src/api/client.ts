@@ -1,0 +1,93 @@
+/** What the service says when it refuses: shown as it is, so that a person can act on it and quote it. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly suggestion: string | undefined,
+    readonly details: Record<string, unknown>,
+    readonly requestId: string | undefined,
+    readonly retryAfterSeconds: number | undefined,
+  ) {
+    super(message);
+    this.name = 'ApiError';
+  }
+
+  /** Messages of a failed validation, by field. */
+  get validation(): Record<string, string[]> {
+    return (this.details.validation ?? {}) as Record<string, string[]>;
+  }
+}
+
+export type Query = Record<string, string | number | boolean | undefined>;
+
+/** The path with its query; values that are undefined or empty are left out. */
+export function withQuery(path: string, query: Query = {}): string {
+  const entries = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
+  const text = new URLSearchParams(entries.map(([name, value]) => [name, String(value)])).toString();
+  return text === '' ? path : `${path}?${text}`;
+}
+
+export interface CallOptions {
+  readonly query?: Query;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+/** One request with the session's cookie. @throws ApiError for every answer that is no success */
+export async function call<Answer>(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
+  const { query, body, signal } = options;
+  let response: Response;
+  try {
+    response = await fetch(withQuery(path, query), {
+      method,
+      headers: { 'x-waybill-console': '1', ...(body !== undefined && { 'content-type': 'application/json' }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal && { signal }),
+    });
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    throw new ApiError(
+      0,
+      'unreachable',
+      'The service does not answer',
+      'Check the network, then try again',
+      {},
+      undefined,
+      undefined,
+    );
+  }
+  const text = await response.text();
+  const answer = parse(text);
+  if (!response.ok) throw toError(response, answer);
+  return answer as Answer;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function toError({ status, headers }: Response, answer: unknown): ApiError {
+  const { error } = (answer ?? {}) as { error?: Record<string, unknown> };
+  const retryAfter = Number(headers.get('retry-after'));
+  return new ApiError(
+    status,
+    String(error?.code ?? `http_${status}`),
+    String(error?.message ?? `The service answered with status ${status}`),
+    error?.suggestion === undefined ? undefined : String(error.suggestion),
+    (error?.details ?? {}) as Record<string, unknown>,
+    headers.get('x-request-id') ?? undefined,
+    retryAfter > 0 ? retryAfter : undefined,
+  );
+}
+
+export const get = <Answer>(path: string, query?: Query, signal?: AbortSignal): Promise<Answer> =>
+  call<Answer>('GET', path, { ...(query && { query }), ...(signal && { signal }) });
+export const post = <Answer>(path: string, body?: unknown): Promise<Answer> =>
+  call<Answer>('POST', path, body === undefined ? {} : { body });
+export const patch = <Answer>(path: string, body: unknown): Promise<Answer> => call<Answer>('PATCH', path, { body });
+export const del = <Answer>(path: string): Promise<Answer> => call<Answer>('DELETE', path);

@@ -1,0 +1,62 @@
+import 'uplot/dist/uPlot.min.css';
+import './tokens.css';
+import './base.css';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { Router } from 'wouter';
+import { ApiError } from './api/client';
+import { App } from './app';
+import { ToastProvider } from './parts/toast';
+import { applyTheme } from './parts/theme';
+
+declare const process: { readonly env: { readonly NODE_ENV: string } };
+
+applyTheme();
+
+const client = new QueryClient({
+  defaultOptions: {
+    queries: {
+      // What a client did wrong stays wrong; an outage is asked about again.
+      retry: (failures, error) =>
+        failures < 2 && !(error instanceof ApiError && error.status >= 400 && error.status < 500),
+      staleTime: 2_000,
+    },
+  },
+});
+
+// Any answer may say that the session has ended: then the sign-in page is shown.
+client.getQueryCache().subscribe(({ query, type }) => {
+  if (type !== 'updated' || query.queryKey[0] === 'session') return;
+  const { error } = query.state;
+  if (error instanceof ApiError && error.status === 401) client.setQueryData(['session'], null);
+});
+
+const root = document.getElementById('root');
+if (root) {
+  createRoot(root).render(
+    <StrictMode>
+      <QueryClientProvider client={client}>
+        <ToastProvider>
+          <Router base="/console">
+            <App />
+          </Router>
+        </ToastProvider>
+      </QueryClientProvider>
+    </StrictMode>,
+  );
+}
+
+// `npm run dev`: shows what has been built since.
+if (process.env.NODE_ENV === 'development') {
+  const tagOf = async () => (await fetch('/console', { method: 'HEAD', cache: 'no-store' })).headers.get('etag');
+  void tagOf().then((first) => {
+    setInterval(
+      () =>
+        void tagOf()
+          .then((tag) => tag !== first && window.location.reload())
+          .catch(() => undefined),
+      1_000,
+    );
+  });
+}

@@ -1,0 +1,347 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useLocation, useParams } from 'wouter';
+import { del, get, post } from '../../api/client';
+import { useMay } from '../../api/session';
+import type { Data, DnsRecord, Domain, DomainVerification, Reputation } from '../../api/types';
+import { Button, CopyButton } from '../../parts/button';
+import { Confirm } from '../../parts/dialog';
+import { count, percent, words } from '../../parts/format';
+import { Card, Facts, Figures, Page } from '../../parts/page';
+import { InlineError, Loaded, Requires } from '../../parts/states';
+import { Badge, Moment } from '../../parts/text';
+import { useToast } from '../../parts/toast';
+import { hostInZone } from './host-in-zone';
+import { WarmUp } from './warm-up';
+
+export default function DomainScreen() {
+  const { id = '' } = useParams();
+  return (
+    <Requires scope="domain:read">
+      <DomainPage key={id} id={id} />
+    </Requires>
+  );
+}
+
+function DomainPage({ id }: { id: string }) {
+  const may = useMay();
+  const client = useQueryClient();
+  const toast = useToast();
+  const [verification, setVerification] = useState<DomainVerification>();
+  const [error, setError] = useState<unknown>();
+  const [busy, setBusy] = useState(false);
+  const query = useQuery({
+    queryKey: ['domain', id],
+    queryFn: () => get<Data<Domain>>(`/v1/domains/${encodeURIComponent(id)}`),
+    refetchInterval: 30_000,
+  });
+  const refresh = () =>
+    Promise.all([
+      client.invalidateQueries({ queryKey: ['domain', id] }),
+      client.invalidateQueries({ queryKey: ['domains'] }),
+    ]);
+  const verify = async () => {
+    setBusy(true);
+    setError(undefined);
+    try {
+      const { data } = await post<Data<DomainVerification>>(`/v1/domains/${id}/verify`);
+      setVerification(data);
+      toast(data.success ? 'Verified' : 'Looked into DNS: something is missing');
+      await refresh();
+    } catch (failed) {
+      setError(failed);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const domain = query.data?.data;
+  if (!domain) {
+    return (
+      <Page title="Domain" up={{ to: '/domains', name: 'Domains' }}>
+        <Card>
+          <Loaded query={query}>{() => null}</Loaded>
+        </Card>
+      </Page>
+    );
+  }
+  return (
+    <Page
+      title={domain.domain}
+      badge={<Badge status={domain.verification_status} />}
+      up={{ to: '/domains', name: 'Domains' }}
+      actions={
+        may('domain:manage') && (
+          <>
+            <Button kind="primary" icon="refresh" busy={busy} onClick={verify}>
+              {busy ? 'Looking into DNS…' : 'Verify now'}
+            </Button>
+            <Manage domain={domain} refresh={refresh} />
+          </>
+        )
+      }
+    >
+      <InlineError error={error} />
+      <Restricted domain={domain} />
+      {verification && <Findings verification={verification} />}
+      <Records domain={domain} records={verification?.records ?? domain.records} />
+      <div className="columns">
+        <ReputationCard id={id} />
+        <div className="stack">
+          <WarmUp domain={domain} />
+          <Card title="Details">
+            <Facts
+              facts={[
+                ['Default', domain.is_default ? 'yes: used when a sender names no domain' : 'no'],
+                ['DKIM', domain.dkim_status ? <Badge status={domain.dkim_status} /> : 'none yet'],
+                ['Selector', domain.dkim_selector && <code>{domain.dkim_selector}</code>],
+                ['Verified', domain.verified_at && <Moment at={domain.verified_at} />],
+                ['Added', <Moment key="added" at={domain.created_at} />],
+                [
+                  'Id',
+                  <span key="id" className="row">
+                    <code className="break">{domain.id}</code>
+                    <CopyButton text={domain.id} what="the id" />
+                  </span>,
+                ],
+              ]}
+            />
+          </Card>
+        </div>
+      </div>
+    </Page>
+  );
+}
+
+const CAUSES: Readonly<Record<string, string>> = {
+  bounces: 'too many of its mails have bounced',
+  complaints: 'too many recipients have reported its mail as spam',
+  operator: 'the operator has decided so',
+};
+
+function Restricted({ domain: { sending_status, sending_status_reason } }: { domain: Domain }) {
+  if (sending_status === undefined) return null;
+  return (
+    <div className="notice bad">
+      <div>
+        <strong>
+          {sending_status === 'paused' ? 'This domain may not send.' : 'This domain may send less than usual.'}
+        </strong>
+        <p>
+          The cause: {CAUSES[sending_status_reason ?? ''] ?? 'unknown'}.{' '}
+          {sending_status_reason === 'operator'
+            ? 'Ask the operator of the service.'
+            : 'It ends by itself once the figures of a day are in order; the reputation below says what to do.'}
+        </p>
+      </div>
+    </div>
+  );
+}
+
+function Findings({ verification: { success, errors } }: { verification: DomainVerification }) {
+  return (
+    <div className={`notice ${errors.length === 0 ? 'good' : success ? 'warn' : 'bad'}`} role="status">
+      <div>
+        <strong>
+          {errors.length === 0
+            ? 'Every record is as it should be.'
+            : success
+              ? 'The domain is verified, but something is missing.'
+              : 'The domain is not verified.'}
+        </strong>
+        {errors.length > 0 && (
+          <ul>
+            {errors.map((sentence) => (
+              <li key={sentence}>{sentence}</li>
+            ))}
+          </ul>
+        )}
+      </div>
+    </div>
+  );
+}
+
+const PURPOSES: Readonly<Record<string, string>> = {
+  verification: 'Shows that the domain is yours. Mail is sent once it is found.',
+  dkim: 'Lets receivers check our signature. Without it mail is likely to be taken for spam.',
+  spf: 'Says that our servers may send for the domain.',
+  dmarc: 'Says what receivers should do with mail that fails the other two.',
+  return_path: 'Bounces come back under your own name.',
+  tracking: 'Links of opens and clicks under your own name (optional).',
+};
+
+function Records({ domain, records }: { domain: Domain; records: readonly DnsRecord[] }) {
+  return (
+    <Card title="DNS records" flush>
+      <p className="hint" style={{ padding: '12px 24px 0' }}>
+        Publish them where the DNS of <bdi>{domain.domain}</bdi> is kept. Some providers (Cloudflare, GoDaddy,
+        Namecheap) append the zone's name themselves: there, enter the short name. In Cloudflare, switch the proxy off
+        for CNAME records.
+      </p>
+      <div className="table-wrap">
+        <table className="stacking">
+          <caption className="visually-hidden">DNS records to publish</caption>
+          <thead>
+            <tr>
+              <th scope="col">For</th>
+              <th scope="col">Type</th>
+              <th scope="col">Name</th>
+              <th scope="col">Value</th>
+              <th scope="col">In DNS</th>
+            </tr>
+          </thead>
+          <tbody>
+            {records.map((record) => (
+              <tr key={`${record.host} ${record.value}`}>
+                <td className="wide">
+                  <strong>
+                    {record.purpose === 'spf' || record.purpose === 'dkim' || record.purpose === 'dmarc'
+                      ? record.purpose.toUpperCase()
+                      : words(record.purpose)}
+                  </strong>
+                  <span className="hint"> {PURPOSES[record.purpose]}</span>
+                </td>
+                <td data-label="Type">
+                  <code>{record.type}</code>
+                </td>
+                <td data-label="Name">
+                  <Copied text={record.host} what={`the name of the ${record.purpose} record`} />
+                  <span className="hint">
+                    short: <code>{hostInZone(record.host, domain)}</code>
+                  </span>
+                </td>
+                <td data-label="Value" className="wide">
+                  <Copied text={record.value} what={`the value of the ${record.purpose} record`} />
+                </td>
+                <td data-label="In DNS">
+                  {record.verified ? (
+                    <Badge status="found" tone="good" />
+                  ) : (
+                    <Badge
+                      status="missing"
+                      tone={record.purpose === 'tracking' ? 'neutral' : 'warn'}
+                      label="Not found"
+                    />
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Card>
+  );
+}
+
+function Copied({ text, what }: { text: string; what: string }) {
+  return (
+    <span className="row" style={{ flexWrap: 'nowrap' }}>
+      <code className="break">{text}</code>
+      <CopyButton text={text} what={what} />
+    </span>
+  );
+}
+
+type Asked = 'rotate' | 'default' | 'remove';
+
+function Manage({ domain, refresh }: { domain: Domain; refresh: () => Promise<unknown> }) {
+  const [asks, setAsks] = useState<Asked>();
+  const [, navigate] = useLocation();
+  const toast = useToast();
+  const close = () => setAsks(undefined);
+  const act = async (path: string, said: string) => {
+    await post(`/v1/domains/${domain.id}/${path}`);
+    await refresh();
+    toast(said);
+  };
+  const remove = async () => {
+    await del(`/v1/domains/${domain.id}`);
+    await refresh();
+    navigate('/domains');
+    toast(`${domain.domain} removed`);
+  };
+  return (
+    <>
+      <Button onClick={() => setAsks('rotate')}>Rotate DKIM key</Button>
+      {!domain.is_default && <Button onClick={() => setAsks('default')}>Make default</Button>}
+      <Button kind="danger" onClick={() => setAsks('remove')}>
+        Remove
+      </Button>
+      {asks === 'rotate' && (
+        <Confirm
+          title="Rotate the DKIM key?"
+          action="Rotate"
+          onConfirm={() => act('rotate-dkim', 'A new key is made')}
+          onClose={close}
+        >
+          <p>
+            A new key is made. Mail is signed with it as soon as its record is seen in DNS, and with the old one until
+            then; the old one stays valid for 48 hours.
+          </p>
+        </Confirm>
+      )}
+      {asks === 'default' && (
+        <Confirm
+          title="Make this the default domain?"
+          action="Make default"
+          onConfirm={() => act('set-default', `${domain.domain} is the default now`)}
+          onClose={close}
+        >
+          <p>
+            Mail that names no sender domain leaves from <bdi>{domain.domain}</bdi> from now on.
+          </p>
+        </Confirm>
+      )}
+      {asks === 'remove' && (
+        <Confirm
+          title={`Remove ${domain.domain}?`}
+          action="Remove the domain"
+          typed={domain.domain}
+          onConfirm={remove}
+          onClose={close}
+        >
+          <p>
+            Nothing more is sent from it, and API keys that are bound to it are revoked. Its emails and statistics stay.
+            There is no way back: added again, it has new records.
+          </p>
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+function ReputationCard({ id }: { id: string }) {
+  const may = useMay();
+  const query = useQuery({
+    queryKey: ['reputation', id],
+    queryFn: () => get<Data<Reputation>>('/v1/stats/reputation', { domain_id: id }),
+    enabled: may('stats:read'),
+  });
+  if (!may('stats:read')) return null;
+  return (
+    <Card title="Reputation, of the last 30 days">
+      <Loaded query={query}>
+        {({ data: { metrics, recommendations } }) => (
+          <div className="stack">
+            <Figures
+              figures={[
+                { name: 'Score', value: count(metrics.overallScore), note: words(metrics.healthStatus) },
+                { name: 'Delivered', value: percent(metrics.deliveryRate) },
+                { name: 'Bounced', value: percent(metrics.bounceRate), note: 'below 2 %' },
+                { name: 'Complaints', value: percent(metrics.complaintRate), note: 'below 0.05 %' },
+              ]}
+            />
+            {recommendations.length > 0 && (
+              <ul className="stack">
+                {recommendations.map((sentence) => (
+                  <li key={sentence} className="notice">
+                    <div>{sentence}</div>
+                  </li>
+                ))}
+              </ul>
+            )}
+          </div>
+        )}
+      </Loaded>
+    </Card>
+  );
+}

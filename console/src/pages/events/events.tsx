@@ -1,0 +1,140 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useEffect, useMemo, useState } from 'react';
+import { Link } from 'wouter';
+import { get } from '../../api/client';
+import type { FeedEvent } from '../../api/types';
+import { Button } from '../../parts/button';
+import { Segmented, SelectField } from '../../parts/field';
+import { words } from '../../parts/format';
+import { Card, Page } from '../../parts/page';
+import { Empty, Loaded, Requires } from '../../parts/states';
+import { Badge, Time } from '../../parts/text';
+import { toneOf } from '../../parts/tones';
+
+interface Feed {
+  readonly data: readonly FeedEvent[];
+  readonly pagination: { readonly hasMore: boolean; readonly nextCursor?: string };
+}
+
+const SPANS = [
+  { value: '900', label: '15 minutes' },
+  { value: '3600', label: '1 hour' },
+  { value: '86400', label: '24 hours' },
+];
+const LIVE_MS = 3_000;
+/** More would make the page slow; programs read the feed itself. */
+const MAX_SHOWN = 1_000;
+
+export default function Events() {
+  const [span, setSpan] = useState('3600');
+  return (
+    <Requires scope="email:read">
+      <Page
+        title="Events"
+        lead="What happens to all emails, as it happens: the same feed as GET /v1/events."
+        actions={<Segmented label="Since" value={span} options={SPANS} onChange={setSpan} />}
+      >
+        <FeedCard key={span} seconds={Number(span)} />
+      </Page>
+    </Requires>
+  );
+}
+
+function FeedCard({ seconds }: { seconds: number }) {
+  const [from] = useState(() => new Date(Date.now() - seconds * 1_000).toISOString());
+  const [type, setType] = useState('');
+  const [isLive, setLive] = useState(true);
+  const query = useInfiniteQuery({
+    queryKey: ['feed', from],
+    queryFn: ({ pageParam, signal }) => get<Feed>('/v1/events', pageParam ? { after: pageParam } : { from }, signal),
+    initialPageParam: '',
+    getNextPageParam: ({ pagination }) => pagination.nextCursor,
+    staleTime: Infinity,
+  });
+  const { data, fetchNextPage, isFetching, hasNextPage } = query;
+  const all = useMemo(() => data?.pages.flatMap((page) => page.data) ?? [], [data]);
+  const hasMore = data?.pages.at(-1)?.pagination.hasMore === true;
+  const isFull = all.length >= MAX_SHOWN;
+  useEffect(() => {
+    if (!isLive || isFetching || !hasNextPage || isFull) return undefined;
+    const timer = setTimeout(() => void fetchNextPage(), hasMore ? 0 : LIVE_MS);
+    return () => clearTimeout(timer);
+  }, [isLive, isFetching, hasNextPage, hasMore, isFull, fetchNextPage, data]);
+  const types = [...new Set(all.map((event) => event.type))].sort();
+  const shown = all.filter((event) => type === '' || event.type === type).toReversed();
+  return (
+    <Card
+      flush
+      title={isFull ? `The first ${MAX_SHOWN} of them` : isLive ? 'Live' : 'Paused'}
+      actions={
+        <>
+          <SelectField
+            label="Type"
+            value={type}
+            options={[{ value: '', label: 'All' }, ...types.map((value) => ({ value, label: nameOf(value) }))]}
+            onChange={({ target }) => setType(target.value)}
+          />
+          <Button onClick={() => setLive(!isLive)} aria-pressed={!isLive}>
+            {isLive ? 'Pause' : 'Go on'}
+          </Button>
+        </>
+      }
+    >
+      <Loaded query={query}>
+        {() =>
+          shown.length === 0 ? (
+            <Empty icon="events" title="Nothing has happened in this time">
+              It shows by itself what happens from now on.
+            </Empty>
+          ) : (
+            <EventTable events={shown} />
+          )
+        }
+      </Loaded>
+    </Card>
+  );
+}
+
+const nameOf = (type: string) => words(type.replace(/^email\./, ''));
+
+function EventTable({ events }: { events: readonly FeedEvent[] }) {
+  return (
+    <div className="table-wrap">
+      <table className="stacking">
+        <caption className="visually-hidden">Events, newest first</caption>
+        <thead>
+          <tr>
+            <th scope="col">Event</th>
+            <th scope="col">Recipient</th>
+            <th scope="col">What was said</th>
+            <th scope="col">When</th>
+            <th scope="col">Email</th>
+          </tr>
+        </thead>
+        <tbody>
+          {events.map(({ type, timestamp, data }) => (
+            <tr key={String(data.eventId)}>
+              <td>
+                <Badge status={type} tone={toneOf(type.replace(/^email\./, ''))} label={nameOf(type)} />
+              </td>
+              <td className="wide break" data-label="Recipient">
+                <bdi>{String(data.recipient ?? '')}</bdi>
+              </td>
+              <td className="wide break soft">
+                <bdi>{String(data.response ?? data.url ?? '')}</bdi>
+              </td>
+              <td className="soft">
+                <Time at={timestamp} />
+              </td>
+              <td>
+                <Link href={`/emails/${String(data.emailId)}`}>
+                  Open<span className="visually-hidden"> the email to {String(data.recipient ?? 'nobody')}</span>
+                </Link>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

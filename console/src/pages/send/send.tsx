@@ -1,0 +1,187 @@
+import { useQuery } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { Link, useLocation } from 'wouter';
+import { ApiError, get, post } from '../../api/client';
+import { useMay, useSession } from '../../api/session';
+import type { Data, Domain } from '../../api/types';
+import { Button } from '../../parts/button';
+import { TextArea, TextField } from '../../parts/field';
+import { Card, Page } from '../../parts/page';
+import { InlineError, Requires } from '../../parts/states';
+import { useToast } from '../../parts/toast';
+
+/** What the simulator makes of each address (docs/api.md). */
+const SIMULATOR: readonly (readonly [local: string, what: string])[] = [
+  ['delivered', 'Delivered'],
+  ['bounced', 'Bounces'],
+  ['soft-bounced', 'Put off twice, then delivered'],
+  ['complained', 'Reported as spam'],
+  ['opened', 'Opened'],
+  ['clicked', 'Clicked'],
+  ['suppressed', 'Suppressed'],
+];
+
+export default function Send() {
+  return (
+    <Requires scope="email:send">
+      <SendPage />
+    </Requires>
+  );
+}
+
+function SendPage() {
+  const { key, service } = useSession();
+  const isTest = key.mode === 'test';
+  const lead = isTest
+    ? 'A test key sends to the simulator: nothing leaves the service.'
+    : service.deliveryMode === 'local'
+      ? 'In local mode every mail ends in the local mailbox.'
+      : 'A live key sends to real people.';
+  return (
+    <Page title="Send a test mail" lead={lead}>
+      <div className="columns">
+        <SendForm />
+        <Card title="Where it goes">
+          {isTest ? (
+            <p>
+              The part before the <code>@</code> decides what happens to it. Any other address is delivered.
+            </p>
+          ) : service.deliveryMode === 'local' ? (
+            <p>
+              Nothing leaves this machine: see it arrive in the <a href="/mailbox">local mailbox</a>.
+            </p>
+          ) : (
+            <p>It is delivered like every other mail. Sign in with a test key to send to the simulator instead.</p>
+          )}
+        </Card>
+      </div>
+    </Page>
+  );
+}
+
+function useSender(): string | undefined {
+  const may = useMay();
+  const domains = useQuery({
+    queryKey: ['domains'],
+    queryFn: () => get<Data<Domain[]>>('/v1/domains'),
+    enabled: may('domain:read'),
+    staleTime: 60_000,
+  });
+  const all = domains.data?.data ?? [];
+  const domain = all.find(({ is_default }) => is_default) ?? all[0];
+  return domain && `hello@${domain.domain}`;
+}
+
+function SendForm() {
+  const { key, service } = useSession();
+  const sender = useSender();
+  const toast = useToast();
+  const [, navigate] = useLocation();
+  const [from, setFrom] = useState<string>();
+  const [to, setTo] = useState('');
+  const [subject, setSubject] = useState('Hello from Waybill');
+  const [html, setHtml] = useState('<h1>It works</h1>\n<p>This is a <strong>test</strong> mail.</p>');
+  const [error, setError] = useState<unknown>();
+  const [busy, setBusy] = useState(false);
+  const fieldError = (name: string) =>
+    error instanceof ApiError
+      ? Object.entries(error.validation)
+          .find(([path]) => path === name || path.startsWith(`${name}[`))?.[1]
+          .join('. ')
+      : undefined;
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    setError(undefined);
+    const recipients = to.split(/[\s,;]+/).filter((address) => address !== '');
+    const wanted = from ?? sender ?? '';
+    try {
+      const { data } = await post<Data<{ id: string }>>('/v1/emails', {
+        ...(wanted !== '' && { from: wanted }),
+        to: recipients,
+        subject,
+        html,
+        tags: ['console'],
+      });
+      toast('Accepted: it is on its way');
+      navigate(`/emails/${data.id}`);
+    } catch (failed) {
+      setError(failed);
+      setBusy(false);
+    }
+  };
+  return (
+    <Card>
+      <form className="form" onSubmit={submit}>
+        {key.mode === 'test' && (
+          <fieldset>
+            <legend>Simulate</legend>
+            <div className="row">
+              {SIMULATOR.map(([local, what]) => (
+                <Button
+                  key={local}
+                  small
+                  aria-pressed={to === `${local}@${service.simulatorDomain}`}
+                  onClick={() => setTo(`${local}@${service.simulatorDomain}`)}
+                >
+                  {what}
+                </Button>
+              ))}
+            </div>
+          </fieldset>
+        )}
+        <TextField
+          label="From"
+          type="text"
+          inputMode="email"
+          value={from ?? sender ?? ''}
+          onChange={(event) => setFrom(event.target.value)}
+          error={fieldError('from')}
+          hint={
+            sender === undefined ? (
+              <>
+                Its <Link href="/domains">domain</Link> has to be verified.
+              </>
+            ) : undefined
+          }
+        />
+        <TextField
+          label="To"
+          type="text"
+          inputMode="email"
+          required
+          value={to}
+          placeholder="you@example.com"
+          onChange={(event) => setTo(event.target.value)}
+          error={fieldError('to')}
+          hint="Several addresses: with a comma between them."
+        />
+        <TextField
+          label="Subject"
+          required
+          value={subject}
+          maxLength={998}
+          onChange={(event) => setSubject(event.target.value)}
+          error={fieldError('subject')}
+        />
+        <TextArea
+          label="HTML"
+          required
+          value={html}
+          spellCheck={false}
+          className="mono"
+          rows={8}
+          onChange={(event) => setHtml(event.target.value)}
+          error={fieldError('html')}
+          hint="A text version is made of it."
+        />
+        <InlineError error={error} />
+        <div className="row">
+          <Button kind="primary" type="submit" icon="send" busy={busy}>
+            {busy ? 'Sending…' : 'Send'}
+          </Button>
+        </div>
+      </form>
+    </Card>
+  );
+}

@@ -1,0 +1,71 @@
+import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { type Credential, useSignIn } from '../../api/session';
+import { Button } from '../../parts/button';
+import { TextField } from '../../parts/field';
+import { Brand } from '../../parts/shell';
+import { InlineError } from '../../parts/states';
+
+/** The token of a sign-in link; it leaves the address at once, so that it stays in no history. */
+function takeLink(): string | undefined {
+  const token = /^#link=([\w-]+)$/.exec(window.location.hash)?.[1];
+  if (token !== undefined) window.history.replaceState(null, '', window.location.pathname);
+  return token;
+}
+
+export function SignIn() {
+  const signIn = useSignIn();
+  const [key, setKey] = useState('');
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const begun = useRef(false);
+
+  const enter = async (credential: Credential) => {
+    setBusy(true);
+    setError(undefined);
+    try {
+      await signIn(credential);
+    } catch (failed) {
+      setError(failed);
+      setBusy(false);
+    }
+  };
+  useEffect(() => {
+    document.title = 'Sign in · Waybill';
+    const link = begun.current ? undefined : takeLink();
+    begun.current = true;
+    if (link !== undefined) void enter({ link });
+  }, []);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void enter({ key: key.trim() });
+  };
+  return (
+    <main className="sign-in">
+      <div className="card">
+        <Brand />
+        <form className="form" onSubmit={submit}>
+          <h1>Sign in</h1>
+          <TextField
+            label="API key"
+            type="password"
+            autoComplete="off"
+            spellCheck={false}
+            required
+            value={key}
+            placeholder="wb_live_… or wb_test_…"
+            onChange={(event) => setKey(event.target.value)}
+            hint="It is exchanged for a session of 12 hours, and not kept in this browser."
+          />
+          <InlineError error={error} />
+          <Button kind="primary" type="submit" busy={busy} disabled={key.trim() === ''}>
+            {busy ? 'Signing in…' : 'Sign in'}
+          </Button>
+          <p className="hint">
+            No key at hand? <code>npm run waybill -- console link --org &lt;id&gt;</code> makes a link that signs in
+            once.
+          </p>
+        </form>
+      </div>
+    </main>
+  );
+}

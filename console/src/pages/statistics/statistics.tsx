@@ -1,0 +1,208 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { get } from '../../api/client';
+import { useMay } from '../../api/session';
+import type { Data, Domain, DomainStatsAnswer, Hour, StatsAnswer } from '../../api/types';
+import { Button } from '../../parts/button';
+import { Chart } from '../../parts/chart';
+import { toCsv, download } from '../../parts/csv';
+import { SelectField } from '../../parts/field';
+import { useFilters } from '../../parts/filters';
+import { count, percent } from '../../parts/format';
+import { Card, Figures, Page } from '../../parts/page';
+import { Empty, Loaded, Requires } from '../../parts/states';
+import { useHours, useSeries, useStats } from '../../parts/stats';
+import { before, inSteps, lastHours, type Period } from '../../parts/status-range';
+
+const RANGES = [
+  { value: '24', label: 'Last 24 hours' },
+  { value: '168', label: 'Last 7 days' },
+  { value: '720', label: 'Last 30 days' },
+  { value: '2160', label: 'Last 90 days' },
+];
+const DETAILS = [
+  { value: '1', label: 'Hour' },
+  { value: '6', label: '6 hours' },
+  { value: '24', label: 'Day' },
+];
+type Stats = StatsAnswer['stats'];
+
+export default function Statistics() {
+  return (
+    <Requires scope="stats:read">
+      <StatisticsPage />
+    </Requires>
+  );
+}
+
+function StatisticsPage() {
+  const may = useMay();
+  const [{ range, domain, step }, change] = useFilters(['range', 'domain', 'step']);
+  const hours = Number(range) || 168;
+  const size = Number(step) || (hours <= 24 ? 1 : hours <= 168 ? 6 : 24);
+  const period = lastHours(hours);
+  const domains = useQuery({
+    queryKey: ['domains'],
+    queryFn: () => get<Data<Domain[]>>('/v1/domains'),
+    enabled: may('domain:read'),
+    staleTime: 60_000,
+  });
+  const hourly = useHours(period, domain);
+  return (
+    <Page
+      title="Statistics"
+      lead="Counted by when it happened, in UTC hours, from the same figures as the API."
+      actions={
+        <Button
+          icon="copy"
+          disabled={!hourly.data}
+          onClick={() => hourly.data && download('waybill-statistics.csv', csvOf(hourly.data, size))}
+        >
+          Export as CSV
+        </Button>
+      }
+    >
+      <div className="filters" role="group" aria-label="What is shown">
+        <SelectField
+          label="Period"
+          value={String(hours)}
+          options={RANGES}
+          onChange={({ target }) => change({ range: target.value })}
+        />
+        {domains.data && (
+          <SelectField
+            label="Domain"
+            value={domain}
+            options={[
+              { value: '', label: 'All domains' },
+              ...domains.data.data.map(({ id, domain: name }) => ({ value: id, label: name })),
+            ]}
+            onChange={({ target }) => change({ domain: target.value })}
+          />
+        )}
+        <SelectField
+          label="In steps of"
+          value={String(size)}
+          options={DETAILS}
+          onChange={({ target }) => change({ step: target.value })}
+        />
+      </div>
+      <Compared period={period} domain={domain} />
+      <Card title="Over time">
+        <Loaded query={hourly}>{(all) => <OverTime hours={all} step={size} />}</Loaded>
+      </Card>
+      {domain === '' && <ByDomain period={period} />}
+    </Page>
+  );
+}
+
+function OverTime({ hours, step }: { hours: readonly Hour[]; step: number }) {
+  const { times, series } = useSeries(hours as Hour[], step);
+  if (hours.every(({ total, delivered, bounced }) => total + delivered + bounced === 0)) {
+    return (
+      <Empty icon="statistics" title="Nothing was sent in this time">
+        Choose a longer period, or another domain.
+      </Empty>
+    );
+  }
+  return (
+    <Chart
+      summary="Recipients accepted, delivered, bounced and opened, by the time at which it happened (UTC hours)."
+      times={times}
+      series={series}
+    />
+  );
+}
+
+/** Each figure beside that of the period before. */
+function Compared({ period, domain }: { period: Period; domain: string }) {
+  const now = useStats(period, domain);
+  const then = useStats(before(period), domain);
+  return (
+    <Loaded query={now} lines={2}>
+      {({ data: { stats } }) => {
+        const earlier = then.data?.data.stats;
+        return (
+          <Figures
+            figures={[
+              figure('Accepted', stats, earlier, 'total'),
+              figure('Delivered', stats, earlier, 'delivered', stats.deliveryRate),
+              figure('Bounced', stats, earlier, 'bounced', stats.bounceRate),
+              figure('Opened', stats, earlier, 'opens', stats.openRate),
+              figure('Clicked', stats, earlier, 'clicks', stats.clickRate),
+              figure('Failed', stats, earlier, 'failed'),
+            ]}
+          />
+        );
+      }}
+    </Loaded>
+  );
+}
+
+function figure(
+  name: string,
+  now: Stats,
+  then: Stats | undefined,
+  field: 'total' | 'delivered' | 'bounced' | 'opens' | 'clicks' | 'failed',
+  rate?: number,
+) {
+  const share = rate === undefined ? '' : percent(rate);
+  const compared = then === undefined ? '' : `before: ${count(then[field])}`;
+  return { name, value: count(now[field]), note: [share, compared].filter((text) => text !== '').join(' · ') };
+}
+
+function ByDomain({ period: { from, to } }: { period: Period }) {
+  const query = useQuery({
+    queryKey: ['domain-stats', from, to],
+    queryFn: () => get<Data<DomainStatsAnswer>>('/v1/stats/domains', { start_date: from, end_date: to }),
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <Card title="By domain" flush>
+      <Loaded query={query}>
+        {({ data: { domains } }) =>
+          domains.length === 0 ? (
+            <Empty icon="domains" title="No domain has sent in this time" />
+          ) : (
+            <div className="table-wrap">
+              <table>
+                <thead>
+                  <tr>
+                    <th scope="col">Domain</th>
+                    {['Accepted', 'Delivered', 'Rate', 'Bounced', 'Rate', 'Opened', 'Clicked'].map((name, index) => (
+                      <th key={index} scope="col" className="number">
+                        {name}
+                      </th>
+                    ))}
+                  </tr>
+                </thead>
+                <tbody>
+                  {domains.map((row) => (
+                    <tr key={row.domain}>
+                      <th scope="row">
+                        <bdi>{row.domain}</bdi>
+                      </th>
+                      <td className="number">{count(row.total)}</td>
+                      <td className="number">{count(row.delivered)}</td>
+                      <td className="number">{percent(row.deliveryRate)}</td>
+                      <td className="number">{count(row.bounced)}</td>
+                      <td className="number">{percent(row.bounceRate)}</td>
+                      <td className="number">{count(row.opens)}</td>
+                      <td className="number">{count(row.clicks)}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )
+        }
+      </Loaded>
+    </Card>
+  );
+}
+
+function csvOf(hours: readonly Hour[], step: number): string {
+  const rows = inSteps(hours, step).map(({ hour, total, sent, delivered, bounced, opens, clicks }) =>
+    [hour, total, sent, delivered, bounced, opens, clicks].map(String),
+  );
+  return toCsv([['time', 'accepted', 'sent', 'delivered', 'bounced', 'opens', 'clicks'], ...rows]);
+}

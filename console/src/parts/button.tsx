@@ -1,0 +1,75 @@
+import { type ButtonHTMLAttributes, type ReactNode, useState } from 'react';
+import { Link } from 'wouter';
+import { Icon, type IconName } from './icons';
+import { useToast } from './toast';
+
+type Kind = 'primary' | 'danger' | 'danger primary' | 'quiet' | '';
+
+interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'className'> {
+  readonly kind?: Kind;
+  readonly small?: boolean;
+  readonly icon?: IconName;
+  /** While it is under way: not to be pressed again. */
+  readonly busy?: boolean;
+}
+
+export function Button({ kind = '', small, icon, busy, children, disabled, type = 'button', ...rest }: ButtonProps) {
+  return (
+    <button
+      {...rest}
+      type={type}
+      disabled={disabled || busy}
+      aria-busy={busy || undefined}
+      className={`button ${kind}${small ? ' small' : ''}`}
+    >
+      {icon && <Icon name={icon} size={16} />}
+      {children}
+    </button>
+  );
+}
+
+export function ButtonLink({
+  to,
+  kind = '',
+  icon,
+  children,
+}: {
+  to: string;
+  kind?: Kind;
+  icon?: IconName;
+  children: ReactNode;
+}) {
+  return (
+    <Link href={to} className={`button ${kind}`}>
+      {icon && <Icon name={icon} size={16} />}
+      {children}
+    </Link>
+  );
+}
+
+/** Copies a text. @param what names it for those who do not see where the button stands */
+export function CopyButton({ text, what, label }: { text: string; what: string; label?: string }) {
+  const [copied, setCopied] = useState(false);
+  const toast = useToast();
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setCopied(true);
+      setTimeout(() => setCopied(false), 2_000);
+      toast(`${what} copied`);
+    } catch {
+      toast('The browser does not let this page copy; select the text instead');
+    }
+  };
+  return (
+    <Button
+      kind="quiet"
+      small
+      icon={copied ? 'check' : 'copy'}
+      onClick={copy}
+      aria-label={label === undefined ? `Copy ${what}` : undefined}
+    >
+      {label}
+    </Button>
+  );
+}

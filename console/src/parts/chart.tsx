@@ -1,0 +1,133 @@
+import { useEffect, useId, useRef } from 'react';
+import type uPlot from 'uplot';
+import { count, shortMoment } from './format';
+
+export interface Series {
+  readonly name: string;
+  readonly values: readonly number[];
+  /** A custom property of the tokens, like `--chart-1`. */
+  readonly color: string;
+  readonly dash?: readonly number[];
+}
+
+interface ChartProps {
+  /** What it shows, in a sentence: read instead of the picture. */
+  readonly summary: string;
+  /** ISO timestamps. */
+  readonly times: readonly string[];
+  readonly series: readonly Series[];
+  readonly formatTime?: (iso: string) => string;
+}
+
+const HEIGHT = 240;
+
+/** Lines over time, with the same figures as a table for those who do not see them or want to copy them. */
+export function Chart({ summary, times, series, formatTime = shortMoment }: ChartProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const element = box.current;
+    if (!element || times.length === 0) return undefined;
+    let plot: uPlot | undefined;
+    let gone = false;
+    const fit = new ResizeObserver(() => plot?.setSize({ width: element.clientWidth, height: HEIGHT }));
+    void import('uplot').then(({ default: Plot }) => {
+      if (gone) return;
+      const data = [times.map((time) => new Date(time).getTime() / 1_000), ...series.map(({ values }) => [...values])];
+      plot = new Plot(options(element, series), data as uPlot.AlignedData, element);
+      fit.observe(element);
+    });
+    return () => {
+      gone = true;
+      fit.disconnect();
+      plot?.destroy();
+    };
+  }, [times, series]);
+  return (
+    <figure className="stack" aria-labelledby={id}>
+      <ul className="chart-legend">
+        {series.map(({ name, color, dash }) => (
+          <li key={name}>
+            <svg width="20" height="8" aria-hidden="true" focusable="false">
+              <line
+                x1="0"
+                y1="4"
+                x2="20"
+                y2="4"
+                stroke={`var(${color})`}
+                strokeWidth="2.5"
+                strokeDasharray={dash?.join(' ')}
+              />
+            </svg>
+            {name}
+          </li>
+        ))}
+      </ul>
+      <div ref={box} className="chart" aria-hidden="true" />
+      <figcaption id={id} className="hint">
+        {summary}
+      </figcaption>
+      <details>
+        <summary>The figures as a table</summary>
+        <div className="table-wrap">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Time</th>
+                {series.map(({ name }) => (
+                  <th key={name} scope="col" className="number">
+                    {name}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {times.map((time, index) => (
+                <tr key={time}>
+                  <td className="nowrap">{formatTime(time)}</td>
+                  {series.map(({ name, values }) => (
+                    <td key={name} className="number">
+                      {count(values[index] ?? 0)}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </details>
+    </figure>
+  );
+}
+
+function options(element: HTMLElement, series: readonly Series[]): uPlot.Options {
+  const style = getComputedStyle(document.documentElement);
+  const token = (name: string) => style.getPropertyValue(name).trim();
+  const axis = {
+    stroke: token('--ink-soft'),
+    grid: { stroke: token('--line'), width: 1 },
+    ticks: { show: false },
+    font: `12px ${token('--sans')}`,
+  };
+  return {
+    width: element.clientWidth,
+    height: HEIGHT,
+    legend: { show: false },
+    cursor: { y: false },
+    scales: { y: { range: (_plot, _min, max) => [0, Math.max(4, max * 1.08)] } },
+    axes: [
+      axis,
+      { ...axis, size: 46, values: (_plot, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? count(tick) : '')) },
+    ],
+    series: [
+      {},
+      ...series.map(({ name, color, dash }) => ({
+        label: name,
+        stroke: token(color),
+        width: 2,
+        points: { show: false },
+        ...(dash && { dash: [...dash] }),
+      })),
+    ],
+  };
+}

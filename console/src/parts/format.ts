@@ -1,0 +1,59 @@
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' });
+const dateTime = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' });
+const shortDateTime = new Intl.DateTimeFormat('en', {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+});
+const wholeNumber = new Intl.NumberFormat('en');
+
+/** `3 min. ago`, `in 2 hr.` @param nowMs what counts as now */
+export function fromNow(iso: string, nowMs: number): string {
+  const seconds = Math.round((new Date(iso).getTime() - nowMs) / 1_000);
+  const size = Math.abs(seconds);
+  if (size < 5) return 'just now';
+  if (size < MINUTE) return relative.format(seconds, 'second');
+  if (size < HOUR) return relative.format(Math.round(seconds / MINUTE), 'minute');
+  if (size < DAY) return relative.format(Math.round(seconds / HOUR), 'hour');
+  return relative.format(Math.round(seconds / DAY), 'day');
+}
+
+/** In the reader's own time zone, to the second. */
+export const moment = (iso: string): string => dateTime.format(new Date(iso));
+export const shortMoment = (iso: string): string => shortDateTime.format(new Date(iso));
+export const count = (value: number): string => wholeNumber.format(value);
+
+/** A share of 1, with one decimal, two where it would show as nothing. */
+export function percent(share: number): string {
+  const value = share * 100;
+  const digits = value > 0 && value < 0.1 ? 2 : 1;
+  return `${value.toFixed(digits)} %`;
+}
+
+export function bytes(size: number): string {
+  if (size < 1_024) return `${size} B`;
+  if (size < 1_048_576) return `${(size / 1_024).toFixed(1)} KB`;
+  return `${(size / 1_048_576).toFixed(1)} MB`;
+}
+
+export const plural = (value: number, one: string, many = `${one}s`): string =>
+  `${count(value)} ${value === 1 ? one : many}`;
+
+/** `hard_bounce` → `Hard bounce` */
+export function words(code: string): string {
+  const text = code.replaceAll(/[_.-]+/g, ' ');
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** `45 s`, `12 min`, `3 h`, `2 days` */
+export function span(seconds: number): string {
+  if (seconds < 2 * MINUTE) return `${Math.round(seconds)} s`;
+  if (seconds < 2 * HOUR) return `${Math.round(seconds / MINUTE)} min`;
+  if (seconds < 2 * DAY) return `${Math.round(seconds / HOUR)} h`;
+  return `${Math.round(seconds / DAY)} days`;
+}

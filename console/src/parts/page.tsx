@@ -1,0 +1,103 @@
+import { type ReactNode, useEffect, useRef } from 'react';
+import { Link } from 'wouter';
+
+interface PageProps {
+  readonly title: string;
+  /** Beside the title, like a state. */
+  readonly badge?: ReactNode;
+  readonly lead?: ReactNode;
+  readonly actions?: ReactNode;
+  /** The page above. */
+  readonly up?: { readonly to: string; readonly name: string };
+  readonly children: ReactNode;
+}
+
+/** The frame of every page. Its heading has the focus after a change of page, so that screen readers begin there. */
+export function Page({ title, badge, lead, actions, up, children }: PageProps) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = `${title} · Waybill`;
+  }, [title]);
+  useEffect(() => heading.current?.focus({ preventScroll: true }), []);
+  return (
+    <div className="page">
+      <div className="page-head">
+        <div>
+          {up && (
+            <p className="crumb">
+              <Link href={up.to}>{up.name}</Link>
+            </p>
+          )}
+          <div className="row">
+            <h1 ref={heading} tabIndex={-1}>
+              <bdi>{title}</bdi>
+            </h1>
+            {badge}
+          </div>
+          {lead && <p>{lead}</p>}
+        </div>
+        {actions && <div className="row">{actions}</div>}
+      </div>
+      {children}
+    </div>
+  );
+}
+
+export function Card({
+  title,
+  actions,
+  flush,
+  children,
+}: {
+  title?: ReactNode;
+  actions?: ReactNode;
+  flush?: boolean;
+  children: ReactNode;
+}) {
+  return (
+    <section className={flush ? 'card flush' : 'card'}>
+      {(title !== undefined || actions !== undefined) && (
+        <header>
+          <h2>{title}</h2>
+          {actions && <div className="row">{actions}</div>}
+        </header>
+      )}
+      {children}
+    </section>
+  );
+}
+
+export function Facts({ facts }: { facts: readonly (readonly [name: string, value: ReactNode])[] }) {
+  return (
+    <dl className="facts">
+      {facts
+        .filter(([, value]) => value !== undefined && value !== null && value !== '')
+        .map(([name, value]) => (
+          <div key={name} style={{ display: 'contents' }}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}
+
+export interface FigureProps {
+  readonly name: string;
+  readonly value: ReactNode;
+  readonly note?: ReactNode;
+}
+
+export function Figures({ figures }: { figures: readonly FigureProps[] }) {
+  return (
+    <dl className="figures">
+      {figures.map(({ name, value, note }) => (
+        <div key={name} className="figure">
+          <dt>{name}</dt>
+          <dd className="value">{value}</dd>
+          {note !== undefined && <dd className="note">{note}</dd>}
+        </div>
+      ))}
+    </dl>
+  );
+}

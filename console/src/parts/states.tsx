@@ -1,0 +1,136 @@
+import type { UseQueryResult } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { ApiError } from '../api/client';
+import { useMay } from '../api/session';
+import { Button } from './button';
+import { Icon, type IconName } from './icons';
+
+export function Loading({ lines = 4 }: { lines?: number }) {
+  return (
+    <div className="skeleton" role="status" aria-label="Loading">
+      {Array.from({ length: lines }, (_, index) => (
+        <span key={index} />
+      ))}
+    </div>
+  );
+}
+
+export function Empty({
+  icon,
+  title,
+  children,
+  action,
+}: {
+  icon: IconName;
+  title: string;
+  children?: ReactNode;
+  action?: ReactNode;
+}) {
+  return (
+    <div className="state">
+      <Icon name={icon} size={28} />
+      <h2>{title}</h2>
+      {children && <p>{children}</p>}
+      {action}
+    </div>
+  );
+}
+
+/** An error with all that helps: what happened, what to do, what to quote. */
+export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
+  if (error instanceof ApiError && error.status === 403 && error.code === 'insufficient_permissions') {
+    return <NoPermission scope={String(error.details.required ?? '')} message={error.message} />;
+  }
+  return (
+    <div className="state" role="alert">
+      <Icon name="warn" size={28} />
+      <h2>{error instanceof ApiError ? error.message : 'Something went wrong'}</h2>
+      <ErrorFacts error={error} />
+      {retry && (
+        <Button icon="refresh" onClick={retry}>
+          Try again
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function ErrorFacts({ error }: { error: unknown }) {
+  if (!(error instanceof ApiError)) return <p>{error instanceof Error ? error.message : String(error)}</p>;
+  return (
+    <>
+      {error.suggestion && <p>{error.suggestion}</p>}
+      <p className="hint">
+        <code>{error.code}</code>
+        {error.requestId && (
+          <>
+            {' '}
+            · request <code>{error.requestId}</code>
+          </>
+        )}
+      </p>
+    </>
+  );
+}
+
+/** Below a form, or beside a button. */
+export function InlineError({ error }: { error: unknown }) {
+  if (error === null || error === undefined) return null;
+  const said = error instanceof ApiError ? Object.values(error.validation).flat() : [];
+  const message = error instanceof Error ? error.message : String(error);
+  return (
+    <div className="notice bad" role="alert">
+      <div>
+        <strong>{said.length > 0 ? said.join('. ') : message}</strong>
+        {error instanceof ApiError && (
+          <>
+            {error.suggestion && <p>{error.suggestion}</p>}
+            <p className="hint">
+              <code>{error.code}</code>
+              {error.requestId && (
+                <>
+                  {' '}
+                  · request <code>{error.requestId}</code>
+                </>
+              )}
+            </p>
+          </>
+        )}
+      </div>
+    </div>
+  );
+}
+
+export function NoPermission({ scope, message }: { scope: string; message?: string }) {
+  return (
+    <Empty icon="keys" title="Your key does not open this page">
+      {scope ? (
+        <>
+          It lacks the scope <code>{scope}</code>. Sign in with a key that has it.
+        </>
+      ) : (
+        message
+      )}
+    </Empty>
+  );
+}
+
+/** Shows its content to keys with the scope, and says what is missing to the others. */
+export function Requires({ scope, children }: { scope: string; children: ReactNode }) {
+  return useMay()(scope) ? children : <NoPermission scope={scope} />;
+}
+
+/** The states of a request: on its way, refused, there. What was there stays while it is asked for again. */
+export function Loaded<T>({
+  query,
+  children,
+  lines,
+}: {
+  query: UseQueryResult<T>;
+  children: (data: T) => ReactNode;
+  lines?: number;
+}) {
+  if (query.data !== undefined) return children(query.data);
+  if (query.isError) return <Failure error={query.error} retry={() => void query.refetch()} />;
+  return <Loading {...(lines !== undefined && { lines })} />;
+}

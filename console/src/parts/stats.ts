@@ -1,0 +1,50 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { get } from '../api/client';
+import type { Data, HourlyAnswer, StatsAnswer } from '../api/types';
+import type { Series } from './chart';
+import { inSteps, type Period, weeksOf } from './status-range';
+
+const FRESH_MS = 30_000;
+
+export function useStats({ from, to }: Period, domainId = '', enabled = true) {
+  return useQuery({
+    queryKey: ['stats', from, to, domainId],
+    queryFn: () => get<Data<StatsAnswer>>('/v1/stats', { start_date: from, end_date: to, domain_id: domainId }),
+    placeholderData: keepPreviousData,
+    refetchInterval: FRESH_MS,
+    enabled,
+  });
+}
+
+/** Every hour of the period, however long. */
+export function useHours(period: Period, domainId = '', enabled = true) {
+  return useQuery({
+    queryKey: ['hours', period.from, period.to, domainId],
+    queryFn: async () => {
+      const answers = await Promise.all(
+        weeksOf(period).map(({ from, to }) =>
+          get<Data<HourlyAnswer>>('/v1/stats/hourly', { start_date: from, end_date: to, domain_id: domainId }),
+        ),
+      );
+      return answers.flatMap(({ data }) => data.hourly);
+    },
+    placeholderData: keepPreviousData,
+    refetchInterval: FRESH_MS,
+    enabled,
+  });
+}
+
+/** The four lines of the usual chart. */
+export function useSeries(hours: HourlyAnswer['hourly'] | undefined, step: number) {
+  return useMemo(() => {
+    const steps = inSteps(hours ?? [], step);
+    const series: Series[] = [
+      { name: 'Accepted', color: '--chart-1', values: steps.map(({ total }) => total) },
+      { name: 'Delivered', color: '--chart-2', values: steps.map(({ delivered }) => delivered), dash: [6, 3] },
+      { name: 'Bounced', color: '--chart-3', values: steps.map(({ bounced }) => bounced), dash: [2, 2] },
+      { name: 'Opened', color: '--chart-4', values: steps.map(({ opens }) => opens), dash: [8, 3, 2, 3] },
+    ];
+    return { times: steps.map(({ hour }) => hour), series };
+  }, [hours, step]);
+}

@@ -1,0 +1,56 @@
+import { useEffect, useState } from 'react';
+import { fromNow, moment, words } from './format';
+import { type Tone, toneOf } from './tones';
+
+const TICK_MS = 15_000;
+const listeners = new Set<() => void>();
+let timer: ReturnType<typeof setInterval> | undefined;
+
+/** One timer for all times on the page. */
+function useTick(): number {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const listener = () => setNow(Date.now());
+    listeners.add(listener);
+    timer ??= setInterval(() => listeners.forEach((each) => each()), TICK_MS);
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size > 0 || timer === undefined) return;
+      clearInterval(timer);
+      timer = undefined;
+    };
+  }, []);
+  return now;
+}
+
+/** How long ago, or until then; the moment itself as a tool tip and for programs. */
+export function Time({ at }: { at: string }) {
+  const now = useTick();
+  return (
+    <time dateTime={at} title={`${moment(at)} · ${at}`} className="nowrap">
+      {fromNow(at, Math.max(now, Date.now() - TICK_MS))}
+    </time>
+  );
+}
+
+/** The moment itself. */
+export function Moment({ at }: { at: string }) {
+  return (
+    <time dateTime={at} title={at}>
+      {moment(at)}
+    </time>
+  );
+}
+
+/** A state: colour and words, never colour alone. */
+export function Badge({
+  status,
+  tone = toneOf(status),
+  label = words(status),
+}: {
+  status: string;
+  tone?: Tone;
+  label?: string;
+}) {
+  return <span className={`badge ${tone}`}>{label}</span>;
+}

@@ -1,0 +1,73 @@
+// Makes the browser app: `console/src` into `dist/console`, after the compiler has made the rest of `dist`.
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+/** What the page names; the rest is found from there. */
+function writePage(root, folder, { outputs }) {
+  const nameOf = (wanted) => {
+    const found = Object.entries(outputs).find(([file, output]) => wanted(file, output))?.[0];
+    return path.basename(found ?? '');
+  };
+  const names = {
+    script: nameOf((file, { entryPoint }) => entryPoint === 'console/src/main.tsx' && file.endsWith('.js')),
+    style: nameOf((file) => file.endsWith('.css')),
+    icon: nameOf((file) => file.endsWith('.svg')),
+  };
+  const template = readFileSync(path.join(root, 'console/index.html'), 'utf8');
+  const page = template.replaceAll(/\{\{(\w+)\}\}/g, (_all, name) => names[name]);
+  writeFileSync(path.join(folder, 'index.html'), page);
+}
+
+/** The files of the build before, which nothing names any more. */
+function removeOthers(folder, { outputs }) {
+  const made = new Set(Object.keys(outputs).map((file) => path.basename(file)));
+  const assets = path.join(folder, 'assets');
+  for (const name of readdirSync(assets)) if (!made.has(name)) rmSync(path.join(assets, name));
+}
+
+function optionsOf(root, isDevelopment) {
+  const folder = path.join(root, 'dist/console');
+  const finish = {
+    name: 'page',
+    setup: ({ onEnd }) =>
+      onEnd(({ metafile, errors }) => {
+        if (errors.length > 0 || !metafile) return;
+        removeOthers(folder, metafile);
+        writePage(root, folder, metafile);
+      }),
+  };
+  return {
+    absWorkingDir: root,
+    entryPoints: ['console/src/main.tsx', 'console/icon.svg'],
+    outdir: 'dist/console/assets',
+    entryNames: '[name]-[hash]',
+    chunkNames: '[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    target: 'es2022',
+    jsx: 'automatic',
+    minify: !isDevelopment,
+    metafile: true,
+    legalComments: 'linked',
+    loader: { '.svg': 'copy' },
+    define: { 'process.env.NODE_ENV': JSON.stringify(isDevelopment ? 'development' : 'production') },
+    logLevel: 'warning',
+    plugins: [finish],
+  };
+}
+
+/** @param root the project's folder */
+export async function buildConsole(root) {
+  // Not installed in a production image, which has no sources either.
+  const { build } = await import('esbuild');
+  await build(optionsOf(root, false));
+}
+
+/** Builds it at every change, until the process ends. The page looks by itself whether there is a newer one. */
+export async function watchConsole(root) {
+  const { context } = await import('esbuild');
+  await (await context(optionsOf(root, true))).watch();
+}
+
+if (process.argv[1] === import.meta.filename) await buildConsole(path.resolve(import.meta.dirname, '../..'));

@@ -1,0 +1,28 @@
+// Writes the types of the API, from its own OpenAPI document, to console/src/api/schema.d.ts: `npm run types:console`.
+import { createRequire } from 'node:module';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import openapiTypescript, { astToString } from 'openapi-typescript';
+import { ensureBuild } from './build/ensure-build.mjs';
+
+const root = path.resolve(import.meta.dirname, '..');
+process.exitCode = await ensureBuild(root);
+if (process.exitCode === 0) {
+  const load = createRequire(path.join(root, 'dist/main.js'));
+  load('reflect-metadata');
+  const { NestFactory } = load('@nestjs/core');
+  const { ApiModule } = load('./api.module.js');
+  const { ProcessModule } = load('./bootstrap/process.module.js');
+  const { loadConfig } = load('./config/load-config.js');
+  const { buildOpenApiDocument } = load('./openapi/openapi-document.js');
+  const config = loadConfig({ MASTER_KEY: Buffer.alloc(32).toString('base64') });
+  const module = ProcessModule.register({
+    config,
+    databaseUrl: 'postgres://nobody@127.0.0.1:1/none',
+    imports: [ApiModule],
+  });
+  // Nothing is connected or started: only the decorators are read.
+  const app = await NestFactory.create(module, { preview: true, logger: false, abortOnError: false });
+  const document = buildOpenApiDocument(app);
+  writeFileSync(path.join(root, 'console/src/api/schema.d.ts'), astToString(await openapiTypescript(document)));
+}

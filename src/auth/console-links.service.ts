@@ -1,0 +1,78 @@
+import { randomBytes } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { AuditService, type AuditRecord, INSTALLATION, OPERATOR } from '../audit/audit.service';
+import { Clock, MINUTE, SECOND } from '../common/clock';
+import { AppError } from '../common/errors/app-error';
+import { ALL_OPERATOR_SCOPES, ALL_SCOPES } from '../common/http/scopes';
+import type { Mode } from '../common/tenant';
+import { Database } from '../database/database.service';
+import { ApiKeysService } from './api-keys.service';
+import type { ConsoleLink } from './console-session.entity';
+import { ConsoleSessionsRepository } from './console-sessions.repository';
+import { SESSION_SECONDS } from './console-sessions.service';
+import { hashKey } from './key-format';
+import { OperatorKeysService } from './operator-keys.service';
+
+const LINK_MS = 15 * MINUTE;
+
+/** Whose pages a link opens: those of an organization, which has to exist, or the operator's. */
+export type LinkTarget = { readonly organizationId: string; readonly mode: Mode } | 'operator';
+
+export interface SignInLink {
+  /** Below the service's address. The token stands behind the `#`: browsers send it to nobody, so it is in no log. */
+  readonly path: string;
+  readonly expiresAt: Date;
+}
+
+/** Links that sign somebody in to the console, once, within 15 minutes, with every scope: for who reads the command line. */
+@Injectable()
+export class ConsoleLinksService {
+  constructor(
+    private readonly sessions: ConsoleSessionsRepository,
+    private readonly keys: ApiKeysService,
+    private readonly operatorKeys: OperatorKeysService,
+    private readonly audit: AuditService,
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  async make(target: LinkTarget): Promise<SignInLink> {
+    const token = randomBytes(32).toString('base64url');
+    const expiresAt = new Date(this.clock.now().getTime() + LINK_MS);
+    const whose = target === 'operator' ? { organizationId: INSTALLATION, mode: null } : target;
+    const link = { ...whose, hash: hashKey(token), expiresAt };
+    await this.database.transaction(async (tx) => {
+      await this.sessions.addLink(link, tx);
+      await this.audit.record([linkEvent(link)], tx);
+    });
+    return { path: `/console#link=${token}`, expiresAt };
+  }
+
+  /**
+   * Takes a link for a key of its own, which nobody ever sees: it stands for the session in lists, limits and the audit log,
+   * and can be revoked like any other.
+   * @throws AppError invalid_api_key for a link that is unknown, used or too old; api_key_limit_reached
+   */
+  async redeem(token: string): Promise<string> {
+    const now = this.clock.now();
+    const link = await this.database.transaction((tx) => this.sessions.takeLink(hashKey(token), now, tx));
+    if (!link) throw deadLink();
+    const expiresAt = new Date(now.getTime() + SESSION_SECONDS * SECOND);
+    const wanted = { name: 'Console, by a sign-in link', expiresAt };
+    if (link.mode === null) {
+      return (await this.operatorKeys.create({ ...wanted, scopes: ALL_OPERATOR_SCOPES })).key;
+    }
+    return (await this.keys.create(link.organizationId, { ...wanted, mode: link.mode, scopes: ALL_SCOPES })).key;
+  }
+}
+
+function deadLink(): AppError {
+  return new AppError('invalid_api_key', 'This sign-in link has been used, or is older than 15 minutes', {
+    suggestion: 'Make another one: npm run waybill -- console link --org <id>, or --operator',
+  });
+}
+
+function linkEvent({ organizationId, mode }: ConsoleLink): AuditRecord {
+  const target = { targetType: 'organization', targetId: organizationId };
+  return { organizationId, actor: OPERATOR, action: 'console.link_created', ...target, data: mode ? { mode } : {} };
+}

@@ -1,0 +1,63 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { LessThan, MoreThan, type Repository } from 'typeorm';
+import { acrossTenants } from '../common/tenant-scope';
+import { Database } from '../database/database.service';
+import type { Transaction } from '../database/transaction';
+import { ConsoleLink, ConsoleSession } from './console-session.entity';
+import { endOldestSessions, findKeyBySession, type KeyBySession } from './sql/console-sessions.sql';
+
+export type { KeyBySession } from './sql/console-sessions.sql';
+
+@Injectable()
+export class ConsoleSessionsRepository {
+  constructor(
+    @InjectRepository(ConsoleSession) private readonly sessions: Repository<ConsoleSession>,
+    private readonly database: Database,
+  ) {}
+
+  async findForAuthentication(hash: Buffer): Promise<KeyBySession | undefined> {
+    const [key] = await acrossTenants(() => this.database.run(findKeyBySession(hash)));
+    return key;
+  }
+
+  /** @param keep how many sessions of its key there may be, the new one included: the oldest end */
+  async start(session: ConsoleSession, keep: number, tx: Transaction): Promise<void> {
+    await tx.manager.insert(ConsoleSession, { ...session });
+    await tx.run(endOldestSessions(session.organizationId, session.keyId, keep));
+  }
+
+  find(hash: Buffer): Promise<ConsoleSession | null> {
+    return acrossTenants(() => this.sessions.findOneBy({ hash }));
+  }
+
+  async end(hash: Buffer, tx: Transaction): Promise<void> {
+    await tx.manager.delete(ConsoleSession, { hash });
+  }
+
+  /** @returns how many there were */
+  async endAllOf({ organizationId, keyId }: ConsoleSession, tx: Transaction): Promise<number> {
+    return (await tx.manager.delete(ConsoleSession, { organizationId, keyId })).affected ?? 0;
+  }
+
+  async addLink(link: ConsoleLink, tx: Transaction): Promise<void> {
+    await tx.manager.insert(ConsoleLink, { ...link });
+  }
+
+  /** It works once: two who bring it at the same time do not both find it. */
+  async takeLink(hash: Buffer, now: Date, tx: Transaction): Promise<ConsoleLink | undefined> {
+    const link = await tx.manager.findOne(ConsoleLink, {
+      where: { hash, expiresAt: MoreThan(now) },
+      lock: { mode: 'pessimistic_write' },
+    });
+    if (!link) return undefined;
+    await tx.manager.delete(ConsoleLink, { hash });
+    return link;
+  }
+
+  /** Sessions and links that have ended by themselves. */
+  async deleteExpired(now: Date, tx: Transaction): Promise<void> {
+    await tx.manager.delete(ConsoleSession, { expiresAt: LessThan(now) });
+    await tx.manager.delete(ConsoleLink, { expiresAt: LessThan(now) });
+  }
+}

@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { AuditService, type AuditRecord, INSTALLATION } from '../audit/audit.service';
+import { Clock, SECOND } from '../common/clock';
+import { AppError } from '../common/errors/app-error';
+import type { Operator, Principal } from '../common/http/principal';
+import { Database } from '../database/database.service';
+import { ApiKeyVerifier } from './api-key-verifier.service';
+import type { ConsoleSession } from './console-session.entity';
+import { ConsoleSessionsRepository } from './console-sessions.repository';
+import { hashKey, kindOfKey } from './key-format';
+import { OperatorKeysService } from './operator-keys.service';
+
+/** A session ends after this long, and never outlives its key. */
+export const SESSION_SECONDS = 12 * 60 * 60;
+/** Of one key at a time; the oldest end. */
+const MAX_SESSIONS = 20;
+/** Begins the ids of operators' sessions, so that they are looked up in the right place. */
+const OPERATOR_PREFIX = 'op_';
+
+/** Whoever is signed in: one of both. */
+export type Caller =
+  | { readonly principal: Principal; readonly operator?: undefined }
+  | { readonly operator: Operator; readonly principal?: undefined };
+
+/** What the browser gets; of `token` only the hash is kept here. */
+export interface StartedSession {
+  readonly token: string;
+  readonly caller: Caller;
+}
+
+/**
+ * Who is signed in to the console.
+ *
+ * A session is opened with a key. Each sign-in has a new id and ends the session that the browser brought; requests have the
+ * rights of the key, and end with it.
+ */
+@Injectable()
+export class ConsoleSessionsService {
+  constructor(
+    private readonly sessions: ConsoleSessionsRepository,
+    private readonly verifier: ApiKeyVerifier,
+    private readonly operatorKeys: OperatorKeysService,
+    private readonly audit: AuditService,
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * @param key a tenant's or an operator's
+   * @param brought the session that the browser has so far: it ends
+   * @throws AppError invalid_api_key, expired_api_key, revoked_api_key or account_suspended
+   */
+  async signIn(key: string, brought: string | undefined): Promise<StartedSession> {
+    if (kindOfKey(key) === 'op') return this.start({ operator: await this.operatorKeys.verify(key) }, brought);
+    return this.start({ principal: await this.verifier.verify(key) }, brought);
+  }
+
+  /** @throws AppError invalid_api_key once the session has ended; as `signIn` for its key */
+  async callerOf(token: string): Promise<Caller> {
+    if (!token.startsWith(OPERATOR_PREFIX)) return { principal: await this.verifier.verifySession(token) };
+    const session = await this.sessions.find(hashKey(token));
+    if (!session || session.expiresAt <= this.clock.now()) throw endedSession();
+    return { operator: await this.operatorKeys.verifyId(session.keyId) };
+  }
+
+  /** Ends the session; with `everywhere` all sessions of its key. One that has ended already is no error. */
+  async signOut(token: string, everywhere: boolean): Promise<void> {
+    const session = await this.sessions.find(hashKey(token));
+    if (!session) return;
+    await this.database.transaction(async (tx) => {
+      const ended = everywhere ? await this.sessions.endAllOf(session, tx) : 1;
+      if (!everywhere) await this.sessions.end(session.hash, tx);
+      await this.audit.record([sessionEvent('console.signed_out', session, { sessions: ended })], tx);
+    });
+    this.verifier.forget();
+  }
+
+  private async start(caller: Caller, brought: string | undefined): Promise<StartedSession> {
+    const { organizationId, keyId, keyEnd, data } = ownerOf(caller);
+    const token = `${caller.operator ? OPERATOR_PREFIX : ''}${randomBytes(32).toString('base64url')}`;
+    const createdAt = this.clock.now();
+    const end = new Date(createdAt.getTime() + SESSION_SECONDS * SECOND);
+    const expiresAt = keyEnd !== undefined && keyEnd < end ? keyEnd : end;
+    const session = { hash: hashKey(token), organizationId, keyId, createdAt, expiresAt };
+    await this.database.transaction(async (tx) => {
+      await this.sessions.deleteExpired(createdAt, tx);
+      if (brought !== undefined) await this.sessions.end(hashKey(brought), tx);
+      await this.sessions.start(session, MAX_SESSIONS, tx);
+      await this.audit.record([sessionEvent('console.signed_in', session, data)], tx);
+    });
+    return { token, caller };
+  }
+}
+
+function ownerOf({ principal, operator }: Caller) {
+  if (operator) return { organizationId: INSTALLATION, keyId: operator.keyId, keyEnd: operator.expiresAt, data: {} };
+  const { organizationId, apiKeyId: keyId, expiresAt: keyEnd, mode } = principal;
+  return { organizationId, keyId, keyEnd, data: { mode } };
+}
+
+function endedSession(): AppError {
+  return new AppError('invalid_api_key', 'This session has ended', { suggestion: 'Sign in again' });
+}
+
+function sessionEvent(action: string, { organizationId, keyId }: ConsoleSession, data: object): AuditRecord {
+  const isOperator = organizationId === INSTALLATION;
+  const actor = isOperator ? `operator:${keyId}` : keyId;
+  return { organizationId, actor, action, targetType: isOperator ? 'operator_key' : 'api_key', targetId: keyId, data };
+}

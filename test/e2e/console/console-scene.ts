@@ -1,0 +1,130 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
+import { ApiClient } from '../kit/api-client';
+import { ServiceProcess } from '../kit/service-process';
+import { type Tenant, TenantFactory } from '../kit/tenant';
+
+const CANDIDATES = [
+  process.env.CHROMIUM_PATH,
+  ...['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', '/snap/bin/chromium'],
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+  'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
+];
+
+/** Where a Chromium is on this machine, if there is one. */
+export const CHROMIUM = CANDIDATES.find((path) => path !== undefined && existsSync(path));
+
+/** As root a sandbox cannot be had; nothing but our own service is visited. */
+const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'];
+const AXE = readFileSync(createRequire(__filename).resolve('axe-core/axe.min.js'), 'utf8');
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+
+/** The built service with real mail in local mode, and a browser. */
+export class ConsoleScene {
+  /** What the browser complained of: errors of scripts, what a policy has stopped. */
+  readonly complaints: string[] = [];
+
+  private constructor(
+    readonly db: OpenTestDatabase,
+    readonly tenants: TenantFactory,
+    readonly acme: Tenant,
+    readonly service: ServiceProcess,
+    private readonly browser: Browser,
+    private readonly folder: string,
+  ) {}
+
+  static async start(): Promise<ConsoleScene> {
+    const db = await openTestDatabase();
+    const tenants = await TenantFactory.open(db.url);
+    const folder = mkdtempSync(join(tmpdir(), 'waybill-console-'));
+    const [acme, service, browser] = await Promise.all([
+      tenants.create('acme.example'),
+      ServiceProcess.start({ DATABASE_URL: db.url, WAYBILL_DATA_DIR: folder, RATE_LIMIT_ENABLED: 'false' }),
+      chromium.launch({ executablePath: CHROMIUM ?? '', args: FLAGS }),
+    ]);
+    return new ConsoleScene(db, tenants, acme, service, browser, folder);
+  }
+
+  get base(): string {
+    return `http://localhost:${this.service.port}`;
+  }
+
+  api(key = this.acme.liveKey): ApiClient {
+    return new ApiClient(this.service.port, key);
+  }
+
+  /** A browser of its own, with nobody signed in. */
+  async open(options: BrowserContextOptions = {}): Promise<Page> {
+    const context = await this.browser.newContext({ reducedMotion: 'reduce', ...options });
+    context.setDefaultTimeout(10_000);
+    const page = await context.newPage();
+    page.on('pageerror', (error) => this.complaints.push(`${page.url()}: ${error.message}`));
+    page.on('dialog', (dialog) => {
+      this.complaints.push(`${page.url()}: a dialog: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    page.on('console', (message) => {
+      // The browser notes every answer that is no success; those are expected, and shown on the page.
+      if (message.type() !== 'error' || message.text().startsWith('Failed to load resource')) return;
+      this.complaints.push(`${page.url()}: ${message.text()}`);
+    });
+    return page;
+  }
+
+  async signedIn(key = this.acme.liveKey, options: BrowserContextOptions = {}): Promise<Page> {
+    const page = await this.open(options);
+    const response = await page.context().request.post(`${this.base}/console/session`, {
+      headers: { 'x-waybill-console': '1' },
+      data: { key },
+    });
+    if (response.status() !== 201) throw new Error(`${response.status()} ${await response.text()}`);
+    return page;
+  }
+
+  /** Goes to a page of the console, and waits until it shows what it has asked for. */
+  async visit(page: Page, path: string): Promise<void> {
+    await page.goto(`${this.base}/console${path}`);
+    await page.locator('h1').waitFor();
+    await page.waitForFunction(`document.querySelector('.skeleton') === null`);
+  }
+
+  async close(): Promise<void> {
+    await this.browser.close();
+    await this.service.stop();
+    await this.tenants.close();
+    await this.db.drop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+interface Violation {
+  readonly id: string;
+  readonly nodes: readonly { readonly html: string }[];
+}
+
+/** What axe finds against WCAG 2.2 AA on the page as it is, a line each. */
+export async function accessibilityProblems(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const runOnly = JSON.stringify({ type: 'tag', values: RULES });
+  const found = await page.evaluate(`axe.run(document, { runOnly: ${runOnly} }).then(({ violations }) => violations)`);
+  return (found as Violation[]).flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
+}
+
+/** By how many pixels the page is wider than the window. */
+export async function overflow(page: Page): Promise<number> {
+  return Number(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'));
+}
+
+/** A suite that needs a browser. Without one it is skipped, and says so. */
+export function describeInBrowser(name: string, suite: () => void): void {
+  if (CHROMIUM !== undefined) {
+    describe(name, suite);
+    return;
+  }
+  process.stderr.write(`${name}: skipped, there is no Chromium (install one, or name it in CHROMIUM_PATH)\n`);
+  describe.skip(name, suite);
+}

@@ -1,0 +1,183 @@
+import type { Page } from 'playwright-core';
+import { waitFor } from '../../setup/wait-for';
+import { ConsoleScene, describeInBrowser } from './console-scene';
+
+const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
+const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { name });
+
+/** What people come for, each from its beginning to its end, in a browser, on a real service with real mail. */
+describeInBrowser('the console, story by story', () => {
+  let scene: ConsoleScene;
+  beforeAll(async () => {
+    scene = await ConsoleScene.start();
+  });
+  afterAll(() => scene.close());
+  afterEach(() => expect(scene.complaints).toEqual([]));
+
+  const sent = (subject: string, fields: object = {}) =>
+    scene.api().send({ from: 'hello@acme.example', to: ['ada@example.com'], subject, ...fields });
+
+  it('signs in with a key and out again, and keeps the key nowhere', async () => {
+    const page = await scene.open();
+    await page.goto(`${scene.base}/console/emails`);
+    await page.getByLabel('API key').fill('wb_live_nothing');
+    await button(page, 'Sign in').click();
+    await page.getByText('The API key is missing or not valid').waitFor();
+    expect(await page.getByRole('alert').textContent()).toContain('invalid_api_key');
+    await page.getByLabel('API key').fill(scene.acme.liveKey);
+    await button(page, 'Sign in').click();
+    await heading(page, 'Emails').waitFor();
+    const kept = await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])');
+    expect(kept).not.toContain(scene.acme.liveKey);
+    expect(kept).not.toContain('waybill=');
+    await button(page, 'Sign out everywhere').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click();
+    await heading(page, 'Sign in').waitFor();
+    await page.reload();
+    await heading(page, 'Sign in').waitFor();
+  });
+
+  it('sends a test mail and follows it to its end', async () => {
+    const page = await scene.signedIn();
+    await scene.visit(page, '/send');
+    await page.getByLabel('To').fill('grace@example.org');
+    await page.getByLabel('Subject').fill('A test of the console');
+    await button(page, /^Send$/).click();
+    await heading(page, 'A test of the console').waitFor();
+    await page.locator('.page-head').getByText('Delivered').waitFor();
+    for (const step of ['Accepted and stored', "Taken by the recipient's server"]) await page.getByText(step).waitFor();
+    const frame = page.frameLocator('iframe');
+    expect(await frame.getByRole('heading', { name: 'It works' }).textContent()).toBe('It works');
+  });
+
+  it('lists emails, live, and is used with the keyboard alone', async () => {
+    const ids = [await sent('First of three'), await sent('Second of three')];
+    const page = await scene.signedIn();
+    await scene.visit(page, '/emails');
+    await page.getByText('Second of three').waitFor();
+    ids.push(await sent('Third of three'));
+    await page.getByText('Third of three').waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('j');
+    await page.keyboard.press('k');
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await heading(page, 'Second of three').waitFor();
+    expect(page.url()).toContain(ids[1]);
+    await page.goBack();
+    await heading(page, 'Emails').waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('nobody@example.com');
+    await page.keyboard.press('Enter');
+    await page.getByText('No email is like that').waitFor();
+    expect(page.url()).toContain('q=nobody');
+    await page.keyboard.press('Escape');
+    await page.getByText('Third of three').waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type(ids[0] ?? '');
+    await page.keyboard.press('Enter');
+    await heading(page, 'First of three').waitFor();
+  });
+
+  it('says why an email waits, and cancels it after asking', async () => {
+    const id = await sent('For tomorrow', { scheduledAt: new Date(Date.now() + 86_400_000).toISOString() });
+    const page = await scene.signedIn();
+    await scene.visit(page, `/emails/${id}`);
+    await page
+      .getByText(/It is scheduled for|scheduled/i)
+      .first()
+      .waitFor();
+    await button(page, 'Cancel').click();
+    await page.getByRole('dialog').getByText('There is no way back').waitFor();
+    await page.keyboard.press('Escape');
+    await button(page, 'Cancel').click();
+    await button(page, 'Cancel the email').click();
+    await page.getByRole('listitem').getByText('Cancelled', { exact: true }).waitFor();
+    expect(await scene.api().email(id)).toMatchObject({ status: 'failed' });
+  });
+
+  it('adds a domain, shows its records, and says what is missing', async () => {
+    const page = await scene.signedIn();
+    await scene.visit(page, '/domains');
+    await button(page, 'Add a domain').click();
+    await page.getByLabel('Domain').fill('co.uk');
+    await page.getByRole('dialog').getByRole('button', { name: 'Add' }).click();
+    await page.getByRole('dialog').locator('.field-error').waitFor();
+    await page.getByLabel('Domain').fill('mail.shop.example');
+    await page.getByRole('dialog').getByRole('button', { name: 'Add' }).click();
+    await heading(page, 'mail.shop.example').waitFor();
+    await page.getByText('_waybill.mail.shop.example', { exact: true }).waitFor();
+    await button(page, 'Verify now').click();
+    await page.getByText('The domain is not verified.').waitFor();
+    await button(page, 'Remove').click();
+    const remove = button(page, 'Remove the domain');
+    expect(await remove.isDisabled()).toBe(true);
+    await page.getByLabel('Type mail.shop.example to confirm').fill('mail.shop.example');
+    await remove.click();
+    await heading(page, 'Domains').waitFor();
+  });
+
+  it('imports suppressions from a file, and reports what it could not take', async () => {
+    const page = await scene.signedIn();
+    await scene.visit(page, '/suppressions');
+    await button(page, 'Import CSV').click();
+    const text =
+      'email,reason,notes\none@x.example,manual,"asked, by phone"\nno address,manual,\ntwo@x.example,unsubscribe,\n';
+    await page.getByLabel('File').setInputFiles({ name: 'list.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
+    await button(page, /^Import$/).click();
+    await page.getByText('2 added, 1 refused').waitFor();
+    await button(page, 'Close').click();
+    await page.getByText('asked, by phone').waitFor();
+    await button(page, 'Remove two@x.example').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await waitFor(async () => (await scene.api().get('/v1/suppressions')).body.pagination.total === 1, {
+      what: 'the removal',
+    });
+  });
+
+  it('makes a key, shows it once, and revokes it', async () => {
+    const page = await scene.signedIn();
+    await scene.visit(page, '/keys');
+    await button(page, 'Create a key').click();
+    await page.getByLabel('Name').fill('Shop backend');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+    const key = (await page.getByTestId('created-key').textContent())?.trim();
+    expect((await scene.api(key).get('/v1/emails')).status).toBe(200);
+    await button(page, 'I have it').click();
+    expect(await page.content()).not.toContain(key);
+    await button(page, 'Revoke Shop backend').click();
+    await button(page, 'Revoke the key').click();
+    await waitFor(async () => (await scene.api(key).get('/v1/emails')).status === 401, { what: 'the revocation' });
+  });
+
+  it('shows a narrow key its own pages only, and ends with it', async () => {
+    const key = await scene.acme.key('live', ['stats:read', 'key:manage']);
+    const page = await scene.signedIn(key);
+    await scene.visit(page, '/');
+    expect(await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents()).toEqual(
+      expect.not.arrayContaining(['Emails', 'Domains']),
+    );
+    await scene.visit(page, '/emails');
+    await page.getByText('It lacks the scope').waitFor();
+    const { data } = (await scene.api(key).get('/v1/api-keys')).body;
+    const own = data.find(({ prefix }: { prefix: string }) => key.startsWith(prefix));
+    await scene.api().call('DELETE', `/v1/api-keys/${own.id}`);
+    await page.goto(`${scene.base}/console/statistics`);
+    await heading(page, 'Sign in').waitFor();
+  });
+
+  it('exports and erases the data of a person, with a receipt', async () => {
+    await sent('For Grace', { to: ['privacy@example.com'] });
+    const page = await scene.signedIn();
+    await scene.visit(page, '/privacy');
+    await button(page, "Erase a person's data").click();
+    await page.getByLabel('Address of the person').fill('privacy@example.com');
+    await page.getByLabel(/I know that there is no way back/).check();
+    await button(page, /^Erase$/).click();
+    await page
+      .getByRole('row', { name: /Erasure.*Completed/ })
+      .getByRole('button')
+      .click();
+    await page.getByRole('dialog').getByText('Recipients anonymized').waitFor();
+  });
+});

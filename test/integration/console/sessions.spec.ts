@@ -1,0 +1,301 @@
+import { ApiKeysService } from '../../../src/auth/api-keys.service';
+import { ConsoleLinksService, type LinkTarget } from '../../../src/auth/console-links.service';
+import { ConsoleSessionsService } from '../../../src/auth/console-sessions.service';
+import { OperatorKeysService } from '../../../src/auth/operator-keys.service';
+import { DAY, HOUR, MINUTE, SECOND } from '../../../src/common/clock';
+import { ALL_SCOPES, type Scope } from '../../../src/common/http/scopes';
+import type { Mode } from '../../../src/common/tenant';
+import { FakeClock } from '../../doubles/fake-clock';
+import { createTenant, type Tenant } from '../../factories/tenants';
+import { type Api, startApi } from '../../setup/api-context';
+import { openTestDatabase, type OpenTestDatabase } from '../../setup/open-test-database';
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: any;
+}
+
+/** A browser as far as cookies go: it keeps what it is given, and sends it with the console's header. */
+class Browser {
+  cookie: string | undefined;
+
+  constructor(private readonly port: number) {}
+
+  async call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    const response = await fetch(`http://127.0.0.1:${this.port}${path}`, {
+      method,
+      headers: {
+        'x-waybill-console': '1',
+        ...(this.cookie !== undefined && { cookie: this.cookie }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const given = response.headers.get('set-cookie')?.split(';')[0];
+    if (given !== undefined) this.cookie = given.endsWith('=') ? undefined : given;
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: text.startsWith('{') ? JSON.parse(text) : text };
+  }
+
+  signIn(credential: object): Promise<Answer> {
+    return this.call('POST', '/console/session', credential);
+  }
+
+  emails(): Promise<Answer> {
+    return this.call('GET', '/v1/emails');
+  }
+}
+
+describe('the console', () => {
+  let db: OpenTestDatabase;
+  let api: Api;
+  let acme: Tenant;
+  const clock = new FakeClock(new Date());
+  beforeAll(async () => {
+    db = await openTestDatabase();
+    api = await startApi(db.url, { clock });
+  });
+  beforeEach(async () => {
+    // A window of its own for the limit of each test.
+    clock.advance(MINUTE);
+    acme = await createTenant(db);
+  });
+  afterAll(async () => {
+    await api.close();
+    await db.drop();
+  });
+
+  const browser = () => new Browser(api.port);
+  const newKey = (fields: { mode?: Mode; scopes?: Scope[]; expiresAt?: Date } = {}) =>
+    api
+      .get(ApiKeysService)
+      .create(acme.organizationId, { name: 'of a person', mode: 'live', scopes: ALL_SCOPES, ...fields });
+
+  const linkFor = async (target: LinkTarget) => (await api.get(ConsoleLinksService).make(target)).path.split('=')[1]!;
+
+  async function signedIn(key: string): Promise<Browser> {
+    const visitor = browser();
+    expect((await visitor.signIn({ key })).status).toBe(201);
+    return visitor;
+  }
+
+  it('exchanges a key for a cookie that no script and no other site can use', async () => {
+    const { id, key, prefix } = await newKey({ mode: 'test', scopes: ['email:read', 'domain:manage'] });
+    const visitor = browser();
+    const answer = await visitor.signIn({ key });
+    expect(answer.status).toBe(201);
+    expect(answer.headers.get('set-cookie')).toMatch(
+      /^waybill=[\w-]{43}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/,
+    );
+    expect(JSON.stringify([answer.body, [...answer.headers]])).not.toContain(key);
+    expect(answer.body.data).toMatchObject({
+      kind: 'tenant',
+      organization: { id: acme.organizationId, name: acme.domain },
+      key: { id, prefix, mode: 'test', scopes: ['email:read', 'domain:manage', 'domain:read'] },
+      service: { deliveryMode: 'local', simulatorDomain: 'simulator.waybill.test' },
+    });
+    expect((await visitor.call('GET', '/console/session')).body).toEqual(answer.body);
+    const stored = await db.query<{ hash: Buffer }>('select hash from console_sessions');
+    expect(stored.map(({ hash }) => hash.toString('latin1')).join()).not.toContain(visitor.cookie!.slice(8));
+  });
+
+  it('has the rights of the key, no more, and counts against its limits', async () => {
+    const visitor = await signedIn((await newKey({ scopes: ['email:read'] })).key);
+    const answer = await visitor.emails();
+    expect([answer.status, answer.body.data]).toEqual([200, []]);
+    expect(answer.headers.get('x-ratelimit-limit')).toBe('1000');
+    expect((await visitor.call('GET', '/v1/domains')).body.error).toMatchObject({ code: 'insufficient_permissions' });
+  });
+
+  it('takes no write without its header, and never prefers the cookie to a key', async () => {
+    const visitor = await signedIn((await newKey()).key);
+    const bare = { 'x-waybill-console': '' };
+    const write = (headers: Record<string, string>) =>
+      visitor.call('POST', '/v1/suppressions', { email: 'a@x.example', reason: 'manual' }, headers);
+    expect((await write(bare)).body.error).toMatchObject({ code: 'insufficient_permissions' });
+    expect((await visitor.call('GET', '/v1/emails', undefined, bare)).status).toBe(200);
+    expect((await write({ authorization: 'Bearer wb_live_x' })).status).toBe(401);
+    expect((await write({})).status).toBe(201);
+    for (const method of ['POST', 'DELETE']) {
+      expect((await visitor.call(method, '/console/session', {}, bare)).status).toBe(403);
+    }
+  });
+
+  it('ends with its key, at once where the key is revoked', async () => {
+    const { id, key } = await newKey();
+    const visitor = await signedIn(key);
+    await api.get(ApiKeysService).revokeAnywhere(id);
+    expect((await visitor.emails()).body.error).toMatchObject({ code: 'revoked_api_key' });
+    const brief = await newKey({ expiresAt: new Date(clock.now().getTime() + HOUR) });
+    const other = await signedIn(brief.key);
+    clock.advance(HOUR + SECOND);
+    expect((await other.emails()).status).toBe(401);
+  });
+
+  it('ends after 12 hours', async () => {
+    const visitor = await signedIn((await newKey()).key);
+    clock.advance(12 * HOUR - MINUTE);
+    expect((await visitor.emails()).status).toBe(200);
+    clock.advance(MINUTE);
+    expect((await visitor.emails()).body.error).toMatchObject({ code: 'invalid_api_key' });
+  });
+
+  it('has a new id after each sign-in, and ends the one before', async () => {
+    const { key } = await newKey();
+    const visitor = await signedIn(key);
+    const before = visitor.cookie!;
+    await visitor.signIn({ key });
+    expect(visitor.cookie).not.toBe(before);
+    const planted = browser();
+    planted.cookie = before;
+    clock.advance(3 * SECOND);
+    expect((await planted.emails()).status).toBe(401);
+    expect((await visitor.emails()).status).toBe(200);
+    planted.cookie = `waybill=${'x'.repeat(43)}`;
+    await planted.signIn({ key });
+    expect(planted.cookie).not.toContain('xxx');
+  });
+
+  it('signs out here, or everywhere', async () => {
+    const { key } = await newKey();
+    const [one, two, three] = [await signedIn(key), await signedIn(key), await signedIn(key)];
+    const stolen = browser();
+    stolen.cookie = one.cookie;
+    expect((await one.call('DELETE', '/console/session')).status).toBe(200);
+    expect(one.cookie).toBeUndefined();
+    expect((await stolen.emails()).status).toBe(401);
+    expect((await two.emails()).status).toBe(200);
+    await two.call('DELETE', '/console/session?everywhere=true');
+    expect((await three.emails()).status).toBe(401);
+    expect((await three.call('DELETE', '/console/session')).status).toBe(200);
+    const actions = () =>
+      db.query<{ action: string; data: object }>(
+        `select action, data from audit_log where organization_id = $1 and action like 'console.%' order by id`,
+        [acme.organizationId],
+      );
+    expect(await actions()).toEqual([
+      ...Array.from({ length: 3 }, () => ({ action: 'console.signed_in', data: { mode: 'live' } })),
+      { action: 'console.signed_out', data: { sessions: 1 } },
+      { action: 'console.signed_out', data: { sessions: 2 } },
+    ]);
+  });
+
+  it('keeps the newest twenty sessions of a key', async () => {
+    const { key } = await newKey();
+    const sessions = api.get(ConsoleSessionsService);
+    for (let count = 0; count < 22; count += 1) {
+      clock.advance(1);
+      await sessions.signIn(key, undefined);
+    }
+    const left = await db.query('select 1 from console_sessions where organization_id = $1', [acme.organizationId]);
+    expect(left).toHaveLength(20);
+  });
+
+  it('signs in by a link, once, within 15 minutes', async () => {
+    const linkOf = () => linkFor({ organizationId: acme.organizationId, mode: 'test' });
+    const link = await linkOf();
+    const visitors = [browser(), browser(), browser()];
+    const answers = await Promise.all(visitors.map((visitor) => visitor.signIn({ link })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 401, 401]);
+    const visitor = visitors[answers.findIndex(({ status }) => status === 201)]!;
+    expect((await visitor.emails()).headers.get('x-test-mode')).toBe('true');
+    const { data: keys } = (await visitor.call('GET', '/v1/api-keys')).body;
+    expect(keys).toMatchObject([{ name: 'Console, by a sign-in link', mode: 'test' }]);
+    await visitor.call('DELETE', `/v1/api-keys/${keys[0].id}`);
+    expect((await visitor.emails()).status).toBe(401);
+    const late = await linkOf();
+    clock.advance(15 * MINUTE);
+    expect((await browser().signIn({ link: late })).body.error).toMatchObject({ code: 'invalid_api_key' });
+  });
+
+  it('refuses what is no credential, and bounds the guessing per address', async () => {
+    const visitor = browser();
+    for (const body of [{}, { key: 'a', link: 'b' }, { key: 1 }, { token: 'x' }]) {
+      expect((await visitor.signIn(body)).body.error).toMatchObject({ code: 'invalid_request' });
+    }
+    expect((await visitor.call('GET', '/console/session')).body).toEqual({ data: null });
+    const answers = await Promise.all(Array.from({ length: 20 }, () => visitor.signIn({ key: 'wb_live_guess' })));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401, 429]));
+    const { key } = await newKey();
+    expect((await visitor.signIn({ key })).status).toBe(429);
+    clock.advance(MINUTE);
+    expect((await visitor.signIn({ key })).status).toBe(201);
+  });
+
+  it("opens the operator's routes, and no others, with an operator's key or link", async () => {
+    const keys = api.get(OperatorKeysService);
+    const { id, key } = await keys.create({ name: 'on call', scopes: ['operator:read'] });
+    const visitor = browser();
+    const { body } = await visitor.signIn({ key });
+    expect(body.data).toMatchObject({ kind: 'operator', key: { id, name: 'on call', scopes: ['operator:read'] } });
+    expect(body.data).not.toHaveProperty('organization');
+    const overview = await visitor.call('GET', '/operator/v1/overview');
+    expect([overview.status, overview.headers.get('x-ratelimit-limit')]).toEqual([200, '600']);
+    expect((await visitor.emails()).status).toBe(403);
+    const create = () => visitor.call('POST', '/operator/v1/organizations', { name: 'new' });
+    expect((await create()).body.error.code).toBe('insufficient_permissions');
+    await visitor.signIn({ link: await linkFor('operator') });
+    expect(
+      (await visitor.call('POST', '/operator/v1/organizations', { name: 'new' }, { 'x-waybill-console': '' })).status,
+    ).toBe(403);
+    expect((await create()).status).toBe(201);
+    clock.advance(12 * HOUR);
+    expect((await visitor.call('GET', '/operator/v1/overview')).status).toBe(401);
+    await visitor.signIn({ key });
+    await keys.revoke(id);
+    expect((await visitor.call('GET', '/operator/v1/overview')).body.error.code).toBe('revoked_api_key');
+  });
+
+  it('forgets sessions and links that have ended', async () => {
+    const { key } = await newKey();
+    await signedIn(key);
+    await linkFor({ organizationId: acme.organizationId, mode: 'live' });
+    clock.advance(DAY);
+    await signedIn(key);
+    const rows = await db.query(
+      'select hash from console_sessions where organization_id = $1 union all select hash from console_links',
+      [acme.organizationId],
+    );
+    expect(rows).toHaveLength(1);
+  });
+
+  it('shows a mail as a document without rights, with pictures of others only when asked', async () => {
+    const visitor = await signedIn((await newKey()).key);
+    const html = '<script>alert(1)</script><p>Hello</p><img src="https://spy.example/x.gif">';
+    const { body } = await visitor.call('POST', '/v1/emails', { to: ['a@x.example'], subject: 'Hi', html });
+    const preview = (query = '') => visitor.call('GET', `/console/preview/${body.data.id}${query}`);
+    const { headers, body: shown } = await preview();
+    const policy = headers.get('content-security-policy')!;
+    expect(shown).toBe(html);
+    expect(policy).toContain('sandbox;');
+    expect(policy).toMatch(/default-src 'none'; img-src data:;/);
+    expect((await preview('?remote=true')).headers.get('content-security-policy')).toMatch(
+      /img-src data: https: http:;/,
+    );
+  });
+
+  it('can be switched off, cookie and all', async () => {
+    const other = await startApi(db.url, { env: { CONSOLE_ENABLED: 'false', PUBLIC_URL: 'https://mail.example.com' } });
+    const closed = new Browser(other.port);
+    expect((await closed.call('GET', '/console')).status).toBe(404);
+    expect((await closed.signIn({ key: 'wb_live_x' })).status).toBe(404);
+    const visitor = await signedIn((await newKey()).key);
+    closed.cookie = visitor.cookie;
+    expect((await closed.emails()).status).toBe(401);
+    await other.close();
+  });
+
+  it('has a cookie of this host alone where clients come over https', async () => {
+    const other = await startApi(db.url, { env: { PUBLIC_URL: 'https://mail.example.com' } });
+    const visitor = new Browser(other.port);
+    const { key } = await newKey();
+    const answer = await visitor.signIn({ key });
+    expect(answer.headers.get('set-cookie')).toMatch(/^__Host-waybill=.*; Path=\/;.*; Secure$/);
+    expect((await visitor.emails()).status).toBe(200);
+    visitor.cookie = visitor.cookie!.replace('__Host-', '');
+    expect((await visitor.emails()).status).toBe(401);
+    await other.close();
+  });
+});
