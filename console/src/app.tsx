@@ -22,6 +22,8 @@ const TENANT: Readonly<Record<string, Screen>> = {
   '/keys': lazy(() => import('./pages/keys/keys')),
   '/send': lazy(() => import('./pages/send/send')),
   '/events': lazy(() => import('./pages/events/events')),
+  '/templates': lazy(() => import('./pages/templates/templates')),
+  '/templates/:id': lazy(() => import('./pages/templates/template')),
   '/privacy': lazy(() => import('./pages/privacy/privacy')),
 };
 

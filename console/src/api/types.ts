@@ -65,3 +65,4 @@ export type TemplateListItem = Schemas['TemplateListItemDto'];
 export type Template = Schemas['TemplateDto'];
 export type TemplateVersion = Schemas['TemplateVersionDto'];
 export type RenderedTemplate = Schemas['RenderedTemplateDto'];
+export type Attempt = Schemas['AttemptDto'];

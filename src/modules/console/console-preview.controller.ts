@@ -7,7 +7,7 @@ import { ApiErrors } from '../../common/http/openapi.decorators';
 import { PathId } from '../../common/http/path-id.decorator';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { RequireScope } from '../../common/http/scopes';
-import { EmailsService } from '../emails/emails.service';
+import { EmailContentService } from '../emails/email-content.service';
 
 /**
  * A mail's html is hostile until proven otherwise: an origin of its own (`sandbox`, which also holds when the document is
@@ -37,7 +37,7 @@ class PreviewQuery {
 @Controller('console/preview')
 @RequireScope('email:read')
 export class ConsolePreviewController {
-  constructor(private readonly emails: EmailsService) {}
+  constructor(private readonly contents: EmailContentService) {}
 
   @Get(':id')
   @ApiOperation({
@@ -56,7 +56,7 @@ export class ConsolePreviewController {
     @Query() { remote }: PreviewQuery,
     @Res({ passthrough: true }) response: Response,
   ): Promise<string> {
-    const { content } = await this.emails.content(principal, id);
+    const { content } = await this.contents.content(principal, id);
     response.setHeader('content-security-policy', policy(remote));
     return content.html ?? textPage(content.text ?? '');
   }

@@ -98,7 +98,14 @@ const JOBS = [AcceptRetentionJob, ContentRemovalJob, PartitionsJob, StatsCheckJo
   controllers: [SendEmailsController, EmailsController],
   providers: [...READING, ...ACCEPTING, ...DELIVERING, ...REMOVING, ...JOBS],
   exports: [
-    ...[EmailLookupService, EmailsService, OutcomeRecorder, OutgoingMessagesService, SendRawService],
+    ...[
+      EmailContentService,
+      EmailLookupService,
+      EmailsService,
+      OutcomeRecorder,
+      OutgoingMessagesService,
+      SendRawService,
+    ],
     ...[RecipientLinksService, StatsCheckService, SubjectEmailsService, SubjectErasureService],
   ],
 })

@@ -13,6 +13,7 @@ import { Empty, Loaded, Requires } from '../../parts/states';
 import { Tabs } from '../../parts/tabs';
 import { Badge, Moment, Time } from '../../parts/text';
 import { useToast } from '../../parts/toast';
+import { Attempts } from './attempts';
 import { toCurl } from './to-curl';
 
 const LIVE_MS = 2_500;
@@ -68,6 +69,7 @@ function EmailPage({ id }: { id: string }) {
         <div className="stack">
           <Preview id={id} query={content} />
           <Recipients email={email} />
+          <Attempts id={id} live={email.recipients.some(({ status }) => !isFinal(status))} />
         </div>
         <div className="stack">
           <Card title="What happened">

@@ -23,6 +23,8 @@ const SCOPES: Readonly<Record<string, string>> = {
   'privacy:manage': 'Request exports and erasures',
   'webhook:read': 'Read webhooks',
   'webhook:manage': 'Manage webhooks',
+  'template:read': 'Read and preview templates',
+  'template:manage': 'Make and change templates',
   'key:manage': 'Make and revoke API keys',
 };
 

@@ -26,6 +26,7 @@ const FIRST_KEY_SCOPES = [
   'domain:manage',
   'stats:read',
   'suppression:manage',
+  'template:manage',
   'webhook:manage',
   'key:manage',
 ];
