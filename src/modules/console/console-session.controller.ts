@@ -5,7 +5,7 @@ import { ConsoleCookie } from '../../auth/console-cookie';
 import { RateLimitClass } from '../../common/http/request-limits';
 import { AcrossTenants, Public } from '../../common/http/scopes';
 import { ConsoleAccessGuard } from './console-access.guard';
-import { ConsoleSignInService } from './console-sign-in.service';
+import { ConsoleSignIn } from './console-sign-in';
 import { SessionViewService } from './session-view.service';
 import { SignInDto, SignOutQuery, toCredential } from './dto/console-session.dto';
 
@@ -17,7 +17,7 @@ import { SignInDto, SignOutQuery, toCredential } from './dto/console-session.dto
 @UseGuards(ConsoleAccessGuard)
 export class ConsoleSessionController {
   constructor(
-    private readonly signIns: ConsoleSignInService,
+    private readonly signIns: ConsoleSignIn,
     private readonly views: SessionViewService,
     private readonly cookie: ConsoleCookie,
   ) {}

@@ -4,7 +4,7 @@ import type { Request, Response } from 'express';
 import { Public } from '../../common/http/scopes';
 import { sendFile } from '../../common/http/static-file';
 import { ConsoleAccessGuard } from './console-access.guard';
-import { type ConsoleFile, ConsoleFilesService } from './console-files.service';
+import { type ConsoleFile, ConsoleFiles } from './console-files';
 
 /** The browser app: one page, whatever the address below `/console`, and its scripts and styles. */
 @ApiExcludeController()
@@ -12,7 +12,7 @@ import { type ConsoleFile, ConsoleFilesService } from './console-files.service';
 @Public()
 @UseGuards(ConsoleAccessGuard)
 export class ConsoleController {
-  constructor(private readonly files: ConsoleFilesService) {}
+  constructor(private readonly files: ConsoleFiles) {}
 
   @Get()
   async home(@Req() request: Request, @Res() response: Response): Promise<void> {

@@ -4,16 +4,16 @@ import { ThrottlingModule } from '../../throttling/throttling.module';
 import { EmailsModule } from '../emails/emails.module';
 import { ConsoleAccessGuard } from './console-access.guard';
 import { ConsoleController } from './console.controller';
-import { ConsoleFilesService } from './console-files.service';
+import { ConsoleFiles } from './console-files';
 import { ConsolePreviewController } from './console-preview.controller';
 import { ConsoleSessionController } from './console-session.controller';
-import { ConsoleSignInService } from './console-sign-in.service';
+import { ConsoleSignIn } from './console-sign-in';
 import { SessionViewService } from './session-view.service';
 
 /** The browser app at `/console`, and its sessions. What it shows it asks the public API for. */
 @Module({
   imports: [AuthModule, EmailsModule, ThrottlingModule],
   controllers: [ConsoleSessionController, ConsolePreviewController, ConsoleController],
-  providers: [ConsoleAccessGuard, ConsoleFilesService, ConsoleSignInService, SessionViewService],
+  providers: [ConsoleAccessGuard, ConsoleFiles, ConsoleSignIn, SessionViewService],
 })
 export class ConsoleModule {}

@@ -9,7 +9,7 @@ import type { Credential } from './dto/console-session.dto';
 
 /** Sign-ins of browsers, bounded per client address where they fail. */
 @Injectable()
-export class ConsoleSignInService {
+export class ConsoleSignIn {
   constructor(
     private readonly sessions: ConsoleSessionsService,
     private readonly links: ConsoleLinksService,

@@ -49,7 +49,7 @@ export interface ConsoleFile {
 
 /** What `npm run build` has made of `console/`: read once, at the first request, and kept in memory (300 kB). */
 @Injectable()
-export class ConsoleFilesService {
+export class ConsoleFiles {
   private files: Promise<ReadonlyMap<string, ConsoleFile>> = Promise.resolve(new Map());
   private builtMs: number | undefined;
 
