@@ -59,7 +59,7 @@ async function extract(commit, folder) {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const tar = spawn('tar', ['-x', '-C', folder], { stdio: [archive.stdout, 'ignore', 'inherit'] });
-  for (const [code] of await Promise.all([once(archive, 'close'), once(tar, 'close')])) {
+  for (const [code] of await Promise.all([once(archive, 'exit'), once(tar, 'exit')])) {
     if (code !== 0) throw new Error('git archive or tar has failed');
   }
 }

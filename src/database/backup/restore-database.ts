@@ -103,7 +103,8 @@ async function makeSchema(client: Client, { migrations, tables }: BackupHeader, 
   await client.query(
     `create table ${MIGRATIONS_TABLE} (id serial primary key, "timestamp" bigint not null, name character varying not null)`,
   );
-  const runner = { query: (text: string) => client.query(text) } as unknown as QueryRunner;
+  const query = async (text: string, values?: unknown[]) => (await client.query(text, values)).rows as unknown[];
+  const runner = { query, isTransactionActive: true } as unknown as QueryRunner;
   for (const migration of MIGRATIONS) {
     const each = new migration();
     if (!migrations.includes(each.name)) continue;

@@ -29,7 +29,8 @@ export abstract class BuildIndexesMigration implements MigrationInterface {
 
   async up(runner: QueryRunner): Promise<void> {
     for (const index of this.indexes) {
-      if (index.replaces) await replace(runner, index);
+      if (runner.isTransactionActive) await buildAtOnce(runner, index);
+      else if (index.replaces) await replace(runner, index);
       else if (await isPartitioned(runner, index.table)) await buildOnPartitions(runner, index);
       else await build(runner, index, { table: index.table, index: index.name });
     }
@@ -38,6 +39,13 @@ export abstract class BuildIndexesMigration implements MigrationInterface {
   down(): Promise<void> {
     return Promise.reject(new Error('Migrations are forward only: write a new one'));
   }
+}
+
+/** For whoever makes a whole schema in one transaction: its tables are empty. */
+async function buildAtOnce(runner: QueryRunner, index: LargeIndex): Promise<void> {
+  const { name, table, definition, replaces = false } = index;
+  if (replaces) await runner.query(`drop index ${name}`);
+  await runner.query(`${create(index)} ${name} on ${table} ${definition}`);
 }
 
 async function isPartitioned(runner: QueryRunner, table: string): Promise<boolean> {
