@@ -35,7 +35,7 @@ USER node
 # Nothing else is written: the root file system may be read-only.
 VOLUME /data
 # HTTP, metrics and health, reports (SMTP), DNS
-EXPOSE 3000 9464 2526 5354/tcp 5354/udp
+EXPOSE 3000 9464 2526 2587 2465 5354/tcp 5354/udp
 # tini reaps the embedded server's children and forwards signals.
 ENTRYPOINT ["tini", "--"]
 CMD ["node", "dist/main.js"]

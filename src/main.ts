@@ -7,6 +7,7 @@ import { ConfigurationError, loadConfig, loadEnvFile } from './config/load-confi
 import { DkimZoneModule } from './modules/dkim-zone/dkim-zone.module';
 import { MasterKeyCheckModule } from './modules/domains/dkim/master-key-check.module';
 import { InboundModule } from './modules/inbound/inbound.module';
+import { SubmissionModule } from './modules/submission/submission.module';
 import { WorkerModule } from './worker.module';
 
 /** What each role adds to a process. */
@@ -15,6 +16,7 @@ const MODULES: Record<Role, Modules> = {
   worker: [MasterKeyCheckModule, WorkerModule],
   inbound: [MasterKeyCheckModule, InboundModule],
   dns: [DkimZoneModule],
+  submission: [MasterKeyCheckModule, SubmissionModule],
 };
 
 /** Starts the roles of this process and serves until a signal stops it. */

@@ -1,6 +1,7 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { Clock, DatabaseClock } from '../common/clock';
 import { DiskSpace } from '../common/disk-space';
+import { BodyBudget, MAX_HELD_BYTES } from '../common/http/request-body';
 import { Draining } from '../common/http/draining';
 import { JobsModule } from '../common/jobs/jobs.module';
 import { Metrics } from '../common/metrics/metrics';
@@ -23,6 +24,8 @@ export interface ProcessOptions {
   readonly clock?: Clock;
   readonly draining?: Draining;
   readonly metrics?: Metrics;
+  /** Default: one of the usual size. */
+  readonly bodies?: BodyBudget;
   /** Default: watches nothing. */
   readonly disk?: DiskSpace;
 }
@@ -34,6 +37,7 @@ export class ProcessModule {
   static register(options: ProcessOptions): DynamicModule {
     const { config, databaseUrl, imports, runJobs = false, applicationName } = options;
     const { clock = new DatabaseClock(), draining = new Draining(), metrics = new Metrics() } = options;
+    const { bodies = new BodyBudget(MAX_HELD_BYTES) } = options;
     const { disk = new DiskSpace({ folders: [], reserveBytes: 0 }) } = options;
     return {
       module: ProcessModule,
@@ -44,12 +48,13 @@ export class ProcessModule {
       ],
       providers: [
         { provide: AppConfig, useValue: config },
+        { provide: BodyBudget, useValue: bodies },
         { provide: Clock, useValue: clock },
         { provide: DiskSpace, useValue: disk },
         { provide: Draining, useValue: draining },
         { provide: Metrics, useValue: metrics },
       ],
-      exports: [AppConfig, Clock, DiskSpace, Draining, Metrics],
+      exports: [AppConfig, BodyBudget, Clock, DiskSpace, Draining, Metrics],
     };
   }
 }

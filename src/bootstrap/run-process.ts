@@ -101,12 +101,13 @@ async function start(parts: Parts, { config, modules, logger, signal }: StartOpt
   parts.service = service;
   const isFirst = !isSeeded(config.dataDir);
   const credentials = config.roles.has('api') ? await seedFirstStart(service.app, config) : undefined;
-  const { port, metricsPort } = service;
-  logger.info({ port, metricsPort, roles: [...config.roles], deliveryMode: config.delivery.mode }, 'ready');
+  const { port, metricsPort, submission } = service;
+  const ports = { port, metricsPort, submissionPort: submission?.port, submissionsPort: submission?.implicitTlsPort };
+  logger.info({ ...ports, roles: [...config.roles], deliveryMode: config.delivery.mode }, 'ready');
   if (!credentials || port === undefined) return;
   const baseUrl = `http://localhost:${port}`;
   const console = isFirst ? await consoleLink(service, credentials, config) : '/console';
-  welcome(curlCommand(credentials, config.dataDir, port), config, { baseUrl, console });
+  welcome(curlCommand(credentials, config.dataDir, port), config, { baseUrl, console, smtp: submission?.port });
 }
 
 /** Signs whoever has started the service in to the console, once. */
@@ -123,14 +124,20 @@ interface Addresses {
   readonly baseUrl: string;
   /** The path, with a link's token at the first start. */
   readonly console: string;
+  readonly smtp: number | undefined;
 }
 
 /** For people, on standard error: standard output is JSON lines only. */
-function welcome(curl: string, { delivery, console: { enabled } }: AppConfig, { baseUrl, console }: Addresses): void {
+function welcome(
+  curl: string,
+  { delivery, console: { enabled } }: AppConfig,
+  { baseUrl, console, smtp }: Addresses,
+): void {
   const once = console === '/console' ? '' : ' (signs you in, once, for 15 minutes)';
   const lines = [
     ...(delivery.mode === 'local' ? [`Then see it arrive: ${baseUrl}/mailbox`] : []),
     ...(enabled ? [`Console: ${baseUrl}${console}${once}`] : []),
+    ...(smtp === undefined ? [] : [`SMTP: localhost:${smtp}, user waybill, password an API key (docs/smtp.md)`]),
     `API reference: ${baseUrl}/docs`,
   ];
   process.stderr.write(`\nWaybill is ready. Send your first mail:\n\n${curl}\n\n${lines.join('\n')}\n\n`);

@@ -7,6 +7,7 @@ import { SECOND } from '../common/clock';
 import { DiskSpace } from '../common/disk-space';
 import { Draining } from '../common/http/draining';
 import { createHttpAdapter } from '../common/http/http-server';
+import { BodyBudget, MAX_HELD_BYTES } from '../common/http/request-body';
 import type { ProbeRoutes } from '../common/http/probe-server';
 import { type Logger as Log, logRequestsTo, NestLogger, observeDroppedLines } from '../common/logging/logger';
 import { PeriodicJobs } from '../common/jobs/periodic-jobs';
@@ -22,6 +23,7 @@ import { DeliveryWorker } from '../delivery/worker/delivery-worker';
 import { HealthModule } from '../modules/health/health.module';
 import { HealthService } from '../modules/health/health.service';
 import { InboundSmtpServer } from '../modules/inbound/inbound-smtp.server';
+import { type SubmissionPorts, SubmissionSmtpServer } from '../modules/submission/submission-smtp.server';
 import { DispatchLoop } from '../modules/webhooks/dispatch/dispatch-loop.service';
 import { buildOpenApiDocument } from '../openapi/openapi-document';
 import { setUpDocs } from '../openapi/docs';
@@ -41,6 +43,8 @@ export interface RunningService {
   /** Undefined without the api role. */
   readonly port: number | undefined;
   readonly metricsPort: number;
+  /** Undefined without the submission role. */
+  readonly submission: SubmissionPorts | undefined;
   /** Refuses new requests, finishes running ones and the mail under way side by side, then closes everything. */
   close(): Promise<void>;
 }
@@ -62,8 +66,9 @@ export async function startService(
   observeDroppedLines(metrics);
   const runJobs = config.roles.has('worker');
   const disk = diskOf(config, folder);
+  const bodies = new BodyBudget(MAX_HELD_BYTES);
   const module = ProcessModule.register({
-    ...{ config, databaseUrl, runJobs, draining, metrics, disk },
+    ...{ config, databaseUrl, runJobs, draining, metrics, disk, bodies },
     // Probes find it in every role.
     imports: [HealthModule, ...imports],
   });
@@ -72,7 +77,7 @@ export async function startService(
   const app = http
     ? await NestFactory.create<NestExpressApplication>(
         module,
-        adapterFor(config, draining, metrics, logger),
+        adapterFor(config, { draining, metrics, bodies }, logger),
         nestOptions,
       )
     : await NestFactory.createApplicationContext(module, nestOptions);
@@ -82,8 +87,8 @@ export async function startService(
       tellOfRowSecurity(app.get(Database, ANYWHERE));
       await listen(app as NestExpressApplication, config);
     }
-    if (config.roles.has('inbound')) await app.get(InboundSmtpServer).listen();
-    return await serving(app, config, draining, metrics);
+    const submission = await listenForMail(app, config);
+    return { ...(await serving(app, config, draining, metrics)), submission };
   } catch (error) {
     // Open connections would keep the embedded database from stopping.
     await app.close().catch(() => undefined);
@@ -97,12 +102,17 @@ function tellOfRowSecurity({ rowSecurity }: Database): void {
   Logger.warn(`Requests run without row-level security: ${rowSecurity.reason}`, 'Database');
 }
 
+async function listenForMail(app: INestApplicationContext, { roles }: AppConfig): Promise<SubmissionPorts | undefined> {
+  if (roles.has('inbound')) await app.get(InboundSmtpServer, ANYWHERE).listen();
+  return roles.has('submission') ? app.get(SubmissionSmtpServer, ANYWHERE).listen() : undefined;
+}
+
 async function serving(
   app: INestApplicationContext,
   config: AppConfig,
   draining: Draining,
   metrics: Metrics,
-): Promise<RunningService> {
+): Promise<Omit<RunningService, 'submission'>> {
   const { metricsHost: host, metricsPort: port } = config.http;
   const routes = healthRoutes(app.get(HealthService, ANYWHERE));
   const metricsServer = await startMetricsServer({ host, port, registry: metrics.registry, routes });
@@ -128,6 +138,7 @@ async function drain(app: INestApplicationContext, config: AppConfig, draining: 
   const parts: Promise<unknown>[] = [];
   if (roles.has('api')) parts.push(finishRequests(app as NestExpressApplication, draining, drainMs));
   if (roles.has('inbound')) parts.push(app.get(InboundSmtpServer, ANYWHERE).stop());
+  if (roles.has('submission')) parts.push(app.get(SubmissionSmtpServer, ANYWHERE).stop());
   if (roles.has('worker')) {
     for (const part of [PeriodicJobs, DispatchLoop, DeliveryWorker]) parts.push(app.get(part, ANYWHERE).stop());
   }
@@ -167,12 +178,19 @@ function healthRoutes(health: HealthService): ProbeRoutes {
   };
 }
 
-function adapterFor(config: AppConfig, draining: Draining, metrics: Metrics, logger: Log) {
+interface HttpParts {
+  readonly draining: Draining;
+  readonly metrics: Metrics;
+  readonly bodies: BodyBudget;
+}
+
+function adapterFor(config: AppConfig, { draining, metrics, bodies }: HttpParts, logger: Log) {
   return createHttpAdapter({
     trustProxy: config.http.trustProxy,
     strictTransport: config.http.publicUrl.startsWith('https:'),
     tenantScopes: config.database.rowLevelSecurity,
     draining,
+    bodyBudget: bodies,
     log: observeRequests(metrics, logRequestsTo(logger)),
     translateError: translateDatabaseError,
   });

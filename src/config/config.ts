@@ -1,7 +1,7 @@
 import type { TrustProxy } from './trust-proxy';
 
 /** What a process does; `WAYBILL_ROLES` is a comma list of these, or `all`. */
-export const ROLES = ['api', 'worker', 'inbound', 'dns'] as const;
+export const ROLES = ['api', 'worker', 'inbound', 'dns', 'submission'] as const;
 
 export type Role = (typeof ROLES)[number];
 
@@ -84,6 +84,16 @@ export interface DnsConfig {
   readonly dmarcReportAddress: string;
 }
 
+export interface SubmissionConfig {
+  /** With STARTTLS. */
+  readonly port: number;
+  /** With TLS from the start. */
+  readonly implicitTlsPort: number;
+  /** Both or none. */
+  readonly certificateFile: string | undefined;
+  readonly keyFile: string | undefined;
+}
+
 export interface LimitsConfig {
   readonly rateLimitEnabled: boolean;
   readonly warmupEnabled: boolean;
@@ -143,5 +153,6 @@ export abstract class AppConfig {
   /** Free bytes of a disk below which nothing more is taken in; 0: no limit. */
   abstract readonly diskReserveBytes: number;
   abstract readonly inboundSmtpPort: number;
+  abstract readonly submission: SubmissionConfig;
   abstract readonly simulatorDomain: string;
 }

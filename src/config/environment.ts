@@ -31,6 +31,10 @@ export class Environment {
   @Port() PORT = 3000;
   @Port() METRICS_PORT = 9464;
   @Port() INBOUND_SMTP_PORT = 2526;
+  @Port() SUBMISSION_PORT = 2587;
+  @Port() SUBMISSIONS_PORT = 2465;
+  @IsOptional() @IsString() TLS_CERT_FILE?: string;
+  @IsOptional() @IsString() TLS_KEY_FILE?: string;
   @Port() DNS_PORT = 5354;
 
   @IsOptional()

@@ -41,7 +41,7 @@ export function loadConfig(
   );
   const environment = plainToInstance(Environment, given, { exposeDefaultValues: true });
   const problems = validateSync(environment).flatMap((error) => Object.values(error.constraints ?? {}));
-  problems.push(...crossChecks(environment), ...trustProxyProblems(environment));
+  problems.push(...crossChecks(environment), ...trustProxyProblems(environment), ...certificateProblems(environment));
   if (problems.length > 0) throw new ConfigurationError(problems);
   return toConfig(environment, masterKeysOf(environment));
 }
@@ -65,6 +65,8 @@ const optionalNames: Record<string, undefined> = {
   MASTER_KEY: undefined,
   MASTER_KEY_PREVIOUS: undefined,
   RATE_LIMITS: undefined,
+  TLS_CERT_FILE: undefined,
+  TLS_KEY_FILE: undefined,
   CLASSIFICATION_RULES: undefined,
 };
 
@@ -118,6 +120,11 @@ function databaseChecks(environment: Environment): [boolean, string][] {
       'DATABASE_URL must be set when DATABASE_DIRECT_URL or DATABASE_READ_URL is: they are further ways to that database',
     ],
   ];
+}
+
+function certificateProblems({ TLS_CERT_FILE, TLS_KEY_FILE }: Environment): string[] {
+  const isPair = (TLS_CERT_FILE === undefined) === (TLS_KEY_FILE === undefined);
+  return isPair ? [] : ['TLS_CERT_FILE and TLS_KEY_FILE must be set together'];
 }
 
 function trustProxyProblems({ TRUST_PROXY }: Environment): string[] {

@@ -41,7 +41,17 @@ export function toConfig(environment: Environment, masterKeys: MasterKeys): AppC
     retention: toRetention(environment),
     diskReserveBytes: environment.DISK_RESERVE_MB * 1024 * 1024,
     inboundSmtpPort: environment.INBOUND_SMTP_PORT,
+    submission: toSubmission(environment),
     simulatorDomain: environment.SIMULATOR_DOMAIN.toLowerCase(),
+  };
+}
+
+function toSubmission(environment: Environment): AppConfig['submission'] {
+  return {
+    port: environment.SUBMISSION_PORT,
+    implicitTlsPort: environment.SUBMISSIONS_PORT,
+    certificateFile: environment.TLS_CERT_FILE,
+    keyFile: environment.TLS_KEY_FILE,
   };
 }
 

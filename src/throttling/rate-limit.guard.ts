@@ -91,6 +91,16 @@ export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
     return undefined;
   }
 
+  countMessage(principal: Principal): void {
+    if (!this.config.enabled) return;
+    const nowMs = this.clock.now().getTime();
+    const own = this.apply('send', `key:${principal.apiKeyId}:send`, nowMs);
+    const applied = [own, ...this.overallLimits(principal, nowMs)];
+    const exceeded = longest(applied.filter(({ counter, limit }) => hitsOf(counter) >= limit));
+    if (exceeded) throw refusal(exceeded, nowMs);
+    for (const { counter } of applied) this.storage.hit(counter);
+  }
+
   /** Called by the throttler for a route with its decorators, unless they skip it. */
   protected override async handleRequest(request: ThrottlerRequest): Promise<boolean> {
     const { context, limit, ttl, throttler } = request;
@@ -121,7 +131,10 @@ export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
   private admit(context: ExecutionContext, applied: readonly Applied[], nowMs: number): void {
     const response = context.switchToHttp().getResponse<Response>();
     const exceeded = longest(applied.filter(({ counter, limit }) => hitsOf(counter) >= limit));
-    if (exceeded) throw refusal(response, exceeded, nowMs);
+    if (exceeded) {
+      setHeaders(response, exceeded);
+      throw refusal(exceeded, nowMs);
+    }
     for (const { counter } of applied) this.storage.hit(counter);
     setHeaders(response, closest(applied));
   }
@@ -185,8 +198,7 @@ function setHeaders(response: Response, applied: Applied): void {
   response.setHeader('x-ratelimit-reset', applied.counter.windowEndMs / SECOND);
 }
 
-function refusal(response: Response, exceeded: Applied, nowMs: number): AppError {
-  setHeaders(response, exceeded);
+function refusal(exceeded: Applied, nowMs: number): AppError {
   const seconds = Math.max(1, Math.ceil((exceeded.counter.windowEndMs - nowMs) / SECOND));
   return new AppError('rate_limit_exceeded', `Rate limit exceeded. Retry after ${seconds} seconds`, {
     retryAfterSeconds: seconds,

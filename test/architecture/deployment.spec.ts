@@ -8,13 +8,14 @@ import { Environment } from '../../src/config/environment';
 const ROOT = join(__dirname, '../..');
 const BASE = 'deploy/kubernetes/base';
 const UNIT = 'deploy/systemd/waybill@.service';
-const ROLES = ['api', 'worker', 'inbound', 'dns'];
+const ROLES = ['api', 'worker', 'inbound', 'dns', 'submission'];
+const COMPONENTS = ['deploy/kubernetes/dns', 'deploy/kubernetes/submission'];
 /** Variables of other programs: Postgres, Node, and what compose.yaml alone reads. */
 const OTHERS = ['NODE_ENV', 'POSTGRES_USER', 'POSTGRES_DB', 'POSTGRES_PASSWORD'];
 
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 const yamlOf = (folder: string) => readdirSync(join(ROOT, folder)).map((file) => `${folder}/${file}`);
-const manifests = [...yamlOf(BASE), ...yamlOf('deploy/kubernetes/dns')].flatMap((file) => loadAll(read(file)) as any[]);
+const manifests = [BASE, ...COMPONENTS].flatMap(yamlOf).flatMap((file) => loadAll(read(file)) as any[]);
 const ofKind = (kind: string) => manifests.filter((manifest) => manifest.kind === kind);
 
 const metadatas = getMetadataStorage().getTargetValidationMetadatas(Environment, '', true, false);
@@ -50,8 +51,9 @@ describe('compose.yaml', () => {
 
   it('publishes the ports that the service listens on', () => {
     const published = own.flatMap(([, { ports = [] }]) => ports.map((port: string) => port.split(':').at(-1)));
-    const { PORT, INBOUND_SMTP_PORT, DNS_PORT } = defaults;
-    expect(published).toEqual([`${PORT}`, `${INBOUND_SMTP_PORT}`, `${DNS_PORT}/udp`, `${DNS_PORT}/tcp`]);
+    const { PORT, INBOUND_SMTP_PORT, DNS_PORT, SUBMISSION_PORT, SUBMISSIONS_PORT } = defaults;
+    const mail = [SUBMISSION_PORT, SUBMISSIONS_PORT].map(String);
+    expect(published).toEqual([`${PORT}`, `${INBOUND_SMTP_PORT}`, `${DNS_PORT}/udp`, `${DNS_PORT}/tcp`, ...mail]);
   });
 });
 
@@ -60,8 +62,9 @@ describe('the image', () => {
 
   it('exposes every port, runs as a user and checks its health', () => {
     const exposed = /^EXPOSE (.*)$/m.exec(dockerfile)?.[1]?.split(' ');
-    const { PORT, METRICS_PORT, INBOUND_SMTP_PORT, DNS_PORT } = defaults;
-    expect(exposed).toEqual([PORT, METRICS_PORT, INBOUND_SMTP_PORT, `${DNS_PORT}/tcp`, `${DNS_PORT}/udp`].map(String));
+    const { PORT, METRICS_PORT, INBOUND_SMTP_PORT, SUBMISSION_PORT, SUBMISSIONS_PORT, DNS_PORT } = defaults;
+    const smtp = [INBOUND_SMTP_PORT, SUBMISSION_PORT, SUBMISSIONS_PORT];
+    expect(exposed).toEqual([PORT, METRICS_PORT, ...smtp, `${DNS_PORT}/tcp`, `${DNS_PORT}/udp`].map(String));
     expect(dockerfile).toMatch(/^USER node$/m);
     expect(existsSync(join(ROOT, /^ {2}CMD \["node", "(.*)"\]$/m.exec(dockerfile)![1]!))).toBe(true);
   });
@@ -71,7 +74,7 @@ describe('the Kubernetes manifests', () => {
   const deployments = ofKind('Deployment');
 
   it('are what their kustomizations list', () => {
-    for (const folder of [BASE, 'deploy/kubernetes/dns']) {
+    for (const folder of [BASE, ...COMPONENTS]) {
       const { resources } = load(read(`${folder}/kustomization.yaml`)) as { resources: string[] };
       expect([...resources, 'kustomization.yaml'].sort()).toEqual(readdirSync(join(ROOT, folder)).sort());
     }
@@ -113,7 +116,7 @@ describe('the Kubernetes manifests', () => {
 
   it('let in what each role serves', () => {
     const policies = ofKind('NetworkPolicy').map(({ metadata }) => metadata.name);
-    expect(policies.sort()).toEqual(['api', 'dns', 'inbound', 'waybill']);
+    expect(policies.sort()).toEqual(['api', 'dns', 'inbound', 'submission', 'waybill']);
     const ports = new Map(
       deployments.map(({ metadata, spec }) => [metadata.name, spec.template.spec.containers[0].ports]),
     );

@@ -7,7 +7,7 @@ import { Draining } from './draining';
 import { endWith, type ErrorTranslator, JSON_TYPE, sendError, statusOf, toAppError } from './error-response';
 import { expressMessages } from './express-messages';
 import { createNodeServer, type NodeServerOptions } from './node-server';
-import { BodyBudget, MIB } from './request-body';
+import { BodyBudget, MAX_HELD_BYTES } from './request-body';
 import { standardHeaders } from './response-headers';
 import { type RouteHandler, RouteTable } from './route-table';
 
@@ -16,6 +16,8 @@ export interface HttpServerOptions extends NodeServerOptions {
   readonly trustProxy: boolean | number | readonly string[];
   /** Bytes of bodies above 256 KiB held at a time, half of them for one organization; more are refused with 503. */
   readonly maxHeldBodyBytes: number;
+  /** Shared with other doors of this process; default: one of its own, of `maxHeldBodyBytes`. */
+  readonly bodyBudget?: BodyBudget;
   /** Adds Strict-Transport-Security: when clients reach the service over https. */
   readonly strictTransport: boolean;
   readonly translateError: ErrorTranslator;
@@ -23,7 +25,7 @@ export interface HttpServerOptions extends NodeServerOptions {
 
 const DEFAULTS: Omit<HttpServerOptions, 'draining'> = {
   trustProxy: false,
-  maxHeldBodyBytes: 192 * MIB,
+  maxHeldBodyBytes: MAX_HELD_BYTES,
   maxHeaderBytes: 16 * 1024,
   maxRequestsPerSocket: 1_000,
   maxConnections: 10_000,
@@ -58,7 +60,8 @@ export class HttpAdapter extends ExpressAdapter {
   override initHttpServer(): void {
     const app = this.getInstance<Express>();
     const headers = standardHeaders(this.settings.strictTransport);
-    const messages = expressMessages(app, headers, new BodyBudget(this.settings.maxHeldBodyBytes));
+    const { bodyBudget = new BodyBudget(this.settings.maxHeldBodyBytes) } = this.settings;
+    const messages = expressMessages(app, headers, bodyBudget);
     const serve = (request: Request, response: Response): void => {
       app(request, response, (error: unknown) => this.fail(error, request, response));
     };

@@ -32,6 +32,9 @@ export function TakesBody(options: Partial<BodyOptions>): MethodDecorator {
   return SetMetadata(BODY_METADATA, { ...DEFAULT_BODY, ...options });
 }
 
+/** Of large bodies, and of messages over SMTP, in one process. */
+export const MAX_HELD_BYTES = 192 * MIB;
+
 /** Smaller bodies are not accounted for: the connection limit bounds them. */
 const FREE_BYTES = 256 * KIB;
 

@@ -1,5 +1,6 @@
 import { type ExecutionContext, SetMetadata } from '@nestjs/common';
 import type { AppError } from '../errors/app-error';
+import type { Principal } from './principal';
 
 /** Counts a request against its limits; throttling implements it, auth counts what it refuses through it. */
 export abstract class RequestLimits {
@@ -8,6 +9,8 @@ export abstract class RequestLimits {
    * @throws AppError rate_limit_exceeded
    */
   abstract count(context: ExecutionContext): Promise<unknown> | undefined;
+  /** Counts a message that came over SMTP like a send over HTTP. @throws AppError rate_limit_exceeded */
+  abstract countMessage(principal: Principal): void;
 }
 
 /**

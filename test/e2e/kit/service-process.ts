@@ -37,6 +37,8 @@ export class ServiceProcess {
         PORT: '0',
         METRICS_PORT: '0',
         INBOUND_SMTP_PORT: '0',
+        SUBMISSION_PORT: '0',
+        SUBMISSIONS_PORT: '0',
         DNS_PORT: '0',
         HOST: '127.0.0.1',
         // Nothing answers there: no test asks the resolvers of the machine.

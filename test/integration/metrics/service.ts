@@ -30,7 +30,14 @@ const MODULES: Record<string, Modules> = {
 /** One process as an operator starts it, with its ports, in this process. */
 export async function startProcess(url: string, roles: 'all' | 'api' | 'worker', env: Record<string, string> = {}) {
   const dataDir = mkdtempSync(join(tmpdir(), 'waybill-metrics-'));
-  const ports = { PORT: '0', METRICS_PORT: '0', INBOUND_SMTP_PORT: '0', DNS_PORT: '0' };
+  const ports = {
+    PORT: '0',
+    METRICS_PORT: '0',
+    INBOUND_SMTP_PORT: '0',
+    SUBMISSION_PORT: '0',
+    SUBMISSIONS_PORT: '0',
+    DNS_PORT: '0',
+  };
   const config = testConfig({
     ...ports,
     ...{ WAYBILL_ROLES: roles, WAYBILL_DATA_DIR: dataDir, DNS_SERVERS: '127.0.0.1:9', HOST: '127.0.0.1' },

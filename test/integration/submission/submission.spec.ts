@@ -1,0 +1,247 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { createTransport } from 'nodemailer';
+import { ApiKeysService } from '../../../src/auth/api-keys.service';
+import { SuppressionListService } from '../../../src/modules/suppressions/suppression-list.service';
+import { SubmissionSmtpServer } from '../../../src/modules/submission/submission-smtp.server';
+import { RawSmtpClient } from '../inbound/raw-smtp-client';
+import { plain, type Sender, SubmissionApp } from './submission-app';
+
+const QUEUED = /^250 2\.0\.0 queued as ([0-9a-f-]{36})$/;
+const idOf = (reply: string) => QUEUED.exec(reply)?.[1] ?? reply;
+
+describe('SMTP submission', () => {
+  let app: SubmissionApp;
+  let acme: Sender;
+  let other: Sender;
+  const clients: RawSmtpClient[] = [];
+
+  beforeAll(async () => {
+    app = await SubmissionApp.start();
+    [acme, other] = [await app.sender('acme.example'), await app.sender('other.example')];
+  });
+  afterEach(() => clients.splice(0).forEach((client) => client.close()));
+  afterAll(() => app.close());
+
+  const session = async (key = acme.key) => {
+    const client = await app.session(key);
+    clients.push(client);
+    return client;
+  };
+  const message = (body = 'hi', header = '') =>
+    `From: Shop <hello@acme.example>\r\nTo: a@x.example\r\n${header}\r\n${body}`;
+
+  it('says what it can do, and nothing of AUTH before TLS but to this machine in local mode', async () => {
+    const client = await RawSmtpClient.open(app.ports.port);
+    clients.push(client);
+    expect(await client.reply()).toMatch(/^220 \S+ ESMTP Waybill submission$/);
+    const offered = await client.command('EHLO client.example');
+    for (const feature of [
+      'PIPELINING',
+      '8BITMIME',
+      'SMTPUTF8',
+      'ENHANCEDSTATUSCODES',
+      'STARTTLS',
+      'AUTH PLAIN LOGIN',
+    ]) {
+      expect(offered).toContain(`250-${feature}`);
+    }
+    expect(offered).toContain(`SIZE ${25 * 1024 * 1024}`);
+    expect(await client.command('MAIL FROM:<a@acme.example>')).toMatch(/^530 5\.7\.0 /);
+  });
+
+  it('commits a message before its 250, as what came over SMTP', async () => {
+    const client = await session();
+    const reply = await app.submit(
+      client,
+      ['a@x.example', 'b@x.example', 'A@x.example'],
+      message('hi', 'Subject: Hello\r\nX-Waybill-Tags: one\r\n'),
+    );
+    const { email, events, recipients, content } = await app.read(idOf(reply));
+    expect(email).toMatchObject({
+      organization_id: acme.organizationId,
+      mode: 'live',
+      subject: 'Hello',
+      tags: ['one'],
+    });
+    expect(events).toMatchObject([{ event_type: 'queued', source: 'smtp_submission' }]);
+    expect(recipients.map(({ kind }) => kind)).toEqual(['to', 'bcc']);
+    expect(content).toMatchObject({ is_raw: true, html: null, text: null });
+    // The session goes on.
+    expect(await app.submit(client, ['c@x.example'], message())).toMatch(QUEUED);
+    expect(await client.command('QUIT')).toMatch(/^221/);
+  });
+
+  it('judges the From alone: of a domain that the key may use, in one field', async () => {
+    const client = await session();
+    for (const from of [
+      'a@other.example',
+      'a@acme.example, b@acme.example',
+      'a@acme.example\r\nFrom: b@acme.example',
+      'me',
+    ]) {
+      const reply = await app.submit(client, ['a@x.example'], `From: ${from}\r\n\r\nhi`);
+      expect(reply).toMatch(/^550 5\.7\.1 /);
+    }
+    const bound = await app.keyOf(acme, { domainId: acme.domainId });
+    expect(await app.submit(await session(bound.key), ['a@x.example'], message())).toMatch(QUEUED);
+  });
+
+  it('replays an idempotency key, whatever the client writes anew', async () => {
+    const client = await session();
+    const keyed = (date: string, subject = 'x') =>
+      message('hi', `X-Waybill-Idempotency-Key: k\r\nSubject: ${subject}\r\nDate: ${date}\r\n`);
+    const first = await app.submit(client, ['a@x.example'], keyed('Mon, 2 Nov 2026 10:00:00 +0000'));
+    expect(await app.submit(client, ['a@x.example'], keyed('Mon, 2 Nov 2026 10:00:01 +0000'))).toBe(first);
+    expect(await app.submit(client, ['a@x.example'], keyed('x', 'other'))).toMatch(/^550 5\.7\.1 /);
+  });
+
+  it('leaves out who is suppressed, and refuses when all are', async () => {
+    const entry = { email: 'gone@x.example', reason: 'manual' } as const;
+    await app.get(SuppressionListService).add(acme.as('live'), entry);
+    const client = await session();
+    expect(await app.submit(client, ['gone@x.example'], message())).toMatch(/^550 5\.7\.1 /);
+    const { recipients } = await app.read(idOf(await app.submit(client, ['gone@x.example', 'a@x.example'], message())));
+    expect(recipients.map(({ address }) => address)).toEqual(['a@x.example']);
+  });
+
+  it('refuses bare CR and LF, and ends a message at CRLF.CRLF only', async () => {
+    for (const smuggled of ['a\n.\nMAIL FROM:<evil@x.example>', 'a\r.\r\nb', 'a\n.\r\nb', 'a\r\n.\nb']) {
+      const client = await session();
+      expect(await app.submit(client, ['a@x.example'], message(smuggled))).toMatch(/^550 5\.6\.0 /);
+      expect(client.unread).toBe('');
+      expect(await client.command('NOOP')).toMatch(/^250/);
+    }
+    const reply = await app.submit(await session(), ['a@x.example'], message('..leading dot\r\n...two'));
+    const { attachments } = await app.read(idOf(reply));
+    expect(attachments[0]?.content.toString()).toMatch(/\r\n\.leading dot\r\n\.\.two\r\n$/);
+  });
+
+  it('refuses what is too large, before and after it was sent', async () => {
+    const client = await session();
+    expect(await client.command(`MAIL FROM:<> SIZE=${26 * 1024 * 1024}`)).toMatch(/^552 5\.3\.4 /);
+    const large = `${message()}\r\n${'x'.repeat(998)}\r\n`.padEnd(25 * 1024 * 1024 + 10, 'y');
+    expect(await app.submit(client, ['a@x.example'], large)).toMatch(/^552 5\.3\.4 /);
+    expect(await app.submit(client, ['a@x.example'], message())).toMatch(QUEUED);
+  });
+
+  it('takes 50 recipients and no more, and no address that is none', async () => {
+    const client = await session();
+    await client.command('MAIL FROM:<a@b.example>');
+    for (let n = 0; n < 50; n += 1) expect(await client.command(`RCPT TO:<a${n}@x.example>`)).toMatch(/^250/);
+    expect(await client.command('RCPT TO:<a50@x.example>')).toMatch(/^452 4\.5\.3 /);
+    await client.command('RSET');
+    await client.command('MAIL FROM:<>');
+    expect(await client.command('RCPT TO:<"a b"@x.example>')).toMatch(/^5\d\d /);
+    expect(await client.command('RCPT TO:<a@x>')).toMatch(/^553 5\.1\.3 /);
+  });
+
+  it('takes a whole conversation in one packet', async () => {
+    const client = await session();
+    const lines = ['MAIL FROM:<>', 'RCPT TO:<a@x.example>', 'DATA'].join('\r\n');
+    client.send(
+      `${lines}\r\n${message()}\r\n.\r\nMAIL FROM:<>\r\nRCPT TO:<b@x.example>\r\nDATA\r\n${message()}\r\n.\r\nQUIT\r\n`,
+    );
+    const replies: string[] = [];
+    for (let n = 0; n < 9; n += 1) replies.push((await client.reply()).slice(0, 3));
+    expect(replies).toEqual(['250', '250', '354', '250', '250', '250', '354', '250', '221']);
+  });
+
+  it('loses nothing and holds nothing when a client goes in the middle of its message', async () => {
+    const client = await session();
+    for (const line of ['MAIL FROM:<>', 'RCPT TO:<gone-client@x.example>', 'DATA']) await client.command(line);
+    client.send(`${message()}${'x'.repeat(100_000)}`).close();
+    expect(await app.submit(await session(), ['a@x.example'], message())).toMatch(QUEUED);
+    expect(await app.db.query(`select 1 from email_recipients where address = 'gone-client@x.example'`)).toEqual([]);
+  });
+
+  it('sends test mail with a test key', async () => {
+    const { key } = await app.keyOf(acme, { mode: 'test' });
+    const { email } = await app.read(idOf(await app.submit(await session(key), ['a@x.example'], message())));
+    expect(email.mode).toBe('test');
+  });
+
+  it('serves 60 sessions of one client, and another tenant beside them', async () => {
+    const sessions = await Promise.all(Array.from({ length: 60 }, () => session()));
+    const busy = sessions.map((client) => app.submit(client, ['a@x.example'], message('x'.repeat(50_000))));
+    const theirs = await app.submit(await session(other.key), ['a@x.example'], 'From: hello@other.example\r\n\r\nhi');
+    expect(theirs).toMatch(QUEUED);
+    for (const reply of await Promise.all(busy)) expect(reply).toMatch(QUEUED);
+  });
+
+  it('ends the sessions of a key that is revoked', async () => {
+    const { key, keyId } = await app.keyOf(acme);
+    const client = await session(key);
+    await app.get(ApiKeysService).revokeAnywhere(keyId);
+    expect(await client.reply()).toMatch(/^421 4\.7\.0 /);
+    await client.untilClosed();
+  });
+
+  it('refuses wrong logins, and after ten of them the client', async () => {
+    const own = await SubmissionApp.start();
+    const sender = await own.sender('own.example');
+    const reader = await own.keyOf(sender, { scopes: ['email:read'] });
+    const attempts = [plain(sender.key, 'root'), plain(reader.key), plain('wb_live_wrong')];
+    for (let n = 0; n < 10; n += 1) {
+      const client = await RawSmtpClient.greeted(own.ports.port);
+      clients.push(client);
+      expect(await client.command(attempts[n % 3]!)).toMatch(/^535 5\.7\.8 /);
+    }
+    const client = await RawSmtpClient.greeted(own.ports.port);
+    expect(await client.command(plain(sender.key))).toMatch(/^421 4\.7\.0 /);
+    await client.untilClosed();
+    await own.close();
+  });
+
+  it('stops when nothing is under way any more; a message that is being sent is committed', async () => {
+    const own = await SubmissionApp.start();
+    const sender = await own.sender('own.example');
+    const [idle, busy] = [await own.session(sender.key), await own.session(sender.key)];
+    for (const line of ['MAIL FROM:<>', 'RCPT TO:<a@x.example>', 'DATA']) await busy.command(line);
+    const stopped = own.get(SubmissionSmtpServer).stop();
+    expect(await idle.reply()).toMatch(/^421 4\.3\.2 /);
+    expect(await busy.send('From: a@own.example\r\n\r\nhi\r\n.\r\n').reply()).toMatch(QUEUED);
+    expect(await busy.reply()).toMatch(/^421 4\.3\.2 /);
+    await stopped;
+    await own.close();
+  });
+
+  it.each([false, true])('is what Nodemailer takes for a server, with TLS from the start: %s', async (secure) => {
+    const port = secure ? app.ports.implicitTlsPort : app.ports.port;
+    const transport = createTransport({
+      ...{ host: '127.0.0.1', port, secure, requireTLS: true },
+      auth: { user: 'waybill', pass: acme.key },
+      tls: { rejectUnauthorized: false },
+    });
+    const { response } = await transport.sendMail({
+      from: 'Shop <hello@acme.example>',
+      to: 'a@x.example',
+      bcc: 'b@x.example',
+      subject: 'Grüße',
+      html: '<p>Hi</p>',
+      attachments: [{ filename: 'a.txt', content: 'x' }],
+    });
+    const { email, attachments } = await app.read(idOf(response));
+    expect(email).toMatchObject({ subject: 'Grüße', bcc_emails: ['b@x.example'] });
+    expect(attachments[0]?.content.toString()).not.toMatch(/^Bcc:/im);
+  });
+
+  it("is what Python's smtplib takes for a server, where there is Python", async () => {
+    const run = promisify(execFile);
+    const hasPython = await run('python3', ['-c', 'import smtplib']).then(
+      () => true,
+      () => false,
+    );
+    if (!hasPython) return;
+    const script = `
+import smtplib, ssl, sys
+context = ssl.create_default_context(); context.check_hostname = False; context.verify_mode = ssl.CERT_NONE
+with smtplib.SMTP('127.0.0.1', ${app.ports.port}) as server:
+    server.starttls(context=context)
+    server.login('waybill', sys.argv[1])
+    refused = server.sendmail('a@acme.example', ['python@x.example'], b'From: a@acme.example\\r\\nSubject: Hi\\r\\n\\r\\n.dot\\r\\n')
+    assert refused == {}`;
+    await run('python3', ['-c', script, acme.key]);
+    expect(await app.db.query(`select 1 from email_recipients where address = 'python@x.example'`)).toHaveLength(1);
+  });
+});
