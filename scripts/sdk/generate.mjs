@@ -1,0 +1,105 @@
+import { METHODS, namesOf } from './operations.mjs';
+
+/** Source text of the client's methods: one class for each resource, one method for each operation. */
+export function generateResources(document) {
+  const resources = new Map();
+  for (const operation of operationsOf(document)) {
+    const { resource } = operation;
+    resources.set(resource, [...(resources.get(resource) ?? []), operation]);
+  }
+  const classes = [...resources].map(([resource, operations]) => classOf(resource, operations));
+  const fields = [...resources.keys()].map((name) => `  readonly ${name}: ${className(name)};`);
+  const assignments = [...resources.keys()].map((name) => `    this.${name} = new ${className(name)}(core);`);
+  const table = [...resources.values()].flat().map(
+    ({ id, resource, name, method, path }) => `  '${id}': { resource: '${resource}', name: '${name}', method: '${method}', path: '${path}' },`,
+  );
+  return `// Generated from the OpenAPI document by \`npm run build:sdk\`.
+import { type Core, itemsOf, type RequestOptions } from '../core.js';
+import type { Body, Item, Query, Result, WithReact } from '../types.js';
+
+${classes.join('\n\n')}
+
+/** Everything that the API serves below /v1. */
+export class Resources {
+${fields.join('\n')}
+
+  constructor(core: Core) {
+${assignments.join('\n')}
+  }
+}
+
+/** Where each operation of the document is found. */
+export const OPERATIONS = {
+${table.join('\n')}
+} as const;
+`;
+}
+
+function operationsOf({ paths }) {
+  return Object.entries(paths)
+    .filter(([path]) => path.startsWith('/v1/'))
+    .flatMap(([path, item]) =>
+      METHODS.filter((method) => item[method]).map((method) => describe(path, method.toUpperCase(), item[method])),
+    );
+}
+
+function describe(path, method, operation) {
+  const { parameters = [], requestBody, operationId: id } = operation;
+  const queries = parameters.filter((parameter) => parameter.in === 'query');
+  return {
+    ...namesOf(id),
+    ...{ id, path, method },
+    params: parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name),
+    query: queries.length === 0 ? 'none' : queries.some(({ required }) => required) ? 'required' : 'optional',
+    body: requestBody === undefined ? 'none' : requestBody.required === false ? 'optional' : 'required',
+    isKeyed: parameters.some((parameter) => parameter.in === 'header' && /^x-idempotency-key$/i.test(parameter.name)),
+    isPaged: queries.some(({ name }) => ['page', 'cursor', 'offset'].includes(name)),
+    summary: [operation.summary, `${method} ${path}`].filter(Boolean).join(': '),
+  };
+}
+
+function classOf(resource, operations) {
+  return `export class ${className(resource)} {
+  constructor(private readonly core: Core) {}
+
+${operations.map(methodOf).join('\n\n')}
+}`;
+}
+
+function methodOf(operation) {
+  const { id, name, method, path, summary, isKeyed, isPaged } = operation;
+  const type = `'${id}'`;
+  const url = path.replace(/\{(\w+)\}/g, (_match, param) => `\${encodeURIComponent(${param})}`);
+  const call = [
+    `method: '${method}'`,
+    `path: \`${url}\``,
+    ...(operation.query === 'none' ? [] : ['query']),
+    ...(operation.body === 'none' ? [] : ['body']),
+    ...(isKeyed ? ['isKeyed: true'] : []),
+  ].join(', ');
+  const own = `  /** ${summary} */
+  ${name}(${parametersOf(operation, type)}): Promise<Result<${type}>> {
+    return this.core.call({ ${call} }, options);
+  }`;
+  if (!isPaged) return own;
+  const forwarded = [...operation.params, '{ ...query, ...page } as Query<' + type + '>', 'options'].join(', ');
+  return `${own}
+
+  /** Every item, page by page. ${summary} */
+  ${name}All(${parametersOf(operation, type)}): AsyncGenerator<Item<${type}>, void, undefined> {
+    return itemsOf((page) => this.${name}(${forwarded}), query);
+  }`;
+}
+
+function parametersOf({ params, query, body }, type) {
+  return [
+    ...params.map((param) => `${param}: string`),
+    ...(body === 'none' ? [] : [body === 'required' ? `body: WithReact<Body<${type}>>` : `body?: WithReact<Body<${type}>>`]),
+    ...(query === 'none' ? [] : [query === 'required' ? `query: Query<${type}>` : `query?: Query<${type}>`]),
+    'options?: RequestOptions',
+  ].join(', ');
+}
+
+function className(resource) {
+  return resource.charAt(0).toUpperCase() + resource.slice(1);
+}

@@ -1,0 +1,237 @@
+import { ConnectionError, type ErrorCode, errorOf, TimeoutError, type WaybillError } from './errors.js';
+
+export interface WaybillOptions {
+  /** `wb_live_…` or `wb_test_…` */
+  readonly apiKey: string;
+  /** Like `https://mail.example.com`; `/v1` is added. */
+  readonly baseUrl: string;
+  /** Of one attempt; 30,000. */
+  readonly timeoutMs?: number;
+  /** After the first attempt; 3. */
+  readonly maxRetries?: number;
+  /** Instead of the platform's. */
+  readonly fetch?: typeof globalThis.fetch;
+  /** Makes html of the `react` of a send: `render` of `@react-email/render`, for one. */
+  readonly render?: (element: never) => Promise<string> | string;
+}
+
+/** The last argument of every method. */
+export interface RequestOptions {
+  readonly signal?: AbortSignal;
+  readonly timeoutMs?: number;
+  readonly maxRetries?: number;
+  /** Of methods that take one; otherwise one is made for each call, so that its retries count once. */
+  readonly idempotencyKey?: string;
+}
+
+/** One call, as the generated methods describe it. */
+export interface Call {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly query?: object | undefined;
+  readonly body?: unknown;
+  /** The route takes an idempotency key. */
+  readonly isKeyed?: boolean;
+}
+
+interface Attempt {
+  readonly url: string;
+  readonly init: RequestInit;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+const DEFAULT_RETRIES = 3;
+const FIRST_DELAY_MS = 500;
+const MAX_DELAY_MS = 8_000;
+/** A longer `Retry-After` is the caller's to wait for. */
+const MAX_RETRY_AFTER_SECONDS = 60;
+
+/** Sends requests: keys, retries, time limits, errors. */
+export class Core {
+  private readonly base: string;
+  private readonly fetch: typeof globalThis.fetch;
+
+  constructor(private readonly options: WaybillOptions) {
+    if (!options.apiKey) throw new TypeError('apiKey is missing');
+    this.base = options.baseUrl.replace(/\/+$/, '').replace(/\/v1$/, '');
+    this.fetch = options.fetch ?? ((...args) => globalThis.fetch(...args));
+  }
+
+  /** What the answer holds: its `data`, or all of it where there is more, as in lists. */
+  async call<T>(call: Call, options: RequestOptions = {}): Promise<T> {
+    const attempt = await this.prepare(call, options);
+    const retries = options.maxRetries ?? this.options.maxRetries ?? DEFAULT_RETRIES;
+    for (let count = 0; ; count += 1) {
+      options.signal?.throwIfAborted();
+      try {
+        return await this.attempt<T>(attempt);
+      } catch (error) {
+        const delayMs = count < retries ? delayBefore(error, call, count) : undefined;
+        if (delayMs === undefined || options.signal?.aborted) throw error;
+        await pause(delayMs, options.signal);
+      }
+    }
+  }
+
+  private async prepare(call: Call, options: RequestOptions): Promise<Attempt> {
+    const { method, path, query, isKeyed } = call;
+    const body = call.body === undefined ? undefined : await this.rendered(call.body);
+    const headers: Record<string, string> = { authorization: `Bearer ${this.options.apiKey}`, accept: 'application/json' };
+    if (body !== undefined) headers['content-type'] = 'application/json';
+    if (isKeyed) {
+      const key = options.idempotencyKey ?? keyIn(body) ?? crypto.randomUUID();
+      headers['idempotency-key'] = key;
+    }
+    return {
+      url: `${this.base}${path}${queryString(query)}`,
+      init: { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) },
+      timeoutMs: options.timeoutMs ?? this.options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+      signal: options.signal,
+    };
+  }
+
+  private async attempt<T>({ url, init, timeoutMs, signal }: Attempt): Promise<T> {
+    const controller = new AbortController();
+    const abort = (): void => controller.abort(signal?.reason);
+    signal?.addEventListener('abort', abort, { once: true });
+    let late = false;
+    const timer = setTimeout(() => {
+      late = true;
+      controller.abort();
+    }, timeoutMs);
+    try {
+      const response = await this.fetch(url, { ...init, signal: controller.signal });
+      return await read<T>(response);
+    } catch (error) {
+      if (late) throw new TimeoutError(`No answer within ${timeoutMs} ms`, { cause: error });
+      if (signal?.aborted || isAnswer(error)) throw error;
+      throw new ConnectionError(`The service cannot be reached: ${(error as Error).message}`, { cause: error });
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+    }
+  }
+
+  /** With `react` elements made into html. */
+  private async rendered(body: unknown): Promise<unknown> {
+    if (Array.isArray(body)) return Promise.all(body.map((item) => this.rendered(item)));
+    if (typeof body !== 'object' || body === null || !('react' in body)) return body;
+    const { react, ...others } = body;
+    const { render } = this.options;
+    if (!render) throw new TypeError('A send with `react` needs `render` in the options of the client');
+    return { ...others, html: await render(react as never) };
+  }
+}
+
+async function read<T>(response: Response): Promise<T> {
+  const isJson = response.headers.get('content-type')?.includes('json') === true;
+  const body: unknown = isJson ? await response.json() : await response.text();
+  if (!response.ok) throw toError(response, body);
+  if (typeof body !== 'object' || body === null) return body as T;
+  const keys = Object.keys(body);
+  return (keys.length === 1 && keys[0] === 'data' ? (body as { data: unknown }).data : body) as T;
+}
+
+function toError(response: Response, body: unknown): WaybillError {
+  const { error } = (body ?? {}) as { error?: { code?: ErrorCode; message?: string; details?: Record<string, unknown>; suggestion?: string } };
+  const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
+  return errorOf({
+    status: response.status,
+    // A proxy in front of the service answers in its own words.
+    code: error?.code ?? (response.status >= 500 ? 'service_unavailable' : 'invalid_request'),
+    message: error?.message ?? `The service answered ${response.status}`,
+    details: error?.details,
+    suggestion: error?.suggestion,
+    requestId: response.headers.get('x-request-id') ?? undefined,
+    retryAfterSeconds: Number.isFinite(retryAfter) ? retryAfter : undefined,
+  });
+}
+
+function isAnswer(error: unknown): error is WaybillError {
+  return typeof (error as Partial<WaybillError>).status === 'number';
+}
+
+/** Undefined: what failed is not tried again. */
+function delayBefore(error: unknown, call: Call, count: number): number | undefined {
+  const isRepeatable = call.isKeyed === true || call.method === 'GET' || call.method === 'PUT' || call.method === 'DELETE';
+  if (error instanceof ConnectionError) return isRepeatable ? backoff(count) : undefined;
+  if (!isAnswer(error)) return undefined;
+  const { status, retryAfterSeconds } = error;
+  if (status !== 429 && status !== 503 && !(status >= 500 && isRepeatable)) return undefined;
+  if (retryAfterSeconds === undefined) return backoff(count);
+  return retryAfterSeconds <= MAX_RETRY_AFTER_SECONDS ? retryAfterSeconds * 1_000 + jitter(FIRST_DELAY_MS) : undefined;
+}
+
+/** Half of it by chance, so that many clients do not come back together. */
+function backoff(count: number): number {
+  const delayMs = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** count);
+  return delayMs / 2 + jitter(delayMs / 2);
+}
+
+function jitter(maxMs: number): number {
+  return Math.random() * maxMs;
+}
+
+function pause(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = (): void => {
+      signal?.removeEventListener('abort', abort);
+      resolve();
+    };
+    const abort = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(end, delayMs);
+    signal?.addEventListener('abort', abort, { once: true });
+  });
+}
+
+function keyIn(body: unknown): string | undefined {
+  const key = (body as { idempotencyKey?: unknown } | undefined)?.idempotencyKey;
+  return typeof key === 'string' ? key : undefined;
+}
+
+function queryString(query: object | undefined): string {
+  const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== null);
+  const text = new URLSearchParams(
+    given.map(([name, value]) => [name, value instanceof Date ? value.toISOString() : String(value)]),
+  ).toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+interface Page<Item> {
+  readonly data: readonly Item[];
+  readonly pagination?: {
+    readonly nextCursor?: string;
+    readonly hasMore?: boolean;
+    readonly page?: number;
+    readonly totalPages?: number;
+    readonly offset?: number;
+    readonly limit?: number;
+  };
+}
+
+/** Every item of a list, page by page as they are asked for. */
+export async function* itemsOf<Item>(
+  read: (query: Record<string, unknown>) => Promise<unknown>,
+  query: object = {},
+): AsyncGenerator<Item, void, undefined> {
+  let next: Record<string, unknown> | undefined = { ...query };
+  while (next) {
+    const page = (await read(next)) as Page<Item>;
+    yield* page.data;
+    next = page.data.length === 0 ? undefined : after(next, page);
+  }
+}
+
+function after(query: Record<string, unknown>, { pagination = {} }: Page<unknown>): Record<string, unknown> | undefined {
+  const { nextCursor, hasMore, page, totalPages, offset, limit } = pagination;
+  if (hasMore === false) return undefined;
+  if (nextCursor !== undefined) return { ...query, page: undefined, cursor: nextCursor };
+  if (page !== undefined && totalPages !== undefined) return page < totalPages ? { ...query, page: page + 1 } : undefined;
+  if (hasMore && offset !== undefined && limit !== undefined) return { ...query, offset: offset + limit };
+  return undefined;
+}

@@ -1,0 +1,37 @@
+import type { components, operations, webhooks } from './generated/api.js';
+
+/** The JSON of a request body. */
+export type Body<O extends keyof operations> = operations[O] extends {
+  requestBody?: { content: { 'application/json': infer B } };
+}
+  ? B
+  : never;
+
+export type Query<O extends keyof operations> = NonNullable<operations[O]['parameters']['query']>;
+
+type Success<O extends keyof operations> = {
+  [S in keyof operations[O]['responses'] & (200 | 201 | 202)]: operations[O]['responses'][S] extends {
+    content: { 'application/json': infer B };
+  }
+    ? B
+    : never;
+}[keyof operations[O]['responses'] & (200 | 201 | 202)];
+
+/** What a method returns: `data`, or the whole answer where it says more. */
+export type Result<O extends keyof operations> = keyof Success<O> extends 'data'
+  ? Success<O> extends { data: infer D }
+    ? D
+    : never
+  : Success<O>;
+
+export type Item<O extends keyof operations> = Success<O> extends { data: (infer I)[] } ? I : never;
+
+type Send = components['schemas']['SendEmailDto'];
+
+/** A send whose html is made of a React element, by the `render` of the client. */
+export type WithReact<B> = B extends (infer I)[] ? WithReact<I>[] : B extends Send ? B & { readonly react?: unknown } : B;
+
+type Payload<P> = P extends { post: { requestBody: { content: { 'application/json': infer B } } } } ? B : never;
+
+/** What a webhook brings, told apart by `type`. */
+export type WebhookEvent = { [T in keyof webhooks]: Payload<webhooks[T]> }[keyof webhooks];
