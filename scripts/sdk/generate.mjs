@@ -10,9 +10,12 @@ export function generateResources(document) {
   const classes = [...resources].map(([resource, operations]) => classOf(resource, operations));
   const fields = [...resources.keys()].map((name) => `  readonly ${name}: ${className(name)};`);
   const assignments = [...resources.keys()].map((name) => `    this.${name} = new ${className(name)}(core);`);
-  const table = [...resources.values()].flat().map(
-    ({ id, resource, name, method, path }) => `  '${id}': { resource: '${resource}', name: '${name}', method: '${method}', path: '${path}' },`,
-  );
+  const table = [...resources.values()]
+    .flat()
+    .map(
+      ({ id, resource, name, method, path }) =>
+        `  '${id}': { resource: '${resource}', name: '${name}', method: '${method}', path: '${path}' },`,
+    );
   return `// Generated from the OpenAPI document by \`npm run build:sdk\`.
 import { type Core, itemsOf, type RequestOptions } from '../core.js';
 import type { Body, Item, Query, Result, WithReact } from '../types.js';
@@ -94,7 +97,9 @@ function methodOf(operation) {
 function parametersOf({ params, query, body }, type) {
   return [
     ...params.map((param) => `${param}: string`),
-    ...(body === 'none' ? [] : [body === 'required' ? `body: WithReact<Body<${type}>>` : `body?: WithReact<Body<${type}>>`]),
+    ...(body === 'none'
+      ? []
+      : [body === 'required' ? `body: WithReact<Body<${type}>>` : `body?: WithReact<Body<${type}>>`]),
     ...(query === 'none' ? [] : [query === 'required' ? `query: Query<${type}>` : `query?: Query<${type}>`]),
     'options?: RequestOptions',
   ].join(', ');

@@ -78,7 +78,10 @@ export class Core {
   private async prepare(call: Call, options: RequestOptions): Promise<Attempt> {
     const { method, path, query, isKeyed } = call;
     const body = call.body === undefined ? undefined : await this.rendered(call.body);
-    const headers: Record<string, string> = { authorization: `Bearer ${this.options.apiKey}`, accept: 'application/json' };
+    const headers: Record<string, string> = {
+      authorization: `Bearer ${this.options.apiKey}`,
+      accept: 'application/json',
+    };
     if (body !== undefined) headers['content-type'] = 'application/json';
     if (isKeyed) {
       const key = options.idempotencyKey ?? keyIn(body) ?? crypto.randomUUID();
@@ -135,7 +138,9 @@ async function read<T>(response: Response): Promise<T> {
 }
 
 function toError(response: Response, body: unknown): WaybillError {
-  const { error } = (body ?? {}) as { error?: { code?: ErrorCode; message?: string; details?: Record<string, unknown>; suggestion?: string } };
+  const { error } = (body ?? {}) as {
+    error?: { code?: ErrorCode; message?: string; details?: Record<string, unknown>; suggestion?: string };
+  };
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
   return errorOf({
     status: response.status,
@@ -155,7 +160,8 @@ function isAnswer(error: unknown): error is WaybillError {
 
 /** Undefined: what failed is not tried again. */
 function delayBefore(error: unknown, call: Call, count: number): number | undefined {
-  const isRepeatable = call.isKeyed === true || call.method === 'GET' || call.method === 'PUT' || call.method === 'DELETE';
+  const isRepeatable =
+    call.isKeyed === true || call.method === 'GET' || call.method === 'PUT' || call.method === 'DELETE';
   if (error instanceof ConnectionError) return isRepeatable ? backoff(count) : undefined;
   if (!isAnswer(error)) return undefined;
   const { status, retryAfterSeconds } = error;
@@ -227,11 +233,15 @@ export async function* itemsOf<Item>(
   }
 }
 
-function after(query: Record<string, unknown>, { pagination = {} }: Page<unknown>): Record<string, unknown> | undefined {
+function after(
+  query: Record<string, unknown>,
+  { pagination = {} }: Page<unknown>,
+): Record<string, unknown> | undefined {
   const { nextCursor, hasMore, page, totalPages, offset, limit } = pagination;
   if (hasMore === false) return undefined;
   if (nextCursor !== undefined) return { ...query, page: undefined, cursor: nextCursor };
-  if (page !== undefined && totalPages !== undefined) return page < totalPages ? { ...query, page: page + 1 } : undefined;
+  if (page !== undefined && totalPages !== undefined)
+    return page < totalPages ? { ...query, page: page + 1 } : undefined;
   if (hasMore && offset !== undefined && limit !== undefined) return { ...query, offset: offset + limit };
   return undefined;
 }

@@ -94,7 +94,10 @@ export class WaybillTransport {
 }
 
 function mailboxes(value: unknown): { email: string; name?: string }[] {
-  return ([value ?? []].flat() as MailboxData[]).map(({ name, address }) => ({ email: address, ...(name && { name }) }));
+  return ([value ?? []].flat() as MailboxData[]).map(({ name, address }) => ({
+    email: address,
+    ...(name && { name }),
+  }));
 }
 
 function text(value: unknown): string | undefined {
@@ -104,13 +107,16 @@ function text(value: unknown): string | undefined {
 
 function headers(value: unknown): Record<string, string> {
   const given = Object.entries((value ?? {}) as Record<string, unknown>);
-  return Object.fromEntries(given.filter(([name]) => !OWN_HEADERS.test(name)).map(([name, each]) => [name, String(each)]));
+  return Object.fromEntries(
+    given.filter(([name]) => !OWN_HEADERS.test(name)).map(([name, each]) => [name, String(each)]),
+  );
 }
 
 function attachment({ filename, content = '', encoding, contentType, cid }: AttachmentData) {
   return {
     filename: filename || 'attachment',
-    content: typeof content === 'string' && encoding === 'base64' ? content.replace(/\s/g, '') : base64(bytesOf(content)),
+    content:
+      typeof content === 'string' && encoding === 'base64' ? content.replace(/\s/g, '') : base64(bytesOf(content)),
     ...(contentType && { contentType }),
     ...(cid && { contentId: cid }),
   };

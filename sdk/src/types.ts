@@ -29,7 +29,11 @@ export type Item<O extends keyof operations> = Success<O> extends { data: (infer
 type Send = components['schemas']['SendEmailDto'];
 
 /** A send whose html is made of a React element, by the `render` of the client. */
-export type WithReact<B> = B extends (infer I)[] ? WithReact<I>[] : B extends Send ? B & { readonly react?: unknown } : B;
+export type WithReact<B> = B extends (infer I)[]
+  ? WithReact<I>[]
+  : B extends Send
+    ? B & { readonly react?: unknown }
+    : B;
 
 type Payload<P> = P extends { post: { requestBody: { content: { 'application/json': infer B } } } } ? B : never;
 

@@ -1,0 +1,346 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { createHmac, randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { NestFactory } from '@nestjs/core';
+import { createTransport } from 'nodemailer';
+import ts from 'typescript';
+import { WebhookReceiver } from '../doubles/webhook-receiver';
+import { createTestDatabase, type TestDatabase } from '../setup/test-database';
+import { waitFor } from '../setup/wait-for';
+import { ServiceProcess } from './kit/service-process';
+import { TenantFactory } from './kit/tenant';
+
+const ROOT = join(__dirname, '../..');
+const SDK = join(ROOT, 'sdk');
+const run = promisify(execFile);
+
+let database: TestDatabase;
+let tenants: TenantFactory;
+let service: ServiceProcess;
+let folder: string;
+let baseUrl: string;
+let apiKey: string;
+/** The package as it is required; its types are held against it below. */
+let sdk: any;
+let client: any;
+
+beforeAll(async () => {
+  await run(process.execPath, [join(ROOT, 'scripts/build-sdk.mjs')], { cwd: ROOT });
+  sdk = jest.requireActual(join(SDK, 'dist/cjs/index.js'));
+  folder = mkdtempSync(join(tmpdir(), 'waybill-sdk-'));
+  database = await createTestDatabase();
+  tenants = await TenantFactory.open(database.url);
+  ({ liveKey: apiKey } = await tenants.create('acme.example'));
+  service = await ServiceProcess.start({
+    DATABASE_URL: database.url,
+    WAYBILL_DATA_DIR: folder,
+    WEBHOOK_ALLOW_PRIVATE: 'true',
+  });
+  baseUrl = `http://127.0.0.1:${service.port}`;
+  client = new sdk.Waybill({ apiKey, baseUrl });
+});
+afterAll(async () => {
+  await service.stop();
+  await tenants.close();
+  await database.drop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const MAIL = { to: ['ada@customer.example'], subject: 'Hello', text: 'Hello' };
+
+/** A client behind a network that does what it is told, and then lets through. */
+function through(...faults: (Response | Error)[]) {
+  const requests: { url: string; init: RequestInit & { headers: Record<string, string> } }[] = [];
+  const options = {
+    ...{ apiKey, baseUrl },
+    fetch: (url: string, init: never) => {
+      requests.push({ url, init });
+      const fault = faults.shift();
+      if (fault instanceof Error) return Promise.reject(fault);
+      return fault ? Promise.resolve(fault) : fetch(url, init);
+    },
+  };
+  return { requests, client: new sdk.Waybill(options) };
+}
+
+const refusal = (status: number, code: string, headers: Record<string, string> = {}) =>
+  new Response(JSON.stringify({ error: { code, message: 'No' } }), {
+    status,
+    headers: { 'content-type': 'application/json', ...headers },
+  });
+
+describe('@waybill/client', () => {
+  it('has a method for every operation below /v1', async () => {
+    const document = (await (await fetch(`${baseUrl}/openapi.json`)).json()) as { paths: Record<string, object> };
+    const operations = Object.entries(document.paths)
+      .filter(([path]) => path.startsWith('/v1/'))
+      .flatMap(([path, item]) =>
+        Object.entries(item as Record<string, { operationId: string }>).map(([method, { operationId }]) => ({
+          ...{ path, operationId },
+          method: method.toUpperCase(),
+        })),
+      );
+    expect(operations.length).toBeGreaterThan(40);
+    for (const { operationId, method, path } of operations) {
+      const { resource, name, ...at } = sdk.OPERATIONS[operationId];
+      expect(at).toEqual({ method, path });
+      expect(typeof client[resource][name]).toBe('function');
+    }
+  });
+
+  it('sends, reads, walks through lists, reschedules and cancels', async () => {
+    const scheduledAt = new Date(Date.now() + 3_600_000).toISOString();
+    const { id, status } = await client.emails.send({ ...MAIL, scheduledAt, tags: ['walk'] });
+    expect(status).toBe('scheduled');
+    const later = new Date(Date.now() + 7_200_000).toISOString();
+    expect(await client.emails.reschedule(id, { scheduledAt: later })).toMatchObject({ scheduledAt: later });
+    expect(await client.emails.get(id)).toMatchObject({ id, scheduledFor: later });
+    const batch = await client.emails.batch([MAIL, { to: [] }].map((mail) => ({ ...mail, tags: ['walk'] })));
+    expect(batch.summary).toEqual({ total: 2, successful: 1, failed: 1 });
+    const found: string[] = [];
+    for await (const email of client.emails.listAll({ tag: 'walk', limit: 1 })) found.push(email.id);
+    expect(found).toEqual([batch.data[0].id, id]);
+    expect(await client.emails.cancel(id)).toEqual({ id, status: 'failed' });
+    const suppressed = ['one@x.example', 'two@x.example', 'three@x.example'];
+    for (const email of suppressed) await client.suppressions.create({ email, reason: 'manual' });
+    const listed: string[] = [];
+    for await (const { email } of client.suppressions.listAll({ limit: 2 })) listed.push(email);
+    expect(listed.sort()).toEqual(suppressed.sort());
+  });
+
+  it('tries again after 429, 5xx and a broken connection, with one key, and never after another 4xx', async () => {
+    const flaky = through(
+      refusal(503, 'service_unavailable', { 'retry-after': '0' }),
+      refusal(429, 'rate_limit_exceeded', { 'retry-after': '0' }),
+      new TypeError('fetch failed'),
+    );
+    const { id } = await flaky.client.emails.send(MAIL);
+    expect(await client.emails.get(id)).toMatchObject({ subject: 'Hello' });
+    const keys = flaky.requests.map(({ init }) => init.headers['idempotency-key']);
+    expect(keys).toEqual(Array(4).fill(expect.stringMatching(/^[0-9a-f-]{36}$/)));
+    expect(new Set(keys).size).toBe(1);
+    const refused = through(refusal(409, 'idempotency_in_progress', { 'retry-after': '0' }));
+    await expect(refused.client.emails.send(MAIL)).rejects.toMatchObject({ code: 'idempotency_in_progress' });
+    expect(refused.requests).toHaveLength(1);
+    const unkeyed = through(refusal(500, 'internal_error'));
+    await expect(unkeyed.client.suppressions.create({ email: 'x@x.example', reason: 'manual' })).rejects.toMatchObject({
+      status: 500,
+    });
+    expect(unkeyed.requests).toHaveLength(1);
+    const patient = through(refusal(429, 'rate_limit_exceeded', { 'retry-after': '3600' }));
+    await expect(patient.client.emails.list()).rejects.toMatchObject({ retryAfterSeconds: 3_600 });
+    const unlucky = through(
+      ...Array.from({ length: 2 }, () => refusal(503, 'service_unavailable', { 'retry-after': '0' })),
+    );
+    await expect(unlucky.client.emails.list({}, { maxRetries: 1 })).rejects.toBeInstanceOf(sdk.ServerError);
+  });
+
+  it('keeps the key that is given, and counts a repetition once', async () => {
+    const send = () => client.emails.send({ ...MAIL, subject: 'Once' }, { idempotencyKey: 'once' });
+    const [first, second] = [await send(), await send()];
+    expect(second).toEqual(first);
+  });
+
+  it('tells refusals apart by class and code', async () => {
+    const invalid = await client.emails.send({ ...MAIL, to: ['nobody'] }).catch((error: unknown) => error);
+    expect(invalid).toBeInstanceOf(sdk.ValidationError);
+    expect(Object.keys(invalid.fields)).toEqual(['to[0]']);
+    expect(invalid.requestId).toMatch(/.+/);
+    const missing = await client.domains.get('018f0000-0000-7000-8000-000000000000').catch((error: unknown) => error);
+    expect([missing instanceof sdk.NotFoundError, sdk.isWaybillError(missing, 'resource_not_found')]).toEqual([
+      true,
+      true,
+    ]);
+    const stranger = new sdk.Waybill({ apiKey: 'wb_live_x', baseUrl });
+    await expect(stranger.emails.list()).rejects.toBeInstanceOf(sdk.AuthenticationError);
+    const from = { from: 'x@elsewhere.example' };
+    await expect(client.emails.send({ ...MAIL, ...from })).rejects.toBeInstanceOf(sdk.UnprocessableError);
+    const away = new sdk.Waybill({ apiKey, baseUrl: 'http://127.0.0.1:9', maxRetries: 0 });
+    await expect(away.emails.list()).rejects.toBeInstanceOf(sdk.ConnectionError);
+  });
+
+  it('ends when it takes too long, and when it is told to', async () => {
+    const never = (_url: string, { signal }: RequestInit) =>
+      new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted'))));
+    const silent = new sdk.Waybill({ apiKey, baseUrl, fetch: never, maxRetries: 0 });
+    await expect(silent.emails.list({}, { timeoutMs: 5 })).rejects.toBeInstanceOf(sdk.TimeoutError);
+    const controller = new AbortController();
+    const asked = silent.emails.list({}, { signal: controller.signal });
+    controller.abort();
+    await expect(asked).rejects.toThrow('aborted');
+    await expect(client.emails.list({}, { signal: AbortSignal.abort() })).rejects.toThrow();
+  });
+
+  it('makes html of React elements, in batches too', async () => {
+    const render = (element: { name: string }) => Promise.resolve(`<p>Hello ${element.name}</p>`);
+    const drawing = new sdk.Waybill({ apiKey, baseUrl, render });
+    const mail = { to: MAIL.to, subject: 'React', react: { name: 'Ada' } };
+    const { id } = await drawing.emails.send(mail);
+    const { data } = await drawing.emails.batch([mail]);
+    for (const each of [id, data[0].id]) {
+      expect(await client.emails.content(each)).toMatchObject({ html: '<p>Hello Ada</p>' });
+    }
+    await expect(client.emails.send(mail)).rejects.toThrow('render');
+  });
+
+  it('verifies what the service sends to webhooks', async () => {
+    const receiver = await WebhookReceiver.start();
+    const { secret, id: webhookId } = await client.webhooks.create({ url: receiver.url(), events: ['delivered'] });
+    const { id } = await client.emails.send(MAIL);
+    const received = await waitFor(() => receiver.received.find(({ body }) => body.includes(id)), {
+      what: 'a webhook',
+    });
+    const event = await client.webhooks.verify(received.body, received.headers, ['whsec_AAAA', secret]);
+    expect(event).toMatchObject({ type: 'email.delivered', data: { emailId: id, recipient: 'ada@customer.example' } });
+    const headers = new Headers(received.headers as Record<string, string>);
+    await expect(sdk.verifyWebhook(Buffer.from(received.body), headers, secret)).resolves.toEqual(event);
+    await expect(client.webhooks.verify(`${received.body} `, received.headers, secret)).rejects.toBeInstanceOf(
+      sdk.WebhookVerificationError,
+    );
+    await client.webhooks.delete(webhookId);
+    await receiver.stop();
+  });
+
+  it('takes no webhook that is old, unsigned or signed by another', async () => {
+    const secret = `whsec_${randomBytes(24).toString('base64')}`;
+    const signed = (seconds: number, key = secret) => {
+      const timestamp = String(Math.floor(Date.now() / 1_000) + seconds);
+      const hmac = createHmac('sha256', Buffer.from(key.slice(6), 'base64')).update(`1.${timestamp}.{"type":"x"}`);
+      const signature = `v1a,x v1,${hmac.digest('base64')}`;
+      return { 'webhook-id': '1', 'Webhook-Timestamp': timestamp, 'webhook-signature': signature };
+    };
+    const verify = (headers: object) => sdk.verifyWebhook('{"type":"x"}', headers, secret);
+    await expect(verify(signed(0))).resolves.toEqual({ type: 'x' });
+    const other = `whsec_${randomBytes(24).toString('base64')}`;
+    for (const headers of [
+      signed(-400),
+      signed(400),
+      signed(0, other),
+      {},
+      { ...signed(0), 'webhook-signature': 'v1,' },
+    ]) {
+      await expect(verify(headers)).rejects.toBeInstanceOf(sdk.WebhookVerificationError);
+    }
+  });
+
+  it('is a transport of Nodemailer', async () => {
+    const { WaybillTransport } = jest.requireActual(join(SDK, 'dist/cjs/nodemailer.js'));
+    const transporter = createTransport(new WaybillTransport({ apiKey, baseUrl }));
+    const mail = {
+      from: 'Hello <hello@acme.example>',
+      to: '"Ada Lovelace" <ada@customer.example>, bob@customer.example',
+      bcc: 'eve@customer.example',
+      replyTo: 'reply@acme.example',
+      subject: 'From Nodemailer',
+      html: '<img src="cid:logo">',
+      headers: { 'X-Order': '1' },
+      attachments: [
+        { filename: 'a.txt', content: 'Grüße' },
+        { filename: 'logo.png', content: Buffer.from([1, 2, 3]), cid: 'logo' },
+      ],
+    };
+    const sent: any = await transporter.sendMail(mail);
+    const email = await client.emails.get(sent.messageId);
+    expect(email).toMatchObject({
+      ...{
+        fromName: 'Hello',
+        toEmails: ['ada@customer.example', 'bob@customer.example'],
+        replyTo: 'reply@acme.example',
+      },
+      ...{ bccEmails: ['eve@customer.example'], subject: 'From Nodemailer' },
+    });
+    const content = await client.emails.content(sent.messageId);
+    expect(content.headers).toMatchObject({ 'X-Order': '1' });
+    expect(content.attachments).toMatchObject([
+      { filename: 'a.txt', size: 7 },
+      { filename: 'logo.png', size: 3 },
+    ]);
+    const invitation = { ...mail, attachments: [], icalEvent: { content: 'BEGIN:VCALENDAR\r\nEND:VCALENDAR\r\n' } };
+    const invited: any = await transporter.sendMail(invitation);
+    expect(JSON.stringify(await client.emails.content(invited.messageId))).toContain('text/calendar');
+    await expect(transporter.sendMail({ ...mail, from: 'x@elsewhere.example' })).rejects.toMatchObject({
+      code: 'domain_not_verified',
+    });
+  });
+
+  it('is a module of Nest', async () => {
+    const { WaybillModule } = jest.requireActual(join(SDK, 'dist/cjs/nestjs.js'));
+    const options = { apiKey, baseUrl };
+    for (const module of [WaybillModule.forRoot(options), WaybillModule.forRootAsync({ useFactory: () => options })]) {
+      const app = await NestFactory.createApplicationContext(module, { logger: false });
+      expect((await app.get(sdk.Waybill).emails.list({ limit: 1 })).data).toHaveLength(1);
+      await app.close();
+    }
+  });
+
+  it('says in its types what it takes and returns', () => {
+    const sample = join(SDK, 'dist/esm/sample.ts');
+    const text = `
+      import { Waybill, isWaybillError, type WebhookEvent } from './index.js';
+      const waybill = new Waybill({ apiKey: 'x', baseUrl: 'x' });
+      export async function use(): Promise<string[]> {
+        const { id } = await waybill.emails.send({ to: ['ada@example.com'], subject: 'x', react: {} }, { idempotencyKey: 'x' });
+        // @ts-expect-error the field has another name
+        await waybill.emails.send({ to: ['ada@example.com'], subject: 'x', reply_to: 'x' });
+        // @ts-expect-error there is no such status
+        await waybill.emails.list({ status: 'lost' });
+        const names: string[] = [];
+        for await (const template of waybill.templates.listAll()) names.push(template.name);
+        const { pagination } = await waybill.emails.list({ status: 'bounced' });
+        const event: WebhookEvent = await waybill.webhooks.verify('', {}, 'whsec_x');
+        if (event.type === 'email.bounced') names.push(event.data.emailId);
+        if (event.type === 'webhook.test') names.push(event.data.webhookId);
+        try { await waybill.emails.cancel(id); } catch (error) {
+          if (isWaybillError(error, 'email_not_cancellable')) names.push(error.code);
+          // @ts-expect-error there is no such code
+          if (isWaybillError(error, 'lost')) names.push(error.code);
+        }
+        return [...names, String(pagination.total)];
+      }`;
+    const options: ts.CompilerOptions = {
+      ...{ strict: true, noEmit: true, target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext, types: [] },
+      ...{ moduleResolution: ts.ModuleResolutionKind.Bundler, lib: ['lib.es2022.d.ts', 'lib.dom.d.ts'] },
+    };
+    const host = ts.createCompilerHost(options);
+    const { getSourceFile, fileExists } = host;
+    host.getSourceFile = (name, version) =>
+      name === sample ? ts.createSourceFile(name, text, version) : getSourceFile(name, version);
+    host.fileExists = (name) => name === sample || fileExists(name);
+    const problems = ts.getPreEmitDiagnostics(ts.createProgram([sample], options, host));
+    expect(problems.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '))).toEqual([]);
+  });
+
+  it('packs without network, with nothing to install, and loads as a module too', async () => {
+    const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--offline'], { cwd: SDK });
+    const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }];
+    const paths = files.map(({ path }) => path);
+    expect(paths).toEqual(expect.arrayContaining(['README.md', 'dist/esm/index.js', 'dist/cjs/nestjs.d.ts']));
+    expect(paths.filter((path) => !/^(dist\/|README\.md|LICENSE|package\.json)/.test(path))).toEqual([]);
+    expect(JSON.parse(readFileSync(join(SDK, 'package.json'), 'utf8'))).not.toHaveProperty('dependencies');
+    const program = `import { Waybill } from './dist/esm/index.js'; import './dist/esm/nodemailer.js'; import './dist/esm/nestjs.js';
+      const { pagination } = await new Waybill({ apiKey: '${apiKey}', baseUrl: '${baseUrl}' }).emails.list(); console.log(pagination.page);`;
+    const loaded = await run(process.execPath, ['--input-type=module', '-e', program], { cwd: SDK });
+    expect(loaded.stdout).toBe('1\n');
+  });
+});
+
+describe('docs/recipes', () => {
+  const RECIPES = [
+    ['node', ['fetch.mjs']],
+    ['python3', ['send.py']],
+    ['php', ['send.php']],
+    ['go', ['run', 'send.go']],
+    ['sh', ['send.sh']],
+  ] as const;
+  const needs = (command: string) => (command === 'sh' ? 'curl' : command);
+  const available = RECIPES.filter(([command]) => spawnSync(needs(command), ['--version']).error === undefined);
+
+  it.each(available)('%s %s sends a mail', async (command, args) => {
+    const env = { ...process.env, WAYBILL_URL: baseUrl, WAYBILL_API_KEY: apiKey, WAYBILL_TO: 'ada@customer.example' };
+    const { stdout } = await run(command, [...args], { cwd: join(ROOT, 'docs/recipes'), env });
+    expect(await client.emails.get(stdout.trim())).toMatchObject({ toEmails: ['ada@customer.example'] });
+  });
+});
