@@ -13,6 +13,9 @@ export interface RelayConfig {
   readonly auth?: { readonly user: string; readonly password: string };
 }
 
+/** The engine tries no longer (RFC 5321 section 4.5.4.1). */
+export const MAX_LIFE_HOURS = 96;
+
 export type DeliveryMode = 'local' | 'relay' | 'direct';
 
 export interface HttpConfig {
@@ -46,6 +49,8 @@ export interface DatabaseConfig {
 export interface DeliveryConfig {
   readonly mode: DeliveryMode;
   readonly relay: RelayConfig | undefined;
+  /** How long a message without an `expiresAt` is tried, by its category; 96 is the engine's own limit. */
+  readonly lifeHours: { readonly transactional: number; readonly bulk: number };
   /** File of the operator's own rules for replies. */
   readonly classificationRules: string | undefined;
   /** Direct mode: the remote port. */

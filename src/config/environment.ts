@@ -1,6 +1,7 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsEmail, IsIn, IsInt, IsOptional, IsString, Matches, Max, Min } from 'class-validator';
+import { MAX_LIFE_HOURS } from './config';
 import { MASTER_KEY_TEXT } from './data-dir';
 
 const toInteger = Transform(({ value }: { value: unknown }) =>
@@ -59,6 +60,8 @@ export class Environment {
   RELAY_URL?: string;
   /** A file of rules that go before the built-in ones. */
   @IsOptional() @IsString() CLASSIFICATION_RULES?: string;
+  @Count(MAX_LIFE_HOURS) MESSAGE_LIFE_TRANSACTIONAL_HOURS = MAX_LIFE_HOURS;
+  @Count(MAX_LIFE_HOURS) MESSAGE_LIFE_BULK_HOURS = MAX_LIFE_HOURS;
   @Port() SMTP_PORT = 25;
   @toBoolean @IsBoolean() ALLOW_PRIVATE_DESTINATIONS = false;
   @toBoolean @IsBoolean() WEBHOOK_ALLOW_PRIVATE = false;

@@ -77,6 +77,10 @@ function toDelivery(environment: Environment): AppConfig['delivery'] {
   return {
     mode: environment.DELIVERY_MODE,
     relay: environment.DELIVERY_MODE === 'relay' ? parseRelay(environment.RELAY_URL) : undefined,
+    lifeHours: {
+      transactional: environment.MESSAGE_LIFE_TRANSACTIONAL_HOURS,
+      bulk: environment.MESSAGE_LIFE_BULK_HOURS,
+    },
     classificationRules: environment.CLASSIFICATION_RULES,
     smtpPort: environment.SMTP_PORT,
     allowPrivateDestinations: environment.ALLOW_PRIVATE_DESTINATIONS,

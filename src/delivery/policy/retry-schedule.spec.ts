@@ -45,8 +45,16 @@ describe('nextAttemptAt', () => {
   it('ends with the four days of life, not a moment before', () => {
     const atLimit = after(DELIVERY_LIFE_MS - 6 * HOUR);
     expect(nextAttemptAt(facts({ attempt: 20, now: atLimit }))).toEqual(after(DELIVERY_LIFE_MS));
-    const beyond = new Date(atLimit.getTime() + 1);
-    expect(nextAttemptAt(facts({ attempt: 20, now: beyond }))).toBeUndefined();
+    const late = after(DELIVERY_LIFE_MS - 2 * MINUTE + 1);
+    expect(nextAttemptAt(facts({ attempt: 20, now: late }))).toBeUndefined();
+  });
+
+  it('has one last attempt a minute before the end, unless that would come at once', () => {
+    const end = DELIVERY_LIFE_MS;
+    expect(nextAttemptAt(facts({ attempt: 20, now: after(end - 6 * HOUR + 1) }))).toEqual(after(end - MINUTE));
+    expect(nextAttemptAt(facts({ attempt: 20, now: after(end - 2 * MINUTE) }))).toEqual(after(end - MINUTE));
+    expect(nextAttemptAt(facts({ attempt: 3, expiresAt: after(10 * MINUTE) }))).toEqual(after(9 * MINUTE));
+    expect(nextAttemptAt(facts({ attempt: 4, now: after(9 * MINUTE), expiresAt: after(10 * MINUTE) }))).toBeUndefined();
   });
 
   it('begins no attempt after the expiry of the message', () => {
@@ -62,7 +70,10 @@ describe('nextAttemptAt', () => {
         const next = nextAttemptAt(facts({ attempt, now, expiresAt, random: () => random }));
         if (next === undefined) return;
         const waited = next.getTime() - now.getTime();
-        expect(waited).toBeGreaterThanOrEqual(pauseAfter(attempt) * (1 - RETRY_JITTER) - 1);
+        const end = Math.min(expiresAt?.getTime() ?? Infinity, after(DELIVERY_LIFE_MS).getTime());
+        const isLast = next.getTime() === end - MINUTE;
+        const shortest = isLast ? MINUTE : pauseAfter(attempt) * (1 - RETRY_JITTER) - 1;
+        expect(waited).toBeGreaterThanOrEqual(shortest);
         expect(waited).toBeLessThanOrEqual(pauseAfter(attempt) * (1 + RETRY_JITTER));
         expect(next.getTime()).toBeLessThanOrEqual(expiresAt?.getTime() ?? Infinity);
         expect(next.getTime()).toBeLessThanOrEqual(after(DELIVERY_LIFE_MS).getTime());

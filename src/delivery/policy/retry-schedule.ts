@@ -24,6 +24,11 @@ export const RETRY_JITTER = 0.2;
 /** RFC 5321 section 4.5.4.1 demands at least 4 to 5 days before giving up. */
 export const DELIVERY_LIFE_MS = 4 * DAY;
 
+/** A pause that would outlast the delivery's life is cut, for one last attempt so long before its end, */
+const LAST_CHANCE_MS = MINUTE;
+/** unless that would come at once. */
+const LAST_PAUSE_MS = MINUTE;
+
 /** What the schedule goes by: facts of one delivery at the moment an attempt has failed. */
 export interface RetryFacts {
   /** Number of the attempt that just failed, from 1. */
@@ -44,7 +49,10 @@ export function planRetry(facts: RetryFacts): RetryPlan {
   const at = facts.now.getTime() + pauseAfter(facts.attempt) * jitter(facts.random);
   const expiresAt = facts.expiresAt?.getTime() ?? Infinity;
   const endOfLife = facts.firstDueAt.getTime() + DELIVERY_LIFE_MS;
-  if (at <= Math.min(expiresAt, endOfLife)) return { kind: 'at', at: new Date(at) };
+  const end = Math.min(expiresAt, endOfLife);
+  if (at <= end) return { kind: 'at', at: new Date(at) };
+  const lastChance = end - LAST_CHANCE_MS;
+  if (lastChance - facts.now.getTime() >= LAST_PAUSE_MS) return { kind: 'at', at: new Date(lastChance) };
   return { kind: expiresAt < endOfLife ? 'expired' : 'exhausted' };
 }
 

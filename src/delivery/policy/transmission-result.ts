@@ -83,7 +83,7 @@ export function rejection(said: SmtpFacts, classifier: ReplyClassifier): Rejecte
 }
 
 function resolveRejection({ smtp, classification }: Rejected, facts: RetryFacts): DeliveryOutcome {
-  const { reason, bounceType } = classification;
+  const { reason, bounceType, explanation } = classification;
   switch (classification.action) {
     case 'retry':
     case 'slow':
@@ -91,9 +91,9 @@ function resolveRejection({ smtp, classification }: Rejected, facts: RetryFacts)
       if (facts.attempt > (classification.maximumRetries ?? Infinity)) return bounced('soft', reason, smtp);
       return retryOrEnd('deferred', reason, smtp, facts);
     case 'bounce':
-      return bounced(bounceType, reason, smtp);
+      return { ...bounced(bounceType, reason, smtp), ...(explanation && { explanation }) };
     case 'bounce_and_suppress':
-      return { ...bounced('hard', reason, smtp), suppress: true };
+      return { ...bounced('hard', reason, smtp), suppress: true, ...(explanation && { explanation }) };
   }
 }
 
@@ -129,10 +129,19 @@ function retryOrEnd(kind: 'deferred' | 'unknown', reason: string, smtp: SmtpFact
     case 'at':
       return { kind, nextAttemptAt: plan.at, reason, smtp };
     case 'expired':
-      return { kind: 'failed', reason: 'expired', detail: reason };
+      return { kind: 'failed', reason: 'expired', detail: reason, explanation: expiry(facts, smtp), smtp };
     case 'exhausted':
-      return { ...bounced('soft', reason, smtp), reason: `retries exhausted: ${reason}`, lastReason: reason };
+      return {
+        ...bounced('soft', reason, smtp),
+        ...{ reason: `retries exhausted: ${reason}`, lastReason: reason, explanation: expiry(facts, smtp) },
+      };
   }
+}
+
+/** In plain words: how often it was tried, and how that ended. */
+function expiry({ attempt }: RetryFacts, { response }: SmtpFacts): string {
+  const said = response === undefined ? 'nobody answered' : `the last answer was: ${response}`;
+  return `It was not delivered within its time, in ${attempt} ${attempt === 1 ? 'attempt' : 'attempts'}; ${said}`;
 }
 
 function bounced(

@@ -21,6 +21,8 @@ export interface OutgoingMessage extends EmailKey {
   readonly cc: readonly Mailbox[];
   readonly replyTo: readonly Mailbox[];
   readonly subject: string;
+  /** The first of the customer's tags. */
+  readonly tag?: string | undefined;
   /** Both are absent while `isBodyLoaded` is false. */
   readonly html?: string;
   readonly text?: string;

@@ -51,6 +51,8 @@ export type DeliveryOutcome =
       readonly suppress: boolean;
       /** For people, too. */
       readonly reason: string;
+      /** The cause in plain words. */
+      readonly explanation?: string;
       /** Set when the retries are exhausted: why the last attempt failed, which `reason` says in words. */
       readonly lastReason?: string;
       /** False: what the sender cannot change, such as a listed address of this service; true when absent. */
@@ -59,7 +61,15 @@ export type DeliveryOutcome =
       readonly isDomainMissing?: boolean;
       readonly smtp?: SmtpFacts;
     }
-  | { readonly kind: 'failed'; readonly reason: FailureReason; readonly detail?: string }
+  | {
+      readonly kind: 'failed';
+      readonly reason: FailureReason;
+      readonly detail?: string;
+      /** The cause in plain words. */
+      readonly explanation?: string;
+      /** What the last attempt came to. */
+      readonly smtp?: SmtpFacts;
+    }
   | { readonly kind: 'spam_report' | 'unsubscribed'; readonly data?: Readonly<Record<string, unknown>> }
   | {
       readonly kind: 'opened' | 'clicked';

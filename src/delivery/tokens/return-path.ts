@@ -14,7 +14,11 @@ export interface ReturnPathTarget {
   readonly position: number;
 }
 
-const PREFIX = 'b+';
+/** In front of a return path, and of an address that unsubscribes; each kind has a key of its own. */
+const PREFIXES = { 'return-path': 'b+', unsubscribe: 'u+' } as const;
+export type AddressKind = keyof typeof PREFIXES;
+/** Past all that a token can say: people may unsubscribe for ever. */
+export const FOR_EVER = new Date('2149-06-01T00:00:00Z');
 const VERSION = 1;
 const ORDINAL_AT = 1;
 const EMAIL_ID_AT = 5;
@@ -34,11 +38,15 @@ const TOKEN_LENGTH = Math.ceil((TOKEN_BYTES * 8) / 5);
  * HMAC-SHA256 of all that, cut to 80 bits (10): about 10^24 guesses, each of which is an SMTP conversation.
  */
 export class ReturnPath {
-  /** @param key 32 bytes, `deriveKey(master, 'return-path')` */
+  private readonly prefix: string;
+
+  /** @param key 32 bytes, `deriveKey(master, 'return-path')`, or `'unsubscribe-address'` */
   constructor(
     private readonly key: Buffer,
     private readonly clock: Clock,
+    kind: AddressKind = 'return-path',
   ) {
+    this.prefix = PREFIXES[kind];
     if (key.length !== 32) throw new RangeError('The return path key must have 32 bytes');
   }
 
@@ -54,15 +62,15 @@ export class ReturnPath {
     token.writeUInt8(target.position, POSITION_AT);
     token.writeUInt16BE(dayOf(expiresAt), EXPIRY_DAY_AT);
     this.macOf(token).copy(token, MAC_AT);
-    return PREFIX + toBase32(token);
+    return this.prefix + toBase32(token);
   }
 
   /** What a local part in either case stands for; undefined when it is not ours, has been altered or has expired. */
   open(localPart: string): ReturnPathTarget | undefined {
-    if (localPart.length !== PREFIX.length + TOKEN_LENGTH || !localPart.toLowerCase().startsWith(PREFIX)) {
+    if (localPart.length !== this.prefix.length + TOKEN_LENGTH || !localPart.toLowerCase().startsWith(this.prefix)) {
       return undefined;
     }
-    const token = fromBase32(localPart.slice(PREFIX.length));
+    const token = fromBase32(localPart.slice(this.prefix.length));
     if (token === undefined || !timingSafeEqual(this.macOf(token), token.subarray(MAC_AT))) return undefined;
     const kind = token.readUInt8(0);
     if (kind >> 4 !== VERSION || token.readUInt16BE(EXPIRY_DAY_AT) < dayOf(this.clock.now())) return undefined;

@@ -81,8 +81,9 @@ export class MessageComposer {
   prepare(parts: MessageParts): PreparedMessage {
     const { claim, message, key, ordinal } = parts;
     const { isRaw = false } = message;
-    const ownFields = isRaw ? [] : this.headers.unsubscribeFields(claim, ordinal, message.headers);
-    const isPersonal = ownFields.length > 0 || (!isRaw && this.tracking.appliesTo(message));
+    const unsubscribing = isRaw ? [] : this.headers.unsubscribeFields(claim, ordinal, message.headers);
+    const ownFields = isRaw ? [] : [...unsubscribing, ...this.headers.feedbackFields(claim, ordinal, message)];
+    const isPersonal = unsubscribing.length > 0 || (!isRaw && this.tracking.appliesTo(message));
     const id = isPersonal ? `${message.emailId} ${claim.position}` : message.emailId;
     const shared = this.share(id, parts, ownFields);
     const isAhead = this.composeAhead(shared.composed, parts, ownFields);

@@ -1,12 +1,13 @@
 import { type Clock, DAY } from '../../common/clock';
 import { deriveKey } from '../../common/encryption/encryption';
+import { domainOf } from '../../common/mail-address';
 import type { AppConfig } from '../../config/config';
 import type { HeaderField } from '../message/header-block';
 import { DELIVERY_LIFE_MS } from '../policy/retry-schedule';
 import type { ClaimedDelivery } from '../ports/delivery';
 import type { OutgoingMessage } from '../ports/message-source';
 import { RecipientLink } from '../tokens/recipient-link';
-import { ReturnPath } from '../tokens/return-path';
+import { FOR_EVER, ReturnPath } from '../tokens/return-path';
 
 /** Bounces may come this long after the last attempt. */
 const RETURN_PATH_MS = 30 * DAY;
@@ -14,16 +15,22 @@ const RETURN_PATH_MS = 30 * DAY;
 const MAX_ADDRESS_CHARACTERS = 254;
 const LINK = 'List-Unsubscribe';
 const ONE_CLICK = 'List-Unsubscribe-Post';
+const FEEDBACK = 'Feedback-ID';
+/** What stands for a tag that is not there, or that could name a person. */
+const NO_TAG = 'none';
+const MAX_TAG_LENGTH = 32;
 
 /** What names the single recipient outside of the content: the envelope sender and the unsubscribe header fields. */
 export class RecipientHeaders {
   private readonly returnPath: ReturnPath;
+  private readonly unsubscribing: ReturnPath;
   private readonly links: RecipientLink;
   private readonly ownHost: string;
   private readonly publicUrl: string;
 
   constructor({ masterKey, delivery, http }: AppConfig, clock: Clock) {
     this.returnPath = new ReturnPath(deriveKey(masterKey, 'return-path'), clock);
+    this.unsubscribing = new ReturnPath(deriveKey(masterKey, 'unsubscribe-address'), clock, 'unsubscribe');
     this.links = new RecipientLink(masterKey);
     this.ownHost = delivery.mailHost;
     this.publicUrl = http.publicUrl;
@@ -53,11 +60,30 @@ export class RecipientHeaders {
     const given = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
     if (given.has(LINK.toLowerCase())) return [];
     const { mode, emailId, position } = claim;
-    const token = this.links.issue('unsubscribe', { organizationOrdinal: ordinal, mode, emailId, position });
+    const target = { organizationOrdinal: ordinal, mode, emailId, position };
+    const token = this.links.issue('unsubscribe', target);
+    // For mail programs that show a button for addresses only.
+    const address = `${this.unsubscribing.issue(target, FOR_EVER)}@${this.ownHost}`;
     const fields: HeaderField[] = [
-      [LINK, `<${this.publicUrl}/u/${token}>`],
+      [LINK, `<${this.publicUrl}/u/${token}>, <mailto:${address}?subject=unsubscribe>`],
       [ONE_CLICK, 'List-Unsubscribe=One-Click'],
     ];
     return fields.filter(([name]) => !given.has(name.toLowerCase()));
   }
+
+  /**
+   * `Feedback-ID: <tag>:<domain>:<category>:<organization>`, by which Gmail reports complaints of a stream of mail. The
+   * same for all recipients, and nothing of a person: of the tags the first, unless it could be an address or a name in
+   * it. A customer's own is refused at the acceptance.
+   * @param ordinal the organization's
+   */
+  feedbackFields({ category }: ClaimedDelivery, ordinal: number, message: OutgoingMessage): HeaderField[] {
+    const sender = `wb${String(ordinal).padStart(6, '0')}`;
+    return [[FEEDBACK, `${tagOf(message.tag)}:${domainOf(message.from.email)}:${category}:${sender}`]];
+  }
+}
+
+function tagOf(tag: string | undefined): string {
+  const isPlain = tag !== undefined && tag.length <= MAX_TAG_LENGTH && /^[\w.-]+$/.test(tag);
+  return isPlain ? tag : NO_TAG;
 }

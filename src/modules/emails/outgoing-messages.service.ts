@@ -72,6 +72,7 @@ function toMessage(loaded: LoadedMessage): OutgoingMessage {
     domainId: loaded.domainId,
     date: loaded.date,
     subject: loaded.subject,
+    tag: loaded.tag ?? undefined,
     bodyBytes: loaded.bodyBytes,
     isBodyLoaded: loaded.isBodyLoaded,
     trackOpens: loaded.trackOpens,

@@ -71,10 +71,16 @@ export class InboundReception {
   }
 
   private async takeReports(subjects: readonly ReportSubject[], sender: string, message: Buffer): Promise<void> {
-    const { added, refused } = await this.inbound.append(subjects, sender, message);
-    this.metrics.countReports(added, subjects.length - added - refused);
+    let refusals = 0;
+    for (const kind of [true, false]) {
+      const alike = subjects.filter(({ isUnsubscribe = false }) => isUnsubscribe === kind);
+      if (alike.length === 0) continue;
+      const { added, refused } = await this.inbound.append(alike, sender, message);
+      this.metrics.countReports(added, alike.length - added - refused);
+      refusals += refused;
+    }
     // It comes again for all of them; what is stored now is known then.
-    if (refused > 0) throw full();
+    if (refusals > 0) throw full();
   }
 
   /** Once, to whichever of the mailboxes it is addressed. */

@@ -8,7 +8,12 @@ export interface ReportSubject {
   readonly emailId: string;
   /** Position among the email's recipients. */
   readonly position: number;
+  /** True: the address unsubscribes, whatever is written to it. */
+  readonly isUnsubscribe?: boolean;
 }
+
+/** The first line of what came to an address that unsubscribes. */
+export const UNSUBSCRIBE_LINE = 'X-Waybill-Unsubscribe: yes\r\n';
 
 /** What a report turned out to be about: one delivery, or an email of several recipients without a proof of which. */
 export type ReportTarget = ReportSubject | (EmailKey & { readonly position?: undefined });

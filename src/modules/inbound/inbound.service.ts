@@ -8,9 +8,15 @@ import { newId } from '../../common/ids';
 import { AppConfig } from '../../config/config';
 import type { Transaction } from '../../database/transaction';
 import type { DeliveryKey } from '../../delivery/ports/delivery';
-import { ReturnPath } from '../../delivery/tokens/return-path';
+import { ReturnPath, type ReturnPathTarget } from '../../delivery/tokens/return-path';
 import { InboundLimits } from './inbound-limits';
-import { type PublicMail, PUBLIC_MAILBOXES, type PublicMailbox, type ReportSubject } from './inbound-report';
+import {
+  type PublicMail,
+  PUBLIC_MAILBOXES,
+  type PublicMailbox,
+  type ReportSubject,
+  UNSUBSCRIBE_LINE,
+} from './inbound-report';
 import { type Appended, type AppendedReports, InboundRepository } from './inbound.repository';
 
 /**
@@ -24,6 +30,7 @@ import { type Appended, type AppendedReports, InboundRepository } from './inboun
 export class InboundService {
   /** While the master key is being changed, mail that left under the other one is still answered. */
   private readonly returnPaths: readonly ReturnPath[];
+  private readonly unsubscribing: readonly ReturnPath[];
 
   constructor(
     private readonly reports: InboundRepository,
@@ -34,6 +41,7 @@ export class InboundService {
   ) {
     const keys = [config.masterKey, config.previousMasterKey].filter((key) => key !== undefined);
     this.returnPaths = keys.map((key) => new ReturnPath(deriveKey(key, 'return-path'), clock));
+    this.unsubscribing = keys.map((key) => new ReturnPath(deriveKey(key, 'unsubscribe-address'), clock, 'unsubscribe'));
   }
 
   /**
@@ -42,16 +50,16 @@ export class InboundService {
    * @throws UnavailableError
    */
   async subjectOf(localPart: string): Promise<ReportSubject | undefined> {
-    const target = this.returnPaths
-      .map((returnPath) => returnPath.open(localPart))
-      .find((found) => found !== undefined);
+    const returnPath = openWith(this.returnPaths, localPart);
+    const target = returnPath ?? openWith(this.unsubscribing, localPart);
     const organizationId = target && (await this.organizations.findByOrdinal(target.organizationOrdinal));
     if (!target || organizationId === undefined) return undefined;
-    return { organizationId, mode: target.mode, emailId: target.emailId, position: target.position };
+    const { mode, emailId, position } = target;
+    return { organizationId, mode, emailId, position, ...(!returnPath && { isUnsubscribe: true }) };
   }
 
   /**
-   * Commits one message as a report on each of the deliveries for which the limits allow it; returns how many of them are
+   * Commits one message as a report on each of the deliveries, all of one kind, for which the limits allow it; returns how many of them are
    * new, and how many were refused. The same message twice is stored once.
    *
    * @param sender the envelope's, empty for the null sender. It goes on top of the stored bytes as `Return-Path:`
@@ -59,7 +67,7 @@ export class InboundService {
    * @throws UnavailableError
    */
   async append(subjects: readonly ReportSubject[], sender: string, message: Buffer): Promise<AppendedReports> {
-    const { raw, digest } = stored(sender, message);
+    const { raw, digest } = stored(sender, message, subjects[0]?.isUnsubscribe);
     const reports = subjects.map((subject) => ({ ...subject, id: newId() }));
     const { maxReportsPerDelivery: perDelivery, maxOpenReports: open } = this.limits;
     return this.reports.append(reports, { digest, raw, receivedAt: this.clock.now() }, { perDelivery, open });
@@ -95,8 +103,14 @@ export class InboundService {
   }
 }
 
-function stored(sender: string, message: Buffer): { raw: Buffer; digest: Buffer } {
-  const raw = Buffer.concat([Buffer.from(`Return-Path: <${sender}>\r\n`), message]);
+function openWith(paths: readonly ReturnPath[], localPart: string): ReturnPathTarget | undefined {
+  return paths.map((path) => path.open(localPart)).find((found) => found !== undefined);
+}
+
+/** What comes to an address that unsubscribes says so on top of all, where nobody else can write. */
+function stored(sender: string, message: Buffer, isUnsubscribe = false): { raw: Buffer; digest: Buffer } {
+  const top = `${isUnsubscribe ? UNSUBSCRIBE_LINE : ''}Return-Path: <${sender}>\r\n`;
+  const raw = Buffer.concat([Buffer.from(top), message]);
   return { raw, digest: createHash('sha256').update(raw).digest() };
 }
 

@@ -86,7 +86,7 @@ export class ReportScene {
   async report(message: string, recipient: string, sender?: string): Promise<string | null> {
     expect(await this.post(message, recipient, sender)).toMatch(/^250 /);
     await this.workOff();
-    const table = recipient.startsWith('b+') ? 'inbound_reports' : 'feedback_reports';
+    const table = /^[bu]\+/i.test(recipient) ? 'inbound_reports' : 'feedback_reports';
     const rows = await this.delivery.db.query(`select disposition from ${table} order by id desc limit 1`);
     return rows[0]?.disposition;
   }
@@ -94,7 +94,9 @@ export class ReportScene {
   /** Types of the events of an email that reports led to. */
   async reportedEvents(emailId: string): Promise<string[]> {
     const { events } = await this.delivery.read(emailId);
-    return events.filter(({ source }) => ['dsn', 'feedback_loop'].includes(source)).map(({ event_type }) => event_type);
+    return events
+      .filter(({ source }) => ['dsn', 'feedback_loop', 'tracking'].includes(source))
+      .map(({ event_type }) => event_type);
   }
 
   suppressions(): Promise<Record<string, unknown>[]> {

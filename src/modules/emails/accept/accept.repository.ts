@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { HOUR } from '../../../common/clock';
 import { domainOf } from '../../../common/mail-address';
-import { AppConfig } from '../../../config/config';
+import { AppConfig, MAX_LIFE_HOURS } from '../../../config/config';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
 import { DeliveryQueueRepository } from '../../../delivery/queue/delivery-queue.repository';
@@ -41,7 +41,7 @@ export class AcceptRepository {
     for (const statement of [...insertAttachments(emails), ...insertRaw(emails)]) tx.write(statement);
     for (const statement of resentLinks(emails)) tx.write(statement);
     this.queue.enqueue(
-      emails.flatMap((email) => deliveriesOf(email, now)),
+      emails.flatMap((email) => deliveriesOf(email, now, this.config.delivery.lifeHours)),
       now,
       tx,
     );
@@ -119,8 +119,12 @@ function resentLinks(emails: readonly AcceptedEmail[]) {
   return repeated.flatMap(({ id, original }) => linkResent(original, id));
 }
 
-function deliveriesOf({ id, command, recipients }: AcceptedEmail, now: Date) {
+type LifeHours = AppConfig['delivery']['lifeHours'];
+
+function deliveriesOf({ id, command, recipients }: AcceptedEmail, now: Date, life: LifeHours) {
   const { organizationId, mode, domain, request } = command;
+  const dueAt = request.scheduledAt ?? now;
+  const expiresAt = request.expiresAt ?? defaultExpiry(dueAt, life[request.category]);
   return recipients.map((recipient, position) => ({
     organizationId,
     mode,
@@ -130,7 +134,12 @@ function deliveriesOf({ id, command, recipients }: AcceptedEmail, now: Date) {
     recipient: recipient.email,
     destination: domainOf(recipient.email),
     category: request.category,
-    dueAt: request.scheduledAt ?? now,
-    expiresAt: request.expiresAt ?? null,
+    dueAt,
+    expiresAt,
   }));
+}
+
+/** Null: the engine's own limit, which ends as a bounce. */
+function defaultExpiry(dueAt: Date, hours: number): Date | null {
+  return hours < MAX_LIFE_HOURS ? new Date(dueAt.getTime() + hours * HOUR) : null;
 }

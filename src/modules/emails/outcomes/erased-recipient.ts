@@ -22,15 +22,16 @@ export function withoutPerson(recorded: RecordedOutcome, placeholder: string): R
 function impersonal(outcome: DeliveryOutcome): DeliveryOutcome {
   switch (outcome.kind) {
     case 'sending':
-    case 'failed':
       return outcome;
+    case 'failed':
+      return { ...outcome, explanation: undefined, smtp: codesOf(outcome.smtp) };
     case 'sent':
     case 'delivered':
     case 'deferred':
     case 'unknown':
       return { ...outcome, smtp: codesOf(outcome.smtp) };
     case 'bounced':
-      return { ...outcome, suppress: false, smtp: codesOf(outcome.smtp) };
+      return { ...outcome, suppress: false, explanation: undefined, smtp: codesOf(outcome.smtp) };
     case 'spam_report':
     case 'unsubscribed':
     case 'opened':

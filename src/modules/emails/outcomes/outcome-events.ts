@@ -72,12 +72,21 @@ export function eventData({ recipient, outcome, attempt }: RecordedOutcome): Rec
       return { ...base, ...why, nextAttemptAt: outcome.nextAttemptAt.toISOString(), ...smtpData(outcome.smtp) };
     }
     case 'bounced': {
-      const { bounceType, reason, countsAgainstSender } = outcome;
+      const { bounceType, reason, explanation, countsAgainstSender } = outcome;
       const excused = countsAgainstSender === false && { countsAgainstSender };
-      return { ...base, bounceType, reason, ...excused, ...smtpData(outcome.smtp) };
+      return {
+        ...base,
+        bounceType,
+        reason,
+        ...(explanation && { explanation }),
+        ...excused,
+        ...smtpData(outcome.smtp),
+      };
     }
-    case 'failed':
-      return { ...base, reason: outcome.reason, ...(outcome.detail && { detail: outcome.detail }) };
+    case 'failed': {
+      const { reason, detail, explanation, smtp } = outcome;
+      return { ...base, reason, ...(detail && { detail }), ...(explanation && { explanation }), ...smtpData(smtp) };
+    }
     case 'spam_report':
     case 'unsubscribed':
       return { ...base, ...outcome.data };

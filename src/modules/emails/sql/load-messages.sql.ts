@@ -14,6 +14,7 @@ export interface LoadedMessage extends EmailKey {
   fromEmail: string;
   fromName: string | null;
   subject: string;
+  tag: string | null;
   date: Date;
   trackOpens: boolean;
   trackClicks: boolean;
@@ -39,7 +40,7 @@ const MESSAGES = `
     from unnest($3::uuid[]) with ordinality as wanted (id, ordinality)
     cross join lateral (
       select
-        organization_id, mode, id, domain_id, from_email, from_name, subject, coalesce(scheduled_for, created_at) as date,
+        organization_id, mode, id, domain_id, from_email, from_name, subject, tags[1] as tag, coalesce(scheduled_for, created_at) as date,
         track_opens, track_clicks
       from emails
       where organization_id = $1 and mode = $2 and id = wanted.id
@@ -70,6 +71,7 @@ const MESSAGES = `
     f.from_email as "fromEmail",
     f.from_name as "fromName",
     f.subject,
+    f.tag,
     f.date,
     f.track_opens as "trackOpens",
     f.track_clicks as "trackClicks",

@@ -8,7 +8,15 @@ export interface ReportDecision {
   readonly outcome?: { readonly event: ReportedOutcome; readonly source: OutcomeSource };
 }
 
-export type ReportedOutcome = DeliveryOutcome & { readonly kind: 'bounced' | 'delivered' | 'spam_report' };
+export type ReportedOutcome = DeliveryOutcome & {
+  readonly kind: 'bounced' | 'delivered' | 'spam_report' | 'unsubscribed';
+};
+
+/** What came to an address of `List-Unsubscribe`: whoever wrote it, and whatever, they had the recipient's own copy. */
+export const UNSUBSCRIPTION: ReportDecision = {
+  disposition: 'unsubscribed',
+  outcome: { event: { kind: 'unsubscribed', data: { method: 'mailto' } }, source: 'tracking' },
+};
 
 /** Notices on the way (delayed, relayed, expanded) change nothing: what comes of the mail is reported later, or never. */
 export function decideOutcome(report: Report): ReportDecision {

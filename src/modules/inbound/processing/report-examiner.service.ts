@@ -4,11 +4,11 @@ import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { RecordedOutcome } from '../../../delivery/ports/outcome';
 import { type ReportedRecipient, EmailLookupService } from '../../emails/email-lookup.service';
 import type { EmailComplaint } from '../../emails/outcomes/outcome-recorder.service';
-import type { ClaimedReport, ReportTarget } from '../inbound-report';
+import { type ClaimedReport, type ReportTarget, UNSUBSCRIBE_LINE } from '../inbound-report';
 import { parseReport } from '../parsing/parse-report';
 import type { Report } from '../parsing/report';
 import { FeedbackIdentification, type Identified } from './feedback-identification.service';
-import { decideOutcome, type ReportDecision, type ReportedOutcome } from './decide-outcome';
+import { decideOutcome, type ReportDecision, type ReportedOutcome, UNSUBSCRIPTION } from './decide-outcome';
 
 /** What a report turned out to be, and what is to be recorded because of it. */
 export interface Finding {
@@ -34,6 +34,7 @@ export class ReportExaminer {
   /** @throws UnavailableError */
   async examine(claimed: ClaimedReport): Promise<Finding> {
     if (claimed.attempts > MAX_ATTEMPTS) return { disposition: 'abandoned' };
+    if (claimed.subject && isUnsubscribe(claimed.raw)) return this.findingOn(claimed, claimed.subject, UNSUBSCRIPTION);
     const report = read(claimed.raw, this.classifier);
     const decision = decideOutcome(report);
     if (claimed.subject) return this.findingOn(claimed, claimed.subject, decision);
@@ -75,6 +76,10 @@ export class ReportExaminer {
     if (await this.emails.hasComplaint(subject)) return { disposition: 'duplicate', subject };
     return { disposition: event.kind, subject, complaint: { ...subject, occurredAt, data: event.data ?? {} } };
   }
+}
+
+function isUnsubscribe(raw: Buffer): boolean {
+  return raw.subarray(0, UNSUBSCRIBE_LINE.length).equals(Buffer.from(UNSUBSCRIBE_LINE));
 }
 
 function read(raw: Buffer, classifier: ReplyClassifier): Report {

@@ -63,7 +63,7 @@ export class UnsubscribeScene {
   /** The path of the link in a mail, as the proxy in front passes it on. */
   linkIn({ messages }: BulkMail, recipient: string): string {
     const { content } = messages.get(recipient)!;
-    const link = /^List-Unsubscribe: <([^>\r\n]+)>\r\n/m.exec(content.toString('latin1'))?.[1] ?? '';
+    const link = /^List-Unsubscribe: <([^>\r\n]+)>/m.exec(content.toString('latin1'))?.[1] ?? '';
     expect(link.startsWith(`${PUBLIC_URL}/u/`)).toBe(true);
     return link.slice(PUBLIC_URL.length);
   }
