@@ -1,0 +1,3 @@
+'use strict';
+// A mutant that a property notices, it notices within few cases; the suite itself tries more.
+require('fast-check').configureGlobal({ numRuns: 25 });

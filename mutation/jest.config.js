@@ -1,0 +1,12 @@
+'use strict';
+// Unit tests of one room, for Stryker: its instrumented code needs no database, and nothing runs beside it.
+const { transform, transformIgnorePatterns, moduleFileExtensions, moduleNameMapper } =
+  require('../jest.config').projects[0];
+
+module.exports = {
+  rootDir: '..',
+  testEnvironment: 'node',
+  setupFiles: ['<rootDir>/mutation/few-runs.js'],
+  testMatch: (process.env.MUTATION_TESTS ?? '').split(',').map((pattern) => `<rootDir>/${pattern}`),
+  ...{ transform, transformIgnorePatterns, moduleFileExtensions, moduleNameMapper },
+};

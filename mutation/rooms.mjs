@@ -1,0 +1,57 @@
+/**
+ * What mutation testing looks at: pure code on which the promises rest, room by room, each with the tests that have to notice
+ * a change. `lines` leaves the rest of a file out.
+ */
+export const ROOMS = {
+  'reply-classification': {
+    mutate: ['src/delivery/policy/classify-reply.ts', 'src/delivery/policy/reply-rule.ts'],
+    tests: ['src/delivery/policy/*.spec.ts'],
+  },
+  'smtp-replies': {
+    mutate: ['src/delivery/smtp/smtp-reply.ts', 'src/delivery/smtp/smtp-capabilities.ts'],
+    tests: ['src/delivery/smtp/smtp-reply.spec.ts', 'src/delivery/smtp/smtp-capabilities.spec.ts'],
+  },
+  'smtp-wire': {
+    mutate: ['src/delivery/smtp/smtp-wire.ts', 'src/delivery/smtp/dot-stuffing.ts'],
+    tests: ['src/delivery/smtp/smtp-wire.spec.ts', 'src/delivery/smtp/dot-stuffing.spec.ts'],
+  },
+  'outcome-fold': {
+    mutate: ['src/modules/emails/outcomes/apply-outcomes.ts'],
+    tests: ['src/modules/emails/outcomes/*.spec.ts'],
+  },
+  'idempotency-plan': {
+    mutate: ['src/modules/emails/accept/idempotency.ts', 'src/modules/emails/accept/accept-plan.ts'],
+    tests: ['src/modules/emails/accept/accept-plan.spec.ts'],
+  },
+  'claim-plan': {
+    mutate: ['src/delivery/worker/claim-plan.ts'],
+    tests: ['src/delivery/worker/claim-plan.spec.ts'],
+  },
+  'claim-statement': {
+    sql: 'src/delivery/queue/sql/claim-deliveries.sql.ts',
+    tests: ['test/integration/delivery/queue.spec', 'test/integration/delivery/fairness.spec'],
+  },
+  'json-scan': {
+    mutate: ['src/common/http/json-scan.ts'],
+    tests: ['src/common/http/json-*.spec.ts'],
+  },
+  tokens: {
+    mutate: ['src/delivery/tokens/*.ts', '!src/delivery/tokens/*.spec.ts'],
+    tests: ['src/delivery/tokens/*.spec.ts'],
+  },
+  erasure: {
+    mutate: [
+      'src/common/erasure/address-finder.ts',
+      'src/common/erasure/encoded-runs.ts',
+      'src/common/erasure/byte-search.ts',
+    ],
+    tests: ['src/common/erasure/*.spec.ts'],
+  },
+  'erased-texts': {
+    mutate: ['src/modules/emails/privacy/erase-texts.ts'],
+    tests: ['src/modules/emails/privacy/erase-texts.spec.ts'],
+  },
+};
+
+/** Of a hundred mutants of each room at least so many have to be killed. */
+export const LEAST_SCORE = 90;

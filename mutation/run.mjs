@@ -1,0 +1,65 @@
+// Changes the code of a room in one place at a time and runs its tests: a change that no test notices is a gap. See
+// CONTRIBUTING.md. Not a part of `npm test`: a room takes a minute or more.
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { Stryker } from '@stryker-mutator/core';
+import { LEAST_SCORE, ROOMS } from './rooms.mjs';
+import { mutateSql } from './run-sql.mjs';
+
+const USAGE = `npm run mutation -- [ROOM…] [--survivors]
+
+  ROOM         ${Object.keys(ROOMS).join(', ')}; by default all of them
+  --survivors  lists what no test has noticed
+`;
+const KILLED = new Set(['Killed', 'Timeout']);
+const MISSED = new Set(['Survived', 'NoCoverage']);
+const ROOT = path.resolve(import.meta.dirname, '..');
+
+const { values, positionals } = parseArgs({
+  options: { survivors: { type: 'boolean', default: false }, help: { type: 'boolean', default: false } },
+  allowPositionals: true,
+});
+const names = positionals.length > 0 ? positionals : Object.keys(ROOMS);
+const unknown = names.filter((name) => !(name in ROOMS));
+if (values.help || unknown.length > 0) {
+  process.stdout.write(unknown.length > 0 ? `No such room: ${unknown.join(', ')}\n\n${USAGE}` : USAGE);
+  process.exitCode = values.help ? 0 : 2;
+} else {
+  for (const name of names) {
+    const room = ROOMS[name];
+    report(name, await (room.sql ? mutateSql(ROOT, room) : mutate(room)));
+  }
+}
+
+/** One room after the other, with one process of tests: what else runs on the machine goes on. */
+async function mutate({ mutate: files, tests }) {
+  process.env.MUTATION_TESTS = tests.join(',');
+  process.chdir(ROOT);
+  const stryker = new Stryker({
+    ...{ mutate: files, testRunner: 'jest', coverageAnalysis: 'perTest', concurrency: 1, timeoutMS: 20_000 },
+    jest: { configFile: 'mutation/jest.config.js', enableFindRelatedTests: false },
+    // A process keeps the modules of every run.
+    maxTestRunnerReuse: 100,
+    ignorePatterns: ['dist', 'docs', 'deploy', 'bench', 'chaos', 'test/e2e', 'test/integration', '.data'],
+    tempDirName: '.stryker-tmp',
+    ...{ reporters: [], allowConsoleColors: false, logLevel: 'error', disableTypeChecks: false },
+  });
+  return stryker.runMutationTest();
+}
+
+function report(name, mutants) {
+  const killed = mutants.filter(({ status }) => KILLED.has(status)).length;
+  const missed = mutants.filter(({ status }) => MISSED.has(status));
+  const score = (100 * killed) / Math.max(1, killed + missed.length);
+  process.stdout.write(
+    `${name.padEnd(22)} ${score.toFixed(1).padStart(5)} %  ${killed} of ${killed + missed.length} killed\n`,
+  );
+  if (values.survivors) for (const mutant of missed) process.stdout.write(describe(mutant));
+  if (score < LEAST_SCORE || killed === 0) process.exitCode = 1;
+}
+
+function describe({ fileName, location: { start }, mutatorName, replacement, status }) {
+  const file = path.relative(ROOT, fileName);
+  const text = String(replacement).replace(/\s+/g, ' ').slice(0, 100);
+  return `  ${file}:${start.line + 1}:${start.column + 1} ${mutatorName}${status === 'NoCoverage' ? ' (not run)' : ''}: ${text}\n`;
+}
