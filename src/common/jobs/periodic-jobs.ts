@@ -53,15 +53,18 @@ export class PeriodicJobs implements OnModuleDestroy {
     this.schedule(job, job.everyMs * Math.random() * JITTER);
   }
 
-  /** Starts a job that removes data whose retention is over; `run` returns the number of removed rows, which are counted. */
-  startRemoval(job: Omit<PeriodicJob, 'run'> & { readonly run: () => Promise<number> }): void {
+  /**
+   * Starts a job that removes data whose retention is over, in one process at a time; `run` returns the number of removed rows,
+   * which are counted.
+   */
+  startRemoval(job: Omit<PeriodicJob, 'run' | 'exclusive'> & { readonly run: () => Promise<number> }): void {
     const rows = this.metrics.counter({
       name: 'retention_removed_rows_total',
       help: 'Rows removed because their time was over, by job',
       labels: [JOB],
     });
     if (this.enabled) rows.inc({ [JOB]: job.name }, 0);
-    this.start({ ...job, run: async () => rows.inc({ [JOB]: job.name }, await job.run()) });
+    this.start({ ...job, exclusive: true, run: async () => rows.inc({ [JOB]: job.name }, await job.run()) });
   }
 
   /**

@@ -23,7 +23,6 @@ export class CleanUpWebhooksJob implements OnApplicationBootstrap {
     this.jobs.startRemoval({
       name: 'clean-up-webhooks',
       everyMs: 5 * MINUTE,
-      exclusive: true,
       run: () => this.cleanUp(),
     });
   }

@@ -14,6 +14,7 @@ export class ExpiredDkimKeysJob implements OnApplicationBootstrap {
   onApplicationBootstrap(): void {
     this.jobs.start({
       name: 'remove-expired-dkim-keys',
+      exclusive: true,
       everyMs: 10 * MINUTE,
       run: () => this.keys.removeExpired(),
     });

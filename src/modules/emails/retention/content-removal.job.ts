@@ -32,7 +32,7 @@ export class ContentRemovalJob implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.jobs.startRemoval({ name: 'remove-contents', everyMs: 6 * HOUR, exclusive: true, run: () => this.run() });
+    this.jobs.startRemoval({ name: 'remove-contents', everyMs: 6 * HOUR, run: () => this.run() });
   }
 
   /** Returns the number of emails whose contents were deleted. */

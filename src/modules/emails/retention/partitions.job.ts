@@ -38,7 +38,6 @@ export class PartitionsJob implements OnApplicationBootstrap {
     this.jobs.startRemoval({
       name: 'remove-old-months',
       everyMs: HOUR,
-      exclusive: true,
       run: () => this.removePartitions(),
     });
   }

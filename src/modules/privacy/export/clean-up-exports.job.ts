@@ -20,7 +20,6 @@ export class CleanUpExportsJob implements OnApplicationBootstrap {
     this.jobs.startRemoval({
       name: 'clean-up-exports',
       everyMs: 5 * MINUTE,
-      exclusive: true,
       run: () => this.cleanUp(),
     });
   }
