@@ -12,7 +12,8 @@ export async function startProduct({ main, logFile, env, profile }) {
   const args = [...profilerArguments(profile, env.WAYBILL_ROLES), main];
   const child = spawn(process.execPath, args, { env: { ...inherited(), ...env }, stdio: ['ignore', log, log] });
   const ready = await waitForLine(logFile, child);
-  return { pid: child.pid, port: ready.port, stop: () => stop(child, 'SIGTERM') };
+  const { port, submissionPort } = ready;
+  return { pid: child.pid, port, submissionPort, stop: () => stop(child, 'SIGTERM') };
 }
 
 /** A process of the harness: sends `{call, ...}` and waits for the result of the same call. */

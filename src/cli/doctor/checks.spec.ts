@@ -1,5 +1,11 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DAY } from '../../common/clock';
+import { selfSigned } from '../../common/tls/self-signed';
+import { loadConfig } from '../../config/load-config';
 import { NotFoundError } from '../../common/errors/app-error';
-import { checkDisk, checkNode, examine, rateFreeSpace, rateSchema, ok } from './checks';
+import { checkCertificate, checkDisk, checkNode, examine, rateFreeSpace, rateSchema, ok } from './checks';
 import { rateClock, rateQueue } from './database-checks';
 
 const GIBIBYTE = 1024 ** 3;
@@ -85,5 +91,38 @@ describe('rateSchema', () => {
     for (const unusable of ['newer', 'behind', 'empty'] as const) {
       expect(rateSchema({ ...state, state: unusable, isUsable: false }).status).toBe('problem');
     }
+  });
+});
+
+describe('checkCertificate', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'waybill-doctor-'));
+  const files = { TLS_CERT_FILE: join(folder, 'cert.pem'), TLS_KEY_FILE: join(folder, 'key.pem') };
+  const made = new Date('2026-11-22T00:00:00Z');
+  const pair = selfSigned(made);
+  const MASTER_KEY = Buffer.alloc(32, 1).toString('base64');
+  const check = (env: Record<string, string>, now = made) =>
+    checkCertificate(loadConfig({ MASTER_KEY, MAIL_HOST: 'mail.example.org', ...env }), now);
+  beforeEach(() => {
+    writeFileSync(files.TLS_CERT_FILE, pair.cert);
+    writeFileSync(files.TLS_KEY_FILE, pair.key);
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('is wanted outside of local mode', async () => {
+    expect(await check({})).toMatchObject({ status: 'ok' });
+    expect(await check({ DELIVERY_MODE: 'direct' })).toMatchObject({ status: 'warning' });
+  });
+
+  it.each([
+    [0, 'ok'],
+    [820, 'warning'],
+    [826, 'problem'],
+  ])('is rated after %d days of 825 as %s', async (days, status) => {
+    expect(await check(files, new Date(made.getTime() + days * DAY))).toMatchObject({ status });
+  });
+
+  it('is a problem with the key of another one', async () => {
+    writeFileSync(files.TLS_KEY_FILE, selfSigned(made).key);
+    expect(await check(files)).toMatchObject({ status: 'problem', message: expect.stringContaining('TLS_KEY_FILE') });
   });
 });

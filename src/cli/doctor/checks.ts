@@ -1,5 +1,8 @@
-import { statfs } from 'node:fs/promises';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFile, statfs } from 'node:fs/promises';
+import { DAY } from '../../common/clock';
 import { nearestExisting } from '../../common/disk-space';
+import type { AppConfig } from '../../config/config';
 import { readSchemaState, type SchemaState } from '../../database/schema-state';
 import { CliError, toErrorReport } from '../session/cli-error';
 
@@ -64,6 +67,29 @@ export function rateFreeSpace(freeBytes: number, folder: string): Finding {
   const details = { folder, freeBytes };
   if (freeBytes < FREE_PROBLEM_BYTES) return { status: 'problem', message, details };
   return { status: freeBytes < FREE_WARNING_BYTES ? 'warning' : 'ok', message, details };
+}
+
+/** Let's Encrypt renews with thirty days left: what has not been by then is stuck. */
+const EXPIRY_WARNING_DAYS = 14;
+
+/** The certificate of SMTP submission. */
+export async function checkCertificate(
+  { delivery, submission }: Pick<AppConfig, 'delivery' | 'submission'>,
+  now: Date,
+): Promise<Finding> {
+  const { certificateFile, keyFile } = submission;
+  if (certificateFile === undefined || keyFile === undefined) {
+    if (delivery.mode === 'local') return ok('one of its own, for this machine');
+    return { status: 'warning', message: 'Nobody can log in over SMTP: set TLS_CERT_FILE and TLS_KEY_FILE' };
+  }
+  const certificate = new X509Certificate(await readFile(certificateFile));
+  const isPair = certificate.checkPrivateKey(createPrivateKey(await readFile(keyFile)));
+  const days = Math.floor((Date.parse(certificate.validTo) - now.getTime()) / DAY);
+  const details = { validTo: new Date(certificate.validTo).toISOString(), names: certificate.subjectAltName ?? '' };
+  if (!isPair) return { status: 'problem', message: 'TLS_KEY_FILE is not the key of TLS_CERT_FILE', details };
+  if (days < 0) return { status: 'problem', message: 'The certificate of TLS_CERT_FILE has expired', details };
+  const message = `The certificate of TLS_CERT_FILE is valid for ${days} more days`;
+  return { status: days < EXPIRY_WARNING_DAYS ? 'warning' : 'ok', message, details };
 }
 
 export async function checkMigrations(url: string): Promise<Finding> {

@@ -6,7 +6,16 @@ import { type CliSession, parseId, type Services } from '../session/cli-session'
 import { CliError } from '../session/cli-error';
 import { checkLastBackup } from './last-backup';
 import { table } from '../session/output';
-import { type Check, checkDisk, checkMigrations, checkNode, examine, type Finding, ok } from './checks';
+import {
+  type Check,
+  checkCertificate,
+  checkDisk,
+  checkMigrations,
+  checkNode,
+  examine,
+  type Finding,
+  ok,
+} from './checks';
 import {
   checkBackfills,
   checkClock,
@@ -62,10 +71,13 @@ async function examineAll(session: CliSession): Promise<Check[]> {
     return ok('valid');
   });
   if (!config) return [node, configuration];
-  const { dataDir } = config;
+  const configured = config;
+  const { dataDir } = configured;
+  const now = new Date();
+  const certificate = await examine('certificate', () => checkCertificate(configured, now));
   const disk = await examine('disk', async () => checkDisk(await databaseFolder(dataDir)));
-  const backup = await examine('backup', () => checkLastBackup(dataDir, new Date()));
-  return [node, configuration, disk, backup, ...(await examineDatabase(session, config))];
+  const backup = await examine('backup', () => checkLastBackup(dataDir, now));
+  return [node, configuration, certificate, disk, backup, ...(await examineDatabase(session, config))];
 }
 
 async function examineDatabase(session: CliSession, config: AppConfig): Promise<Check[]> {

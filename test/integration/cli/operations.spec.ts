@@ -49,6 +49,7 @@ describe('waybill doctor', () => {
       ...[
         'node',
         'configuration',
+        'certificate',
         'disk',
         'backup',
         'database',

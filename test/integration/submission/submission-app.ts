@@ -8,6 +8,7 @@ import type { Mode } from '../../../src/common/tenant';
 import { SubmissionLimits } from '../../../src/modules/submission/submission-limits';
 import { SubmissionModule } from '../../../src/modules/submission/submission.module';
 import { type SubmissionPorts, SubmissionSmtpServer } from '../../../src/modules/submission/submission-smtp.server';
+import { TcpProxy } from '../../doubles/tcp-proxy';
 import { readStoredEmail } from '../../factories/stored-email';
 import { contextOf, type Core, processOf, testConfig } from '../../setup/core-context';
 import { createSigningTenant } from '../../setup/delivery-scene';
@@ -26,20 +27,34 @@ export class SubmissionApp {
     readonly db: OpenTestDatabase,
     private readonly core: Core,
     readonly ports: SubmissionPorts,
-    private readonly dataDir: string,
+    /** Between the process and its database. */
+    readonly proxy: TcpProxy,
+    readonly close: () => Promise<void>,
   ) {}
 
   static async start(env: Record<string, string> = {}, limits: Partial<SubmissionLimits> = {}): Promise<SubmissionApp> {
     const db = await openTestDatabase({ poolSize: 3, applicationName: 'observer' });
+    const { proxy, url } = await TcpProxy.before(db.url);
     const dataDir = await mkdtemp(join(tmpdir(), 'waybill-submission-'));
     const ports = { SUBMISSION_PORT: '0', SUBMISSIONS_PORT: '0', HOST: '127.0.0.1' };
     const config = testConfig({ ...ports, WAYBILL_DATA_DIR: dataDir, DRAIN_SECONDS: '5', ...env });
-    const module = await processOf({ config, databaseUrl: db.url, imports: [SubmissionModule] })
+    const module = await processOf({ config, databaseUrl: url, imports: [SubmissionModule] })
       .overrideProvider(SubmissionLimits)
       .useValue(Object.assign(new SubmissionLimits(), limits))
       .compile();
     const core = await contextOf(module);
-    return new SubmissionApp(db, core, await core.get(SubmissionSmtpServer).listen(), dataDir);
+    const closeAll = async () => {
+      await core.close();
+      await proxy.stop();
+      await db.drop();
+      await rm(dataDir, { recursive: true, force: true });
+    };
+    try {
+      return new SubmissionApp(db, core, await core.get(SubmissionSmtpServer).listen(), proxy, closeAll);
+    } catch (error) {
+      await closeAll();
+      throw error;
+    }
   }
 
   get<T>(type: abstract new (...args: never[]) => T): T {
@@ -76,12 +91,6 @@ export class SubmissionApp {
       if (!/^[23]/.test(reply)) return reply;
     }
     return client.send(message).send('\r\n.\r\n').reply();
-  }
-
-  async close(): Promise<void> {
-    await this.core.close();
-    await this.db.drop();
-    await rm(this.dataDir, { recursive: true, force: true });
   }
 }
 

@@ -1,0 +1,122 @@
+import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { X509Certificate } from 'node:crypto';
+import { createTransport } from 'nodemailer';
+import { selfSigned } from '../../../src/common/tls/self-signed';
+import { SubmissionCertificate } from '../../../src/modules/submission/submission-certificate.service';
+import { TEST_CERTIFICATE } from '../../doubles/tls-certificate';
+import { RawSmtpClient } from '../inbound/raw-smtp-client';
+import { peerCertificate, plain, SubmissionApp } from './submission-app';
+
+const OUTSIDE = { DELIVERY_MODE: 'relay', RELAY_URL: 'smtp://127.0.0.1:9' };
+const printOf = (cert: string) => new X509Certificate(cert).fingerprint256;
+
+describe('submission outside of local mode', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'waybill-tls-'));
+  const files = { TLS_CERT_FILE: join(folder, 'cert.pem'), TLS_KEY_FILE: join(folder, 'key.pem') };
+  const apps: SubmissionApp[] = [];
+  const start = async (env: Record<string, string>, limits = {}) => {
+    const app = await SubmissionApp.start({ ...OUTSIDE, ...env }, limits);
+    apps.push(app);
+    return app;
+  };
+
+  function write({ key, cert }: { key: string; cert: string }, at: number): void {
+    writeFileSync(files.TLS_CERT_FILE, cert);
+    writeFileSync(files.TLS_KEY_FILE, key);
+    for (const file of Object.values(files)) utimesSync(file, at, at);
+  }
+
+  afterEach(async () => {
+    for (const app of apps.splice(0)) await app.close();
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('offers and takes no login without a certificate', async () => {
+    const app = await start({});
+    expect(app.ports.implicitTlsPort).toBeUndefined();
+    const { key } = await app.sender('acme.example');
+    const client = await RawSmtpClient.open(app.ports.port);
+    await client.reply();
+    const offered = await client.command('EHLO client.example');
+    expect(offered).not.toMatch(/AUTH|STARTTLS/);
+    expect(await client.command(plain(key))).toMatch(/^5/);
+    expect(await client.command('MAIL FROM:<>')).toMatch(/^530 5\.7\.0 /);
+    client.close();
+  });
+
+  it('takes logins after STARTTLS only, and forgets none that it never took', async () => {
+    write(TEST_CERTIFICATE, 1_000);
+    const app = await start(files);
+    const { key } = await app.sender('acme.example');
+    const client = await RawSmtpClient.open(app.ports.port);
+    await client.reply();
+    expect(await client.command('EHLO client.example')).not.toContain('AUTH');
+    expect(await client.command(plain(key))).toMatch(/^5/);
+    client.close();
+    const transport = createTransport({
+      ...{ host: '127.0.0.1', port: app.ports.port, requireTLS: true, tls: { rejectUnauthorized: false } },
+      auth: { user: 'waybill', pass: key },
+    });
+    const mail = { from: 'a@acme.example', to: 'b@x.example', subject: 'x', text: 'y' };
+    expect((await transport.sendMail(mail)).response).toMatch(/^250 2\.0\.0 queued as /);
+  });
+
+  it('shows a new certificate once its files have changed, and the one before while they are no pair', async () => {
+    write(TEST_CERTIFICATE, 1_000);
+    const app = await start(files);
+    const port = app.ports.implicitTlsPort!;
+    expect(await peerCertificate(port)).toBe(printOf(TEST_CERTIFICATE.cert));
+    const certificate = app.get(SubmissionCertificate);
+    const used: string[] = [];
+    const look = () =>
+      certificate.reload(files.TLS_CERT_FILE, files.TLS_KEY_FILE, ({ cert }) => void used.push(printOf(cert)));
+    const next = selfSigned(new Date());
+    write({ cert: next.cert, key: TEST_CERTIFICATE.key }, 2_000);
+    await look();
+    write(next, 3_000);
+    await look();
+    await look();
+    expect(used).toEqual([printOf(next.cert)]);
+  });
+
+  it('refuses to start with files that are no certificate, naming the variables', async () => {
+    write({ cert: 'none', key: 'none' }, 4_000);
+    await expect(SubmissionApp.start({ ...OUTSIDE, ...files })).rejects.toThrow('TLS_CERT_FILE and TLS_KEY_FILE');
+  });
+});
+
+describe('the limits of submission', () => {
+  const MESSAGE = 'From: a@acme.example\r\n\r\nhi';
+
+  it('put off what is too much for a key (450), an organization or a client (421), and cut who does not log in', async () => {
+    const app = await SubmissionApp.start(
+      { RATE_LIMITS: '{"send": 2}' },
+      { maxSessionsOfOrganization: 2, maxSessionsOfClient: 4, unprovenMs: 200, sweepMs: 100 },
+    );
+    const [acme, other] = [await app.sender('acme.example'), await app.sender('other.example')];
+    const [first] = [await app.session(acme.key), await app.session(acme.key)];
+    await expect(app.session(acme.key)).rejects.toThrow(/^421 4\.7\.0 /);
+    const theirs = await app.session(other.key);
+    for (let n = 0; n < 2; n += 1) expect(await app.submit(first, ['a@x.example'], MESSAGE)).toMatch(/^250/);
+    expect(await app.submit(first, ['a@x.example'], MESSAGE)).toMatch(/^450 4\.7\.1 /);
+    const silent = await RawSmtpClient.greeted(app.ports.port);
+    const fifth = await RawSmtpClient.open(app.ports.port);
+    expect(await fifth.reply()).toMatch(/^421 4\.7\.0 /);
+    expect(await silent.reply()).toMatch(/^421 4\.7\.0 /);
+    expect(await app.submit(theirs, ['a@x.example'], MESSAGE.replace('acme', 'other'))).toMatch(/^250/);
+    await app.close();
+  });
+
+  it('say 451 while the database is away', async () => {
+    const app = await SubmissionApp.start();
+    const { key } = await app.sender('acme.example');
+    const client = await app.session(key);
+    app.proxy.cut();
+    expect(await app.submit(client, ['a@x.example'], MESSAGE)).toMatch(/^451 4\.3\.0 /);
+    app.proxy.restore();
+    client.close();
+    await app.close();
+  });
+});
