@@ -4,6 +4,7 @@ import { ApiError } from '../api/client';
 import { useMay } from '../api/session';
 import { Button } from './button';
 import { Icon, type IconName } from './icons';
+import { Page } from './page';
 
 export function Loading({ lines = 4 }: { lines?: number }) {
   return (
@@ -117,7 +118,12 @@ export function NoPermission({ scope, message }: { scope: string; message?: stri
 
 /** Shows its content to keys with the scope, and says what is missing to the others. */
 export function Requires({ scope, children }: { scope: string; children: ReactNode }) {
-  return useMay()(scope) ? children : <NoPermission scope={scope} />;
+  if (useMay()(scope)) return children;
+  return (
+    <Page title="Not open to this key">
+      <NoPermission scope={scope} />
+    </Page>
+  );
 }
 
 /** The states of a request: on its way, refused, there. What was there stays while it is asked for again. */

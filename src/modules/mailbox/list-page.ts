@@ -19,15 +19,39 @@ export function listPage(mailbox: MailboxPage, firstSteps: FirstSteps): string {
   const body = escapeHtml`<header>
       <h1>Mailbox</h1>
       ${summary(mailbox)}
+      ${tools(mailbox)}
     </header>
-    <main>${mailbox.total === 0 ? emptyMailbox(firstSteps) : table(mailbox)}</main>
+    <main>${content(mailbox, firstSteps)}</main>
     ${pager(mailbox)}`;
-  return layout({ title: `Mailbox (${mailbox.total})`, body, refreshSeconds: REFRESH_SECONDS });
+  return layout({
+    title: `Mailbox (${mailbox.total})`,
+    body,
+    refreshSeconds: mailbox.search === '' ? REFRESH_SECONDS : undefined,
+  });
 }
 
-function summary({ total }: MailboxPage): Markup | undefined {
-  if (total === 0) return undefined;
-  return escapeHtml`<p>${total} ${total === 1 ? 'message' : 'messages'}, newest first. Times are UTC.</p>`;
+function summary({ total, search }: MailboxPage): Markup | undefined {
+  if (total === 0 && search === '') return undefined;
+  const found = search === '' ? ', newest first' : ' found';
+  return escapeHtml`<p>${total} ${total === 1 ? 'message' : 'messages'}${found}. Times are UTC.</p>`;
+}
+
+function tools({ total, search }: MailboxPage): Markup | undefined {
+  if (total === 0 && search === '') return undefined;
+  const deleteAll = escapeHtml`<form method="post" action="/mailbox/delete"><button class="button danger">Delete all</button></form>`;
+  return escapeHtml`<div class="tools">
+        <form method="get" action="/mailbox" role="search">
+          <input type="search" name="q" value="${search}" aria-label="Sender, recipient or subject" placeholder="Sender, recipient or subject" maxlength="200" />
+          <button class="button">Search</button>
+        </form>
+        ${search === '' ? deleteAll : escapeHtml`<a class="button" href="/mailbox">Show all</a>`}
+      </div>`;
+}
+
+function content(mailbox: MailboxPage, firstSteps: FirstSteps): Markup {
+  if (mailbox.total > 0) return table(mailbox);
+  if (mailbox.search === '') return emptyMailbox(firstSteps);
+  return escapeHtml`<p class="card">No message is like that.</p>`;
 }
 
 function table({ messages }: MailboxPage): Markup {
@@ -55,10 +79,12 @@ function shortList(recipients: readonly string[]): string {
   return recipients.slice(0, MAX_RECIPIENTS_SHOWN).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
-function pager({ page, pageCount }: MailboxPage): Markup | undefined {
+function pager({ page, pageCount, search }: MailboxPage): Markup | undefined {
   if (pageCount === 1 && page === 1) return undefined;
-  const newer = page > 1 ? escapeHtml`<a rel="prev" href="/mailbox?page=${page - 1}">Newer</a>` : undefined;
-  const older = page < pageCount ? escapeHtml`<a rel="next" href="/mailbox?page=${page + 1}">Older</a>` : undefined;
+  const query = search === '' ? '' : `&q=${encodeURIComponent(search)}`;
+  const newer = page > 1 ? escapeHtml`<a rel="prev" href="/mailbox?page=${page - 1}${query}">Newer</a>` : undefined;
+  const older =
+    page < pageCount ? escapeHtml`<a rel="next" href="/mailbox?page=${page + 1}${query}">Older</a>` : undefined;
   return escapeHtml`<nav>${newer}<span>Page ${page} of ${pageCount}</span>${older}</nav>`;
 }
 

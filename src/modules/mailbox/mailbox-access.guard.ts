@@ -1,7 +1,8 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import ipaddr from 'ipaddr.js';
-import { NotFoundError } from '../../common/errors/app-error';
+import { AppError, NotFoundError } from '../../common/errors/app-error';
+import { parseUrl } from '../../common/network';
 import { AppConfig } from '../../config/config';
 
 const LOCAL_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
@@ -29,6 +30,19 @@ export class MailboxAccessGuard implements CanActivate {
     const isForwarded = headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined;
     if (this.isLocal && isNamed && !isForwarded && isLoopback(socket.remoteAddress)) return true;
     throw new NotFoundError('Resource');
+  }
+}
+
+/** Deleting is for the mailbox's own pages: browsers say where a form comes from, programs are not browsers. */
+@Injectable()
+export class OwnPagesGuard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    const { headers } = context.switchToHttp().getRequest<Request>();
+    const site = headers['sec-fetch-site'] ?? 'same-origin';
+    const origin = headers.origin === undefined ? undefined : parseUrl(headers.origin)?.host;
+    const isOwn = site === 'same-origin' && (headers.origin === undefined || origin === headers.host);
+    if (isOwn) return true;
+    throw new AppError('insufficient_permissions', 'Another page may not delete mail');
   }
 }
 

@@ -1,13 +1,14 @@
 import { join, relative, sep } from 'node:path';
-import { Controller, Get, Header, Param, Query, Res, UseGuards } from '@nestjs/common';
+import { Controller, Get, Header, Param, Post, Query, Redirect, Res, UseGuards } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { AcrossTenants, Public } from '../../common/http/scopes';
+import { TakesBody } from '../../common/http/request-body';
 import { PathId } from '../../common/http/path-id.decorator';
 import { AppConfig } from '../../config/config';
 import { downloadAs } from './display-text';
 import { AttachmentIndexPipe, ListMailboxQuery, toMessageDto } from './dto/mailbox.dto';
-import { MailboxAccessGuard } from './mailbox-access.guard';
+import { MailboxAccessGuard, OwnPagesGuard } from './mailbox-access.guard';
 import { MailboxService } from './mailbox.service';
 import { type FirstSteps, listPage } from './list-page';
 import { messagePage } from './message-page';
@@ -37,8 +38,24 @@ export class MailboxController {
   @Get()
   @Header(TYPE, HTML_TYPE)
   @Header(POLICY, PAGE_POLICY)
-  async list(@Query() { page }: ListMailboxQuery): Promise<string> {
-    return listPage(await this.mailbox.list(page), this.firstSteps);
+  async list(@Query() { page, q }: ListMailboxQuery): Promise<string> {
+    return listPage(await this.mailbox.list(page, q.trim()), this.firstSteps);
+  }
+
+  @Post('delete')
+  @TakesBody({ ignored: true })
+  @UseGuards(OwnPagesGuard)
+  @Redirect('/mailbox', 303)
+  async deleteAll(): Promise<void> {
+    await this.mailbox.deleteAll();
+  }
+
+  @Post(':id/delete')
+  @TakesBody({ ignored: true })
+  @UseGuards(OwnPagesGuard)
+  @Redirect('/mailbox', 303)
+  async delete(@PathId('id', 'Message') id: string): Promise<void> {
+    await this.mailbox.delete(id);
   }
 
   @Get('messages.json')

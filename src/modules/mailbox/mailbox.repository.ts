@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import type { Repository } from 'typeorm';
+import { type FindOptionsWhere, Raw, type Repository } from 'typeorm';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import { MailboxMessage, type NewMailboxMessage } from './mailbox-message.entity';
@@ -56,19 +56,40 @@ export class MailboxRepository {
     return ids.length > 0 ? (await tx.run(deleteCopies(ids))).length : 0;
   }
 
-  /** Newest first, without the bytes. */
-  listNewest(limit: number, offset = 0): Promise<MailboxMessage[]> {
-    return this.messages.find({ select: WITHOUT_RAW, order: { id: 'DESC' }, take: limit, skip: offset });
+  /** Newest first, without the bytes. @param search stands in the sender, a recipient or the subject; case does not matter */
+  listNewest(limit: number, offset = 0, search = ''): Promise<MailboxMessage[]> {
+    const page = { order: { id: 'DESC' }, take: limit, skip: offset } as const;
+    return this.messages.find({ select: WITHOUT_RAW, where: matching(search), ...page });
   }
 
-  count(): Promise<number> {
-    return this.messages.count();
+  count(search = ''): Promise<number> {
+    return this.messages.countBy(matching(search));
+  }
+
+  /** False when there is none. */
+  async deleteOne(id: string): Promise<boolean> {
+    return ((await this.messages.delete({ id })).affected ?? 0) > 0;
+  }
+
+  async deleteAll(): Promise<void> {
+    await this.messages.deleteAll();
   }
 
   /** With the bytes. */
   find(id: string): Promise<MailboxMessage | null> {
     return this.messages.findOne({ select: { ...WITHOUT_RAW, raw: true }, where: { id } });
   }
+}
+
+/** A thousand messages at most: nothing that an index would help. */
+function matching(search: string): FindOptionsWhere<MailboxMessage>[] {
+  if (search === '') return [{}];
+  const contains = (column: string) => `position(lower(:search) in lower(${column})) > 0`;
+  return [
+    { sender: Raw((column) => contains(column), { search }) },
+    { subject: Raw((column) => contains(column), { search }) },
+    { recipients: Raw((column) => contains(`array_to_string(${column}, ' ')`), { search }) },
+  ];
 }
 
 export type { KeptCopy, MailboxPage };

@@ -21,6 +21,8 @@ export interface MailboxPage {
   /** At least 1. */
   readonly pageCount: number;
   readonly total: number;
+  /** What was looked for; empty for everything. */
+  readonly search: string;
 }
 
 export interface OpenMessage {
@@ -37,12 +39,21 @@ export class MailboxService {
   constructor(private readonly mailbox: MailboxRepository) {}
 
   /** A page beyond the last is empty. */
-  async list(page: number): Promise<MailboxPage> {
+  async list(page: number, search = ''): Promise<MailboxPage> {
     const [messages, total] = await Promise.all([
-      this.mailbox.listNewest(PAGE_SIZE, (page - 1) * PAGE_SIZE),
-      this.mailbox.count(),
+      this.mailbox.listNewest(PAGE_SIZE, (page - 1) * PAGE_SIZE, search),
+      this.mailbox.count(search),
     ]);
-    return { messages, page, pageCount: Math.max(1, Math.ceil(total / PAGE_SIZE)), total };
+    return { messages, page, pageCount: Math.max(1, Math.ceil(total / PAGE_SIZE)), total, search };
+  }
+
+  /** @throws NotFoundError */
+  async delete(id: string): Promise<void> {
+    if (!(await this.mailbox.deleteOne(id))) throw new NotFoundError('Message');
+  }
+
+  deleteAll(): Promise<void> {
+    return this.mailbox.deleteAll();
   }
 
   newest(): Promise<readonly ListedMessage[]> {

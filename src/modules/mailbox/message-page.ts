@@ -41,7 +41,10 @@ function envelope(message: ListedMessage, head: readonly HeaderField[]): Markup 
           ${line('Delivered to', recipients.join(', '))}
           <dt>Received</dt><dd>${time(receivedAt)} UTC</dd>
         </dl>
-        <p><a class="button" href="/mailbox/${id}/raw" download>Download .eml (${fileSize(size)})</a></p>
+        <div class="tools">
+          <a class="button" href="/mailbox/${id}/raw" download>Download .eml (${fileSize(size)})</a>
+          <form method="post" action="/mailbox/${id}/delete"><button class="button danger">Delete</button></form>
+        </div>
       </section>`;
 }
 

@@ -17,7 +17,7 @@ export interface Page {
   readonly title: string;
   readonly body: Markup;
   /** The browser asks again after so many seconds. */
-  readonly refreshSeconds?: number;
+  readonly refreshSeconds?: number | undefined;
 }
 
 /** The frame of every page. */
@@ -35,6 +35,7 @@ export function layout({ title, body, refreshSeconds }: Page): string {
     <link rel="stylesheet" href="/mailbox/style.css" />
   </head>
   <body>
+    <p class="brand"><a href="/console">Waybill</a> <span>Local mailbox</span></p>
     ${body}
   </body>
 </html>

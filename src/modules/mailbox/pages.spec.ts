@@ -25,8 +25,8 @@ describe('the pages', () => {
     const head = [{ name: EVIL, value: EVIL }];
     const part = { filename: EVIL, type: EVIL, contentId: EVIL, bytes: Buffer.alloc(3) };
     const pages = [
-      listPage({ messages: [MESSAGE], page: 2, pageCount: 3, total: 101 }, FIRST_STEPS),
-      listPage({ messages: [], page: 1, pageCount: 1, total: 0 }, FIRST_STEPS),
+      listPage({ messages: [MESSAGE], page: 2, pageCount: 3, total: 101, search: EVIL }, FIRST_STEPS),
+      listPage({ messages: [], page: 1, pageCount: 1, total: 0, search: '' }, FIRST_STEPS),
       messagePage({ message: MESSAGE, head, content: { kind: 'parts', html: EVIL, text: EVIL, attachments: [part] } }),
       messagePage({ message: MESSAGE, head, content: { kind: 'malformed' } }),
     ];
@@ -39,7 +39,7 @@ describe('the pages', () => {
 
   it('name what has no name', () => {
     const bare = { ...MESSAGE, sender: '', returnPath: '', subject: '', recipients: ['a@example.com'] };
-    const list = listPage({ messages: [bare], page: 1, pageCount: 1, total: 1 }, FIRST_STEPS);
+    const list = listPage({ messages: [bare], page: 1, pageCount: 1, total: 1, search: '' }, FIRST_STEPS);
     expect(list).toContain('(no subject)');
     expect(list).toContain('(unknown)');
     expect(list).toContain('1 message, newest first');

@@ -1,11 +1,15 @@
-/** The look of the pages: one file, no image, no font; light or dark as the reader's system is. */
+/** The look of the pages, with the colours and shapes of the console: one file, no image, no font; light or dark as the system is. */
 export const STYLESHEET = `
 :root {
   color-scheme: light dark;
-  --paper: #f7f7f5; --card: #fff; --ink: #1f2328; --faint: #646b75; --line: #dfe1e5; --accent: #0b5fc0;
+  --paper: #f7f8fa; --card: #fff; --ink: #171b22; --faint: #4d5664; --line: #dde1e8; --strong: #868e9b; --accent: #2a52be;
+  --bad: #a8201a; --hover: #f1f4f8;
 }
 @media (prefers-color-scheme: dark) {
-  :root { --paper: #16181c; --card: #1e2126; --ink: #e5e7ea; --faint: #9aa2ad; --line: #343941; --accent: #7cb6ff; }
+  :root { 
+    --paper: #101318; --card: #181c23; --ink: #eceff4; --faint: #a9b3c2; --line: #2c333f; --strong: #727d8e; --accent: #8fb0ff;
+    --bad: #ff9d96; --hover: #212732;
+  }
 }
 * { box-sizing: border-box; }
 body {
@@ -13,21 +17,29 @@ body {
   font: 15px/1.5 system-ui, sans-serif;
 }
 a { color: var(--accent); }
+.brand { display: flex; gap: .75rem; align-items: baseline; margin: 0 0 1.5rem; color: var(--faint); }
+.brand a { color: var(--ink); font-size: 1.125rem; font-weight: 650; text-decoration: none; }
+.tools { display: flex; flex-wrap: wrap; gap: .75rem; justify-content: space-between; margin-top: .75rem; }
+.tools form { display: flex; flex-wrap: wrap; gap: .5rem; }
+input { min-width: 0; width: 20rem; max-width: 100%; padding: .375rem .625rem; border: 1px solid var(--strong); border-radius: 6px; background: var(--card); color: inherit; font: inherit; }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 h1 { margin: 0; font-size: 1.5rem; line-height: 1.25; overflow-wrap: anywhere; }
 h2 { margin: 1.5rem 0 .5rem; font-size: 1.05rem; }
 header { margin-bottom: 1rem; }
 header p { margin: .25rem 0; color: var(--faint); }
 .card, table, details, .text {
-  background: var(--card); border: 1px solid var(--line); border-radius: 8px;
+  background: var(--card); border: 1px solid var(--line); border-radius: 10px;
 }
 .card { padding: .75rem 1rem; }
 .card > :first-child { margin-top: 0; }
 .card > :last-child { margin-bottom: 0; }
 .hint { margin: .25rem 0 0; color: var(--faint); font-size: .85rem; }
 .button {
-  display: inline-block; padding: .25rem .75rem; border: 1px solid var(--line); border-radius: 6px;
-  text-decoration: none;
+  display: inline-block; padding: .375rem .875rem; border: 1px solid var(--strong); border-radius: 6px; background: var(--card);
+  color: var(--ink); font: inherit; font-weight: 550; text-decoration: none; cursor: pointer;
 }
+.button:hover { background: var(--hover); }
+.button.danger { border-color: var(--bad); color: var(--bad); }
 table { width: 100%; border-spacing: 0; overflow: hidden; }
 th, td { padding: .5rem .75rem; text-align: left; vertical-align: top; overflow-wrap: anywhere; }
 th { color: var(--faint); font-size: .8rem; font-weight: 600; }

@@ -70,6 +70,8 @@ export class ConsoleScene {
     page.on('console', (message) => {
       // The browser notes every answer that is no success; those are expected, and shown on the page.
       if (message.type() !== 'error' || message.text().startsWith('Failed to load resource')) return;
+      // What a mail tries in its frame is stopped and noted.
+      if (message.text().includes('/console/preview/')) return;
       this.complaints.push(`${page.url()}: ${message.text()}`);
     });
     return page;
@@ -89,7 +91,7 @@ export class ConsoleScene {
   async visit(page: Page, path: string): Promise<void> {
     await page.goto(`${this.base}/console${path}`);
     await page.locator('h1').waitFor();
-    await page.waitForFunction(`document.querySelector('.skeleton') === null`);
+    await page.locator('.skeleton').first().waitFor({ state: 'detached' });
   }
 
   async close(): Promise<void> {
@@ -106,10 +108,10 @@ interface Violation {
   readonly nodes: readonly { readonly html: string }[];
 }
 
-/** What axe finds against WCAG 2.2 AA on the page as it is, a line each. */
-export async function accessibilityProblems(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
-  const runOnly = JSON.stringify({ type: 'tag', values: RULES });
+/** What axe finds on the page as it is, a line each. @param rules all of WCAG 2.2 AA, or the ids of some */
+export async function accessibilityProblems(page: Page, rules?: readonly string[]): Promise<string[]> {
+  if (!(await page.evaluate(`'axe' in window`))) await page.evaluate(AXE);
+  const runOnly = JSON.stringify(rules ? { type: 'rule', values: rules } : { type: 'tag', values: RULES });
   const found = await page.evaluate(`axe.run(document, { runOnly: ${runOnly} }).then(({ violations }) => violations)`);
   return (found as Violation[]).flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
 }

@@ -10,7 +10,7 @@ const HOSTILE = [
   "'-alert(1)-'</title></textarea></iframe><svg onload=window.pwned=1>",
   'javascript:window.pwned=1',
   '{{constructor.constructor("window.pwned=1")()}}${window.pwned=1}',
-  '\u202Egpj.exe\u202C \u0000\u0007 \u{1F4A9}',
+  '\u202Egpj.exe\u202C \u0007 \u{1F4A9}',
   `${'very-long-'.repeat(60)}word`,
 ];
 /** In tables and heads no longer than a subject may be. */
@@ -94,10 +94,10 @@ describeInBrowser('every page of the console', () => {
     const problems: string[] = [];
     for (const path of paths) {
       await scene.visit(light, path);
-      for (const theme of ['light', 'dark']) {
-        await light.evaluate(`document.documentElement.dataset.theme = '${theme}'`);
-        problems.push(...(await accessibilityProblems(light)).map((problem) => `${path} ${theme}: ${problem}`));
-      }
+      const found = await accessibilityProblems(light);
+      await light.evaluate(`document.documentElement.dataset.theme = 'dark'`);
+      found.push(...(await accessibilityProblems(light, ['color-contrast'])));
+      problems.push(...found.map((problem) => `${path}: ${problem}`));
       expect(await light.evaluate(`'pwned' in window`)).toBe(false);
     }
     expect(problems).toEqual([]);

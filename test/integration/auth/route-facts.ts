@@ -217,6 +217,8 @@ export const PUBLIC_ROUTES: Readonly<Record<string, PublicRoute>> = {
   'POST /console/session': { status: 403 },
   'DELETE /console/session': { status: 403 },
   'GET /mailbox': { status: 200 },
+  'POST /mailbox/delete': { status: 200 },
+  'POST /mailbox/{id}/delete': { status: 404 },
   'GET /mailbox/messages.json': { status: 200 },
   'GET /mailbox/style.css': { status: 200 },
   'GET /mailbox/{id}': { status: 404 },

@@ -91,6 +91,35 @@ describe('the pages of the mailbox', () => {
     expect(page).not.toContain('refresh');
   });
 
+  it('find messages by sender, recipient or subject, and delete one or all, for their own buttons only', async () => {
+    const listed = async (query: string) => {
+      const page = await app.page(`/mailbox?q=${encodeURIComponent(query)}`);
+      return [...page.matchAll(/href="\/mailbox\/([0-9a-f-]{36})"/g)].map(([, id]) => id);
+    };
+    const press = (path: string, headers: Partial<Record<'sec-fetch-site' | 'origin', string>> = {}) =>
+      fetch(`http://127.0.0.1:${app.httpPort}/mailbox${path}`, { method: 'POST', headers, redirect: 'manual' });
+    const other = await app.deliver(INVOICE, ['one@example.com']);
+    const id = await app.deliver(INVOICE, ['Needle@example.com']);
+    expect(await listed('nEEdle')).toEqual([id]);
+    expect(await listed('rechnung')).toEqual([id, other]);
+    expect(await listed('ada@example')).toEqual([id, other]);
+    expect(await listed('%')).toEqual([]);
+    for (const headers of [
+      { 'sec-fetch-site': 'cross-site' },
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+    ]) {
+      expect((await press(`/${id}/delete`, headers)).status).toBe(403);
+      expect((await press('/delete', headers)).status).toBe(403);
+    }
+    const gone = await press(`/${id}/delete`, { 'sec-fetch-site': 'same-origin' });
+    expect([gone.status, gone.headers.get('location')]).toEqual([303, '/mailbox']);
+    expect((await press(`/${id}/delete`)).status).toBe(404);
+    expect((await app.messages()).map((message) => message.id)).toEqual([other]);
+    expect((await press('/delete')).status).toBe(303);
+    expect(await app.messages()).toEqual([]);
+  });
+
   it('lists for tools what the pages list', async () => {
     const id = await app.deliver(INVOICE, ['one@example.com', 'two@example.com']);
     expect(await app.messages()).toEqual([

@@ -175,6 +175,10 @@ function Filters({ filters, change }: { filters: Values; change: (changes: Parti
           { value: '30d', label: 'Last 30 days' },
         ]}
       />
+      {/* With two text fields and no button, Enter would not submit. */}
+      <button type="submit" className="visually-hidden" tabIndex={-1}>
+        Search
+      </button>
       <TextField
         key={filters.tag}
         label="Tag"

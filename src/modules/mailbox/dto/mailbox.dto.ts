@@ -1,10 +1,12 @@
 import { Injectable, type PipeTransform } from '@nestjs/common';
+import { IsString, MaxLength } from 'class-validator';
 import { NotFoundError } from '../../../common/errors/app-error';
 import { QueryInteger } from '../../../common/http/dto-decorators';
 import type { ListedMessage } from '../mailbox.service';
 
 export class ListMailboxQuery {
   @QueryInteger(1, 1_000) page: number = 1;
+  @IsString() @MaxLength(200) q: string = '';
 }
 
 /** The place of an attachment, from 0; anything else names nothing. */
