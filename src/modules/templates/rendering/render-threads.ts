@@ -1,4 +1,6 @@
 import { Worker } from 'node:worker_threads';
+import { LRUCache } from 'lru-cache';
+import { MINUTE } from '../../../common/clock';
 import { UnavailableError } from '../../../common/errors/app-error';
 import type { Metrics } from '../../../common/metrics/metrics';
 import {
@@ -32,8 +34,9 @@ const THREAD = `
   parentPort.postMessage('ready');
 `;
 
-/** One that is busy with a slow template leaves the other for everybody else. */
-const THREADS = 2;
+/** After a template that was ended, its organization keeps out of the second thread for so long. */
+const SLOW_MS = MINUTE;
+const MAX_SLOW = 1_000;
 /** Of work, as in the engine, whose own limits come first; they do not see into one long step. */
 const DEADLINE_MS = 2 * TemplateEngine.RENDER_MS;
 /** Of waiting, on a machine that has no time for it. */
@@ -46,10 +49,12 @@ const MAX_WAITING_PER_ORGANIZATION = 1_000;
  * Parses and renders templates in threads, so that no template holds up the event loop: a job that does not end in time ends
  * with its thread, which is started again.
  *
- * Organizations take turns, and each has one job at a time in work: whoever sends slow templates waits for them himself.
+ * Organizations take turns, and each has one job at a time in work: whoever sends slow templates waits for them himself. The second
+ * thread is for organizations that sent none lately, however many others do.
  */
 export class RenderThreads {
-  private readonly threads: RenderThread[] = [];
+  private readonly threads = [new RenderThread(), new RenderThread()] as const;
+  private readonly slow = new LRUCache<string, true>({ max: MAX_SLOW, ttl: SLOW_MS });
   /** By organization, in the order of their turns. */
   private readonly waiting = new Map<string, Job[]>();
   private readonly inWork = new Set<string>();
@@ -90,10 +95,9 @@ export class RenderThreads {
   }
 
   private dispatch(): void {
-    for (let thread = this.idleThread(); thread; thread = this.idleThread()) {
-      const job = this.next();
-      if (!job) return;
-      void this.work(thread, job);
+    for (const thread of this.threads) {
+      const job = thread.busy || this.closed ? undefined : this.next(thread === this.threads[0]);
+      if (job) void this.work(thread, job);
     }
   }
 
@@ -101,24 +105,15 @@ export class RenderThreads {
     this.inWork.add(job.organizationId);
     const answer = await thread.ask(job.question);
     this.inWork.delete(job.organizationId);
-    if (answer === undefined) this.countStopped();
+    if (answer === undefined) this.noteStopped(job.organizationId);
     job.resolve(answer);
     this.dispatch();
   }
 
-  private idleThread(): RenderThread | undefined {
-    if (this.closed) return undefined;
-    const idle = this.threads.find((thread) => !thread.busy);
-    if (idle || this.threads.length >= THREADS) return idle;
-    const thread = new RenderThread();
-    this.threads.push(thread);
-    return thread;
-  }
-
   /** The first job of the organization whose turn it is; it then goes to the end. */
-  private next(): Job | undefined {
+  private next(forAll: boolean): Job | undefined {
     for (const [organizationId, jobs] of this.waiting) {
-      if (this.inWork.has(organizationId)) continue;
+      if (this.inWork.has(organizationId) || (!forAll && this.slow.has(organizationId))) continue;
       const job = jobs.shift();
       this.waiting.delete(organizationId);
       if (jobs.length > 0) this.waiting.set(organizationId, jobs);
@@ -128,7 +123,8 @@ export class RenderThreads {
     return undefined;
   }
 
-  private countStopped(): void {
+  private noteStopped(organizationId: string): void {
+    this.slow.set(organizationId, true);
     this.metrics
       .counter({ name: 'templates_stopped_total', help: 'Renderings that were ended because they took too long' })
       .inc();
