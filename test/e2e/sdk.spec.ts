@@ -1,6 +1,6 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { createHmac, randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -342,5 +342,18 @@ describe('docs/recipes', () => {
     const env = { ...process.env, WAYBILL_URL: baseUrl, WAYBILL_API_KEY: apiKey, WAYBILL_TO: 'ada@customer.example' };
     const { stdout } = await run(command, [...args], { cwd: join(ROOT, 'docs/recipes'), env });
     expect(await client.emails.get(stdout.trim())).toMatchObject({ toEmails: ['ada@customer.example'] });
+  });
+
+  const python = available.filter(([command]) => command === 'python3');
+  it.each(python)('%s brings a suppression list along, as often as one likes', async (command) => {
+    const env = { ...process.env, WAYBILL_URL: baseUrl, WAYBILL_API_KEY: apiKey };
+    const list = join(folder, 'suppressed.csv');
+    writeFileSync(list, 'Reason,EmailAddress\nHardBounce,gone@x.example\n"SpamComplaint","angry@x.example"\n');
+    const args = [join(ROOT, 'docs/recipes/import-suppressions.py'), list];
+    expect((await run(command, args, { env })).stdout.trim()).toBe('2 added, 2 in the file');
+    expect((await run(command, args, { env })).stdout.trim()).toBe('0 added, 2 in the file');
+    writeFileSync(list, 'plain@x.example\n');
+    expect((await run(command, args, { env })).stdout.trim()).toBe('1 added, 1 in the file');
+    expect(await client.suppressions.check({ email: 'angry@x.example' })).toMatchObject({ suppressed: true });
   });
 });
