@@ -53,6 +53,8 @@ export interface DeliveryConfig {
   readonly lifeHours: { readonly transactional: number; readonly bulk: number };
   /** File of the operator's own rules for replies. */
   readonly classificationRules: string | undefined;
+  /** File of the addresses that mail leaves from. */
+  readonly egressPools: string | undefined;
   /** Direct mode: the remote port. */
   readonly smtpPort: number;
   readonly allowPrivateDestinations: boolean;

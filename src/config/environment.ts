@@ -62,6 +62,7 @@ export class Environment {
   @IsOptional() @IsString() CLASSIFICATION_RULES?: string;
   @Count(MAX_LIFE_HOURS) MESSAGE_LIFE_TRANSACTIONAL_HOURS = MAX_LIFE_HOURS;
   @Count(MAX_LIFE_HOURS) MESSAGE_LIFE_BULK_HOURS = MAX_LIFE_HOURS;
+  @IsOptional() @IsString() EGRESS_POOLS?: string;
   @Port() SMTP_PORT = 25;
   @toBoolean @IsBoolean() ALLOW_PRIVATE_DESTINATIONS = false;
   @toBoolean @IsBoolean() WEBHOOK_ALLOW_PRIVATE = false;

@@ -68,6 +68,7 @@ const optionalNames: Record<string, undefined> = {
   TLS_CERT_FILE: undefined,
   TLS_KEY_FILE: undefined,
   CLASSIFICATION_RULES: undefined,
+  EGRESS_POOLS: undefined,
 };
 
 /** Rules over several variables, each with the problem to report when it does not hold. */

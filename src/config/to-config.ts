@@ -82,6 +82,7 @@ function toDelivery(environment: Environment): AppConfig['delivery'] {
       bulk: environment.MESSAGE_LIFE_BULK_HOURS,
     },
     classificationRules: environment.CLASSIFICATION_RULES,
+    egressPools: environment.EGRESS_POOLS,
     smtpPort: environment.SMTP_PORT,
     allowPrivateDestinations: environment.ALLOW_PRIVATE_DESTINATIONS,
     dnsServers: list(environment.DNS_SERVERS),

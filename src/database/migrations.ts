@@ -48,6 +48,8 @@ import { RawMessages1700000000047 } from './migrations/0047-raw-messages';
 import { AttemptTraces1700000000050 } from './migrations/0050-attempt-traces';
 import { ResentEmails1700000000051 } from './migrations/0051-resent-emails';
 import { ConsoleSessions1700000000052 } from './migrations/0052-console-sessions';
+import { Destinations1700000000053 } from './migrations/0053-destinations';
+import { EgressSuspensions1700000000054 } from './migrations/0054-egress-suspensions';
 
 /**
  * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be
@@ -107,4 +109,6 @@ export const MIGRATIONS = [
   AttemptTraces1700000000050,
   ResentEmails1700000000051,
   ConsoleSessions1700000000052,
+  Destinations1700000000053,
+  EgressSuspensions1700000000054,
 ];

@@ -4,6 +4,9 @@ import { AppConfig } from '../config/config';
 import { DeliveryQueueModule } from './queue/delivery-queue.module';
 import { ClassificationModule } from './policy/classification.module';
 import { DESTINATION_LIMITER_DEFAULTS } from './policy/destination-limiter';
+import { ShapingModule } from './shaping/shaping.module';
+import { EgressCheck } from './egress/egress-check';
+import { EgressModule } from './egress/egress.module';
 import { AttemptDispatcher } from './worker/attempt-dispatcher';
 import { AttemptService } from './worker/attempt.service';
 import { ByteBudget } from './worker/byte-budget';
@@ -15,6 +18,7 @@ import { DeliveryLog } from './worker/delivery-log';
 import { DeliveryMetrics } from './worker/delivery.metrics';
 import { DeliveryPipeline } from './worker/delivery-pipeline';
 import { DeliveryWorker } from './worker/delivery-worker';
+import { EgressSyncJob } from './worker/egress-sync.job';
 import { GiveBackJob } from './worker/give-back.job';
 import { JournalTakeover } from './worker/journal-takeover';
 import { MessageComposer } from './worker/message-composer';
@@ -26,6 +30,7 @@ import { ResultCommit } from './worker/result-commit';
 import { ResultJournal } from './worker/result-journal';
 import { Settler } from './worker/settler';
 import { TellSendingJob } from './worker/tell-sending.job';
+import { ShapingSync } from './worker/shaping-sync';
 import { SmtpTransmitter } from './worker/smtp-transmitter';
 import { WorkSignal } from './worker/work-signal';
 import { WorkerSlots } from './worker/worker-slots';
@@ -76,6 +81,7 @@ const STAGES: Provider[] = [
   planner,
   budget,
   AttemptDispatcher,
+  ShapingSync,
   AttemptService,
   SmtpTransmitter,
   ResultJournal,
@@ -88,7 +94,7 @@ const STAGES: Provider[] = [
 const WORKER: Provider[] = [DeliveryWorker, CrashRecovery, WorkerSession, WorkSignal, WorkerMetrics];
 const JOBS: Provider[] = [
   ...[PromoteDueJob, DeadSessionsJob, QueueSweepJob, QueueActionsJob],
-  ...[GiveBackJob, TellSendingJob],
+  ...[EgressCheck, EgressSyncJob, GiveBackJob, TellSendingJob],
 ];
 
 /** The engine. It is given its ports (messages, keys, outcomes, ordinals, router) by the worker's root module. */
@@ -98,7 +104,7 @@ export class DeliveryModule {
   static register(imports: NonNullable<DynamicModule['imports']>): DynamicModule {
     return {
       module: DeliveryModule,
-      imports: [ClassificationModule, DeliveryQueueModule, ...imports],
+      imports: [ClassificationModule, DeliveryQueueModule, EgressModule, ShapingModule, ...imports],
       providers: [...STAGES, ...WORKER, ...JOBS],
     };
   }

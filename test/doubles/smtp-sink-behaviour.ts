@@ -39,6 +39,11 @@ const NAMED: Readonly<Record<string, SinkBehaviour>> = {
   '250-then-rst': { phase: 'dot', act: 'accept-then-reset' },
   '250-then-close': { phase: 'dot', act: 'accept-then-close' },
   'rcpt-450-greylist': { phase: 'rcpt', act: 'greylist' },
+  'rcpt-451-connections': {
+    phase: 'rcpt',
+    act: 'reply',
+    line: '451 4.7.652 Too many concurrent connections from your host',
+  },
   'rcpt-550-rate': { phase: 'rcpt', act: 'reply', line: LONG_REPLIES.rate },
   'rcpt-550-sender-verify': { phase: 'rcpt', act: 'reply', line: LONG_REPLIES.senderVerify },
   'rcpt-554-blocklist': { phase: 'rcpt', act: 'reply', line: LONG_REPLIES.blocklist },
@@ -53,6 +58,7 @@ const NAMED: Readonly<Record<string, SinkBehaviour>> = {
  * - `<close|hang|reset>-in-data`: at the first bytes of the message
  * - `250-then-rst`, `250-then-close`: accepts, then ends the connection
  * - `rcpt-450-greylist`: refuses each recipient once
+ * - `rcpt-451-connections`: wants fewer of us
  * - `rcpt-550-rate`, `rcpt-550-sender-verify`, `<rcpt|dot>-554-blocklist`: replies of several lines
  * - `slow-<ms>`: delays every reply from RCPT on; `250-late-<ms>`: only the last one
  */

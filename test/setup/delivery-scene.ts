@@ -81,7 +81,9 @@ export class DeliveryScene {
   async clear(): Promise<void> {
     for (const worker of this.workers) await worker.close();
     this.workers.clear();
-    await this.db.query('delete from deliveries; delete from worker_sessions; delete from suppressions');
+    // Workers also learn from those that have ended.
+    const tables = ['deliveries', 'worker_sessions', 'suppressions', 'destination_reports', 'destination_rules'];
+    await this.db.query([...tables, 'egress_suspensions'].map((table) => `delete from ${table}`).join('; '));
   }
 
   async close(): Promise<void> {

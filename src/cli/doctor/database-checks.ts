@@ -3,6 +3,7 @@ import { BackfillsJob } from '../../database/backfills.job';
 import { Database } from '../../database/database.service';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
 import type { QueueMeasure } from '../../delivery/queue/sql/measure-queue.sql';
+import { EgressService } from '../../delivery/egress/egress.service';
 import { EncryptedDkimKeysService } from '../../modules/domains/dkim/encrypted-dkim-keys.service';
 import { RestrictionsService } from '../../modules/domains/restrictions/restrictions.service';
 import type { Services } from '../session/cli-session';
@@ -91,6 +92,20 @@ export async function checkSending(services: Services): Promise<Finding> {
   const { slowed, paused } = counts;
   if (slowed + paused === 0) return ok('no domain is slowed or paused', { ...counts });
   return { status: 'warning', message: `${paused} domains are paused, ${slowed} slowed`, details: { ...counts } };
+}
+
+/** A receiver that refuses an address for its reputation will refuse the next ones too: worth a look at block lists. */
+export async function checkEgress(services: Services): Promise<Finding> {
+  const addresses = (await services.get(EgressService).list()).flatMap((pool) => pool.addresses);
+  const refused = addresses.filter(({ state }) => state === 'suspended');
+  const details = { addresses: addresses.length, suspended: refused.map(({ address }) => address) };
+  if (refused.length === 0) {
+    return ok(addresses.length === 0 ? 'no pools of addresses' : 'no address is refused', details);
+  }
+  const said = refused.map(
+    ({ address, suspensions }) => `${address} by ${suspensions.map(({ key }) => key).join(', ')}`,
+  );
+  return { status: 'warning', message: `refused for their reputation: ${said.join('; ')}`, details };
 }
 
 export async function checkWorkers(services: Services): Promise<Finding> {

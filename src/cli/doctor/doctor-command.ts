@@ -22,6 +22,7 @@ import {
   checkDatabase,
   checkMasterKey,
   checkQueue,
+  checkEgress,
   checkRowSecurity,
   checkSending,
   checkWorkers,
@@ -32,7 +33,14 @@ import { parseSmtpHost } from './egress';
 type DatabaseCheck = (services: Services, url: string) => Promise<Finding>;
 
 /** These read tables. */
-const NEED_MIGRATIONS: ReadonlySet<string> = new Set(['backfills', 'master key', 'queue', 'workers', 'sending']);
+const NEED_MIGRATIONS: ReadonlySet<string> = new Set([
+  'backfills',
+  'master key',
+  'queue',
+  'workers',
+  'sending',
+  'egress',
+]);
 
 /** `waybill doctor`, `waybill doctor <domain>` */
 export function addDoctorCommand(program: Command, session: CliSession): void {
@@ -92,6 +100,7 @@ async function examineDatabase(session: CliSession, config: AppConfig): Promise<
     queue: checkQueue,
     workers: checkWorkers,
     sending: checkSending,
+    egress: checkEgress,
   };
   // A doctor changes nothing: no migrations.
   const options = { migrate: false, waitSeconds: 0, log: (message: string) => session.output.note(message) };

@@ -1,30 +1,14 @@
 import { MINUTE, SECOND, type Clock } from '../../common/clock';
+import {
+  DESTINATION_LIMITER_DEFAULTS,
+  type DestinationChange,
+  type DestinationLimiterOptions,
+  type DestinationState,
+  type ReleaseSignal,
+} from './destination-state';
 
-/**
- * What the conversation in a slot showed of its destination. `success`: it takes our mail. `throttled`: it lives, but wants less
- * of us. `suspended`: it refuses this service as such. `unreachable`: no conversation came about. `neutral`: nothing that
- * bears on speed.
- */
-export type ReleaseSignal = 'success' | 'throttled' | 'suspended' | 'unreachable' | 'neutral';
-
-export interface DestinationLimiterOptions {
-  /** Conversations at a time, of all destinations together. */
-  readonly slots: number;
-  /** Where a new destination starts. */
-  readonly startConcurrency: number;
-  readonly maximumConcurrency: number;
-  /** Most destinations that are remembered; the longest unused are dropped first. */
-  readonly maximumDestinations: number;
-  /** A relay hands on what other servers say of single mails: that slows it, but does not suspend it for everybody. */
-  readonly sharedHop: boolean;
-}
-
-export const DESTINATION_LIMITER_DEFAULTS: Omit<DestinationLimiterOptions, 'slots'> = {
-  startConcurrency: 2,
-  maximumConcurrency: 20,
-  maximumDestinations: 10_000,
-  sharedHop: false,
-};
+export { DESTINATION_LIMITER_DEFAULTS };
+export type { DestinationLimiterOptions, DestinationState, ReleaseSignal };
 
 /** Part of all slots that one destination may hold while others wait, so that a tarpit cannot stop the worker. */
 const SLOT_SHARE = 0.25;
@@ -51,21 +35,17 @@ interface Destination {
   isTaking: boolean;
   /** When a conversation last ended, or the first of those under way began. */
   movedAtMs: number;
+  /** When it was last paused, opened again or reduced. */
+  changedAtMs: number;
+  /** Another worker told of it. */
+  isAdopted: boolean;
   cause: string | undefined;
 }
 
-/** One line for health and metrics. */
-export interface DestinationState {
-  readonly destination: string;
-  readonly state: 'open' | 'paused' | 'probing';
-  /** Conversations allowed at a time; 0 while paused. */
-  readonly limit: number;
-  readonly active: number;
-  /** What the last reduction was for. */
-  readonly cause?: string;
-  /** When the pause ends. */
-  readonly pausedUntil?: Date;
-}
+const NEW: Destination = {
+  ...{ active: 0, limit: 1, pauses: 0, pausedUntilMs: -Infinity, usedAtMs: 0 },
+  ...{ isTaking: false, movedAtMs: 0, changedAtMs: -Infinity, isAdopted: false, cause: undefined },
+};
 
 /**
  * Shapes traffic per destination: how many conversations at a time, and whether any.
@@ -185,6 +165,29 @@ export class DestinationLimiter {
     return worth.sort((a, b) => held(a) - held(b) || a.limit - b.limit).slice(0, maximum);
   }
 
+  /** The last change that this worker saw itself, and how long ago; undefined when there was none. */
+  lastChange(destination: string): (DestinationChange & { readonly agoMs: number }) | undefined {
+    const state = this.destinations.get(destination);
+    if (state === undefined || state.isAdopted || state.changedAtMs === -Infinity) return undefined;
+    const nowMs = this.clock.monotonicMs();
+    const pausedForMs = Math.max(0, state.pausedUntilMs - nowMs);
+    const { pauses, limit, cause } = state;
+    return { pausedForMs, pauses, limit, cause, agoMs: nowMs - state.changedAtMs };
+  }
+
+  /** Another worker has met this destination: what it has learned holds here, unless something newer is known. */
+  adopt(destination: string, { pausedForMs, pauses, limit, cause }: DestinationChange, agoMs: number): void {
+    const state = this.destinations.get(destination) ?? this.touch(destination);
+    const changedAtMs = this.clock.monotonicMs() - agoMs;
+    if (changedAtMs <= state.changedAtMs) return;
+    state.changedAtMs = changedAtMs;
+    state.isAdopted = true;
+    state.pausedUntilMs = pausedForMs > 0 ? this.clock.monotonicMs() + pausedForMs : -Infinity;
+    state.pauses = pauses;
+    state.limit = Math.max(1, pauses > 0 ? limit : Math.min(state.limit, limit));
+    state.cause = cause;
+  }
+
   private describeOne(destination: string, state: Destination): DestinationState {
     const paused = this.isPaused(state);
     return {
@@ -228,6 +231,7 @@ export class DestinationLimiter {
     state.pauses = 0;
     state.pausedUntilMs = -Infinity;
     state.limit = limit;
+    this.noteChange(state);
     if (limit >= this.options.startConcurrency) state.cause = undefined;
   }
 
@@ -236,7 +240,7 @@ export class DestinationLimiter {
     state.cause = cause;
     if (state.limit > 1) {
       state.limit = Math.floor(state.limit / 2);
-      return;
+      return this.noteChange(state);
     }
     this.pause(state, Math.min(FIRST_PAUSE_MS * 2 ** state.pauses, LONGEST_PAUSE_MS));
   }
@@ -252,7 +256,13 @@ export class DestinationLimiter {
 
   private pause(state: Destination, pauseMs: number): void {
     state.pauses += 1;
-    state.pausedUntilMs = this.clock.monotonicMs() + pauseMs;
+    this.noteChange(state);
+    state.pausedUntilMs = state.changedAtMs + pauseMs;
+  }
+
+  private noteChange(state: Destination): void {
+    state.changedAtMs = this.clock.monotonicMs();
+    state.isAdopted = false;
   }
 
   private touch(destination: string): Destination {
@@ -267,17 +277,7 @@ export class DestinationLimiter {
 
   private create(): Destination {
     if (this.destinations.size >= this.options.maximumDestinations) this.forgetOldest();
-    const limit = this.options.startConcurrency;
-    return {
-      active: 0,
-      limit,
-      pauses: 0,
-      pausedUntilMs: -Infinity,
-      usedAtMs: 0,
-      isTaking: false,
-      movedAtMs: 0,
-      cause: undefined,
-    };
+    return { ...NEW, limit: this.options.startConcurrency };
   }
 
   /** The longest unused stand first, so that a call reads no further than it deletes. */

@@ -154,7 +154,14 @@ function bounced(
 }
 
 /** Attempts that this side ended: they show nothing of the other. */
-const OWN_CAUSES: ReadonlySet<string> = new Set(['aborted', 'insecure', 'local', 'too-large', 'unsupported']);
+const OWN_CAUSES: ReadonlySet<string> = new Set([
+  'aborted',
+  'insecure',
+  'local',
+  'source-suspended',
+  'too-large',
+  'unsupported',
+]);
 
 const SIGNAL_OF: Readonly<Record<ReplyAction, ReleaseSignal>> = {
   retry: 'neutral',

@@ -6,7 +6,7 @@ import { Metrics } from '../../common/metrics/metrics';
 import type { DeliveryQueueRepository } from './delivery-queue.repository';
 import { QueueMetrics } from './queue.metrics';
 
-const MEASURE = { ready: 3, waiting: 2, claimed: 1, oldestReadySeconds: 12.5, workers: 4 };
+const MEASURE = { ready: 3, waiting: 2, claimed: 1, held: 0, oldestReadySeconds: 12.5, workers: 4 };
 const BLOAT = { deadRows: 7, bytes: 8_192 };
 
 /** The leases of one database. */

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { MINUTE, SECOND, type Clock } from '../../common/clock';
 import { type DnsResolver, isHostName } from '../../common/dns/dns-resolver';
 import { findHosts, type FoundHosts } from './host-addresses';
-import { chooseCandidates, shuffleWithin } from './mail-exchangers';
+import { chooseCandidates, groupOf, shuffleWithin } from './mail-exchangers';
 import { NOT_A_DOMAIN, type Route, Router, type Unroutable } from './router';
 
 export interface DirectRouterOptions {
@@ -37,8 +37,11 @@ const LONGEST_LIFE_MS = 5 * MINUTE;
 const PERMANENT_FAULT_LIFE_MS = MINUTE;
 const TEMPORARY_FAULT_LIFE_MS = 15 * SECOND;
 
+/** Hosts, and the name of their group. */
+type Found = FoundHosts & { readonly group: string };
+
 interface Cached {
-  readonly result: FoundHosts | Unroutable;
+  readonly result: Found | Unroutable;
   readonly expiresAtMs: number;
 }
 
@@ -50,7 +53,7 @@ export class DirectRouter extends Router {
   private readonly options: Required<DirectRouterOptions>;
   private readonly ownHostNames: ReadonlySet<string>;
   private readonly cache: LRUCache<string, Cached>;
-  private readonly underWay = new Map<string, Promise<FoundHosts | Unroutable>>();
+  private readonly underWay = new Map<string, Promise<Found | Unroutable>>();
 
   constructor(
     private readonly resolver: DnsResolver,
@@ -70,15 +73,15 @@ export class DirectRouter extends Router {
     if (result.kind === 'unroutable') return result;
     // Anew for every caller: one cached order would send all mail of five minutes to the same host.
     const hosts = shuffleWithin(result.hosts, this.options.random);
-    return { kind: 'hosts', hosts, port: this.options.port, final: true };
+    return { kind: 'hosts', hosts, port: this.options.port, final: true, group: result.group };
   }
 
-  private recall(domain: string): FoundHosts | Unroutable | undefined {
+  private recall(domain: string): Found | Unroutable | undefined {
     const cached = this.cache.get(domain);
     return cached !== undefined && cached.expiresAtMs > this.clock.monotonicMs() ? cached.result : undefined;
   }
 
-  private lookUpOnce(domain: string): Promise<FoundHosts | Unroutable> {
+  private lookUpOnce(domain: string): Promise<Found | Unroutable> {
     const present = this.underWay.get(domain);
     if (present !== undefined) return present;
     const started = this.lookUp(domain).finally(() => this.underWay.delete(domain));
@@ -86,20 +89,27 @@ export class DirectRouter extends Router {
     return started;
   }
 
-  private async lookUp(domain: string): Promise<FoundHosts | Unroutable> {
+  private async lookUp(domain: string): Promise<Found | Unroutable> {
     const signal = AbortSignal.timeout(this.options.totalTimeoutMs);
     const answer = await this.resolver.resolveMx(domain, { signal });
     const candidates = chooseCandidates(domain, answer, this.ownHostNames, this.options.random);
     const result =
       candidates.kind === 'unroutable'
         ? candidates
-        : await findHosts(this.resolver, candidates.records, this.options, signal);
+        : withGroup(
+            await findHosts(this.resolver, candidates.records, this.options, signal),
+            groupOf(domain, answer) ?? domain,
+          );
     this.cache.set(domain, { result, expiresAtMs: this.clock.monotonicMs() + lifeOf(result) });
     return result;
   }
 }
 
-function lifeOf(result: FoundHosts | Unroutable): number {
+function withGroup(found: FoundHosts | Unroutable, group: string): Found | Unroutable {
+  return found.kind === 'unroutable' ? found : { ...found, group };
+}
+
+function lifeOf(result: Found | Unroutable): number {
   if (result.kind === 'found') {
     return Math.min(Math.max(result.ttlSeconds * SECOND, SHORTEST_LIFE_MS), LONGEST_LIFE_MS);
   }

@@ -34,6 +34,15 @@ export function chooseCandidates(
   }
 }
 
+/** The first host by preference and name: domains with the same hosts have it in common. Undefined when none takes mail. */
+export function groupOf(domain: string, answer: DnsAnswer<MxRecord>): string | undefined {
+  if (answer.kind !== 'found') return domain;
+  const sorted = answer.records
+    .filter(namesHost)
+    .sort((a, b) => a.preference - b.preference || (a.exchange < b.exchange ? -1 : 1));
+  return sorted[0]?.exchange;
+}
+
 function chooseRecords(
   records: readonly MxRecord[],
   ownHostNames: ReadonlySet<string>,

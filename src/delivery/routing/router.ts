@@ -14,6 +14,11 @@ export type Route =
       /** In the order in which to try them; at least one. */
       readonly hosts: readonly RouteHost[];
       readonly port: number;
+      /**
+       * Names the group of destinations that the same hosts take mail for: the first of them by preference and name. The
+       * destination stands for itself when absent.
+       */
+      readonly group?: string;
       /** True when acceptance there is delivery: the recipient's own servers or the built-in mailbox, no relay. */
       readonly final: boolean;
     }

@@ -6,6 +6,7 @@ const clock = new SystemClock();
 export class MessageCap {
   private messages = Infinity;
   private untilMs = -Infinity;
+  private bound = Infinity;
 
   /** To be called once a fresh connection has taken what the used one refused: else the 421 was about something else. */
   learn(messages: number): void {
@@ -13,8 +14,14 @@ export class MessageCap {
     this.untilMs = clock.monotonicMs() + HOUR;
   }
 
+  /** What is known of the host beforehand. */
+  keepWithin(most: number): void {
+    this.bound = most;
+  }
+
   /** The messages that a connection may carry, of `most`. */
   within(most: number): number {
-    return clock.monotonicMs() < this.untilMs ? Math.min(this.messages, most) : most;
+    const bounded = Math.min(this.bound, most);
+    return clock.monotonicMs() < this.untilMs ? Math.min(this.messages, bounded) : bounded;
   }
 }

@@ -7,7 +7,7 @@ import { SmtpPool, type SmtpPoolOptions } from './smtp-pool';
 /** Hosts that connections are kept to; the longest unused are closed first. */
 const MAX_POOLS = 2_000;
 
-type Hop = Pick<SmtpEndpoint, 'hostName' | 'address' | 'port'>;
+type Hop = Pick<SmtpEndpoint, 'hostName' | 'address' | 'port' | 'source'>;
 
 /** One connection pool per next hop, made when first needed and closed after minutes without use. */
 export class NextHopPools {
@@ -37,6 +37,11 @@ export class NextHopPools {
   /** False when one more job there would have to wait for a connection. */
   hasRoomAt(endpoint: Hop): boolean {
     return this.pools.peek(keyOf(endpoint))?.hasRoom ?? true;
+  }
+
+  /** How many messages a connection to a host carries at most. */
+  limitMessages(endpoint: SmtpEndpoint, most: number): void {
+    this.capOf(endpoint).keepWithin(most);
   }
 
   private capOf({ hostName, port }: SmtpEndpoint): MessageCap {
@@ -74,6 +79,6 @@ export class NextHopPools {
   }
 }
 
-function keyOf({ hostName, address, port }: Hop): string {
-  return `${hostName} ${address} ${port}`;
+function keyOf({ hostName, address, port, source }: Hop): string {
+  return `${hostName} ${address} ${port} ${source?.address ?? ''}`;
 }

@@ -22,6 +22,14 @@ export interface SmtpEndpoint {
   /** PEM certificates to trust instead of the public authorities, for relays of one's own. */
   readonly trustedCertificates?: readonly string[];
   readonly auth?: SmtpCredentials;
+  /** The address of this machine to connect from, with what it says of itself; the system's choice when absent. */
+  readonly source?: SmtpSource | undefined;
+}
+
+export interface SmtpSource {
+  readonly address: string;
+  readonly ehlo: string;
+  readonly pool: string;
 }
 
 export interface SmtpCredentials {

@@ -34,7 +34,7 @@ const STEPS = [
 
 async function connect(session: SmtpSession): Promise<SmtpRefusal | undefined> {
   const { endpoint, timeouts, wire } = session;
-  const fault = await wire.connect(endpoint.address, endpoint.port, timeouts.connect);
+  const fault = await wire.connect(endpoint.address, endpoint.port, timeouts.connect, endpoint.source?.address);
   if (fault !== undefined) return session.failed('connect', fault);
   return endpoint.security === 'implicit' ? encrypt(session) : undefined;
 }

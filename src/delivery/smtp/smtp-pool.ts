@@ -184,7 +184,8 @@ export class SmtpPool {
 
   private async sendOnNew(entry: Entry): Promise<SmtpResult> {
     const { endpoint, job } = entry;
-    const { heloName, timeouts = {} } = this.options;
+    const { timeouts = {} } = this.options;
+    const heloName = endpoint.source?.ehlo ?? this.options.heloName;
     const connection = new SmtpConnection(endpoint, { heloName, timeouts, onClosed: () => this.forget(connection) });
     this.connections.add(connection);
     job.conversation?.begin(connection);

@@ -85,10 +85,11 @@ export class SmtpSession {
   }
 
   private conversation(): { hostName: string; tls: boolean; trace: ConversationTrace } {
-    const { hostName, address, port, security } = this.endpoint;
+    const { hostName, address, port, security, source } = this.endpoint;
     const policy = POLICY_OF[security];
     const phasesMs = this.timer.read();
-    const trace = { route: { address, port }, tls: this.encryption, policy, phasesMs };
+    const route = { address, port, ...(source && { source: source.address, pool: source.pool }) };
+    const trace = { route, tls: this.encryption, policy, phasesMs };
     return { hostName, tls: this.wire.isSecure, trace };
   }
 }

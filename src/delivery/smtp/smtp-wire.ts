@@ -60,9 +60,15 @@ export class SmtpWire {
     return this.replies.shift();
   }
 
-  async connect(address: string, port: number, seconds: number): Promise<WireFault | undefined> {
+  /** @param localAddress the system's choice when undefined */
+  async connect(address: string, port: number, seconds: number, localAddress?: string): Promise<WireFault | undefined> {
     if (this.firstFault !== undefined) return this.firstFault;
-    const socket = connectTcp({ host: address, port, noDelay: true });
+    const socket = connectTcp({
+      host: address,
+      port,
+      noDelay: true,
+      ...(localAddress !== undefined && { localAddress }),
+    });
     this.attach(socket);
     socket.once('connect', this.wake);
     await this.wait(seconds);

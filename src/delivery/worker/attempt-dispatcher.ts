@@ -53,11 +53,13 @@ export class AttemptDispatcher {
 
   /** Resolves when the attempt has ended, or will not be made now. */
   async enter(claim: ClaimedDelivery, message: PreparedMessage): Promise<AttemptResult> {
-    const expected = this.planner.expect(claim);
+    const entered = this.planner.expect(claim);
     const startedMs = this.clock.monotonicMs();
     const route = await this.transmitter.routeTo(claim.destination);
     const readyMs = this.clock.monotonicMs();
     const dnsMs = readyMs - startedMs;
+    if (route.kind === 'hosts') this.slots.learnGroup(claim.destination, route);
+    const expected = this.planner.regroup(entered);
     if (route.kind === 'hosts' && !this.isClosed) {
       return new Promise((resolve) => {
         const isLarge = !message.isPresent;
@@ -157,7 +159,9 @@ export class AttemptDispatcher {
     const conversation = new Conversation();
     const holder = { claim, isLarge, conversation };
     this.underWay.add(holder);
-    const target = { hosts: route, first: ticket.host, conversation, dnsMs };
+    const { host: first, key: group } = ticket;
+    const messagesPerConnection = this.slots.messagesPerConnection(group);
+    const target = { hosts: route, first, group, conversation, dnsMs, messagesPerConnection };
     const { result, signal, cause } = await this.attempts.run(claim, message, target);
     this.underWay.remove(holder);
     if (signal === 'local') this.slots.backOff();

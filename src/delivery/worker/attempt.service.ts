@@ -8,8 +8,10 @@ import type { DeliveryOutcome, OutcomeSource, RecordedOutcome, Settlement } from
 import { simulate } from './simulate';
 import type { ReleaseSignal } from '../policy/destination-limiter';
 import type { Unroutable } from '../routing/router';
-import type { PreparedMessage } from './message-composer';
+import type { PreparedMessage, SignedMessage } from './message-composer';
 import { SmtpTransmitter, type Target, type Transmission } from './smtp-transmitter';
+import { EgressPools, type EgressSource, familyOf } from '../egress/egress-pools';
+import { ShapingSync } from './shaping-sync';
 import { WorkerSession } from './worker-session';
 
 /** `released`: the attempt did not begin or was called off before its final dot, and is not charged. */
@@ -35,6 +37,23 @@ interface Ending {
   readonly followUps?: readonly DeliveryOutcome[];
 }
 
+/** What an attempt came to; whether that is for the address that it left from, or there was none left. */
+interface Sent {
+  readonly sent: Transmission;
+  readonly isSourceRefused: boolean;
+}
+
+/** Nothing has been sent: it waits for its next attempt. */
+const NO_SOURCE: TransmissionResult = {
+  kind: 'failed',
+  cause: 'source-suspended',
+  afterFinalDot: false,
+  smtp: { response: 'The receiver refuses, or does not reach, all addresses that this mail may leave from' },
+};
+
+/** Where an attempt goes, and the group of destinations that it counts for. */
+export type GroupTarget = Target & { readonly group: string };
+
 /** One attempt at one delivery, from prepared message to outcome; or the outcome of one that is not made. */
 @Injectable()
 export class AttemptService {
@@ -43,6 +62,8 @@ export class AttemptService {
   constructor(
     private readonly transmitter: SmtpTransmitter,
     private readonly session: WorkerSession,
+    private readonly shaping: ShapingSync,
+    private readonly egress: EgressPools,
     private readonly config: AppConfig,
     private readonly clock: Clock,
   ) {}
@@ -60,16 +81,49 @@ export class AttemptService {
   }
 
   /** Never rejects. */
-  async run(claim: ClaimedDelivery, message: PreparedMessage, target: Target): Promise<EndedAttempt> {
-    const mayFinish = (): boolean => this.session.holds(claim.sessionId);
+  async run(claim: ClaimedDelivery, message: PreparedMessage, target: GroupTarget): Promise<EndedAttempt> {
+    const { group } = target;
+    this.shaping.begin(group, claim.destination, target.hosts);
+    const ended = await this.make(claim, message, target);
+    const { result, signal } = ended;
+    if (result.kind === 'settled' && signal !== 'local') this.shaping.end(group, result.settlement, signal);
+    return ended;
+  }
+
+  private async make(claim: ClaimedDelivery, message: PreparedMessage, target: GroupTarget): Promise<EndedAttempt> {
     const started = { at: this.clock.now(), ms: this.clock.monotonicMs() };
     try {
-      const sent = await message.use((signed) => this.transmitter.transmit(claim, signed, target, mayFinish));
+      const { sent, isSourceRefused } = await message.use((signed) => this.transmit(claim, signed, target));
       const durationMs = Math.round(this.clock.monotonicMs() - started.ms);
-      return this.resolve(claim, sent, traceOf(sent, { startedAt: started.at, durationMs }, target.dnsMs));
+      const ended = this.resolve(claim, sent, traceOf(sent, { startedAt: started.at, durationMs }, target.dnsMs));
+      // The receiver has nothing against what leaves from elsewhere.
+      return isSourceRefused ? { ...ended, signal: 'neutral' } : ended;
     } catch (error) {
       return { result: this.fail(claim, error), signal: 'neutral' };
     }
+  }
+
+  /** From one address of the pool after another, as long as the receiver refuses them for what they are known for. */
+  private async transmit(claim: ClaimedDelivery, message: SignedMessage, target: GroupTarget): Promise<Sent> {
+    const mayFinish = (): boolean => this.session.holds(claim.sessionId);
+    const families = new Set(target.hosts.hosts.flatMap(({ addresses }) => addresses.map(familyOf)));
+    let last: Sent = { sent: NO_SOURCE, isSourceRefused: true };
+    for (;;) {
+      const source = this.sourceFor(claim, target.group, families);
+      if (source === 'none') return last;
+      const sent = await this.transmitter.transmit(claim, message, { ...target, source }, mayFinish);
+      if (source === undefined || !isOfReputation(sent)) return { sent, isSourceRefused: false };
+      this.egress.suspend(source, target.group, causeOf(sent) ?? 'reputation');
+      last = { sent, isSourceRefused: true };
+    }
+  }
+
+  private sourceFor(
+    claim: ClaimedDelivery,
+    group: string,
+    families: ReadonlySet<number>,
+  ): EgressSource | 'none' | undefined {
+    return this.config.delivery.mode === 'local' ? undefined : this.egress.next(claim, group, families);
   }
 
   private resolve(claim: ClaimedDelivery, sent: Transmission, trace: AttemptTrace): EndedAttempt {
@@ -125,7 +179,13 @@ function traceOf(
   return { ...attempt, ...trace, phasesMs: { ...dns, ...trace?.phasesMs }, action };
 }
 
-function causeOf(result: TransmissionResult): string | undefined {
+/** A refusal for what the sending address is known for, not for the mail or the recipient. */
+function isOfReputation(sent: Transmission): boolean {
+  if (sent.kind !== 'rejected') return false;
+  return sent.classification.class === 'reputation' && sent.classification.action === 'suspend';
+}
+
+function causeOf(result: Transmission): string | undefined {
   if (result.kind === 'failed') return result.smtp.response ?? result.cause;
   return result.kind === 'rejected' ? result.smtp.response : undefined;
 }

@@ -1,7 +1,7 @@
 import type { ClaimedDelivery } from '../ports/delivery';
 import type { DestinationLimits } from '../queue/sql/claim-deliveries.sql';
 import { Tally } from './tally';
-import type { WorkerSlots } from './worker-slots';
+import type { Load, WorkerSlots } from './worker-slots';
 
 /** Claims in hand for each slot beyond those under way: the signer is never idle, and a claim is worth its statement. */
 const AHEAD_PER_SLOT = 2;
@@ -24,6 +24,8 @@ export interface ClaimPlannerOptions {
 /** A claim that has not begun; given back with `leave`. */
 export interface Expected {
   readonly claim: ClaimedDelivery;
+  /** The group that it counts for. */
+  readonly key: string;
   readonly isUnproven: boolean;
 }
 
@@ -38,7 +40,7 @@ export interface Expected {
  * What one tenant has taken beyond its share of unproven destinations will not begin soon, and keeps nobody else from claiming.
  */
 export class ClaimPlanner {
-  private readonly byDestination = new Tally();
+  private readonly byGroup = new Tally();
   private readonly byTenant = new Tally();
   private readonly unprovenByTenant = new Tally();
   private readonly restricted = new Set<string>();
@@ -59,9 +61,17 @@ export class ClaimPlanner {
   }
 
   expect(claim: ClaimedDelivery): Expected {
-    const expected = { claim, isUnproven: !this.slots.isPrompt(claim.destination) };
+    const { destination } = claim;
+    const expected = { claim, key: this.slots.keyOf(destination), isUnproven: !this.slots.isPrompt(destination) };
     this.count(expected, 1);
     return expected;
+  }
+
+  /** Counts it anew where its route has told of another group. */
+  regroup(expected: Expected): Expected {
+    if (this.slots.keyOf(expected.claim.destination) === expected.key) return expected;
+    this.leave(expected);
+    return this.expect(expected.claim);
   }
 
   leave(expected: Expected): void {
@@ -95,7 +105,8 @@ export class ClaimPlanner {
   /** Whether a claim could take more for this one: asked when an attempt has ended. */
   couldClaim(destination: string): boolean {
     if (!this.hasRoom) return false;
-    return this.options.startConcurrency === undefined || this.limitOf(this.slots.loadOf(destination)) > 0;
+    if (this.options.startConcurrency === undefined) return true;
+    return this.limitOf(this.slots.loadOf(this.slots.keyOf(destination))) > 0;
   }
 
   /** Whether the last plan held something back that an attempt for these two may have made room for. */
@@ -121,19 +132,19 @@ export class ClaimPlanner {
   private destinations() {
     const { startConcurrency } = this.options;
     if (startConcurrency === undefined) return { known: [], proven: [] };
-    const loads = new Map(this.slots.loads().map((load) => [load.destination, load]));
-    for (const [destination] of this.byDestination.entries()) {
-      if (loads.has(destination)) continue;
-      loads.set(destination, { destination, limit: startConcurrency, active: 0 });
-    }
-    const known = [...loads.values()].map((load) => ({ destination: load.destination, limit: this.limitOf(load) }));
+    const loads = new Map(this.slots.loads().map((load) => [load.key, load]));
+    for (const [key] of this.byGroup.entries()) if (!loads.has(key)) loads.set(key, this.slots.loadOf(key));
+    const known = [...loads.values()].flatMap((load) => {
+      const limit = this.limitOf(load);
+      return load.destinations.map((destination) => ({ destination, limit }));
+    });
     const proven = known.filter(({ destination }) => this.slots.isPrompt(destination));
     return { known, proven: proven.map(({ destination }) => destination) };
   }
 
-  private limitOf({ destination, limit, active }: { destination: string; limit: number; active: number }): number {
-    const waiting = this.byDestination.of(destination);
-    if (!this.slots.isPrompt(destination)) return Math.max(0, limit - active - waiting);
+  private limitOf({ key, limit, active }: Load): number {
+    const waiting = this.byGroup.of(key);
+    if (!this.slots.isPromptGroup(key)) return Math.max(0, limit - active - waiting);
     return waiting > limit ? 0 : Math.max(0, AHEAD_PER_CONNECTION * limit - active - waiting);
   }
 
@@ -177,9 +188,9 @@ export class ClaimPlanner {
     return AHEAD_PER_SLOT * this.options.slots;
   }
 
-  private count({ claim: { organizationId, destination }, isUnproven }: Expected, by: 1 | -1): void {
+  private count({ claim: { organizationId }, key, isUnproven }: Expected, by: 1 | -1): void {
     this.waiting += by;
-    this.byDestination.add(destination, by);
+    this.byGroup.add(key, by);
     this.byTenant.add(organizationId, by);
     if (isUnproven) this.unprovenByTenant.add(organizationId, by);
   }

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import { Clock, SECOND } from '../../common/clock';
 import { AppConfig } from '../../config/config';
@@ -6,7 +7,7 @@ import { isWorthAnotherHost, rejection, type TransmissionResult } from '../polic
 import type { ClaimedDelivery } from '../ports/delivery';
 import { type Route, Router } from '../routing/router';
 import { DeadAddresses } from '../smtp/dead-addresses';
-import { isLoopback, type SmtpEndpoint } from '../smtp/smtp-endpoint';
+import { isLoopback, type SmtpEndpoint, type SmtpSource } from '../smtp/smtp-endpoint';
 import type { SmtpEnvelope } from '../smtp/smtp-envelope';
 import { type SmtpResult, toSmtpFacts } from '../smtp/smtp-result';
 import { SMTP_TIMEOUTS } from '../smtp/smtp-timeouts';
@@ -29,6 +30,10 @@ export interface Target {
   readonly conversation?: Conversation;
   /** What it took to find the hosts. */
   readonly dnsMs?: number;
+  /** What the receiver wants. */
+  readonly messagesPerConnection?: number | undefined;
+  /** Where it leaves from; the system's choice when absent. */
+  readonly source?: SmtpSource | undefined;
 }
 
 /** What one attempt came to; `busy`: nothing was tried, as each host has all the connections that it may have. */
@@ -88,7 +93,7 @@ export class SmtpTransmitter {
   async transmit(
     delivery: ClaimedDelivery,
     message: SignedMessage,
-    { hosts: route, first, conversation }: Target,
+    { hosts: route, first, conversation, messagesPerConnection, source }: Target,
     mayFinish: () => boolean,
   ): Promise<Transmission> {
     if (this.destroyed) return CALLED_OFF;
@@ -97,10 +102,11 @@ export class SmtpTransmitter {
     const job = { envelope, message: message.bytes, hooks, ...(conversation && { conversation }) };
     const startedMs = this.clock.monotonicMs();
     let result: Transmission = BUSY;
-    for (const endpoint of this.endpointsOf(route, first)) {
+    for (const endpoint of this.endpointsOf(route, first, source)) {
       const elapsedMs = this.clock.monotonicMs() - startedMs;
       if (elapsedMs > NEXT_ADDRESS_MS) break;
       const pool = this.pools.to(endpoint);
+      this.pools.limitMessages(endpoint, messagesPerConnection ?? Infinity);
       if (!pool.hasRoom) continue;
       const attemptSeconds = SMTP_TIMEOUTS.attempt - elapsedMs / SECOND;
       const sent = await pool.send({ ...job, attemptSeconds });
@@ -128,13 +134,15 @@ export class SmtpTransmitter {
   }
 
   /** Addresses that are known to be dead are left out, unless there are no others. */
-  private endpointsOf({ hosts, port }: Hosts, first: string): SmtpEndpoint[] {
+  private endpointsOf({ hosts, port }: Hosts, first: string, source: SmtpSource | undefined): SmtpEndpoint[] {
     const ordered = [
       ...hosts.filter((host) => host.hostName === first),
       ...hosts.filter((host) => host.hostName !== first),
     ];
     const all = ordered.flatMap(({ hostName, addresses }) =>
-      addresses.map((address) => ({ hostName, address, port, ...securityOf(address, this.config) })),
+      addresses
+        .filter((address) => source === undefined || isIP(address) === isIP(source.address))
+        .map((address) => ({ hostName, address, port, ...securityOf(address, this.config), source })),
     );
     const live = all.filter(({ address }) => !this.dead.has(address, port));
     return (live.length > 0 ? live : all).slice(0, MAX_ADDRESSES);

@@ -28,6 +28,7 @@ export class WorkerSession {
   /** Since when the workers together have watched the database, as far as this one knows; never after a failed renewal. */
   private watchedSinceMs = Infinity;
   private current: string | undefined;
+  private readonly whenBegun: (() => Promise<void>)[] = [];
 
   constructor(
     private readonly sessions: WorkerSessionsRepository,
@@ -56,6 +57,11 @@ export class WorkerSession {
     return this.id !== undefined && this.clock.monotonicMs() - this.watchedSinceMs >= this.leaseMs;
   }
 
+  /** What is to be done under each new session before anything is claimed. @param work does not reject */
+  onBegin(work: () => Promise<void>): void {
+    this.whenBegun.push(work);
+  }
+
   /** Begins a session, or a new one after a loss. @throws UnavailableError */
   async begin(): Promise<void> {
     const id = newId();
@@ -63,6 +69,7 @@ export class WorkerSession {
     const watchedSeconds = await this.sessions.begin(id, hostname(), process.pid, this.leaseMs / SECOND);
     this.current = id;
     this.extend(startedMs, watchedSeconds);
+    for (const work of this.whenBegun) await work();
   }
 
   /** Gives the lease up, and with it whatever is still claimed. */

@@ -1,11 +1,16 @@
+import { LRUCache } from 'lru-cache';
 import { SECOND, type Clock } from '../../common/clock';
+import { type Bounds, DestinationBounds } from '../policy/destination-bounds';
 import {
   type DestinationLimiterOptions,
   DestinationLimiter,
   type DestinationState,
   type ReleaseSignal,
 } from '../policy/destination-limiter';
+import type { Route } from '../routing/router';
 import { Tally } from './tally';
+
+type Hosts = Extract<Route, { kind: 'hosts' }>;
 
 export type WorkerSlotsOptions = Pick<DestinationLimiterOptions, 'slots'> &
   Partial<DestinationLimiterOptions> & {
@@ -22,13 +27,24 @@ export interface Candidate {
 
 /** A slot that is held; given back once. */
 export interface Ticket extends Candidate {
+  /** The group that it counts for. */
+  readonly key: string;
   readonly host: string;
   readonly isUnproven: boolean;
+}
+
+/** How busy a group is, and its destinations. */
+export interface Load {
+  readonly key: string;
+  readonly destinations: readonly string[];
+  readonly limit: number;
+  readonly active: number;
 }
 
 /** What keeps an attempt from beginning; `slots`: no other can begin either. */
 export type Refusal = 'slots' | 'destination' | 'host' | 'tenant';
 
+/** Until its name is known. */
 const SHARED_HOP = 'next-hop';
 /** For each free slot, how many a tenant may hold: nine leave it nine tenths when it is alone, and room for the next. */
 const SHARE_PER_FREE = 9;
@@ -40,6 +56,8 @@ const MOST_UNPROVEN = { next: 0.75, first: 0.95 };
 const BACK_OFF = 0.75;
 const BACK_OFF_MS = SECOND;
 const RECOVERY_PER_SUCCESS = 1 / 8;
+/** Destinations whose group is remembered. */
+const MAX_GROUPED = 20_000;
 
 /**
  * The connections that this worker may have at a time, and who may have the next one. **Waiting holds no slot**: a slot is
@@ -50,7 +68,8 @@ const RECOVERY_PER_SUCCESS = 1 / 8;
  *
  * What may refuse it:
  * - `slots`: all are taken, or this host has just run out of descriptors or ports;
- * - `destination`: its limit (`DestinationLimiter`), or a quarter of all slots while others need some;
+ * - `destination`: the limit of its group, which is all destinations with the same mail exchangers: learned
+ *   (`DestinationLimiter`), or set (`DestinationBounds`), or a quarter of all slots while others need some;
  * - `host`: the mail exchanger, behind however many domains, has all the connections that it gets;
  * - `tenant`: its share. It goes by what is free, so that it needs no list of who else might come: a tenant holds at most
  *   nine times the free slots, two tenants with much to do end up with half each, and there is always one left for a
@@ -59,6 +78,12 @@ const RECOVERY_PER_SUCCESS = 1 / 8;
  */
 export class WorkerSlots {
   private readonly limiter: DestinationLimiter;
+  private readonly bounds: DestinationBounds;
+  private readonly members = new Map<string, Set<string>>();
+  private readonly groups = new LRUCache<string, string>({
+    max: MAX_GROUPED,
+    dispose: (group, destination) => this.leaveGroup(destination, group),
+  });
   private readonly tenants = new Tally();
   private readonly unproven = new Tally();
   private readonly hosts = new Tally();
@@ -66,12 +91,14 @@ export class WorkerSlots {
   private taken = 0;
   private takenUnproven = 0;
   private backOffUntilMs = -Infinity;
+  private hop = SHARED_HOP;
 
   constructor(
     private readonly clock: Clock,
     private readonly options: WorkerSlotsOptions,
   ) {
     this.limiter = new DestinationLimiter(clock, options);
+    this.bounds = new DestinationBounds(clock);
     this.most = options.slots;
   }
 
@@ -89,33 +116,34 @@ export class WorkerSlots {
   refusalOf({ organizationId, destination }: Candidate, hosts: readonly string[]): Refusal | undefined {
     if (this.free === 0) return 'slots';
     const key = this.keyOf(destination);
-    if (this.limiter.roomFor(key, this.othersAreActive(key)) === 0) {
+    if (this.roomAt(key) <= 0) {
       return this.options.sharedHop ? 'slots' : 'destination';
     }
     if (this.hostWithRoom(hosts) === undefined) return this.options.sharedHop ? 'slots' : 'host';
     const hasShare = this.tenants.of(organizationId) < Math.max(1, this.free * SHARE_PER_FREE);
-    return hasShare && (this.isPrompt(key) || this.unprovenRoom(organizationId) > 0) ? undefined : 'tenant';
+    return hasShare && (this.isPromptGroup(key) || this.unprovenRoom(organizationId) > 0) ? undefined : 'tenant';
   }
 
   /** Takes a slot for an attempt that nothing refuses. */
   take({ organizationId, destination }: Candidate, hosts: readonly string[]): Ticket {
     const key = this.keyOf(destination);
     const host = this.hostWithRoom(hosts) ?? hosts[0] ?? key;
-    const isUnproven = !this.isPrompt(destination);
+    const isUnproven = !this.isPromptGroup(key);
     this.limiter.tryAcquire(key, this.othersAreActive(key));
+    this.bounds.take(key);
     this.taken += 1;
     this.tenants.add(organizationId);
     this.hosts.add(host);
     if (isUnproven) this.countUnproven(organizationId, 1);
-    return { organizationId, destination, host, isUnproven };
+    return { organizationId, destination, key, host, isUnproven };
   }
 
-  give({ organizationId, destination, host, isUnproven }: Ticket, signal: ReleaseSignal, cause?: string): void {
+  give({ organizationId, key, host, isUnproven }: Ticket, signal: ReleaseSignal, cause?: string): void {
     this.taken -= 1;
     this.tenants.add(organizationId, -1);
     this.hosts.add(host, -1);
     if (isUnproven) this.countUnproven(organizationId, -1);
-    this.limiter.release(this.keyOf(destination), signal, cause);
+    this.limiter.release(key, signal, cause);
     if (signal === 'success') this.most = Math.min(this.options.slots, this.most + RECOVERY_PER_SUCCESS);
   }
 
@@ -128,7 +156,12 @@ export class WorkerSlots {
 
   /** True for a destination that takes our mail without long silences; a hop of our own choosing counts as one. */
   isPrompt(destination: string): boolean {
-    return this.options.sharedHop || this.limiter.isPrompt(destination);
+    return this.isPromptGroup(this.keyOf(destination));
+  }
+
+  /** The same of a group. */
+  isPromptGroup(key: string): boolean {
+    return this.options.sharedHop || this.limiter.isPrompt(key);
   }
 
   /**
@@ -160,16 +193,56 @@ export class WorkerSlots {
 
   /** True when the one next hop is held back. */
   get isHeldBack(): boolean {
-    return this.options.sharedHop && this.limiter.pausedUntil(SHARED_HOP) !== undefined;
+    if (!this.options.sharedHop) return false;
+    return this.limiter.pausedUntil(this.hop) !== undefined || this.bounds.limitOf(this.hop) === 0;
   }
 
-  /** Limit and load of the destinations that differ from a new one; none where one hop takes everything. */
-  loads(): { destination: string; limit: number; active: number }[] {
-    return this.options.sharedHop ? [] : this.limiter.loads();
+  /** Limit and load of the groups that differ from a new one; none where one hop takes everything. */
+  loads(): Load[] {
+    if (this.options.sharedHop) return [];
+    const keys = new Set(this.limiter.loads().map(({ destination }) => destination));
+    for (const key of this.bounds.keys()) keys.add(key);
+    return [...keys].map((key) => this.loadOf(key));
   }
 
-  loadOf(destination: string): { destination: string; limit: number; active: number } {
-    return { destination, ...this.limiter.loadOf(destination) };
+  /** @param key a group's */
+  loadOf(key: string): Load {
+    const { limit, active } = this.limiter.loadOf(key);
+    const bounded = Math.min(limit, active + this.bounds.roomFor(key, active), this.bounds.limitOf(key));
+    return { key, destinations: this.destinationsOf(key), limit: bounded, active };
+  }
+
+  /** The group of a destination as far as this worker knows: before any look-up itself. */
+  keyOf(destination: string): string {
+    return this.options.sharedHop ? this.hop : (this.groups.get(destination) ?? destination);
+  }
+
+  /** One hop takes everything. */
+  get isSharedHop(): boolean {
+    return this.options.sharedHop;
+  }
+
+  /** Learns from a route which group a destination belongs to. */
+  learnGroup(destination: string, { group = destination, hosts }: Pick<Hosts, 'group' | 'hosts'>): void {
+    if (this.options.sharedHop) this.hop = hosts[0]?.hostName ?? SHARED_HOP;
+    if (this.options.sharedHop || this.groups.get(destination) === group) return;
+    this.groups.set(destination, group);
+    const members = this.members.get(group) ?? new Set();
+    this.members.set(group, members.add(destination));
+  }
+
+  /** Limits from outside, in the place of all that held before. @param bounded groups that have some */
+  setBounds(boundsOf: (key: string) => Bounds | undefined, bounded: readonly string[]): void {
+    this.bounds.replace(boundsOf, bounded);
+  }
+
+  messagesPerConnection(key: string): number | undefined {
+    return this.bounds.messagesPerConnection(key);
+  }
+
+  /** What has been learned of groups: for other workers, and theirs for this one. */
+  get learned(): Pick<DestinationLimiter, 'lastChange' | 'adopt' | 'loadOf'> {
+    return this.limiter;
   }
 
   describe(): DestinationState[] {
@@ -189,15 +262,27 @@ export class WorkerSlots {
     return hosts.find((host) => this.hosts.of(host) < this.options.connectionsPerHost);
   }
 
+  private roomAt(key: string): number {
+    const room = this.limiter.roomFor(key, this.othersAreActive(key));
+    return Math.min(room, this.bounds.roomFor(key, this.limiter.loadOf(key).active));
+  }
+
+  private destinationsOf(key: string): readonly string[] {
+    const members = this.members.get(key);
+    return members ? [...members] : [key];
+  }
+
+  private leaveGroup(destination: string, group: string): void {
+    const members = this.members.get(group);
+    members?.delete(destination);
+    if (members?.size === 0) this.members.delete(group);
+  }
+
   private othersAreActive(key: string): boolean {
     return !this.options.sharedHop && this.taken > this.limiter.loadOf(key).active;
   }
 
   private isBackingOff(): boolean {
     return this.clock.monotonicMs() < this.backOffUntilMs;
-  }
-
-  private keyOf(destination: string): string {
-    return this.options.sharedHop ? SHARED_HOP : destination;
   }
 }

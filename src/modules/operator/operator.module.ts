@@ -1,9 +1,13 @@
 import { Module } from '@nestjs/common';
 import { AuditModule } from '../../audit/audit.module';
 import { AuthModule } from '../../auth/auth.module';
+import { EgressModule } from '../../delivery/egress/egress.module';
 import { DeliveryQueueModule } from '../../delivery/queue/delivery-queue.module';
+import { ShapingModule } from '../../delivery/shaping/shaping.module';
 import { DomainsModule } from '../domains/domains.module';
 import { StatsModule } from '../stats/stats.module';
+import { OperatorDestinationsController } from './destinations.controller';
+import { OperatorDestinationsService } from './operator-destinations.service';
 import { OperatorOrganizationsController } from './operator-organizations.controller';
 import { OperatorOrganizationsService } from './operator-organizations.service';
 import { OperatorController } from './operator.controller';
@@ -13,9 +17,12 @@ import { OverviewService } from './overview.service';
 
 /** `/operator/v1`: what whoever runs the installation sees and changes, across all organizations. */
 @Module({
-  imports: [AuditModule, AuthModule, DeliveryQueueModule, DomainsModule, StatsModule],
-  controllers: [OperatorController, OperatorOrganizationsController, OperatorQueueController],
-  providers: [OperatorOrganizationsService, OperatorQueueService, OverviewService],
-  exports: [OperatorQueueService],
+  imports: [AuditModule, AuthModule, DeliveryQueueModule, DomainsModule, EgressModule, ShapingModule, StatsModule],
+  controllers: [
+    ...[OperatorController, OperatorDestinationsController],
+    ...[OperatorOrganizationsController, OperatorQueueController],
+  ],
+  providers: [OperatorDestinationsService, OperatorOrganizationsService, OperatorQueueService, OverviewService],
+  exports: [OperatorDestinationsService, OperatorQueueService],
 })
 export class OperatorModule {}

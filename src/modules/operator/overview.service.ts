@@ -3,7 +3,7 @@ import { OrganizationsService } from '../../auth/organizations.service';
 import { BriefCache } from '../../common/async/promises';
 import { Clock, SECOND } from '../../common/clock';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
-import { type LiveWorker, QueueViewRepository } from '../../delivery/queue/queue-view.repository';
+import { DestinationsService } from '../../delivery/shaping/destinations.service';
 import { DomainsService } from '../domains/domains.service';
 import { type SentAmounts, StatsService } from '../stats/stats.service';
 
@@ -17,6 +17,8 @@ export interface Overview {
   readonly organizations: number;
   /** Domains that are slowed or paused. */
   readonly restrictedDomains: number;
+  /** Groups of destinations that get no mail for now. */
+  readonly pausedDestinations: number;
 }
 
 /** A page that everybody keeps open costs the database one look in this time. */
@@ -29,7 +31,7 @@ export class OverviewService {
 
   constructor(
     private readonly queue: DeliveryQueueRepository,
-    private readonly view: QueueViewRepository,
+    private readonly destinations: DestinationsService,
     private readonly stats: StatsService,
     private readonly organizations: OrganizationsService,
     private readonly domains: DomainsService,
@@ -43,20 +45,16 @@ export class OverviewService {
     return this.overview.get();
   }
 
-  /** Live worker processes, oldest first. */
-  workers(): Promise<LiveWorker[]> {
-    return this.view.workers();
-  }
-
   private async lookUp(): Promise<Overview> {
     const { ready, waiting, claimed, held, oldestReadySeconds, workers } = await this.queue.lastMeasure();
-    const [rates, organizations, restrictedDomains] = await Promise.all([
+    const [rates, organizations, restrictedDomains, pausedDestinations] = await Promise.all([
       this.stats.ratesPerMinute(),
       this.organizations.count(),
       this.domains.countRestricted(),
+      this.destinations.countPaused(),
     ]);
     const oldest = Math.max(0, Math.round(oldestReadySeconds));
     const queue = { ready, waiting, claimed, held, oldestReadySeconds: oldest };
-    return { queue, rates, workers, organizations, restrictedDomains };
+    return { queue, rates, workers, organizations, restrictedDomains, pausedDestinations };
   }
 }

@@ -36,6 +36,11 @@ export class OperatorQueueService {
     this.shares = new Map(QUEUE_GROUPS.map((group) => [group, cacheOf(group)]));
   }
 
+  /** Live worker processes, oldest first. */
+  workers() {
+    return this.view.workers();
+  }
+
   /** The largest shares first, at most a few seconds old. */
   async countBy(group: QueueGroup, limit: number): Promise<NamedShare[]> {
     const counted = ((await this.shares.get(group)?.get()) ?? []).slice(0, limit);

@@ -235,6 +235,7 @@ export const OPERATOR_ROUTES: Readonly<Record<string, OperatorRoute>> = {
   'GET /operator/v1/overview': READ,
   'GET /operator/v1/workers': READ,
   'GET /operator/v1/audit': READ,
+  'GET /operator/v1/egress': READ,
   'GET /operator/v1/organizations': READ,
   'POST /operator/v1/organizations': MANAGE,
   'GET /operator/v1/organizations/{id}': READ,
@@ -245,4 +246,9 @@ export const OPERATOR_ROUTES: Readonly<Record<string, OperatorRoute>> = {
   'GET /operator/v1/queue/deliveries': READ,
   'POST /operator/v1/queue/actions': MANAGE,
   'GET /operator/v1/queue/actions/{id}': READ,
+
+  'GET /operator/v1/destinations': READ,
+  'GET /operator/v1/destinations/{key}': READ,
+  'PATCH /operator/v1/destinations/{key}': MANAGE,
+  'DELETE /operator/v1/destinations/{key}/rules/{id}': MANAGE,
 };

@@ -61,6 +61,7 @@ describe('waybill doctor', () => {
         'queue',
         'workers',
         'sending',
+        'egress',
       ],
     ]);
     const { database, migrations, queue, workers, disk, 'row-level security': rowSecurity } = byName(checks);

@@ -63,6 +63,23 @@ describe('waybill operator-key', () => {
   });
 });
 
+describe('waybill destinations', () => {
+  it('pauses, limits, shows and resumes', async () => {
+    const key = 'mx1.example.net';
+    const paused = await cli.json('destinations', 'pause', key, '--until', '2999-01-01', '--reason', 'maintenance');
+    expect(paused).toMatchObject({ key, state: 'paused', cause: 'maintenance', until: '2999-01-01T00:00:00.000Z' });
+    await cli.json('destinations', 'limit', key, '--max-connections', '3', '--rate', '60');
+    const resumed = await cli.json('destinations', 'resume', key);
+    expect(resumed).toMatchObject({ state: 'slowed', maxConnections: 3, ratePerMinute: 60, cause: 'command line' });
+    expect(await cli.json('destinations', 'show', key)).toEqual(resumed);
+    expect(await cli.json('destinations', 'list')).toEqual([resumed]);
+    await cli.json('destinations', 'limit', key, '--max-connections', 'none', '--rate', 'none');
+    expect(await cli.json('destinations', 'list')).toEqual([]);
+    expect((await cli.failure('destinations', 'show', key)).code).toBe('resource_not_found');
+    expect((await cli.failure('destinations', 'limit', key, '--rate', '0')).code).toBe('invalid_request');
+  });
+});
+
 describe('waybill queue', () => {
   it('counts, holds and releases without a worker', async () => {
     await deliveries(3, 'x.example');

@@ -241,6 +241,7 @@ describe('GET /operator/v1/overview', () => {
       workers: 1,
       organizations: before.organizations,
       restrictedDomains: 1,
+      pausedDestinations: 0,
     });
     expect(data.queue.ready).toBeGreaterThanOrEqual(10);
     expect(data.rates.acceptedPerMinute).toBeGreaterThanOrEqual(before.rates.acceptedPerMinute + 2);

@@ -26,6 +26,8 @@ export class OverviewDto {
   @ApiProperty({ type: 'integer', description: 'Live worker processes' }) workers!: number;
   @ApiProperty({ type: 'integer' }) organizations!: number;
   @ApiProperty({ type: 'integer', description: 'Domains that are slowed or paused' }) restrictedDomains!: number;
+  @ApiProperty({ type: 'integer', description: 'Groups of destinations that get no mail for now' })
+  pausedDestinations!: number;
 }
 
 export class WorkerDto {

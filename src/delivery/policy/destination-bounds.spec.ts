@@ -1,0 +1,45 @@
+import { FakeClock } from '../../../test/doubles/fake-clock';
+import { MINUTE, SECOND } from '../../common/clock';
+import { type Bounds, DestinationBounds } from './destination-bounds';
+
+function setUp(bounds: Bounds) {
+  const clock = new FakeClock();
+  const all = new DestinationBounds(clock);
+  all.replace((key) => (key === 'mx' ? bounds : undefined), ['mx']);
+  return { clock, all };
+}
+
+describe('the bounds of a group', () => {
+  it('are none for one that is not known', () => {
+    const { all } = setUp({ isPaused: true });
+    expect([all.limitOf('other'), all.roomFor('other', 5)]).toEqual([Infinity, Infinity]);
+  });
+
+  it('hold back all while it is paused, and what is beyond its connections', () => {
+    expect(setUp({ isPaused: true, maxConnections: 3 }).all.roomFor('mx', 0)).toBe(0);
+    const { all } = setUp({ isPaused: false, maxConnections: 3 });
+    expect([0, 2, 3, 4].map((active) => all.roomFor('mx', active))).toEqual([3, 1, 0, 0]);
+  });
+
+  it('let no more begin in a minute than the rate and one burst', () => {
+    const { all, clock } = setUp({ isPaused: false, ratePerMinute: 60 });
+    let begun = 0;
+    for (let step = 0; step < 600; step += 1) {
+      for (; all.roomFor('mx', 0) > 0; begun += 1) all.take('mx');
+      clock.advance(MINUTE / 600);
+    }
+    expect(begun).toBeGreaterThanOrEqual(60);
+    expect(begun).toBeLessThanOrEqual(62);
+  });
+
+  it('let something begin however low the rate, and go on with what was left when they are set again', () => {
+    const { all, clock } = setUp({ isPaused: false, ratePerMinute: 1 });
+    all.take('mx');
+    all.replace(() => ({ isPaused: false, ratePerMinute: 1 }), ['mx']);
+    expect(all.roomFor('mx', 0)).toBe(0);
+    clock.advance(59 * SECOND);
+    expect(all.roomFor('mx', 0)).toBe(0);
+    clock.advance(2 * SECOND);
+    expect(all.roomFor('mx', 0)).toBe(1);
+  });
+});

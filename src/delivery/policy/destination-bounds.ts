@@ -1,0 +1,95 @@
+import { type Clock, MINUTE, SECOND } from '../../common/clock';
+
+/** What this worker may do at a group of destinations, whatever its own experience with it says. */
+export interface Bounds {
+  readonly isPaused: boolean;
+  /** Conversations at a time. */
+  readonly maxConnections?: number;
+  /** Attempts begun. */
+  readonly ratePerMinute?: number;
+  readonly messagesPerConnection?: number;
+}
+
+/** A rate may be used up in so long a burst: what waits is looked at every second. */
+const BURST_MS = 2 * SECOND;
+
+interface Bucket {
+  tokens: number;
+  filledAtMs: number;
+}
+
+/**
+ * Limits by group that come from outside: rules, and this worker's part of limits that all workers share. A group without
+ * any is not here. Rates are buckets of tokens, full at first.
+ */
+export class DestinationBounds {
+  private boundsOf: (key: string) => Bounds | undefined = () => undefined;
+  private bounded: readonly string[] = [];
+  private readonly known = new Map<string, Bounds | undefined>();
+  private readonly buckets = new Map<string, Bucket>();
+
+  constructor(private readonly clock: Clock) {}
+
+  /**
+   * Takes the place of all that held before; rates go on with what they had left.
+   * @param boundsOf asked once for each group
+   * @param bounded groups that it is known of that they have bounds, in use or not
+   */
+  replace(boundsOf: (key: string) => Bounds | undefined, bounded: readonly string[]): void {
+    this.boundsOf = boundsOf;
+    this.bounded = bounded;
+    this.known.clear();
+    for (const key of this.buckets.keys()) if (this.of(key)?.ratePerMinute === undefined) this.buckets.delete(key);
+  }
+
+  /** Groups that are bounded, as far as they were named. */
+  keys(): Iterable<string> {
+    return this.bounded;
+  }
+
+  /** Conversations at a time; Infinity without a bound. */
+  limitOf(key: string): number {
+    const bounds = this.of(key);
+    if (bounds === undefined) return Infinity;
+    return bounds.isPaused ? 0 : (bounds.maxConnections ?? Infinity);
+  }
+
+  /** How many more attempts may begin now, by connections and by rate. */
+  roomFor(key: string, active: number): number {
+    const bounds = this.of(key);
+    if (bounds === undefined) return Infinity;
+    const room = Math.max(0, this.limitOf(key) - active);
+    return bounds.ratePerMinute === undefined
+      ? room
+      : Math.min(room, Math.floor(this.tokensOf(key, bounds.ratePerMinute)));
+  }
+
+  /** An attempt begins. */
+  take(key: string): void {
+    const rate = this.of(key)?.ratePerMinute;
+    if (rate === undefined) return;
+    this.tokensOf(key, rate);
+    const bucket = this.buckets.get(key);
+    if (bucket) bucket.tokens -= 1;
+  }
+
+  messagesPerConnection(key: string): number | undefined {
+    return this.of(key)?.messagesPerConnection;
+  }
+
+  private of(key: string): Bounds | undefined {
+    if (!this.known.has(key)) this.known.set(key, this.boundsOf(key));
+    return this.known.get(key);
+  }
+
+  private tokensOf(key: string, ratePerMinute: number): number {
+    const nowMs = this.clock.monotonicMs();
+    const size = Math.max(1, (ratePerMinute * BURST_MS) / MINUTE);
+    const bucket = this.buckets.get(key) ?? { tokens: size, filledAtMs: nowMs };
+    const tokens = bucket.tokens + ((nowMs - bucket.filledAtMs) * ratePerMinute) / MINUTE;
+    bucket.tokens = Math.min(size, tokens);
+    bucket.filledAtMs = nowMs;
+    this.buckets.set(key, bucket);
+    return bucket.tokens;
+  }
+}

@@ -1,0 +1,123 @@
+import { LRUCache } from 'lru-cache';
+import { type Clock, MINUTE } from '../../common/clock';
+import type { Route } from '../routing/router';
+
+/** The last hour in parts. */
+const PARTS = 12;
+const PART_MS = (60 * MINUTE) / PARTS;
+const MAX_GROUPS = 10_000;
+const MAX_DOMAINS = 20;
+const MAX_HOSTS = 20;
+const MAX_RESPONSE = 500;
+
+export type CountedKind = 'delivered' | 'deferred' | 'bounced';
+
+interface Part {
+  readonly number: number;
+  readonly counts: Record<CountedKind, number>;
+}
+
+interface Entry {
+  mxHosts: readonly string[];
+  readonly domains: Set<string>;
+  parts: Part[];
+  /** Attempts begun in this minute, and in the one before. */
+  begun: { readonly minute: number; now: number; readonly before: number };
+  lastResponse: string | undefined;
+  isNews: boolean;
+}
+
+/** What has come of the attempts at a group of destinations. */
+export interface GroupFacts {
+  readonly mxHosts: readonly string[];
+  readonly domains: readonly string[];
+  readonly lastResponse: string | undefined;
+  /** Within the last hour. */
+  readonly counts: Readonly<Record<CountedKind, number>>;
+}
+
+/** Remembers of each group what operators are shown; the longest unused are forgotten first. */
+export class DestinationLog {
+  private readonly entries = new LRUCache<string, Entry>({ max: MAX_GROUPS });
+
+  constructor(private readonly clock: Clock) {}
+
+  /** An attempt begins. */
+  begin(key: string, destination: string, { hosts }: Extract<Route, { kind: 'hosts' }>): void {
+    const entry = this.entryOf(key);
+    entry.mxHosts = [...hosts]
+      .sort((a, b) => a.preference - b.preference || (a.hostName < b.hostName ? -1 : 1))
+      .slice(0, MAX_HOSTS)
+      .map(({ hostName }) => hostName);
+    if (entry.domains.size < MAX_DOMAINS) entry.domains.add(destination);
+    entry.begun = this.begunOf(entry);
+    entry.begun.now += 1;
+    entry.isNews = true;
+  }
+
+  /** @param response the last line of what the receiving side said */
+  end(key: string, kind: CountedKind | undefined, response: string | undefined): void {
+    const entry = this.entryOf(key);
+    if (response !== undefined) entry.lastResponse = response.slice(0, MAX_RESPONSE);
+    entry.isNews = true;
+    if (kind === undefined) return;
+    const number = this.part();
+    if (entry.parts.at(-1)?.number !== number) {
+      entry.parts.push({ number, counts: { delivered: 0, deferred: 0, bounced: 0 } });
+    }
+    const last = entry.parts.at(-1);
+    if (last) last.counts[kind] += 1;
+  }
+
+  /** Attempts begun in a minute, as of late: in this one, or in the one before if those were more. */
+  perMinute(key: string): number {
+    const entry = this.entries.get(key);
+    if (!entry) return 0;
+    const { now, before } = this.begunOf(entry);
+    return Math.max(now, before);
+  }
+
+  /** The groups of which there is something new since the last time. */
+  takeNews(): string[] {
+    const keys: string[] = [];
+    for (const [key, entry] of this.entries.entries()) {
+      if (entry.isNews) keys.push(key);
+      entry.isNews = false;
+    }
+    return keys;
+  }
+
+  factsOf(key: string): GroupFacts {
+    const { mxHosts = [], domains = new Set<string>(), parts = [], lastResponse } = this.entries.get(key) ?? {};
+    const counts = { delivered: 0, deferred: 0, bounced: 0 };
+    const oldest = this.part() - PARTS;
+    for (const part of parts.filter(({ number }) => number > oldest)) {
+      for (const kind of ['delivered', 'deferred', 'bounced'] as const) counts[kind] += part.counts[kind];
+    }
+    return { mxHosts, domains: [...domains], lastResponse, counts };
+  }
+
+  private entryOf(key: string): Entry {
+    const known = this.entries.get(key);
+    if (known) {
+      known.parts = known.parts.slice(-PARTS);
+      return known;
+    }
+    const entry: Entry = {
+      ...{ mxHosts: [], domains: new Set<string>(), parts: [] },
+      ...{ begun: { minute: 0, now: 0, before: 0 }, lastResponse: undefined, isNews: true },
+    };
+    this.entries.set(key, entry);
+    return entry;
+  }
+
+  private begunOf({ begun }: Entry): Entry['begun'] {
+    const minute = Math.floor(this.clock.monotonicMs() / MINUTE);
+    if (begun.minute === minute) return begun;
+    return { minute, now: 0, before: begun.minute === minute - 1 ? begun.now : 0 };
+  }
+
+  private part(): number {
+    return Math.floor(this.clock.monotonicMs() / PART_MS);
+  }
+}

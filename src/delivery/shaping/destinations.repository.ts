@@ -1,0 +1,74 @@
+import { Injectable } from '@nestjs/common';
+import { In } from 'typeorm';
+import { Database } from '../../database/database.service';
+import type { Transaction } from '../../database/transaction';
+import { DestinationRule, type RuleEffect } from './destination.entity';
+import {
+  type Crew,
+  findChanges,
+  findCrew,
+  type FoldedGroup,
+  foldGroups,
+  type ListedRule,
+  listRules,
+  type PeerChange,
+  removeOver,
+  type ReportedGroup,
+  reportGroups,
+  type WantedRule,
+  writeRules,
+} from './sql/destinations.sql';
+
+/** What is known of groups of destinations, of all workers together. */
+@Injectable()
+export class DestinationsRepository {
+  constructor(private readonly database: Database) {}
+
+  async report(sessionId: string, groups: readonly ReportedGroup[]): Promise<void> {
+    if (groups.length > 0) await this.database.run(reportGroups(sessionId, groups));
+  }
+
+  /** What other workers have changed by themselves, the oldest first. */
+  changes(sessionId: string, withinMs: number): Promise<PeerChange[]> {
+    return this.database.run(findChanges(sessionId, withinMs));
+  }
+
+  /** Undefined for a session that is gone. */
+  async crew(sessionId: string): Promise<Crew | undefined> {
+    const [crew] = await this.database.run(findCrew(sessionId));
+    return crew;
+  }
+
+  /** Those that hold. */
+  listRules(): Promise<ListedRule[]> {
+    return this.database.run(listRules());
+  }
+
+  async writeRules(rules: readonly WantedRule[], tx?: Transaction): Promise<void> {
+    if (rules.length > 0) await (tx ?? this.database).run(writeRules(rules));
+  }
+
+  /** The operator's of a group. */
+  async removeEffects(key: string, effects: readonly RuleEffect[], tx: Transaction): Promise<void> {
+    await tx.manager.delete(DestinationRule, { key, source: 'operator', effect: In(effects) });
+  }
+
+  /** False when the group has no such rule. */
+  async removeRule(key: string, id: string, tx: Transaction): Promise<boolean> {
+    const { affected } = await tx.manager.delete(DestinationRule, { key, id });
+    return (affected ?? 0) > 0;
+  }
+
+  /** @param key undefined for all, the busiest first */
+  fold(key: string | undefined, limit: number): Promise<FoldedGroup[]> {
+    return this.database.run(foldGroups(key, limit));
+  }
+
+  /** Returns the number of removed rows. */
+  async removeOver(): Promise<number> {
+    const [row] = await this.database.run(removeOver());
+    return row?.removed ?? 0;
+  }
+}
+
+export type { Crew, FoldedGroup, ListedRule, PeerChange, ReportedGroup, WantedRule };

@@ -1,0 +1,227 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../../common/clock';
+import { NotFoundError, ValidationError } from '../../common/errors/app-error';
+import { newId } from '../../common/ids';
+import { parseDomain } from '../../common/mail-domain';
+import { Database } from '../../database/database.service';
+import type { Transaction } from '../../database/transaction';
+import type { RuleEffect, RuleSource } from './destination.entity';
+import { DestinationsRepository, type FoldedGroup, type ListedRule, type WantedRule } from './destinations.repository';
+import { type ProviderProfile, profileOf } from './provider-profiles';
+import { limitsOf } from './worker-share';
+
+export const DESTINATION_STATES = ['open', 'slowed', 'paused', 'probing'] as const;
+
+export type GroupState = (typeof DESTINATION_STATES)[number];
+
+/** A rule as operators see it. */
+export interface ShownRule {
+  /** A profile's begins with `profile:`, and cannot be removed. */
+  readonly id: string;
+  readonly source: RuleSource | 'profile';
+  readonly effect: string;
+  readonly cause: string;
+  readonly until?: Date;
+}
+
+/** A group of destinations as operators see it. */
+export interface Destination {
+  readonly key: string;
+  readonly mxHosts: readonly string[];
+  readonly domains: readonly string[];
+  readonly state: GroupState;
+  /** For all workers together; undefined where nothing but experience limits it. */
+  readonly maxConnections?: number;
+  readonly active: number;
+  readonly ratePerMinute?: number;
+  readonly cause?: string;
+  readonly until?: Date;
+  readonly lastResponse?: string;
+  readonly rules: readonly ShownRule[];
+  readonly lastHour: Readonly<Record<'delivered' | 'deferred' | 'bounced', number>>;
+}
+
+/** What an operator wants of a group; what is absent stays as it is, null takes a limit away. */
+export interface DestinationChange {
+  readonly paused?: boolean | undefined;
+  readonly maxConnections?: number | null | undefined;
+  readonly ratePerMinute?: number | null | undefined;
+  /** When the pause, or the limits, end by themselves. */
+  readonly until?: Date | undefined;
+  /** The operator's own words. */
+  readonly reason: string;
+}
+
+type Also = (tx: Transaction) => Promise<void>;
+
+const MAX_GROUPS = 5_000;
+/** A word to the workers, who listen every two seconds. */
+const RESUMED_FOR_MS = 60_000;
+const EFFECT_WORDS: Readonly<Record<RuleEffect, string>> = {
+  paused: 'paused',
+  resumed: 'resumed',
+  max_connections: 'max connections',
+  rate_per_minute: 'messages a minute',
+};
+
+/** Groups of destinations as operators see and change them. Every worker heeds a change within 5 s. */
+@Injectable()
+export class DestinationsService {
+  constructor(
+    private readonly destinations: DestinationsRepository,
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /** All that anything is known of, the busiest first; at most 5,000. */
+  async list(): Promise<Destination[]> {
+    const [groups, rules] = await Promise.all([
+      this.destinations.fold(undefined, MAX_GROUPS),
+      this.destinations.listRules(),
+    ]);
+    const shown = new Map(groups.map((group) => [group.key, group]));
+    for (const { key, effect } of rules) if (effect !== 'resumed' && !shown.has(key)) shown.set(key, unknownGroup(key));
+    return [...shown.values()].map((group) => this.describe(group, rules));
+  }
+
+  /** @throws NotFoundError for a group of which nothing is known */
+  async get(key: string): Promise<Destination> {
+    const found = await this.find(key);
+    if (!found) throw new NotFoundError('Destination');
+    return found;
+  }
+
+  /** Groups that hold back their mail: by an operator's rule, or by what workers have met. */
+  async countPaused(): Promise<number> {
+    return (await this.list()).filter(({ state }) => state === 'paused').length;
+  }
+
+  /**
+   * All of a change or none of it; the group need not be known yet.
+   * @param also in the same transaction
+   * @throws ValidationError for a key that is no host name, or a moment that is over
+   */
+  async change(givenKey: string, change: DestinationChange, also: Also): Promise<Destination> {
+    const key = readKey(givenKey);
+    if (change.until && change.until <= this.clock.now()) {
+      throw new ValidationError({ until: ['until must be in the future'] });
+    }
+    const wanted = rulesOf(key, change);
+    await this.database.transaction(async (tx) => {
+      await this.destinations.removeEffects(key, endedBy(change), tx);
+      await this.destinations.writeRules(wanted, tx);
+      await also(tx);
+    });
+    const [rules, found] = [await this.destinations.listRules(), await this.find(key)];
+    return found ?? this.describe(unknownGroup(key), rules);
+  }
+
+  /** @throws NotFoundError */
+  async removeRule(key: string, id: string, also: Also): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      if (!(await this.destinations.removeRule(key, id, tx))) throw new NotFoundError('Rule');
+      await also(tx);
+    });
+  }
+
+  /** Returns undefined for a group of which nothing is known. */
+  private async find(key: string): Promise<Destination | undefined> {
+    const [[group], rules] = await Promise.all([this.destinations.fold(key, 1), this.destinations.listRules()]);
+    const hasRule = rules.some((rule) => rule.key === key && rule.effect !== 'resumed');
+    const known = group ?? (hasRule ? unknownGroup(key) : undefined);
+    return known && this.describe(known, rules);
+  }
+
+  private describe(group: FoldedGroup, allRules: readonly ListedRule[]): Destination {
+    const rules = allRules.filter(({ key, effect }) => key === group.key && effect !== 'resumed');
+    const { maxConnections, ratePerMinute } = limitsOf(group.key, rules);
+    const { state, rule, cause, until } = this.stateOf(group, rules);
+    const { key, mxHosts, domains, active, delivered, deferred, bounced, lastResponse } = group;
+    return {
+      ...{ key, mxHosts, domains, state, active },
+      ...(maxConnections !== undefined && { maxConnections }),
+      ...(ratePerMinute !== undefined && { ratePerMinute }),
+      ...(state !== 'open' && { cause: rule?.cause ?? cause }),
+      ...(until && { until }),
+      ...(lastResponse !== null && { lastResponse }),
+      rules: [...rules.map(toShown), ...profileRules(profileOf(key))],
+      lastHour: { delivered, deferred, bounced },
+    };
+  }
+
+  private stateOf(
+    { pauses, pausedUntil, cause }: FoldedGroup,
+    rules: readonly ListedRule[],
+  ): { state: GroupState; rule?: ListedRule | undefined; cause?: string; until?: Date | undefined } {
+    const paused = rules.find(({ effect }) => effect === 'paused');
+    if (paused) return { state: 'paused', rule: paused, until: paused.until ?? undefined };
+    const met = { ...(cause !== null && { cause }) };
+    if (pausedUntil && pausedUntil > this.clock.now()) return { state: 'paused', ...met, until: pausedUntil };
+    if (pauses > 0) return { state: 'probing', ...met };
+    const limited = rules.find(({ effect }) => effect === 'max_connections' || effect === 'rate_per_minute');
+    if (limited) return { state: 'slowed', rule: limited, until: limited.until ?? undefined };
+    return cause === null ? { state: 'open' } : { state: 'slowed', ...met };
+  }
+}
+
+/** A name as the DNS gives it. @throws ValidationError */
+function readKey(text: string): string {
+  const parsed = parseDomain(text);
+  if (!parsed.ok) throw new ValidationError({ key: ['key must be the name of a mail exchanger'] });
+  return parsed.domain;
+}
+
+function rulesOf(
+  key: string,
+  { paused, maxConnections, ratePerMinute, until, reason }: DestinationChange,
+): WantedRule[] {
+  const common = { key, source: 'operator' as const, cause: reason, until: until ?? null };
+  const rules: WantedRule[] = [];
+  if (paused === true) rules.push({ ...common, id: newId(), effect: 'paused', value: null });
+  if (paused === false) {
+    rules.push({ ...common, id: newId(), effect: 'resumed', value: null, until: null, forMs: RESUMED_FOR_MS });
+  }
+  if (typeof maxConnections === 'number') {
+    rules.push({ ...common, id: newId(), effect: 'max_connections', value: maxConnections });
+  }
+  if (typeof ratePerMinute === 'number') {
+    rules.push({ ...common, id: newId(), effect: 'rate_per_minute', value: ratePerMinute });
+  }
+  return rules;
+}
+
+/** What holds no longer after a change; a rule that is written anew has another id. */
+function endedBy({ paused, maxConnections, ratePerMinute }: DestinationChange): RuleEffect[] {
+  return [
+    ...(paused !== undefined ? (['paused', 'resumed'] as const) : []),
+    ...(maxConnections !== undefined ? (['max_connections'] as const) : []),
+    ...(ratePerMinute !== undefined ? (['rate_per_minute'] as const) : []),
+  ];
+}
+
+function toShown({ id, source, effect, value, cause, until }: ListedRule): ShownRule {
+  const words = value === null ? EFFECT_WORDS[effect] : `${value} ${EFFECT_WORDS[effect]}`;
+  return { id, source, effect: words, cause, ...(until && { until }) };
+}
+
+function profileRules(profile: ProviderProfile | undefined): ShownRule[] {
+  if (!profile) return [];
+  const { id, maxConnections, messagesPerConnection, source } = profile;
+  const rule = (name: string, effect: string): ShownRule => ({
+    ...{ id: `profile:${id}:${name}`, source: 'profile', effect, cause: source },
+  });
+  return [
+    ...(maxConnections !== undefined ? [rule('connections', `${maxConnections} max connections`)] : []),
+    ...(messagesPerConnection !== undefined
+      ? [rule('messages', `${messagesPerConnection} messages per connection`)]
+      : []),
+  ];
+}
+
+/** One that no worker has met within the last hour. */
+function unknownGroup(key: string): FoldedGroup {
+  return {
+    ...{ key, mxHosts: [], domains: [], active: 0, delivered: 0, deferred: 0, bounced: 0 },
+    ...{ pauses: 0, pausedUntil: null, cause: null, lastResponse: null },
+  };
+}

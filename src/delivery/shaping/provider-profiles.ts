@@ -1,0 +1,77 @@
+/** What a large receiver wants of senders, as it or those who send much to it have made public. */
+export interface ProviderProfile {
+  readonly id: string;
+  /** A host of the group ends with one of these. */
+  readonly hostSuffixes: readonly string[];
+  /** Conversations at a time, of the whole installation. */
+  readonly maxConnections?: number;
+  readonly messagesPerConnection?: number;
+  /** Where the figures come from. */
+  readonly source: string;
+}
+
+/**
+ * Starting points, looked up in November 2026: most receivers publish no figures, and what they tell in their replies counts
+ * for more. Where a receiver gives none, those are used with which large senders have lived for years.
+ */
+export const PROVIDER_PROFILES: readonly ProviderProfile[] = [
+  {
+    id: 'google',
+    hostSuffixes: ['.google.com', '.googlemail.com'],
+    maxConnections: 20,
+    messagesPerConnection: 50,
+    source:
+      'https://support.google.com/mail/answer/81126; messages: https://docs.kumomta.com/userguide/trafficshaping/shapingfiles/',
+  },
+  {
+    id: 'yahoo',
+    hostSuffixes: ['.yahoodns.net'],
+    messagesPerConnection: 20,
+    source: 'https://senders.yahooinc.com/best-practices',
+  },
+  {
+    id: 'microsoft-consumer',
+    hostSuffixes: ['.olc.protection.outlook.com'],
+    maxConnections: 20,
+    messagesPerConnection: 50,
+    source: 'https://sendersupport.olc.protection.outlook.com/pm/Policies',
+  },
+  {
+    id: 'microsoft-365',
+    hostSuffixes: ['.mail.protection.outlook.com', '.mx.microsoft'],
+    maxConnections: 20,
+    messagesPerConnection: 50,
+    source: 'https://docs.kumomta.com/userguide/trafficshaping/shapingfiles/',
+  },
+  {
+    id: 'apple',
+    hostSuffixes: ['.icloud.com'],
+    maxConnections: 10,
+    messagesPerConnection: 5,
+    source:
+      'https://support.apple.com/en-us/102322; figures: https://docs.kumomta.com/userguide/trafficshaping/shapingfiles/',
+  },
+  {
+    id: 'comcast',
+    hostSuffixes: ['.comcast.net'],
+    maxConnections: 25,
+    source: 'https://spa.xfinity.com/postmaster',
+  },
+  {
+    id: 'mimecast',
+    hostSuffixes: ['.mimecast.com', '.mimecast.co.za', '.mimecast-offshore.com'],
+    maxConnections: 10,
+    source: 'https://docs.kumomta.com/userguide/trafficshaping/shapingfiles/',
+  },
+  {
+    id: 'orange',
+    hostSuffixes: ['.orange.fr'],
+    maxConnections: 3,
+    source: 'https://messagerie.orange.fr/postmaster.html',
+  },
+];
+
+/** The profile of the receiver that a group's first host belongs to. */
+export function profileOf(key: string): ProviderProfile | undefined {
+  return PROVIDER_PROFILES.find(({ hostSuffixes }) => hostSuffixes.some((suffix) => key.endsWith(suffix)));
+}

@@ -1,0 +1,61 @@
+import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { HOUR, SECOND } from '../../common/clock';
+import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
+import { Metrics } from '../../common/metrics/metrics';
+import { EgressPools } from '../egress/egress-pools';
+import { EgressRepository, type HeldSuspension } from '../egress/egress.repository';
+import { WorkerSession } from './worker-session';
+
+/** What one worker has met, all heed within two of these. */
+const EVERY_MS = 2 * SECOND;
+
+/** Shares with the other workers which receivers refuse which of our addresses, and counts them for the operator. */
+@Injectable()
+export class EgressSyncJob implements OnApplicationBootstrap {
+  private readonly logger = new Logger(EgressSyncJob.name);
+  private held: readonly HeldSuspension[] = [];
+
+  constructor(
+    private readonly egress: EgressPools,
+    private readonly suspensions: EgressRepository,
+    private readonly jobs: PeriodicJobs,
+    session: WorkerSession,
+    metrics: Metrics,
+  ) {
+    if (egress.pools.length === 0) return;
+    session.onBegin(() => this.sync());
+    const help = 'Groups of destinations that refuse an address of ours for its reputation';
+    metrics.gauge({ name: 'egress_suspensions', help, labels: ['address'] }, () => this.countByAddress());
+  }
+
+  onApplicationBootstrap(): void {
+    if (this.egress.pools.length > 0) {
+      this.jobs.start({ name: 'share-egress', everyMs: EVERY_MS, run: () => this.sync() });
+    }
+    const remove = () => this.suspensions.removeOver();
+    this.jobs.startRemoval({ name: 'forget-egress-suspensions', everyMs: 6 * HOUR, run: remove });
+  }
+
+  /** Never rejects. */
+  async sync(): Promise<void> {
+    const news = this.egress.takeNews();
+    try {
+      for (const { address, key, cause } of news) {
+        this.logger.warn({ msg: 'A receiver refuses an address of ours; it is left out there', address, key, cause });
+      }
+      await this.suspensions.write(news);
+      this.held = await this.suspensions.list();
+      this.egress.heedAll(this.held);
+    } catch (error) {
+      this.egress.keepNews(news);
+      this.logger.warn(`Which addresses are refused is not shared: ${(error as Error).message}`);
+    }
+  }
+
+  private countByAddress(): Record<string, number> {
+    const addresses = this.egress.pools.flatMap((pool) => pool.addresses.map(({ address }) => address));
+    return Object.fromEntries(
+      addresses.map((address) => [address, this.held.filter((one) => one.address === address).length]),
+    );
+  }
+}

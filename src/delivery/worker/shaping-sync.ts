@@ -1,0 +1,174 @@
+import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { Clock, MINUTE, SECOND } from '../../common/clock';
+import { newId } from '../../common/ids';
+import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
+import type { Bounds } from '../policy/destination-bounds';
+import type { ReleaseSignal } from '../policy/destination-state';
+import type { Settlement, SmtpFacts } from '../ports/outcome';
+import type { Route } from '../routing/router';
+import { type CountedKind, DestinationLog } from '../shaping/destination-log';
+import {
+  DestinationsRepository,
+  type ListedRule,
+  type ReportedGroup,
+  type WantedRule,
+} from '../shaping/destinations.repository';
+import { learnRule } from '../shaping/learn-rule';
+import { limitsOf, type Share, shareOf } from '../shaping/worker-share';
+import { WorkerSession } from './worker-session';
+import { WorkerSlots } from './worker-slots';
+
+/** What one worker learns, or an operator wants, is heeded by all within two of these; 5 s are promised. */
+const EVERY_MS = 2 * SECOND;
+/** What others have changed is looked for a little further back than the last time: their clocks are one, their commits are not. */
+const OVERLAP_MS = 3 * SECOND;
+const FIRST_LOOK_MS = 60 * MINUTE;
+/** By then every other worker has made room for a new one. */
+const NEW_FOR_MS = 5 * SECOND;
+const MAX_CAUSE = 500;
+
+/**
+ * Shares what this worker meets at groups of destinations with the others, and heeds what they have met and what operators
+ * want. Every two seconds it writes rows of its own, reads what others have changed, and divides the limits that hold for
+ * all among the live workers. While the database is away the last word holds.
+ */
+@Injectable()
+export class ShapingSync implements OnApplicationBootstrap {
+  private readonly logger = new Logger(ShapingSync.name);
+  private readonly log: DestinationLog;
+  /** Learned of replies since the last time, by group and effect. */
+  private learned = new Map<string, WantedRule>();
+  /** Told of with something under way, which will have to be taken back. */
+  private toldActive = new Set<string>();
+  private lookedAtMs = -Infinity;
+  /** The rules `resumed` that have been heeded. */
+  private readonly resumed = new Set<string>();
+
+  constructor(
+    private readonly destinations: DestinationsRepository,
+    private readonly slots: WorkerSlots,
+    private readonly session: WorkerSession,
+    private readonly jobs: PeriodicJobs,
+    private readonly clock: Clock,
+  ) {
+    this.log = new DestinationLog(clock);
+    session.onBegin(() => this.sync());
+  }
+
+  onApplicationBootstrap(): void {
+    this.jobs.start({ name: 'share-destinations', everyMs: EVERY_MS, run: () => this.sync() });
+    const remove = () => this.destinations.removeOver();
+    this.jobs.startRemoval({ name: 'forget-destinations', everyMs: 10 * MINUTE, run: remove });
+  }
+
+  /** An attempt begins. */
+  begin(key: string, destination: string, route: Extract<Route, { kind: 'hosts' }>): void {
+    this.log.begin(key, destination, route);
+  }
+
+  /** An attempt has come to its end; it still counts as under way. */
+  end(key: string, { outcomes }: Settlement, signal: ReleaseSignal): void {
+    const { outcome } = outcomes[0];
+    const smtp = 'smtp' in outcome ? outcome.smtp : undefined;
+    this.log.end(key, countedAs(outcome.kind), smtp?.response);
+    if (smtp && !this.slots.isSharedHop && (signal === 'throttled' || signal === 'suspended')) this.learn(key, smtp);
+  }
+
+  /** Never rejects. */
+  async sync(): Promise<void> {
+    const { id } = this.session;
+    if (id === undefined) return;
+    try {
+      await this.tell(id);
+      await this.hear(id);
+    } catch (error) {
+      this.logger.warn(`What is known of destinations is not shared: ${(error as Error).message}`);
+    }
+  }
+
+  private learn(key: string, smtp: SmtpFacts): void {
+    const text = (smtp.lines ?? [smtp.response ?? '']).join(' ');
+    const traffic = { active: this.slots.learned.loadOf(key).active, perMinute: this.log.perMinute(key) };
+    const rule = learnRule(text, traffic);
+    if (!rule) return;
+    const { effect, value, forMs } = rule;
+    const cause = (smtp.response ?? text).slice(0, MAX_CAUSE);
+    this.learned.set(`${key} ${effect}`, {
+      id: newId(),
+      key,
+      source: 'reply',
+      effect,
+      value,
+      cause,
+      until: null,
+      forMs,
+    });
+  }
+
+  private async tell(sessionId: string): Promise<void> {
+    const keys = new Set([...this.log.takeNews(), ...this.toldActive]);
+    const groups = [...keys].map((key) => this.reportOf(key));
+    const rules = [...this.learned.values()];
+    this.learned = new Map();
+    await this.destinations.report(sessionId, groups);
+    await this.destinations.writeRules(rules);
+    this.toldActive = new Set(groups.filter(({ active }) => active > 0).map(({ key }) => key));
+  }
+
+  private reportOf(key: string): ReportedGroup {
+    const { limit, active } = this.slots.learned.loadOf(key);
+    const change = this.slots.learned.lastChange(key);
+    return {
+      ...{ key, active, concurrency: limit, ...this.log.factsOf(key) },
+      ...{ pauses: change?.pauses ?? 0, pausedForMs: change?.pausedForMs ?? 0, cause: change?.cause },
+      changedAgoMs: change?.agoMs,
+    };
+  }
+
+  private async hear(sessionId: string): Promise<void> {
+    const nowMs = this.clock.monotonicMs();
+    const withinMs = Math.min(FIRST_LOOK_MS, nowMs - this.lookedAtMs + OVERLAP_MS);
+    for (const { key, concurrency, agoMs, cause, ...pause } of await this.destinations.changes(sessionId, withinMs)) {
+      this.slots.learned.adopt(key, { ...pause, limit: concurrency, cause: cause ?? undefined }, agoMs);
+    }
+    this.lookedAtMs = nowMs;
+    const crew = await this.destinations.crew(sessionId);
+    if (crew === undefined) return;
+    const rules = await this.destinations.listRules();
+    this.resume(rules);
+    const { workers, rank, ageMs } = crew;
+    this.bound(rules, { workers, rank, isNew: workers > 1 && ageMs < NEW_FOR_MS });
+  }
+
+  /** An operator vouches for a destination that this worker has paused by itself. */
+  private resume(rules: readonly ListedRule[]): void {
+    for (const { id, key, effect, agoMs } of rules) {
+      if (effect !== 'resumed' || this.resumed.has(id)) continue;
+      this.resumed.add(id);
+      const { limit } = this.slots.learned.loadOf(key);
+      this.slots.learned.adopt(key, { pausedForMs: 0, pauses: 0, limit: Math.max(1, limit) }, agoMs);
+    }
+  }
+
+  private bound(rules: readonly ListedRule[], share: Share): void {
+    const byKey = new Map<string, ListedRule[]>();
+    for (const rule of rules) byKey.set(rule.key, [...(byKey.get(rule.key) ?? []), rule]);
+    const boundsOf = (key: string): Bounds => shareOf(key, limitsOf(key, byKey.get(key) ?? []), share);
+    this.slots.setBounds(boundsOf, [...byKey.keys()]);
+  }
+}
+
+function countedAs(kind: string): CountedKind | undefined {
+  switch (kind) {
+    case 'sent':
+    case 'delivered':
+      return 'delivered';
+    case 'deferred':
+    case 'unknown':
+      return 'deferred';
+    case 'bounced':
+      return 'bounced';
+    default:
+      return undefined;
+  }
+}

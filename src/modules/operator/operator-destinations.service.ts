@@ -1,0 +1,61 @@
+import { Injectable } from '@nestjs/common';
+import { AuditService, INSTALLATION } from '../../audit/audit.service';
+import type { Transaction } from '../../database/transaction';
+import {
+  type Destination,
+  type DestinationChange,
+  DestinationsService,
+} from '../../delivery/shaping/destinations.service';
+
+export interface DestinationFilter {
+  readonly text?: string | undefined;
+  readonly state?: Destination['state'] | undefined;
+}
+
+/** Groups of destinations as whoever operates the installation sees and changes them. */
+@Injectable()
+export class OperatorDestinationsService {
+  constructor(
+    private readonly destinations: DestinationsService,
+    private readonly audit: AuditService,
+  ) {}
+
+  /** The busiest first, with how many match. */
+  async page({ text, state }: DestinationFilter, { skip, take }: { skip: number; take: number }) {
+    const wanted = text?.toLowerCase();
+    const found = (await this.destinations.list()).filter(
+      (one) => (state === undefined || one.state === state) && (wanted === undefined || isNamed(one, wanted)),
+    );
+    return [found.slice(skip, skip + take), found.length] as const;
+  }
+
+  /** @throws NotFoundError */
+  get(key: string): Promise<Destination> {
+    return this.destinations.get(key.toLowerCase());
+  }
+
+  /** @throws ValidationError */
+  change(key: string, change: DestinationChange, actor: string): Promise<Destination> {
+    const { paused, maxConnections, ratePerMinute, until } = change;
+    const data = { paused, maxConnections, ratePerMinute, until };
+    return this.destinations.change(key, change, (tx) => this.record(key, 'destination.changed', { actor, data }, tx));
+  }
+
+  /** @throws NotFoundError */
+  removeRule(key: string, id: string, actor: string): Promise<void> {
+    const name = key.toLowerCase();
+    const data = { rule: id };
+    return this.destinations.removeRule(name, id, (tx) =>
+      this.record(name, 'destination.rule_removed', { actor, data }, tx),
+    );
+  }
+
+  private record(key: string, action: string, said: { actor: string; data: object }, tx: Transaction): Promise<void> {
+    const target = { targetType: 'destination', targetId: key.toLowerCase() };
+    return this.audit.record([{ organizationId: INSTALLATION, action, ...said, ...target }], tx);
+  }
+}
+
+function isNamed({ key, mxHosts, domains }: Destination, text: string): boolean {
+  return [key, ...mxHosts, ...domains].some((name) => name.includes(text));
+}

@@ -1,0 +1,172 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { newId } from '../../../src/common/ids';
+import { type Destination, DestinationsService } from '../../../src/delivery/shaping/destinations.service';
+import { DestinationsRepository } from '../../../src/delivery/shaping/destinations.repository';
+import { type Route, Router } from '../../../src/delivery/routing/router';
+import { ShapingSync } from '../../../src/delivery/worker/shaping-sync';
+import { WorkerSlots } from '../../../src/delivery/worker/worker-slots';
+import { SmtpSink } from '../../doubles/smtp-sink';
+import type { Core } from '../../setup/core-context';
+import { DeliveryScene } from '../../setup/delivery-scene';
+import { waitFor } from '../../setup/wait-for';
+
+const KEY = 'mx1.provider.example';
+const numbered = (count: number) => Array.from({ length: count }, (_, n) => n);
+const nothingElse = () => Promise.resolve();
+
+/** One provider takes the mail of all domains. */
+class ProviderRouter extends Router {
+  constructor(private readonly port: number) {
+    super();
+  }
+
+  override resolve(): Promise<Route> {
+    const hosts = [{ hostName: KEY, addresses: ['127.0.0.1'], preference: 1 }];
+    return Promise.resolve({ kind: 'hosts', hosts, port: this.port, final: true, group: KEY });
+  }
+}
+
+describe('domains with the same mail exchangers', () => {
+  let scene: DeliveryScene;
+  let sink: SmtpSink;
+  let most: number;
+  let watching: AbortController;
+
+  beforeAll(async () => {
+    scene = await DeliveryScene.open();
+  });
+  beforeEach(async () => {
+    sink = await SmtpSink.start();
+    most = 0;
+    watching = new AbortController();
+    void watch(watching.signal);
+  });
+  afterEach(async () => {
+    watching.abort();
+    await scene.clear();
+    await sink.stop();
+    await scene.db.query('delete from destination_reports');
+    await scene.db.query('delete from destination_rules');
+  });
+  afterAll(() => scene.close());
+
+  /** The most connections that were ever open. */
+  async function watch(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      most = Math.max(most, sink.openConnections);
+      await delay(1);
+    }
+  }
+
+  const start = (env: Record<string, string> = {}) =>
+    scene.startWorker({ hopPort: 1, router: new ProviderRouter(sink.port), env: { DRAIN_SECONDS: '1', ...env } });
+  const service = (worker: Core) => worker.get(DestinationsService);
+  const send = (count: number, localPart = 'r', domains = count) =>
+    Promise.all(numbered(count).map((n) => scene.accept({ to: [`${localPart}@d${n % domains}.example`] })));
+  const limit = (maxConnections: number) =>
+    scene.db.query(
+      `insert into destination_rules (id, key, source, effect, value, cause)
+       values ($1, $2, 'operator', 'max_connections', $3, 'a test')`,
+      [newId(), KEY, maxConnections],
+    );
+  const seen = async (worker: Core, isAsWanted: (destination: Destination) => boolean, what: string) =>
+    waitFor(
+      async () => {
+        const [found] = await service(worker).list();
+        return found !== undefined && isAsWanted(found) && found;
+      },
+      { what },
+    );
+
+  /** Once both have told and heard: a worker that has just started has no session yet. */
+  const bothAre = (what: string, isAsWanted: (limit: number) => boolean, workers: readonly Core[]) =>
+    waitFor(
+      async () => {
+        for (const worker of workers) await worker.get(ShapingSync).sync();
+        return workers.every((worker) => isAsWanted(worker.get(WorkerSlots).loadOf(KEY).limit));
+      },
+      { what: `both to be ${what}` },
+    );
+
+  it('share one limit of connections, of one worker', async () => {
+    await limit(2);
+    await send(40);
+    const worker = await start();
+    await sink.waitForMessages(40);
+    expect(most).toBeLessThanOrEqual(2);
+    const shown = await seen(worker, ({ lastHour }) => lastHour.delivered === 40, 'all to be counted');
+    expect(shown).toMatchObject({
+      key: KEY,
+      mxHosts: [KEY],
+      state: 'slowed',
+      maxConnections: 2,
+      cause: 'a test',
+      lastResponse: expect.any(String),
+      rules: [{ source: 'operator', effect: '2 max connections', cause: 'a test' }],
+      lastHour: { delivered: 40, deferred: 0, bounced: 0 },
+    });
+    expect(shown.domains).toHaveLength(20);
+  });
+
+  it('share it among all workers, who keep it within one connection', async () => {
+    await limit(4);
+    await send(120, '250-late-20', 30);
+    await Promise.all([start(), start(), start(), start()]);
+    await sink.waitForMessages(120);
+    expect(most).toBeLessThanOrEqual(5);
+  });
+
+  it('get nothing while an operator pauses them, whoever works, and go on within seconds', async () => {
+    const [first, second] = [await start(), await start()];
+    await service(first).change(KEY, { paused: true, reason: 'their maintenance' }, nothingElse);
+    await bothAre('held back', (limit) => limit === 0, [first, second]);
+    await send(4);
+    await waitFor(async () => (await scene.queue()).ready === 4, {
+      what: 'the mail to wait, or to be given back',
+      timeoutMs: 20_000,
+    });
+    expect(await service(first).get(KEY)).toMatchObject({ state: 'paused', cause: 'their maintenance' });
+    expect(await service(first).countPaused()).toBe(1);
+    expect(sink.messages).toEqual([]);
+    await service(second).change(KEY, { paused: false, reason: 'over' }, nothingElse);
+    await sink.waitForMessages(4);
+  });
+
+  it('are paused by all workers when one has met that they refuse us, and resumed by an operator', async () => {
+    const [first, second] = [await start(), await start()];
+    // As an attempt does it that is refused for its sender's reputation.
+    first.get(WorkerSlots).learnGroup('d0.example', { group: KEY, hosts: [] });
+    const ticket = first.get(WorkerSlots).take({ organizationId: 'a', destination: 'd0.example' }, [KEY]);
+    const route = {
+      kind: 'hosts',
+      hosts: [{ hostName: KEY, addresses: ['127.0.0.1'], preference: 1 }],
+      port: 1,
+      final: true,
+    } as const;
+    first.get(ShapingSync).begin(KEY, 'd0.example', route);
+    first.get(WorkerSlots).give(ticket, 'suspended', '554 5.7.1 on a block list');
+    await bothAre('held back', (limit) => limit === 0, [first, second]);
+    expect(await service(second).get(KEY)).toMatchObject({
+      state: 'paused',
+      cause: '554 5.7.1 on a block list',
+      until: expect.any(Date),
+    });
+    await service(second).change(KEY, { paused: false, reason: 'delisted' }, nothingElse);
+    await bothAre('open again', (limit) => limit > 0, [first, second]);
+  });
+
+  it('are limited by what a reply says, for all workers and for a time', async () => {
+    const worker = await start();
+    await scene.accept({ to: ['rcpt-451-connections@d0.example'] });
+    const rule = await waitFor(
+      async () => (await worker.get(DestinationsRepository).listRules()).find(({ source }) => source === 'reply'),
+      { what: 'a rule to be learned' },
+    );
+    expect(rule).toMatchObject({ key: KEY, effect: 'max_connections', value: 1, until: expect.any(Date) });
+    expect(rule.cause).toContain('Too many concurrent');
+    expect(await service(worker).get(KEY)).toMatchObject({ state: 'slowed', maxConnections: 1 });
+    await service(worker).removeRule(KEY, rule.id, nothingElse);
+    expect(await worker.get(DestinationsRepository).listRules()).toEqual([]);
+    await expect(service(worker).removeRule(KEY, rule.id, nothingElse)).rejects.toThrow('Rule not found');
+  });
+});

@@ -1,0 +1,146 @@
+import { randomUUID } from 'node:crypto';
+import { HOUR } from '../../../src/common/clock';
+import { newId } from '../../../src/common/ids';
+import { type ReportedGroup, DestinationsRepository } from '../../../src/delivery/shaping/destinations.repository';
+import { DomainsApp } from '../domains/domains-app';
+import { type OperatorClient, operatorOf } from './operator-app';
+
+let app: DomainsApp;
+let operator: OperatorClient;
+beforeAll(async () => {
+  app = await DomainsApp.start();
+  app.clock.set(new Date());
+  operator = await operatorOf(app);
+});
+afterAll(() => app.close());
+beforeEach(async () => {
+  await app.db.query('delete from destination_reports');
+  await app.db.query('delete from destination_rules');
+});
+
+const GROUP: ReportedGroup = {
+  ...{
+    key: 'mx1.example.net',
+    mxHosts: ['mx1.example.net', 'mx2.example.net'],
+    domains: ['example.com', 'example.org'],
+  },
+  ...{ active: 2, concurrency: 5, pauses: 0, pausedForMs: 0, cause: undefined, changedAgoMs: undefined },
+  ...{ lastResponse: '250 2.0.0 OK', counts: { delivered: 7, deferred: 2, bounced: 1 } },
+};
+
+/** As a worker tells it that lives for a minute more. */
+async function tell(...groups: Partial<ReportedGroup>[]): Promise<void> {
+  const sessionId = newId();
+  await app.db.query(
+    `insert into worker_sessions (id, host, process_id, lease_until) values ($1, 'x', 1, now() + interval '1 minute')`,
+    [sessionId],
+  );
+  await app.get(DestinationsRepository).report(
+    sessionId,
+    groups.map((group) => ({ ...GROUP, ...group })),
+  );
+}
+
+const get = async (path: string) => (await operator.api.get(`/operator/v1/destinations${path}`)).body;
+const patch = (key: string, body: object) => operator.api.patch(`/operator/v1/destinations/${key}`, body);
+
+describe('GET /operator/v1/destinations', () => {
+  it('folds what workers tell, the busiest first', async () => {
+    await tell({}, { key: 'mx.quiet.example', counts: { delivered: 1, deferred: 0, bounced: 0 } });
+    await tell({ active: 1, pauses: 1, pausedForMs: HOUR, cause: '421 too many connections', changedAgoMs: 1_000 });
+    const { data, pagination } = await get('');
+    expect(pagination).toEqual({ page: 1, limit: 50, total: 2, totalPages: 1 });
+    expect(data[0]).toEqual({
+      key: 'mx1.example.net',
+      mxHosts: ['mx1.example.net', 'mx2.example.net'],
+      domains: ['example.com', 'example.org'],
+      state: 'paused',
+      active: 3,
+      cause: '421 too many connections',
+      until: expect.any(String),
+      lastResponse: '250 2.0.0 OK',
+      rules: [],
+      lastHour: { delivered: 14, deferred: 4, bounced: 2 },
+    });
+    expect(data[1]).toMatchObject({ key: 'mx.quiet.example', state: 'open' });
+    expect(await get('/MX1.example.net')).toEqual({ data: data[0] });
+    expect((await get('/mx9.example.net')).error.code).toBe('resource_not_found');
+  });
+
+  it('finds them by host, domain and state, page by page', async () => {
+    await tell({}, { key: 'aspmx.l.google.com', mxHosts: ['aspmx.l.google.com'], domains: ['example.edu'], pauses: 2 });
+    const keys = async (query: string) => (await get(query)).data.map(({ key }: { key: string }) => key);
+    expect(await keys('?q=EXAMPLE.ORG')).toEqual(['mx1.example.net']);
+    expect(await keys('?q=mx2')).toEqual(['mx1.example.net']);
+    expect(await keys('?state=probing')).toEqual(['aspmx.l.google.com']);
+    expect(await keys('?state=paused')).toEqual([]);
+    expect(await keys('?limit=1&page=2')).toHaveLength(1);
+    const [google] = (await get('?q=google')).data;
+    expect(google).toMatchObject({ maxConnections: 20, rules: [{ source: 'profile' }, { source: 'profile' }] });
+  });
+});
+
+describe('PATCH /operator/v1/destinations/{key}', () => {
+  it('pauses, limits and resumes, and notes who did', async () => {
+    const key = 'MX7.example.net';
+    const until = new Date(app.clock.now().getTime() + HOUR).toISOString();
+    const paused = await patch(key, { paused: true, until, reason: 'their maintenance' });
+    expect([paused.status, paused.body.data]).toEqual([
+      200,
+      expect.objectContaining({ key: 'mx7.example.net', state: 'paused', until, cause: 'their maintenance' }),
+    ]);
+    const limited = await patch(key, { paused: false, maxConnections: 3, ratePerMinute: 100, reason: 'slowly' });
+    expect(limited.body.data).toMatchObject({
+      state: 'slowed',
+      maxConnections: 3,
+      ratePerMinute: 100,
+      cause: 'slowly',
+    });
+    const [rule] = limited.body.data.rules;
+    const removed = await operator.api.delete(`/operator/v1/destinations/${key}/rules/${rule.id}`);
+    expect([removed.status, removed.body.data]).toEqual([200, { id: rule.id, deleted: true }]);
+    const freed = await patch(key, { maxConnections: null, ratePerMinute: null, reason: 'well again' });
+    expect(freed.body.data).toMatchObject({ state: 'open', rules: [] });
+    const { data } = (await operator.api.get('/operator/v1/audit?limit=4')).body;
+    expect(data.map(({ action, target }: { action: string; target: object }) => [action, target])).toEqual([
+      ['destination.changed', { type: 'destination', id: 'mx7.example.net' }],
+      ['destination.rule_removed', { type: 'destination', id: 'mx7.example.net' }],
+      ['destination.changed', { type: 'destination', id: 'mx7.example.net' }],
+      ['destination.changed', { type: 'destination', id: 'mx7.example.net' }],
+    ]);
+  });
+
+  it('takes the place of a profile, which a reply does not', async () => {
+    const key = 'mx01.mail.icloud.com';
+    expect((await patch(key, { maxConnections: 50, reason: 'agreed with them' })).body.data.maxConnections).toBe(50);
+    await app.get(DestinationsRepository).writeRules([
+      {
+        id: newId(),
+        key,
+        source: 'reply',
+        effect: 'max_connections',
+        value: 8,
+        cause: '421',
+        until: null,
+        forMs: HOUR,
+      },
+    ]);
+    expect((await get(`/${key}`)).data.maxConnections).toBe(8);
+  });
+
+  it.each([
+    ['mx.example.net', { paused: true }],
+    ['mx.example.net', { paused: 'yes', reason: 'x' }],
+    ['mx.example.net', { maxConnections: 0, reason: 'x' }],
+    ['mx.example.net', { ratePerMinute: 1.5, reason: 'x' }],
+    ['mx.example.net', { paused: true, until: '2020-01-01', reason: 'x' }],
+    ['no%20host', { paused: true, reason: 'x' }],
+  ])('refuses %s %j', async (key, body) => {
+    expect((await patch(key, body)).status).toBe(400);
+  });
+
+  it('knows no rule that there is not', async () => {
+    const path = `/operator/v1/destinations/mx.example.net/rules/${randomUUID()}`;
+    expect((await operator.api.delete(path)).status).toBe(404);
+  });
+});
