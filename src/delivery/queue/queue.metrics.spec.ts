@@ -82,27 +82,27 @@ describe('QueueMetrics', () => {
     const measure = () => Promise.resolve(MEASURE);
     const first = setUp(measure);
     const second = setUp(measure, first.clock, first.leases);
-    expect(await first.values()).toHaveLength(7);
+    expect(await first.values()).toHaveLength(8);
     expect(await second.values()).toBeNull();
     // Stopped in order: at once.
     await first.gauges.onModuleDestroy();
     expect(await first.values()).toBeNull();
     first.clock.advance(11_000);
-    expect(await second.values()).toHaveLength(7);
+    expect(await second.values()).toHaveLength(8);
     // Killed: when its lease ends.
     const third = setUp(measure, first.clock, first.leases);
     expect(await third.values()).toBeNull();
     first.clock.advance(16_000);
-    expect(await third.values()).toHaveLength(7);
+    expect(await third.values()).toHaveLength(8);
     expect(await second.values()).toBeNull();
   });
 
   it('is shown by nobody once a lease cannot be renewed', async () => {
     const { clock, leases, values } = setUp(() => Promise.resolve(MEASURE));
-    expect(await values()).toHaveLength(7);
+    expect(await values()).toHaveLength(8);
     leases.isAway = true;
     clock.advance(14_000);
-    expect(await values()).toHaveLength(7);
+    expect(await values()).toHaveLength(8);
     clock.advance(2_000);
     expect(await values()).toBeNull();
   });

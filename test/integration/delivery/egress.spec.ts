@@ -97,7 +97,7 @@ describe('pools of addresses', () => {
     const id = await scene.accept({ to: ['ada@listed.example'] });
     const { events } = await scene.readWhenStatus(id, 'delivered');
     expect(greetings).toEqual(['EHLO out2.example.org', 'EHLO out3.example.org']);
-    expect(events.map(({ event_type }) => event_type)).toEqual(['queued', 'sending', 'delivered']);
+    expect(events.map(({ event_type }) => event_type)).toEqual(['queued', 'sending', 'sent', 'delivered']);
     await worker.get(EgressSyncJob).sync();
     const [pool] = await worker.get(EgressService).list();
     expect(pool).toMatchObject({
