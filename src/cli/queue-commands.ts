@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { setTimeout as delay } from 'node:timers/promises';
 import { OPERATOR } from '../audit/audit.service';
-import { QUEUE_GROUPS, type QueueGroup } from '../delivery/queue/queue-view.repository';
+import { QUEUE_GROUPS, type QueueGroup } from '../delivery/queue/delivery-queue.repository';
 import { QueueActionsService } from '../delivery/queue/queue-actions.service';
 import { OutcomeRecorder } from '../modules/emails/outcomes/outcome-recorder.service';
 import { OperatorQueueService } from '../modules/operator/queue.service';

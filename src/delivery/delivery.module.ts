@@ -4,9 +4,7 @@ import { AppConfig } from '../config/config';
 import { DeliveryQueueModule } from './queue/delivery-queue.module';
 import { ClassificationModule } from './policy/classification.module';
 import { DESTINATION_LIMITER_DEFAULTS } from './policy/destination-limiter';
-import { ShapingModule } from './shaping/shaping.module';
 import { EgressCheck } from './egress/egress-check';
-import { EgressModule } from './egress/egress.module';
 import { AttemptDispatcher } from './worker/attempt-dispatcher';
 import { AttemptService } from './worker/attempt.service';
 import { ByteBudget } from './worker/byte-budget';
@@ -30,7 +28,7 @@ import { ResultCommit } from './worker/result-commit';
 import { ResultJournal } from './worker/result-journal';
 import { Settler } from './worker/settler';
 import { TellSendingJob } from './worker/tell-sending.job';
-import { ShapingSync } from './worker/shaping-sync';
+import { ShapingSync } from './worker/shaping-sync.job';
 import { SmtpTransmitter } from './worker/smtp-transmitter';
 import { WorkSignal } from './worker/work-signal';
 import { WorkerSlots } from './worker/worker-slots';
@@ -104,7 +102,7 @@ export class DeliveryModule {
   static register(imports: NonNullable<DynamicModule['imports']>): DynamicModule {
     return {
       module: DeliveryModule,
-      imports: [ClassificationModule, DeliveryQueueModule, EgressModule, ShapingModule, ...imports],
+      imports: [ClassificationModule, DeliveryQueueModule, ...imports],
       providers: [...STAGES, ...WORKER, ...JOBS],
     };
   }

@@ -5,6 +5,8 @@ import { SOURCES } from './source-files';
  * at once divide their work by row locks, which others skip: each with the reason why a lease would be wrong.
  */
 const SHARED: Record<string, string> = {
+  'share-destinations': 'every worker tells what it has met',
+  'share-egress': 'every worker tells what it has met',
   'end-disabled-webhooks': 'takes what no other has locked',
   'end-overdue': 'takes what no other has locked',
   'expand-webhooks':

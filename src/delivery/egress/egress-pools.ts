@@ -1,19 +1,11 @@
 import { type Clock, HOUR } from '../../common/clock';
 import type { ClaimedDelivery } from '../ports/delivery';
+import type { Suspension } from '../shaping/destinations.repository';
 import { DEFAULT_POOL, type EgressAddress, type EgressPool } from './pool-file';
 
 /** Where one mail leaves from. */
 export interface EgressSource extends EgressAddress {
   readonly pool: string;
-}
-
-/** An address that a receiver refuses for what it is known for. */
-export interface Suspension {
-  readonly address: string;
-  /** The group of destinations. */
-  readonly key: string;
-  readonly cause: string;
-  readonly forMs: number;
 }
 
 /** A block list forgets nobody within minutes; each further refusal after it renews the suspension. */
@@ -47,7 +39,7 @@ export class EgressPools {
    * @param families of the receiver's addresses: 4, 6
    */
   next(claim: ClaimedDelivery, key: string, families: ReadonlySet<number>): EgressSource | 'none' | undefined {
-    const pool = this.poolOf(claim);
+    const pool = this.ownPoolOf(claim);
     if (pool === undefined) return undefined;
     const { addresses, name } = pool;
     const turn = this.turns.get(name) ?? 0;
@@ -93,7 +85,7 @@ export class EgressPools {
     return (this.suspendedUntilMs.get(`${address} ${key}`) ?? -Infinity) > this.clock.monotonicMs();
   }
 
-  private poolOf({ organizationId, category }: ClaimedDelivery): EgressPool | undefined {
+  private ownPoolOf({ organizationId, category }: ClaimedDelivery): EgressPool | undefined {
     return this.byOrganization.get(organizationId) ?? this.byCategory.get(category);
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import { DestinationsRepository, type HeldSuspension } from '../shaping/destinations.repository';
 import { DEFAULT_POOL, EgressPools } from './egress-pools';
-import { EgressRepository, type HeldSuspension } from './egress.repository';
 
 /** A pool as operators see it. */
 export interface ShownPool {
@@ -23,12 +23,12 @@ export interface ShownAddress {
 export class EgressService {
   constructor(
     private readonly egress: EgressPools,
-    private readonly suspensions: EgressRepository,
+    private readonly destinations: DestinationsRepository,
   ) {}
 
   /** In the order of the file; the system's choice, which has no addresses of its own here, is the last. */
   async list(): Promise<ShownPool[]> {
-    const held = await this.suspensions.list();
+    const held = await this.destinations.listSuspensions();
     const pools = this.egress.pools.map(({ name, addresses, organizations, category }) => ({
       pool: name,
       addresses: addresses.map(({ address, ehlo }): ShownAddress => {

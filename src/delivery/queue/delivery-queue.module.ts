@@ -1,22 +1,42 @@
-import { Module } from '@nestjs/common';
+import { Module, type Provider } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { Clock } from '../../common/clock';
+import { AppConfig } from '../../config/config';
+import { EgressPools } from '../egress/egress-pools';
+import { EgressService } from '../egress/egress.service';
+import { readEgressPools } from '../egress/pool-file';
+import { DestinationReport, DestinationRule } from '../shaping/destination.entity';
+import { DestinationsRepository } from '../shaping/destinations.repository';
+import { DestinationsService } from '../shaping/destinations.service';
+import { EgressSuspension } from '../shaping/egress-suspension.entity';
 import { DeliveryQueueRepository } from './delivery-queue.repository';
 import { LeaseConnection } from './lease-connection';
 import { QueueAction } from './queue-action.entity';
 import { QueueActionsRepository } from './queue-actions.repository';
 import { QueueActionsService } from './queue-actions.service';
-import { QueueViewRepository } from './queue-view.repository';
 import { QueueMetrics } from './queue.metrics';
 import { WorkerWaker } from './worker-waker.service';
 import { WorkerSessionsRepository } from './worker-sessions.repository';
 
+const egress: Provider = {
+  provide: EgressPools,
+  inject: [AppConfig, Clock],
+  useFactory: ({ delivery: { egressPools: file } }: AppConfig, clock: Clock) =>
+    new EgressPools(file === undefined ? [] : readEgressPools(file), clock),
+};
+
+/** The queue, and what workers and operators share of receivers and source addresses. A bad file of addresses ends the start. */
 @Module({
-  imports: [TypeOrmModule.forFeature([QueueAction])],
+  imports: [TypeOrmModule.forFeature([DestinationReport, DestinationRule, EgressSuspension, QueueAction])],
   providers: [
-    ...[DeliveryQueueRepository, QueueViewRepository, QueueMetrics],
+    ...[DeliveryQueueRepository, QueueMetrics],
+    ...[DestinationsRepository, DestinationsService, egress, EgressService],
     ...[QueueActionsRepository, QueueActionsService],
     ...[LeaseConnection, WorkerSessionsRepository, WorkerWaker],
   ],
-  exports: [DeliveryQueueRepository, QueueActionsService, QueueViewRepository, WorkerSessionsRepository, WorkerWaker],
+  exports: [
+    ...[DeliveryQueueRepository, QueueActionsService, WorkerSessionsRepository, WorkerWaker],
+    ...[DestinationsRepository, DestinationsService, EgressPools, EgressService],
+  ],
 })
 export class DeliveryQueueModule {}

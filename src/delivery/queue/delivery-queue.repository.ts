@@ -1,10 +1,18 @@
 import { Injectable } from '@nestjs/common';
+import { NIL_ID } from '../../common/ids';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import type { ClaimedDelivery, DeliveryKey, EmailKey } from '../ports/delivery';
 import { enqueueDeliveries, type NewDelivery } from './sql/enqueue-deliveries.sql';
 import { releaseDeliveries, type SettledDelivery, settleDeliveries } from './sql/settle-deliveries.sql';
-import { findHeldClaims, type FreedDelivery, notifyWorkers, reapSessions } from './sql/worker-sessions.sql';
+import {
+  findHeldClaims,
+  type FreedDelivery,
+  notifyWorkers,
+  reapSessions,
+  type LiveWorker,
+  listLiveWorkers,
+} from './sql/worker-sessions.sql';
 import { type ClaimInput, claimDeliveries } from './sql/claim-deliveries.sql';
 import { findReadyTenants, type ReadyTenant, type TenantWalk } from './sql/find-ready-tenants.sql';
 import { claimOverdue, promoteDue } from './sql/due-deliveries.sql';
@@ -17,6 +25,16 @@ import {
   type OpenRange,
 } from './sql/open-deliveries.sql';
 import { rescheduleDeliveries } from './sql/reschedule-deliveries.sql';
+import {
+  countQueueBy,
+  type DeliveryCursor,
+  type DeliveryFilter,
+  type ListedDelivery,
+  listDeliveries,
+  QUEUE_GROUPS,
+  type QueueGroup,
+  type QueueShare,
+} from './sql/view-queue.sql';
 import { claimSuspect, hasSuspect } from './sql/suspect-deliveries.sql';
 import { lastMeasure, measureBloat, measureQueue, type QueueBloat, type QueueMeasure } from './sql/measure-queue.sql';
 import { withdrawDeliveries, type WithdrawnDelivery, withdrawRecipients } from './sql/withdraw-deliveries.sql';
@@ -119,6 +137,22 @@ export class DeliveryQueueRepository {
     return row?.isOpen ?? false;
   }
 
+  /** For operators: live worker processes, oldest first. */
+  listWorkers(): Promise<LiveWorker[]> {
+    return this.database.run(listLiveWorkers());
+  }
+
+  /** For operators: the largest shares of the queue first. */
+  countBy(group: QueueGroup, limit: number): Promise<QueueShare[]> {
+    return this.database.run(countQueueBy(group, limit));
+  }
+
+  /** For operators: in the order of their keys. @param after the last of the page before */
+  list(filter: DeliveryFilter, after: DeliveryCursor | undefined, limit: number): Promise<ListedDelivery[]> {
+    const start = { organizationId: filter.organizationId ?? NIL_ID, mode: '', emailId: NIL_ID, position: -1 } as const;
+    return this.database.run(listDeliveries(filter, after ?? start, limit));
+  }
+
   async measureBloat(): Promise<QueueBloat> {
     const [row] = await this.database.run(measureBloat());
     return row ?? { deadRows: 0, bytes: 0 };
@@ -141,3 +175,6 @@ export class DeliveryQueueRepository {
     await this.database.run(notifyWorkers());
   }
 }
+
+export type { DeliveryCursor, DeliveryFilter, ListedDelivery, LiveWorker, QueueGroup, QueueShare };
+export { QUEUE_GROUPS };

@@ -18,8 +18,15 @@ import {
   type WantedRule,
   writeRules,
 } from './sql/destinations.sql';
+import {
+  type HeldSuspension,
+  listSuspensions,
+  removeSuspensions,
+  type Suspension,
+  writeSuspensions,
+} from './sql/egress-suspensions.sql';
 
-/** What is known of groups of destinations, of all workers together. */
+/** What is known of groups of destinations, and what they hold against addresses of ours, of all workers together. */
 @Injectable()
 export class DestinationsRepository {
   constructor(private readonly database: Database) {}
@@ -64,6 +71,20 @@ export class DestinationsRepository {
     return this.database.run(foldGroups(key, limit));
   }
 
+  async writeSuspensions(suspensions: readonly Suspension[]): Promise<void> {
+    if (suspensions.length > 0) await this.database.run(writeSuspensions(suspensions));
+  }
+
+  /** Those that hold. */
+  listSuspensions(): Promise<HeldSuspension[]> {
+    return this.database.run(listSuspensions());
+  }
+
+  /** Returns the number of removed rows. */
+  async removeSuspensions(): Promise<number> {
+    return (await this.database.run(removeSuspensions())).length;
+  }
+
   /** Returns the number of removed rows. */
   async removeOver(): Promise<number> {
     const [row] = await this.database.run(removeOver());
@@ -71,4 +92,4 @@ export class DestinationsRepository {
   }
 }
 
-export type { Crew, FoldedGroup, ListedRule, PeerChange, ReportedGroup, WantedRule };
+export type { Crew, FoldedGroup, HeldSuspension, ListedRule, PeerChange, ReportedGroup, Suspension, WantedRule };

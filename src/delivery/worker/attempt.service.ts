@@ -11,7 +11,7 @@ import type { Unroutable } from '../routing/router';
 import type { PreparedMessage, SignedMessage } from './message-composer';
 import { SmtpTransmitter, type Target, type Transmission } from './smtp-transmitter';
 import { EgressPools, type EgressSource, familyOf } from '../egress/egress-pools';
-import { ShapingSync } from './shaping-sync';
+import { ShapingSync } from './shaping-sync.job';
 import { WorkerSession } from './worker-session';
 
 /** `released`: the attempt did not begin or was called off before its final dot, and is not charged. */

@@ -3,7 +3,7 @@ import { HOUR, SECOND } from '../../common/clock';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { Metrics } from '../../common/metrics/metrics';
 import { EgressPools } from '../egress/egress-pools';
-import { EgressRepository, type HeldSuspension } from '../egress/egress.repository';
+import { DestinationsRepository, type HeldSuspension } from '../shaping/destinations.repository';
 import { WorkerSession } from './worker-session';
 
 /** What one worker has met, all heed within two of these. */
@@ -17,7 +17,7 @@ export class EgressSyncJob implements OnApplicationBootstrap {
 
   constructor(
     private readonly egress: EgressPools,
-    private readonly suspensions: EgressRepository,
+    private readonly destinations: DestinationsRepository,
     private readonly jobs: PeriodicJobs,
     session: WorkerSession,
     metrics: Metrics,
@@ -32,7 +32,7 @@ export class EgressSyncJob implements OnApplicationBootstrap {
     if (this.egress.pools.length > 0) {
       this.jobs.start({ name: 'share-egress', everyMs: EVERY_MS, run: () => this.sync() });
     }
-    const remove = () => this.suspensions.removeOver();
+    const remove = () => this.destinations.removeSuspensions();
     this.jobs.startRemoval({ name: 'forget-egress-suspensions', everyMs: 6 * HOUR, run: remove });
   }
 
@@ -43,8 +43,8 @@ export class EgressSyncJob implements OnApplicationBootstrap {
       for (const { address, key, cause } of news) {
         this.logger.warn({ msg: 'A receiver refuses an address of ours; it is left out there', address, key, cause });
       }
-      await this.suspensions.write(news);
-      this.held = await this.suspensions.list();
+      await this.destinations.writeSuspensions(news);
+      this.held = await this.destinations.listSuspensions();
       this.egress.heedAll(this.held);
     } catch (error) {
       this.egress.keepNews(news);

@@ -1,9 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AuditModule } from '../../audit/audit.module';
 import { AuthModule } from '../../auth/auth.module';
-import { EgressModule } from '../../delivery/egress/egress.module';
 import { DeliveryQueueModule } from '../../delivery/queue/delivery-queue.module';
-import { ShapingModule } from '../../delivery/shaping/shaping.module';
 import { DomainsModule } from '../domains/domains.module';
 import { StatsModule } from '../stats/stats.module';
 import { OperatorDestinationsController } from './destinations.controller';
@@ -17,7 +15,7 @@ import { OverviewService } from './overview.service';
 
 /** `/operator/v1`: what whoever runs the installation sees and changes, across all organizations. */
 @Module({
-  imports: [AuditModule, AuthModule, DeliveryQueueModule, DomainsModule, EgressModule, ShapingModule, StatsModule],
+  imports: [AuditModule, AuthModule, DeliveryQueueModule, DomainsModule, StatsModule],
   controllers: [
     ...[OperatorController, OperatorDestinationsController],
     ...[OperatorOrganizationsController, OperatorQueueController],

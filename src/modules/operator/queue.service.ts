@@ -9,8 +9,8 @@ import {
   QUEUE_GROUPS,
   type QueueGroup,
   type QueueShare,
-  QueueViewRepository,
-} from '../../delivery/queue/queue-view.repository';
+  DeliveryQueueRepository,
+} from '../../delivery/queue/delivery-queue.repository';
 import { type NewQueueAction, QueueActionsService } from '../../delivery/queue/queue-actions.service';
 
 /** Whoever looks within this time sees the same count. */
@@ -26,7 +26,7 @@ export class OperatorQueueService {
   private readonly shares: ReadonlyMap<QueueGroup, BriefCache<QueueShare[]>>;
 
   constructor(
-    private readonly view: QueueViewRepository,
+    private readonly view: DeliveryQueueRepository,
     private readonly actions: QueueActionsService,
     private readonly organizations: OrganizationsService,
     private readonly audit: AuditService,
@@ -38,7 +38,7 @@ export class OperatorQueueService {
 
   /** Live worker processes, oldest first. */
   workers() {
-    return this.view.workers();
+    return this.view.listWorkers();
   }
 
   /** The largest shares first, at most a few seconds old. */

@@ -3,7 +3,7 @@ import { newId } from '../../../src/common/ids';
 import { type Destination, DestinationsService } from '../../../src/delivery/shaping/destinations.service';
 import { DestinationsRepository } from '../../../src/delivery/shaping/destinations.repository';
 import { type Route, Router } from '../../../src/delivery/routing/router';
-import { ShapingSync } from '../../../src/delivery/worker/shaping-sync';
+import { ShapingSync } from '../../../src/delivery/worker/shaping-sync.job';
 import { WorkerSlots } from '../../../src/delivery/worker/worker-slots';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import type { Core } from '../../setup/core-context';

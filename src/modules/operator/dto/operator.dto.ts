@@ -2,7 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional, IsUUID, Matches } from 'class-validator';
 import { QueryInteger } from '../../../common/http/dto-decorators';
 import { type AuditEntry, INSTALLATION } from '../../../audit/audit.service';
-import type { LiveWorker } from '../../../delivery/queue/queue-view.repository';
+import type { LiveWorker } from '../../../delivery/queue/delivery-queue.repository';
 
 class QueueDto {
   @ApiProperty({ type: 'integer', description: 'Deliveries that could begin now' }) ready!: number;

@@ -1,7 +1,7 @@
 import { ValidationError } from '../../../common/errors/app-error';
 import { isUuid } from '../../../common/ids';
 import { parseDomain } from '../../../common/mail-domain';
-import type { DeliveryCursor, DeliveryFilter, ListedDelivery } from '../../../delivery/queue/queue-view.repository';
+import type { DeliveryCursor, DeliveryFilter, ListedDelivery } from '../../../delivery/queue/delivery-queue.repository';
 import { type Waiting, waitingOf } from '../../../delivery/queue/waiting';
 import type { QueueActionState } from '../queue.service';
 import type { ListDeliveriesQuery, QueueActionDto, OpenDeliveryDto, StartedQueueActionDto } from './queue.dto';

@@ -1,6 +1,14 @@
 // Which of our addresses which receivers refuse, as any worker has met it.
 import type { Statement } from '../../../database/statement';
-import type { Suspension } from '../egress-pools';
+
+/** An address that a receiver refuses for what it is known for. */
+export interface Suspension {
+  readonly address: string;
+  /** The group of destinations. */
+  readonly key: string;
+  readonly cause: string;
+  readonly forMs: number;
+}
 
 /** One that holds. */
 export interface HeldSuspension {
