@@ -1,5 +1,6 @@
 import { AppError } from '../../../common/errors/app-error';
 import { type IdempotencyClaim, keyName } from './idempotency';
+import { hygieneWarnings } from './list-hygiene';
 import {
   type AcceptedEmail,
   type ItemResult,
@@ -103,12 +104,14 @@ function settle({ item }: Slot, refused: ReadonlyMap<string, AppError>): ItemRes
   const error = refused.get(item.id);
   if (error) return refusal(error);
   const { scheduledAt } = item.command.request;
+  const warnings = hygieneWarnings(item.recipients.map(({ email }) => email));
   return {
     kind: 'accepted',
     id: item.id,
     status: scheduledAt ? 'scheduled' : 'queued',
     ...(scheduledAt && { scheduledAt: scheduledAt.toISOString() }),
     suppressed: item.suppressed,
+    ...(warnings.length > 0 && { warnings }),
   };
 }
 

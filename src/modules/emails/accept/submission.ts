@@ -17,6 +17,8 @@ export interface AcceptedItem {
   readonly status: 'queued' | 'scheduled';
   readonly scheduledAt?: string;
   readonly suppressed: readonly SuppressedRecipient[];
+  /** Of recipients that get it all the same; they name no person. */
+  readonly warnings?: readonly string[];
 }
 
 export interface RefusedItem {

@@ -6,14 +6,14 @@ export const MAX_BATCH = 100;
 
 export function toAcceptedDto(accepted: Extract<ItemResult, { kind: 'accepted' }>): AcceptedEmailDto {
   const { id, status, scheduledAt, suppressed } = accepted;
+  const leftOut = `Left out because they are on the suppression list: ${suppressed.length} of the recipients`;
+  const warnings = [...(suppressed.length > 0 ? [leftOut] : []), ...(accepted.warnings ?? [])];
   return {
     id,
     status,
     ...(scheduledAt && { scheduledAt }),
-    ...(suppressed.length > 0 && {
-      warnings: [`Left out because they are on the suppression list: ${suppressed.length} of the recipients`],
-      suppressedRecipients: [...suppressed],
-    }),
+    ...(warnings.length > 0 && { warnings }),
+    ...(suppressed.length > 0 && { suppressedRecipients: [...suppressed] }),
   };
 }
 
