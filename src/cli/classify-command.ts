@@ -1,14 +1,18 @@
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type ReplyClassification, ReplyClassifier } from '../delivery/policy/classify-reply';
 import { readOwnRules } from '../delivery/policy/own-rules';
 import { REPLY_STAGES, type ReplyStage } from '../delivery/policy/reply-rule';
 import { CliError } from './session/cli-error';
-import type { CliSession } from './session/cli-session';
-import { fields, type Report } from './session/output';
+import { type Replay, ReplayRepliesService } from '../modules/emails/outcomes/replay-replies.service';
+import type { CliSession, Services } from './session/cli-session';
+import { fields, type Report, table } from './session/output';
+
+const MAX_DAYS = 400;
 
 interface ClassifyOptions {
   readonly stage: ReplyStage;
   readonly rules?: string;
+  readonly replay?: number;
 }
 
 /** `waybill classify` */
@@ -16,18 +20,50 @@ export function addClassifyCommand(program: Command, session: CliSession): void 
   program
     .command('classify')
     .description('say what a reply of a mail server means, and what is done about it')
-    .argument('<reply>', 'all lines, with line breaks or a literal \\n between them')
+    .argument('[reply]', 'all lines, with line breaks or a literal \\n between them')
     .addOption(new Option('--stage <stage>', 'the command that was refused').choices(REPLY_STAGES).default('rcpt'))
+    .option('--replay <days>', 'instead of a reply: over the stored ones, what would have been different', parseDays)
     .option('--rules <file>', 'rules before the built-in ones (default: CLASSIFICATION_RULES)')
-    .action((reply: string, { stage, rules }: ClassifyOptions) => {
+    .action(async (reply: string | undefined, { stage, rules, replay }: ClassifyOptions) => {
       const classifier = classifierOf(rules ?? session.variable('CLASSIFICATION_RULES'));
-      session.output.result(classify(classifier, reply, stage));
+      if ((reply === undefined) === (replay === undefined)) {
+        throw new CliError('invalid_request', 'Give a reply, or --replay <days>');
+      }
+      if (replay !== undefined) await session.run((services) => replayReplies(services, classifier, replay));
+      else session.output.result(classify(classifier, reply ?? '', stage));
     });
 }
 
 /** @throws ConfigurationError that names the rule that is wrong */
 export function classifierOf(file: string | undefined): ReplyClassifier {
   return new ReplyClassifier(file ? readOwnRules(file) : []);
+}
+
+async function replayReplies(services: Services, classifier: ReplyClassifier, days: number): Promise<Report> {
+  const { changes, difference, ...counts } = await services.get(ReplayRepliesService).replay(days, classifier);
+  const shown = { days, ...counts, ...flat(difference) };
+  const rows = changes.map(({ count, from, to }) => ({
+    ...{ count, rule: from.rule, action: from.action },
+    ...{ new_rule: to.rule, new_action: to.action },
+  }));
+  const text = rows.length === 0 ? fields(shown) : `${fields(shown)}\n\n${table(rows)}`;
+  return { json: { days, ...counts, difference, changes }, text };
+}
+
+function flat(difference: Replay['difference']): Record<string, number> {
+  const entries = Object.entries(difference).flatMap(([ending, { added, removed }]) => [
+    [`${ending}_added`, added] as const,
+    [`${ending}_removed`, removed] as const,
+  ]);
+  return Object.fromEntries(entries);
+}
+
+function parseDays(text: string): number {
+  const days = Number(text);
+  if (!Number.isInteger(days) || days < 1 || days > MAX_DAYS) {
+    throw new InvalidArgumentError(`It must be a number of days, 1 to ${MAX_DAYS}.`);
+  }
+  return days;
 }
 
 function classify(classifier: ReplyClassifier, reply: string, phase: ReplyStage): Report {

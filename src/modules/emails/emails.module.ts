@@ -39,6 +39,7 @@ import { OutcomeRecorder } from './outcomes/outcome-recorder.service';
 import { OutcomesRepository } from './outcomes/outcomes.repository';
 import { StatsCheckRun } from './outcomes/stats-check.entity';
 import { StatsCheckJob } from './outcomes/stats-check.job';
+import { ReplayRepliesService } from './outcomes/replay-replies.service';
 import { StatsCheckService } from './outcomes/stats-check.service';
 import { OutgoingMessagesService } from './outgoing-messages.service';
 import { AttachmentEraser } from './privacy/attachment-eraser.service';
@@ -76,7 +77,10 @@ const ACCEPTING = [
   ...[SendEmailsService, SendRawService, SenderResolver, AcceptService, AcceptCommit, AcceptTransaction, TestLimits],
   ...[AcceptRepository, MonthlyLimits],
 ];
-const DELIVERING = [OutgoingMessagesService, OutcomeRecorder, OutcomesRepository, StatsCheckService];
+const DELIVERING = [
+  ...[OutgoingMessagesService, OutcomeRecorder, OutcomesRepository],
+  ...[ReplayRepliesService, StatsCheckService],
+];
 const REMOVING = [
   ...[PartitionCreationService, PartitionRetentionService, PartitionRemovalService, RetentionRepository],
   ...[SubjectEmailsService, SubjectEmailsRepository],
@@ -106,7 +110,7 @@ const JOBS = [AcceptRetentionJob, ContentRemovalJob, PartitionsJob, StatsCheckJo
       OutgoingMessagesService,
       SendRawService,
     ],
-    ...[RecipientLinksService, StatsCheckService, SubjectEmailsService, SubjectErasureService],
+    ...[RecipientLinksService, ReplayRepliesService, StatsCheckService, SubjectEmailsService, SubjectErasureService],
   ],
 })
 export class EmailsModule {}

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, Not, type Repository } from 'typeorm';
 import { groupByTenant } from '../../../common/tenant';
+import type { Tenant } from '../../../common/tenant';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
 import type { EmailKey } from '../../../delivery/ports/delivery';
@@ -10,6 +11,7 @@ import { findComplaint } from './sql/find-complaint.sql';
 import { countEvents, type EventPosition, type RenamedBatch, renamePhases } from './sql/event-phases.sql';
 import { loadRecipients, lockEmails } from './sql/lock-emails.sql';
 import { claimStatsCheck, recountAccepted, recountEvents } from './sql/stats-check.sql';
+import { listStoredReplies, type StoredReply } from './sql/stored-replies.sql';
 import { insertEvents, writeOutcomes } from './sql/write-outcomes.sql';
 import { StatsCheckRun } from './stats-check.entity';
 import type { RecountedRow, RecountPage } from './stats-counts';
@@ -52,6 +54,11 @@ export class OutcomesRepository {
 
   recountEvents(page: RecountPage, limit: number): Promise<RecountedRow[]> {
     return this.database.run(recountEvents(page, limit));
+  }
+
+  /** One page of a tenant's events, of which some are refusals. @param after the id of the one before */
+  listReplies(tenant: Tenant, after: string, limit: number): Promise<StoredReply[]> {
+    return this.database.run(listStoredReplies(tenant, after, limit));
   }
 
   recountAccepted(page: RecountPage, endId: string, limit: number): Promise<RecountedRow[]> {
