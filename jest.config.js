@@ -8,7 +8,8 @@ const shared = {
   transform: { '^.+\\.[cm]?[jt]s$': '<rootDir>/test/setup/jest-transform.js' },
   // Every dependency passes through the transform, which leaves CommonJS files untouched.
   transformIgnorePatterns: [],
-  moduleNameMapper: vendorModules(),
+  // Loaded by its compiled name, and only where traces are wanted.
+  moduleNameMapper: { ...vendorModules(), '^(.*/tracing/open-telemetry)\\.js$': '$1' },
 };
 const database = {
   globalSetup: '<rootDir>/test/setup/start-cluster.ts',

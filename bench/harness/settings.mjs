@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 
 const STANDARD = ['parse-only', 'accept-single', 'accept-batch', 'deliver', 'end-to-end'];
 /** Run only when asked for. */
-const SCENARIOS = [...STANDARD, 'accept-smtp', 'wall-single', 'wall-batch'];
+const SCENARIOS = [...STANDARD, 'accept-smtp', 'wall-single', 'wall-batch', 'traces'];
 
 export const USAGE = `npm run bench -- [--rounds N] [--seconds S] [--messages N] [--only ${SCENARIOS.join('|')}] [--profile FOLDER]
 

@@ -5,6 +5,7 @@ import { BodyBudget, MAX_HELD_BYTES } from '../common/http/request-body';
 import { Draining } from '../common/http/draining';
 import { JobsModule } from '../common/jobs/jobs.module';
 import { Metrics } from '../common/metrics/metrics';
+import { NoTracing, Tracing } from '../common/tracing/tracing';
 import { AppConfig } from '../config/config';
 import { DatabaseModule } from '../database/database.module';
 
@@ -26,6 +27,8 @@ export interface ProcessOptions {
   readonly metrics?: Metrics;
   /** Default: one of the usual size. */
   readonly bodies?: BodyBudget;
+  /** Default: off. */
+  readonly tracing?: Tracing;
   /** Default: watches nothing. */
   readonly disk?: DiskSpace;
 }
@@ -38,6 +41,7 @@ export class ProcessModule {
     const { config, databaseUrl, imports, runJobs = false, applicationName } = options;
     const { clock = new DatabaseClock(), draining = new Draining(), metrics = new Metrics() } = options;
     const { bodies = new BodyBudget(MAX_HELD_BYTES) } = options;
+    const { tracing = new NoTracing() } = options;
     const { disk = new DiskSpace({ folders: [], reserveBytes: 0 }) } = options;
     return {
       module: ProcessModule,
@@ -53,8 +57,9 @@ export class ProcessModule {
         { provide: DiskSpace, useValue: disk },
         { provide: Draining, useValue: draining },
         { provide: Metrics, useValue: metrics },
+        { provide: Tracing, useValue: tracing },
       ],
-      exports: [AppConfig, BodyBudget, Clock, DiskSpace, Draining, Metrics],
+      exports: [AppConfig, BodyBudget, Clock, DiskSpace, Draining, Metrics, Tracing],
     };
   }
 }

@@ -15,6 +15,7 @@ import { Metrics, observeRequests } from '../common/metrics/metrics';
 import { startMetricsServer } from '../common/metrics/metrics-server';
 import { opensPort } from '../common/network';
 import { COMMIT, RELEASE } from '../common/release';
+import { NoTracing, type Tracing } from '../common/tracing/tracing';
 import type { AppConfig } from '../config/config';
 import { translateDatabaseError } from '../database/database-errors';
 import type { OpenDatabase } from '../database/open-database';
@@ -60,15 +61,13 @@ export async function startService(
   logger: Log,
 ): Promise<RunningService> {
   const draining = new Draining();
-  const metrics = new Metrics();
-  metrics.showBuild({ version: RELEASE, commit: COMMIT });
-  metrics.collectProcessMetrics();
-  observeDroppedLines(metrics);
+  const metrics = metricsOf();
   const runJobs = config.roles.has('worker');
+  const tracing = await openTracing(config);
   const disk = diskOf(config, folder);
   const bodies = new BodyBudget(MAX_HELD_BYTES);
   const module = ProcessModule.register({
-    ...{ config, databaseUrl, runJobs, draining, metrics, disk, bodies },
+    ...{ config, databaseUrl, runJobs, draining, metrics, tracing, disk, bodies },
     // Probes find it in every role.
     imports: [HealthModule, ...imports],
   });
@@ -77,7 +76,7 @@ export async function startService(
   const app = http
     ? await NestFactory.create<NestExpressApplication>(
         module,
-        adapterFor(config, { draining, metrics, bodies }, logger),
+        adapterFor(config, { draining, metrics, tracing, bodies }, logger),
         nestOptions,
       )
     : await NestFactory.createApplicationContext(module, nestOptions);
@@ -88,12 +87,20 @@ export async function startService(
       await listen(app as NestExpressApplication, config);
     }
     const submission = await listenForMail(app, config);
-    return { ...(await serving(app, config, draining, metrics)), submission };
+    return { ...(await serving(app, config, { draining, metrics, tracing })), submission };
   } catch (error) {
     // Open connections would keep the embedded database from stopping.
     await app.close().catch(() => undefined);
     throw error;
   }
+}
+
+function metricsOf(): Metrics {
+  const metrics = new Metrics();
+  metrics.showBuild({ version: RELEASE, commit: COMMIT });
+  metrics.collectProcessMetrics();
+  observeDroppedLines(metrics);
+  return metrics;
 }
 
 /** Without it the service works, but a query that forgets its tenant would find everyone's rows. */
@@ -107,11 +114,25 @@ async function listenForMail(app: INestApplicationContext, { roles }: AppConfig)
   return roles.has('submission') ? app.get(SubmissionSmtpServer, ANYWHERE).listen() : undefined;
 }
 
+/** What the parts of a process share. */
+interface Observers {
+  readonly draining: Draining;
+  readonly metrics: Metrics;
+  readonly tracing: Tracing;
+  readonly bodies: BodyBudget;
+}
+
+/** The library is loaded only where it is wanted. */
+async function openTracing({ tracing, roles }: AppConfig): Promise<Tracing> {
+  if (tracing === undefined) return new NoTracing();
+  const { OpenTelemetryTracing } = await import('../common/tracing/open-telemetry.js');
+  return new OpenTelemetryTracing(tracing, { version: RELEASE, roles: [...roles] });
+}
+
 async function serving(
   app: INestApplicationContext,
   config: AppConfig,
-  draining: Draining,
-  metrics: Metrics,
+  { draining, metrics, tracing }: Omit<Observers, 'bodies'>,
 ): Promise<Omit<RunningService, 'submission'>> {
   const { metricsHost: host, metricsPort: port } = config.http;
   const routes = healthRoutes(app.get(HealthService, ANYWHERE));
@@ -123,6 +144,7 @@ async function serving(
     close: async () => {
       await drain(app, config, draining);
       await within('the service', app.close(), CLOSE_MS);
+      await within('the last traces', tracing.close(), CLOSE_MS);
       await metricsServer.close();
     },
   };
@@ -178,13 +200,7 @@ function healthRoutes(health: HealthService): ProbeRoutes {
   };
 }
 
-interface HttpParts {
-  readonly draining: Draining;
-  readonly metrics: Metrics;
-  readonly bodies: BodyBudget;
-}
-
-function adapterFor(config: AppConfig, { draining, metrics, bodies }: HttpParts, logger: Log) {
+function adapterFor(config: AppConfig, { draining, metrics, tracing, bodies }: Observers, logger: Log) {
   return createHttpAdapter({
     trustProxy: config.http.trustProxy,
     strictTransport: config.http.publicUrl.startsWith('https:'),
@@ -192,6 +208,7 @@ function adapterFor(config: AppConfig, { draining, metrics, bodies }: HttpParts,
     draining,
     bodyBudget: bodies,
     log: observeRequests(metrics, logRequestsTo(logger)),
+    ...(tracing.isOn && { startSpan: (traceParent) => tracing.startRequest(traceParent) }),
     translateError: translateDatabaseError,
   });
 }

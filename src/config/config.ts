@@ -1,3 +1,4 @@
+import type { OtlpProtocol } from '../common/tracing/tracing';
 import type { TrustProxy } from './trust-proxy';
 
 /** What a process does; `WAYBILL_ROLES` is a comma list of these, or `all`. */
@@ -143,6 +144,8 @@ export abstract class AppConfig {
   abstract readonly roles: ReadonlySet<Role>;
   abstract readonly dataDir: string;
   abstract readonly logLevel: string;
+  /** How traces are sent; undefined: there are none. Where to, and which, is read by OpenTelemetry itself. */
+  abstract readonly tracing: OtlpProtocol | undefined;
   /** A line for each delivery that ends. */
   abstract readonly logDeliveries: boolean;
   /** 32 bytes: encrypts secrets at rest and derives the keys of tokens. */

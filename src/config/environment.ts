@@ -115,6 +115,14 @@ export class Environment {
   @IsString() TRUST_PROXY = 'false';
   @IsIn(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']) LOG_LEVEL = 'info';
   @toBoolean @IsBoolean() LOG_DELIVERIES = false;
+
+  /** The names of OpenTelemetry that decide whether there are traces; its library reads the others itself. */
+  @IsOptional() @IsString() OTEL_EXPORTER_OTLP_ENDPOINT?: string;
+  @IsOptional() @IsString() OTEL_EXPORTER_OTLP_TRACES_ENDPOINT?: string;
+  @IsOptional() @IsString() OTEL_EXPORTER_OTLP_PROTOCOL?: string;
+  @IsOptional() @IsString() OTEL_EXPORTER_OTLP_TRACES_PROTOCOL?: string;
+  @IsOptional() @IsString() OTEL_TRACES_EXPORTER?: string;
+  @toBoolean @IsBoolean() OTEL_SDK_DISABLED = false;
 }
 
 /** What a resolver can be pointed at: an address with or without a port. A name would itself have to be looked up. */

@@ -4,10 +4,11 @@ import { resolve } from 'node:path';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import { parseUrl } from '../common/network';
+import { OTLP_PROTOCOLS } from '../common/tracing/tracing';
 import { type AppConfig, type Role, ROLES } from './config';
 import { StoredMasterKey, unusableDataDir } from './data-dir';
 import { Environment, HOST_NAME, isAddressOrName, isDnsServer } from './environment';
-import { list, type MasterKeys, nameServersOf, parseRelay, parseRequestLimits, toConfig } from './to-config';
+import { list, type MasterKeys, nameServersOf, parseRelay, parseRequestLimits, toConfig, toTracing } from './to-config';
 import { notProxies, parseTrustProxy } from './trust-proxy';
 
 /** A start with a bad environment is refused; names every bad variable, never its value. */
@@ -67,6 +68,11 @@ const optionalNames: Record<string, undefined> = {
   RATE_LIMITS: undefined,
   TLS_CERT_FILE: undefined,
   TLS_KEY_FILE: undefined,
+  OTEL_EXPORTER_OTLP_ENDPOINT: undefined,
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: undefined,
+  OTEL_EXPORTER_OTLP_PROTOCOL: undefined,
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: undefined,
+  OTEL_TRACES_EXPORTER: undefined,
   CLASSIFICATION_RULES: undefined,
   EGRESS_POOLS: undefined,
 };
@@ -101,6 +107,7 @@ function crossChecks(environment: Environment): string[] {
       'HOST must be an address or a host name of this machine',
     ],
     [isAddressOrName(environment.METRICS_HOST), 'METRICS_HOST must be an address or a host name of this machine'],
+    [toTracing(environment) !== 'unknown', `OTEL_EXPORTER_OTLP_PROTOCOL must be ${OTLP_PROTOCOLS.join(' or ')}`],
     [
       parseRequestLimits(environment.RATE_LIMITS) !== undefined,
       'RATE_LIMITS must be a JSON object of positive integers',

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { parseUrl } from '../common/network';
+import { OTLP_PROTOCOLS, type OtlpProtocol } from '../common/tracing/tracing';
 import { type AppConfig, type RelayConfig, type Role, ROLES } from './config';
 import type { Environment } from './environment';
 import { parseTrustProxy } from './trust-proxy';
@@ -14,6 +15,7 @@ export function toConfig(environment: Environment, masterKeys: MasterKeys): AppC
     roles: new Set(parseRoles(environment.WAYBILL_ROLES)),
     dataDir: resolve(environment.WAYBILL_DATA_DIR),
     logLevel: environment.LOG_LEVEL,
+    tracing: tracingOf(environment),
     logDeliveries: environment.LOG_DELIVERIES,
     ...masterKeys,
     http: {
@@ -28,14 +30,7 @@ export function toConfig(environment: Environment, masterKeys: MasterKeys): AppC
     database: toDatabase(environment),
     delivery: toDelivery(environment),
     dns: toDns(environment),
-    limits: {
-      rateLimitEnabled: environment.RATE_LIMIT_ENABLED,
-      warmupEnabled: environment.WARMUP_ENABLED,
-      testRecipientsPerDay: environment.TEST_RECIPIENTS_PER_DAY,
-      testRecipientsPerLifetime: environment.TEST_RECIPIENTS_PER_LIFETIME,
-      testRequestsPerHour: environment.TEST_REQUESTS_PER_HOUR,
-      requestLimits: parseRequestLimits(environment.RATE_LIMITS) ?? {},
-    },
+    limits: toLimits(environment),
     console: { enabled: environment.CONSOLE_ENABLED },
     webhooks: { allowPrivate: environment.WEBHOOK_ALLOW_PRIVATE },
     retention: toRetention(environment),
@@ -53,6 +48,31 @@ function toSubmission(environment: Environment): AppConfig['submission'] {
     certificateFile: environment.TLS_CERT_FILE,
     keyFile: environment.TLS_KEY_FILE,
   };
+}
+
+function toLimits(environment: Environment): AppConfig['limits'] {
+  return {
+    rateLimitEnabled: environment.RATE_LIMIT_ENABLED,
+    warmupEnabled: environment.WARMUP_ENABLED,
+    testRecipientsPerDay: environment.TEST_RECIPIENTS_PER_DAY,
+    testRecipientsPerLifetime: environment.TEST_RECIPIENTS_PER_LIFETIME,
+    testRequestsPerHour: environment.TEST_REQUESTS_PER_HOUR,
+    requestLimits: parseRequestLimits(environment.RATE_LIMITS) ?? {},
+  };
+}
+
+/** Off unless there is somewhere to send traces to. `unknown`: in a way that is not there. */
+export function toTracing(environment: Environment): OtlpProtocol | 'unknown' | undefined {
+  const endpoint = environment.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? environment.OTEL_EXPORTER_OTLP_ENDPOINT;
+  const isWanted = !environment.OTEL_SDK_DISABLED && environment.OTEL_TRACES_EXPORTER !== 'none';
+  if (endpoint === undefined || !isWanted) return undefined;
+  const given = environment.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? environment.OTEL_EXPORTER_OTLP_PROTOCOL;
+  return OTLP_PROTOCOLS.find((protocol) => protocol === (given ?? 'http/protobuf')) ?? 'unknown';
+}
+
+function tracingOf(environment: Environment): OtlpProtocol | undefined {
+  const tracing = toTracing(environment);
+  return tracing === 'unknown' ? undefined : tracing;
 }
 
 /** As it stands in mail: ASCII, without a query and without a slash at the end. */

@@ -50,6 +50,7 @@ import { ResentEmails1700000000051 } from './migrations/0051-resent-emails';
 import { ConsoleSessions1700000000052 } from './migrations/0052-console-sessions';
 import { Destinations1700000000053 } from './migrations/0053-destinations';
 import { EgressSuspensions1700000000054 } from './migrations/0054-egress-suspensions';
+import { TraceContext1700000000056 } from './migrations/0056-trace-context';
 
 /**
  * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be
@@ -111,4 +112,5 @@ export const MIGRATIONS = [
   ConsoleSessions1700000000052,
   Destinations1700000000053,
   EgressSuspensions1700000000054,
+  TraceContext1700000000056,
 ];

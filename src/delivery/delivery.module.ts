@@ -13,6 +13,8 @@ import { Claimer } from './worker/claimer';
 import { CrashRecovery } from './worker/crash-recovery';
 import { DeadSessionsJob } from './worker/dead-sessions.job';
 import { DeliveryLog } from './worker/delivery-log';
+import { DeliveryReport } from './worker/delivery-report';
+import { DeliveryTraces } from './worker/delivery-traces';
 import { DeliveryMetrics } from './worker/delivery.metrics';
 import { DeliveryPipeline } from './worker/delivery-pipeline';
 import { DeliveryWorker } from './worker/delivery-worker';
@@ -85,6 +87,8 @@ const STAGES: Provider[] = [
   ResultJournal,
   ResultCommit,
   DeliveryLog,
+  DeliveryTraces,
+  DeliveryReport,
   DeliveryMetrics,
   Settler,
   JournalTakeover,

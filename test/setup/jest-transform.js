@@ -28,6 +28,11 @@ function isEsModule(file) {
   return typeOfFolder.get(folder) === 'module';
 }
 
+/** Jest on Node 20 cannot import() either: of a CommonJS file that does so it becomes a require(). */
+function importsLate(file, source) {
+  return file.includes('/@opentelemetry/') && /\bimport\(/.test(source);
+}
+
 const typescript = {
   parser: { syntax: 'typescript', decorators: true },
   transform: { legacyDecorator: true, decoratorMetadata: true },
@@ -47,7 +52,7 @@ module.exports = {
   },
   process(source, file) {
     const isTypescript = /\.[cm]?ts$/.test(file);
-    if (!isTypescript && !isEsModule(file)) return { code: source };
+    if (!isTypescript && !isEsModule(file) && !importsLate(file, source)) return { code: source };
     const result = swc.transformSync(source, {
       filename: file,
       swcrc: false,

@@ -37,7 +37,16 @@ export function claimOf(position: number, fields: Partial<ClaimedDelivery> = {})
   const times = { claimedAt: clock.now(), firstDueAt: new Date('2027-03-04T05:06:07Z'), expiresAt: null };
   const base = { organizationId, mode, emailId, position, domainId, category: 'bulk' as const, ...times };
   const recipient = { recipient: `r${position}@b.example`, destination: 'b.example' };
-  return { ...base, ...recipient, attempt: 1, crashes: 0, sessionId: 's', claimToken: 1, ...fields };
+  return {
+    ...base,
+    ...recipient,
+    attempt: 1,
+    crashes: 0,
+    sessionId: 's',
+    claimToken: 1,
+    traceContext: null,
+    ...fields,
+  };
 }
 
 interface Wanted {

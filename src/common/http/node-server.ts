@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Request, Response } from 'express';
 import { SECOND } from '../clock';
+import type { RequestSpan } from '../tracing/tracing';
 import { AppError } from '../errors/app-error';
 import { startRequest } from '../tenant-scope';
 import type { Draining } from './draining';
@@ -32,6 +33,8 @@ export interface NodeServerOptions {
   readonly tenantScopes: boolean;
   /** Called once per request, when its response is complete or its connection gone. */
   readonly log: LogRequest;
+  /** Begins the span of a request, from its `traceparent`; undefined when its trace is not sampled. */
+  readonly startSpan?: (traceParent: string | undefined) => RequestSpan | undefined;
 }
 
 interface Parts {
@@ -85,18 +88,24 @@ function receive(request: Request, response: Response, { options, serve }: Parts
     return;
   }
   const { draining } = options;
+  const isProbe = request.url.startsWith(options.servedWhileDraining);
   draining.enter();
   response.once('close', () => settle(request, response, options));
   if (draining.active) {
     response.setHeader('connection', 'close');
-    if (!request.url.startsWith(options.servedWhileDraining)) {
+    if (!isProbe) {
       sendError(response, draining.refusal());
       return;
     }
   }
+  if (options.startSpan && !isProbe) request.span = options.startSpan(traceParentOf(request));
   if (!options.tenantScopes) return serve(request, response);
   const closed = new Promise((resolve) => response.once('close', resolve));
   startRequest(request, closed, () => serve(request, response));
+}
+
+function traceParentOf({ headers: { traceparent } }: Request): string | undefined {
+  return typeof traceparent === 'string' ? traceparent : undefined;
 }
 
 /** Our own message classes are what Express takes its requests for. */
@@ -114,7 +123,9 @@ function settle(request: Request, response: Response, { draining, log }: NodeSer
   draining.leave();
   releaseBody(request);
   if (!request.complete) cutOffLater(request);
-  log(lineOf(request, response));
+  const line = lineOf(request, response);
+  request.span?.end(line);
+  log(line);
 }
 
 function cutOffLater(request: Request): void {

@@ -32,7 +32,11 @@ export const CurrentOperator = createParamDecorator((_data: unknown, context: Ex
 
 /** The caller, as the auth guard found it. */
 export const CurrentPrincipal = createParamDecorator((_data: unknown, context: ExecutionContext): Principal => {
-  const { principal } = context.switchToHttp().getRequest<Request>();
+  return requirePrincipal(context.switchToHttp().getRequest<Request>());
+});
+
+/** @throws AppError for a request that no guard has let in */
+export function requirePrincipal({ principal }: Request): Principal {
   if (!principal) throw new AppError('invalid_api_key', 'The API key is missing or not valid');
   return principal;
-});
+}

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Request, Response } from 'express';
+import type { RequestSpan } from '../tracing/tracing';
 import type { BodyBudget } from './request-body';
 import type { Operator, Principal } from './principal';
 
@@ -14,6 +15,8 @@ declare module 'express-serve-static-core' {
     principal?: Principal | undefined;
     /** The same of a route of `/operator/v1`; never beside a principal. */
     operator?: Operator | undefined;
+    /** Of a request whose trace is sampled. */
+    span?: RequestSpan | undefined;
     /** The unforeseen error behind a 5xx, for the log only. */
     failure?: unknown;
     /** The client waits for "100 Continue" before it sends the body. */

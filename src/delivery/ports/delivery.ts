@@ -1,4 +1,5 @@
 import type { Mode } from '../../common/tenant';
+import type { TraceContext } from '../../common/tracing/tracing';
 
 /** Names one email; `mode` is part of the key because live and test data never meet. */
 export interface EmailKey {
@@ -43,4 +44,6 @@ export interface ClaimedDelivery extends DeliveryKey {
   readonly firstDueAt: Date;
   /** No attempt begins after it. */
   readonly expiresAt: Date | null;
+  /** The span that it continues; null unless its trace is sampled. */
+  readonly traceContext: TraceContext | null;
 }

@@ -26,4 +26,6 @@ export class Delivery {
   @Column('integer', { name: 'claim_token' }) claimToken!: number;
   @Column('uuid', { name: 'session_id', nullable: true }) sessionId!: string | null;
   @Column('timestamptz', { name: 'claimed_at', nullable: true }) claimedAt!: Date | null;
+  /** Trace and span that sent it, 24 bytes; null unless its trace is sampled. */
+  @Column('bytea', { name: 'trace_context', nullable: true }) traceContext!: Buffer | null;
 }

@@ -4,8 +4,7 @@ import { Database } from '../../database/database.service';
 import type { ClaimedDelivery } from '../ports/delivery';
 import { asSending, OutcomeSink, type RecordedOutcome, type Settlement } from '../ports/outcome';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
-import { DeliveryLog } from './delivery-log';
-import { DeliveryMetrics } from './delivery.metrics';
+import { DeliveryReport } from './delivery-report';
 
 /** Commits results: queue, recipients, emails, events, counters and suppressions in one transaction. */
 @Injectable()
@@ -15,8 +14,7 @@ export class ResultCommit {
     private readonly queue: DeliveryQueueRepository,
     private readonly outcomes: OutcomeSink,
     private readonly clock: Clock,
-    private readonly metrics: DeliveryMetrics,
-    private readonly log: DeliveryLog,
+    private readonly report: DeliveryReport,
   ) {}
 
   /** Records of claims under way that their first attempt has begun. @throws UnavailableError */
@@ -32,8 +30,7 @@ export class ResultCommit {
       await this.outcomes.record(held.flatMap(outcomesOf), tx);
       return held;
     });
-    this.metrics.settled(taken, batch.length - taken.length);
-    this.log.settled(taken);
+    this.report.settled(taken, batch.length - taken.length);
     return taken.length;
   }
 }

@@ -39,6 +39,7 @@ function settlement(position: number, session = sessionId): Settlement {
     ...{ attempt: 1, crashes: 0, claimToken: 7, sessionId: session, expiresAt: null },
     claimedAt: new Date('2026-11-20T10:00:00.123Z'),
     firstDueAt: new Date('2026-11-20T10:00:00.000Z'),
+    traceContext: null,
   };
   const outcome = { kind: 'sent' as const, smtp: { code: 250, response: '250 OK at 2026-11-20T10:00:00.000Z' } };
   const occurredAt = new Date('2026-11-20T10:00:01.000Z');

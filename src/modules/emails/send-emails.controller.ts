@@ -2,7 +2,7 @@ import { Body, Controller, createParamDecorator, type ExecutionContext, HttpCode
 import { ApiBody, ApiHeader, ApiOperation, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { ValidationError } from '../../common/errors/app-error';
-import { CurrentPrincipal, type Principal } from '../../common/http/principal';
+import { CurrentPrincipal, type Principal, requirePrincipal } from '../../common/http/principal';
 import { ApiData, ApiErrors } from '../../common/http/openapi.decorators';
 import { RateLimitClass } from '../../common/http/request-limits';
 import { BATCH_BODY, SEND_BODY, TakesBody } from '../../common/http/request-body';
@@ -10,7 +10,7 @@ import { RequireScope } from '../../common/http/scopes';
 import { SendRawService } from './accept/raw/send-raw.service';
 import { PathId } from '../../common/http/path-id.decorator';
 import { EmailChangesService } from './email-changes.service';
-import { SendEmailsService } from './accept/send-emails.service';
+import { SendEmailsService, type Submitter } from './accept/send-emails.service';
 import { AcceptedEmailDto, BATCH_EXAMPLES, BatchResultDto, SEND_EXAMPLES, SendEmailDto } from './dto/send-email.dto';
 import { RAW_EXAMPLES, SendRawDto } from './dto/send-raw.dto';
 import { MAX_BATCH, requireBatch, toAcceptedDto, toBatchDto } from './dto/send-email.mapper';
@@ -25,6 +25,13 @@ const KeyHeader = createParamDecorator((_data: unknown, context: ExecutionContex
     });
   }
   return one ?? other;
+});
+
+/** The caller, with the span of the request where it is traced. */
+const CurrentSubmitter = createParamDecorator((_data: unknown, context: ExecutionContext): Submitter => {
+  const request = context.switchToHttp().getRequest<Request>();
+  const principal = requirePrincipal(request);
+  return request.span ? { ...principal, trace: request.span.context } : principal;
 });
 
 const DocumentKeyHeader = ApiHeader({
@@ -64,12 +71,12 @@ export class SendEmailsController {
     ...(['template_not_found', 'template_render_failed'] as const),
   )
   async send(
-    @CurrentPrincipal() principal: Principal,
+    @CurrentSubmitter() submitter: Submitter,
     @Body() body: unknown,
     @KeyHeader() key: string | undefined,
     @Res({ passthrough: true }) response: Response,
   ) {
-    const { accepted, replayed } = await this.emails.sendOne(body, key, principal);
+    const { accepted, replayed } = await this.emails.sendOne(body, key, submitter);
     if (replayed) response.setHeader('Idempotent-Replayed', 'true');
     return { data: toAcceptedDto(accepted) };
   }
@@ -93,12 +100,12 @@ export class SendEmailsController {
     ...(['idempotency_key_reused', 'sending_limit_exceeded'] as const),
   )
   async sendRaw(
-    @CurrentPrincipal() principal: Principal,
+    @CurrentSubmitter() submitter: Submitter,
     @Body() body: unknown,
     @KeyHeader() key: string | undefined,
     @Res({ passthrough: true }) response: Response,
   ) {
-    const { accepted, replayed } = await this.messages.send(body, key, principal);
+    const { accepted, replayed } = await this.messages.send(body, key, submitter);
     if (replayed) response.setHeader('Idempotent-Replayed', 'true');
     return { data: toAcceptedDto(accepted) };
   }
@@ -123,12 +130,12 @@ export class SendEmailsController {
     ...(['unsupported_media_type', 'idempotency_key_reused'] as const),
   )
   async sendBatch(
-    @CurrentPrincipal() principal: Principal,
+    @CurrentSubmitter() submitter: Submitter,
     @Body() body: unknown,
     @KeyHeader() key: string | undefined,
     @Res({ passthrough: true }) response: Response,
   ) {
-    const { results, replayed } = await this.emails.sendBatch(requireBatch(body), key, principal);
+    const { results, replayed } = await this.emails.sendBatch(requireBatch(body), key, submitter);
     if (replayed) response.setHeader('Idempotent-Replayed', 'true');
     return { data: toBatchDto(results) };
   }

@@ -84,7 +84,10 @@ describe('the delivery queue', () => {
         claimedAt: expect.any(Date),
         firstDueAt: NOW,
         sessionId: expect.any(String),
+        traceContext: null,
       });
+      const trace = 'a1'.repeat(24);
+      expect(await claimOne(newDelivery({ dueAt: NOW, traceContext: trace }))).toHaveProperty('traceContext', trace);
     });
   });
 

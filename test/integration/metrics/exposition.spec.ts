@@ -15,7 +15,11 @@ let key: string;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  service = await startProcess(database.url, 'all', LOGGING);
+  service = await startProcess(database.url, 'all', {
+    ...LOGGING,
+    DATABASE_URL: database.url,
+    DATABASE_READ_URL: database.url,
+  });
   atStart = await service.scrape();
   const factory = await TenantFactory.open(database.url);
   key = (await factory.create()).testKey;
@@ -102,7 +106,9 @@ describe('the metrics of a process', () => {
         },
         { what: 'both workers to be counted', timeoutMs: 20_000 },
       );
-      expect(samples(both, 'waybill_queue_deliveries')).toHaveLength(3);
+      const states = samples(both, 'waybill_queue_deliveries').map(({ labels }) => labels.state);
+      expect(states).toEqual([...new Set(states)]);
+      expect(states).toContain('ready');
     } finally {
       await other.close();
     }

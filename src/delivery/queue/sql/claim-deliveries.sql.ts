@@ -27,7 +27,8 @@ export const CLAIMED_COLUMNS = `
     d.claim_token as "claimToken",
     clock_timestamp() as "claimedAt",
     d.first_due_at as "firstDueAt",
-    d.expires_at as "expiresAt"`;
+    d.expires_at as "expiresAt",
+    encode(d.trace_context, 'hex') as "traceContext"`;
 
 /** The oldest ready rows of the pair `p` in one category, locked. */
 const oldest = (category: string, most: string): string => `

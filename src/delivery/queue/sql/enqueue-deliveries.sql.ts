@@ -1,4 +1,5 @@
 import type { Statement } from '../../../database/statement';
+import type { TraceContext } from '../../../common/tracing/tracing';
 import type { DeliveryKey, MailCategory } from '../../ports/delivery';
 
 // Puts accepted recipients into the queue.
@@ -7,16 +8,18 @@ import type { DeliveryKey, MailCategory } from '../../ports/delivery';
 const ENQUEUE = `
   insert into deliveries (
     organization_id, mode, email_id, position, domain_id, recipient, destination, category, state,
-    due_at, first_due_at, expires_at
+    due_at, first_due_at, expires_at, trace_context
   )
   select
     organization_id, mode, email_id, position, domain_id, recipient, destination, category,
     case when due_at > $11 then 'waiting' else 'ready' end,
-    due_at, due_at, expires_at
+    due_at, due_at, expires_at, decode(trace, 'hex')
   from unnest(
     $1::uuid[], $2::text[], $3::uuid[], $4::smallint[], $5::uuid[], $6::text[], $7::text[], $8::text[],
-    $9::timestamptz[], $10::timestamptz[]
-  ) as given (organization_id, mode, email_id, position, domain_id, recipient, destination, category, due_at, expires_at)`;
+    $9::timestamptz[], $10::timestamptz[], $12::text[]
+  ) as given (
+    organization_id, mode, email_id, position, domain_id, recipient, destination, category, due_at, expires_at, trace
+  )`;
 
 export function enqueueDeliveries(rows: readonly NewDelivery[], now: Date): Statement<never> {
   return {
@@ -34,6 +37,8 @@ export function enqueueDeliveries(rows: readonly NewDelivery[], now: Date): Stat
       rows.map((row) => row.dueAt),
       rows.map((row) => row.expiresAt),
       now,
+      // An array that is shorter than the others is filled up with nulls: most batches have no trace at all.
+      rows.some((row) => row.traceContext) ? rows.map((row) => row.traceContext ?? null) : [],
     ],
   };
 }
@@ -46,4 +51,6 @@ export interface NewDelivery extends DeliveryKey {
   readonly category: MailCategory;
   readonly dueAt: Date;
   readonly expiresAt: Date | null;
+  /** The span that it continues, of a sampled trace. */
+  readonly traceContext?: TraceContext | undefined;
 }

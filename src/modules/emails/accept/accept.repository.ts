@@ -122,7 +122,7 @@ function resentLinks(emails: readonly AcceptedEmail[]) {
 type LifeHours = AppConfig['delivery']['lifeHours'];
 
 function deliveriesOf({ id, command, recipients }: AcceptedEmail, now: Date, life: LifeHours) {
-  const { organizationId, mode, domain, request } = command;
+  const { organizationId, mode, domain, request, trace } = command;
   const dueAt = request.scheduledAt ?? now;
   const expiresAt = request.expiresAt ?? defaultExpiry(dueAt, life[request.category]);
   return recipients.map((recipient, position) => ({
@@ -136,6 +136,7 @@ function deliveriesOf({ id, command, recipients }: AcceptedEmail, now: Date, lif
     category: request.category,
     dueAt,
     expiresAt,
+    traceContext: trace,
   }));
 }
 

@@ -3,6 +3,7 @@ import { OrganizationsService } from '../../../auth/organizations.service';
 import { Clock } from '../../../common/clock';
 import { AppError, ValidationError } from '../../../common/errors/app-error';
 import type { Tenant } from '../../../common/tenant';
+import { type TraceContext, Tracing } from '../../../common/tracing/tracing';
 import { TemplateRenderer } from '../../templates/template-renderer.service';
 import { AcceptService } from './accept.service';
 import { fingerprint, type IdempotencyClaim, idempotencyKeyOf } from './idempotency';
@@ -14,7 +15,9 @@ import {
   type AcceptedItem,
   type ItemResult,
   refusal,
+  type Submission,
   type SubmissionItem,
+  type SubmissionResult,
   toAppError,
 } from './submission';
 
@@ -30,6 +33,11 @@ export interface AcceptedRequest {
   readonly replayed: boolean;
 }
 
+/** Who sends, and the span of the request where it is traced. */
+export interface Submitter extends Tenant {
+  readonly trace?: TraceContext | undefined;
+}
+
 /** From a request's JSON body to committed emails. */
 @Injectable()
 export class SendEmailsService {
@@ -39,6 +47,7 @@ export class SendEmailsService {
     private readonly templates: TemplateRenderer,
     private readonly organizations: OrganizationsService,
     private readonly clock: Clock,
+    private readonly tracing: Tracing,
   ) {}
 
   /**
@@ -46,7 +55,7 @@ export class SendEmailsService {
    * @param keyHeader the header X-Idempotency-Key, or Idempotency-Key, as it came
    * @throws ValidationError, AppError
    */
-  async sendOne(body: unknown, keyHeader: string | string[] | undefined, tenant: Tenant): Promise<AcceptedRequest> {
+  async sendOne(body: unknown, keyHeader: string | string[] | undefined, tenant: Submitter): Promise<AcceptedRequest> {
     const parsed = parseSendRequest(body, this.clock.now());
     if (!parsed.ok) throw new ValidationError(parsed.errors);
     const key = idempotencyKeyOf(keyHeader, parsed.request.idempotencyKey);
@@ -76,12 +85,12 @@ export class SendEmailsService {
   async accept(
     request: SendRequest,
     idempotency: IdempotencyClaim | undefined,
-    tenant: Tenant,
+    tenant: Submitter,
   ): Promise<AcceptedRequest> {
     const candidate = await this.candidate(request, tenant, '');
     // A refusal that nothing remembers needs no transaction.
     if (candidate.kind === 'refused' && idempotency === undefined) throw toAppError(candidate);
-    const { results, replayed } = await this.accepts.submit({ items: [{ candidate }], idempotency });
+    const { results, replayed } = await this.submit({ items: [{ candidate }], idempotency }, tenant);
     const result = results[0] as ItemResult;
     if (result.kind === 'refused') throw toAppError(result, replayed);
     return { accepted: result, replayed };
@@ -91,15 +100,24 @@ export class SendEmailsService {
    * Accepts up to 100 emails, each by itself: one that is refused does not sink the rest.
    * @throws AppError when the request as a whole is refused
    */
-  async sendBatch(bodies: readonly unknown[], keyHeader: string | string[] | undefined, tenant: Tenant) {
+  async sendBatch(bodies: readonly unknown[], keyHeader: string | string[] | undefined, tenant: Submitter) {
     const key = idempotencyKeyOf(keyHeader, undefined);
     const now = this.clock.now();
     const items = await Promise.all(bodies.map((body, index) => this.batchItem(body, `${index}.`, now, tenant)));
     const idempotency = key === undefined ? undefined : claim(BATCH_PATH, key, fingerprint(bodies), tenant);
-    return this.accepts.submit({ items, idempotency });
+    return this.submit({ items, idempotency }, tenant);
   }
 
-  private async batchItem(body: unknown, prefix: string, now: Date, tenant: Tenant): Promise<SubmissionItem> {
+  private async submit(submission: Submission, { trace }: Submitter): Promise<SubmissionResult> {
+    if (trace === undefined) return this.accepts.submit(submission);
+    const startedAt = this.clock.now();
+    const result = await this.accepts.submit(submission);
+    const attributes = { 'waybill.emails': submission.items.length };
+    this.tracing.record({ name: 'accept', parent: trace, startedAt, endedAt: this.clock.now(), attributes });
+    return result;
+  }
+
+  private async batchItem(body: unknown, prefix: string, now: Date, tenant: Submitter): Promise<SubmissionItem> {
     const parsed = parseItem(body, now, prefix);
     if (!('request' in parsed)) return { candidate: refusal(parsed) };
     const candidate = await this.candidate(parsed.request, tenant, prefix);
@@ -111,14 +129,14 @@ export class SendEmailsService {
   }
 
   /** A business refusal is a value here, because it is a result to be stored. */
-  private async candidate(given: SendRequest, tenant: Tenant, prefix: string): Promise<SubmissionItem['candidate']> {
-    const { organizationId, mode } = tenant;
+  private async candidate(given: SendRequest, tenant: Submitter, prefix: string): Promise<SubmissionItem['candidate']> {
+    const { organizationId, mode, trace } = tenant;
     try {
       const domain = await this.senders.resolve(given.from, tenant);
       const request = given.template ? await this.rendered(given, organizationId, prefix) : given;
       const settings = await this.organizations.settingsOf(organizationId);
       const { trackOpens: opens, trackClicks: clicks, monthlyRecipients } = settings;
-      const submitted = { organizationId, mode, domain, request, monthlyRecipients };
+      const submitted = { organizationId, mode, domain, request, monthlyRecipients, trace };
       return { kind: 'command', ...submitted, trackByDefault: { opens, clicks } } satisfies AcceptCommand;
     } catch (error) {
       if (error instanceof AppError && /^(domain|template)_/.test(error.code)) return refusal(error);

@@ -1,6 +1,7 @@
 import { AppError } from '../../../common/errors/app-error';
 import type { ErrorCode } from '../../../common/errors/error-codes';
 import type { Mode } from '../../../common/tenant';
+import type { TraceContext } from '../../../common/tracing/tracing';
 import type { SuppressionReason } from '../../suppressions/suppressions.service';
 import type { IdempotencyClaim } from './idempotency';
 import type { Recipient, SendRequest } from './send-request';
@@ -48,6 +49,8 @@ export interface AcceptCommand {
   /** How many recipients the organization's live mail may have in a month; null: as many as it likes. */
   readonly monthlyRecipients: number | null;
   readonly trackByDefault: { readonly opens: boolean; readonly clicks: boolean };
+  /** The span of the request, of a sampled trace. */
+  readonly trace?: TraceContext | undefined;
 }
 
 /** What is about to be inserted. */

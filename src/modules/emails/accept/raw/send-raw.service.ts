@@ -9,7 +9,7 @@ import type { Tenant } from '../../../../common/tenant';
 import { crlfChunks } from '../../../../common/mime/line-ends';
 import { FieldReader } from '../field-reader';
 import { fingerprint, idempotencyKeyOf } from '../idempotency';
-import { type AcceptedRequest, claim, SendEmailsService } from '../send-emails.service';
+import { type AcceptedRequest, claim, SendEmailsService, type Submitter } from '../send-emails.service';
 import type { SendRequest } from '../send-request';
 import { isFault, MAX_RAW_BYTES, type RawFault, readRawMessage } from './raw-message';
 import { toSendRequest } from './raw-request';
@@ -46,7 +46,7 @@ export class SendRawService {
    * Accepts the body of `POST /v1/emails/raw`; returns once the email is committed.
    * @throws ValidationError, AppError
    */
-  async send(body: unknown, keyHeader: string | undefined, tenant: Tenant): Promise<AcceptedRequest> {
+  async send(body: unknown, keyHeader: string | undefined, tenant: Submitter): Promise<AcceptedRequest> {
     const reader = new FieldReader();
     const given = reader.object(body, 'body') ?? {};
     reader.unknownFields(given, SEND_RAW_FIELDS);

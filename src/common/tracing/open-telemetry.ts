@@ -1,0 +1,117 @@
+import {
+  type Attributes,
+  type Context,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  TraceFlags,
+  type Tracer,
+} from '@opentelemetry/api';
+import { Logger } from '@nestjs/common';
+import { parseTraceParent, setGlobalErrorHandler } from '@opentelemetry/core';
+import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
+import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { type FinishedSpan, type OtlpProtocol, type RequestSpan, type TraceContext, Tracing } from './tracing';
+
+/** Of this service; `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` win over it. */
+export interface ServiceFacts {
+  readonly version: string;
+  readonly roles: readonly string[];
+}
+
+const SERVICE = 'waybill';
+const QUIET_MS = 60_000;
+const CONTEXT = /^([0-9a-f]{32})([0-9a-f]{16})$/;
+const KINDS = {
+  producer: SpanKind.PRODUCER,
+  consumer: SpanKind.CONSUMER,
+  client: SpanKind.CLIENT,
+} as const;
+
+/**
+ * Traces over OTLP. The SDK reads its own variables: where to send them and how (`OTEL_EXPORTER_OTLP_…`), which to keep
+ * (`OTEL_TRACES_SAMPLER`), how to batch (`OTEL_BSP_…`). Spans are made of what is known at the end of the work, so nothing
+ * follows a request through the event loop, and what is not sampled costs nothing after its first decision.
+ */
+export class OpenTelemetryTracing extends Tracing {
+  readonly isOn = true;
+  private readonly provider: BasicTracerProvider;
+  private readonly tracer: Tracer;
+
+  constructor(protocol: OtlpProtocol, { version, roles }: ServiceFacts) {
+    super();
+    const facts = { 'service.name': SERVICE, 'service.version': version, 'waybill.roles': [...roles] };
+    const resource = defaultResource()
+      .merge(resourceFromAttributes(facts))
+      .merge(detectResources({ detectors: [envDetector] }));
+    const exporter = protocol === 'http/json' ? new JsonExporter() : new ProtobufExporter();
+    setGlobalErrorHandler(tellOnce());
+    this.provider = new BasicTracerProvider({ resource, spanProcessors: [new BatchSpanProcessor(exporter)] });
+    this.tracer = this.provider.getTracer(SERVICE, version);
+  }
+
+  startRequest(traceParent: string | undefined): RequestSpan | undefined {
+    const remote = traceParent === undefined ? null : parseTraceParent(traceParent);
+    const parent = remote ? trace.setSpanContext(ROOT_CONTEXT, { ...remote, isRemote: true }) : ROOT_CONTEXT;
+    const span = this.tracer.startSpan('request', { kind: SpanKind.SERVER }, parent);
+    if (!span.isRecording()) return undefined;
+    return { context: contextOf(span), end: (answer) => endRequest(span, answer) };
+  }
+
+  record({ name, kind, parent, startedAt, endedAt, attributes, error }: FinishedSpan): TraceContext {
+    const options = {
+      kind: kind ? KINDS[kind] : SpanKind.INTERNAL,
+      startTime: startedAt,
+      attributes: attributes as Attributes,
+    };
+    const span = this.tracer.startSpan(name, options, parentOf(parent));
+    if (error !== undefined) {
+      span.setAttribute('error.type', error);
+      span.setStatus({ code: SpanStatusCode.ERROR });
+    }
+    span.end(endedAt);
+    return contextOf(span);
+  }
+
+  /** Never rejects: a collector that is away costs the last spans only. */
+  close(): Promise<void> {
+    return this.provider.shutdown().catch(() => undefined);
+  }
+}
+
+/** Of a collector that is away, once a minute and not at every batch. */
+function tellOnce(): (error: unknown) => void {
+  const logger = new Logger('Tracing');
+  let toldAtMs = -Infinity;
+  return (error) => {
+    if (performance.now() - toldAtMs < QUIET_MS) return;
+    toldAtMs = performance.now();
+    logger.warn(`Traces are not delivered: ${error instanceof Error ? error.message : JSON.stringify(error)}`);
+  };
+}
+
+function endRequest(span: Span, { method, route, status }: Parameters<RequestSpan['end']>[0]): void {
+  span.updateName(route === undefined ? method : `${method} ${route}`);
+  span.setAttributes({ 'http.request.method': method, 'http.response.status_code': status });
+  if (route !== undefined) span.setAttribute('http.route', route);
+  if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+  span.end();
+}
+
+function contextOf(span: Span): TraceContext {
+  const { traceId, spanId } = span.spanContext();
+  return traceId + spanId;
+}
+
+/** Only sampled traces are remembered. */
+function parentOf(context: TraceContext): Context {
+  const [, traceId, spanId] = CONTEXT.exec(context) ?? [];
+  if (traceId === undefined || spanId === undefined) return ROOT_CONTEXT;
+  const parent: SpanContext = { traceId, spanId, traceFlags: TraceFlags.SAMPLED, isRemote: true };
+  return trace.setSpanContext(ROOT_CONTEXT, parent);
+}
