@@ -1,5 +1,6 @@
 import path from 'node:path';
 import type { Command } from 'commander';
+import { NodeDnsResolver } from '../../common/dns/node-dns-resolver';
 import type { AppConfig } from '../../config/config';
 import { findClusterFolder } from '../../database/embedded/cluster-location';
 import { type CliSession, parseId, type Services } from '../session/cli-session';
@@ -29,6 +30,7 @@ import {
 } from './database-checks';
 import { diagnoseDomain, type DomainDoctorOptions } from './domain-doctor';
 import { parseSmtpHost } from './egress';
+import { examineProduction, stepOf } from './production-checks';
 
 type DatabaseCheck = (services: Services, url: string) => Promise<Finding>;
 
@@ -57,21 +59,31 @@ export function addDoctorCommand(program: Command, session: CliSession): void {
       parseSmtpHost,
     )
     .action((domain: string | undefined, options: DomainDoctorOptions) =>
-      domain === undefined ? diagnose(session) : diagnoseDomain(session, domain, options),
+      domain === undefined ? diagnose(session, options) : diagnoseDomain(session, domain, options),
     );
 }
 
-async function diagnose(session: CliSession): Promise<void> {
-  const checks = await examineAll(session);
+async function diagnose(session: CliSession, options: DomainDoctorOptions): Promise<void> {
+  const checks = (await examineAll(session, options)).map(withStep);
   const problems = checks.filter(({ status }) => status === 'problem').map(({ name }) => name);
   const report = { healthy: problems.length === 0, checks };
-  const rows = checks.map(({ name, status, message }) => ({ check: name, status, finding: message }));
+  const rows = checks.map(({ name, status, message, see }) => ({
+    check: name,
+    status,
+    finding: see === undefined ? message : `${message} (${see})`,
+  }));
   // People see the whole table in any case; programs get one value, here or in the error.
   if (report.healthy || !session.output.json) session.output.result({ json: report, text: table(rows) });
   if (!report.healthy) throw new CliError('unhealthy', `Something is wrong: ${problems.join(', ')}`, report);
 }
 
-async function examineAll(session: CliSession): Promise<Check[]> {
+/** What is not well says where to read on. */
+function withStep(check: Check): Check & { readonly see?: string } {
+  const see = check.status === 'ok' ? undefined : stepOf(check.name);
+  return see === undefined ? check : { ...check, see };
+}
+
+async function examineAll(session: CliSession, { smtpHost }: DomainDoctorOptions): Promise<Check[]> {
   const node = await examine('node', () => checkNode(process.versions.node));
   let config: AppConfig | undefined;
   const configuration = await examine('configuration', () => {
@@ -85,7 +97,10 @@ async function examineAll(session: CliSession): Promise<Check[]> {
   const certificate = await examine('certificate', () => checkCertificate(configured, now));
   const disk = await examine('disk', async () => checkDisk(await databaseFolder(dataDir)));
   const backup = await examine('backup', () => checkLastBackup(dataDir, now));
-  return [node, configuration, certificate, disk, backup, ...(await examineDatabase(session, config))];
+  const resolver = new NodeDnsResolver({ servers: config.delivery.dnsServers });
+  const production = await examineProduction(config, resolver, smtpHost);
+  const own = [node, configuration, certificate, disk, backup];
+  return [...own, ...(await examineDatabase(session, config)), ...production];
 }
 
 async function examineDatabase(session: CliSession, config: AppConfig): Promise<Check[]> {

@@ -63,7 +63,14 @@ describe('waybill doctor', () => {
         'sending',
         'egress',
       ],
+      ...['reverse DNS', 'outgoing mail', 'mail host', 'SPF record', 'DKIM zone', 'TLS and proxy', 'feedback loops'],
     ]);
+    expect(byName(checks)['SPF record']).toMatchObject({
+      status: 'skipped',
+      message: expect.stringContaining('local mode'),
+    });
+    expect(byName(checks).workers).toHaveProperty('see', 'docs/production.md#7-watch');
+    expect(byName(checks).node).not.toHaveProperty('see');
     const { database, migrations, queue, workers, disk, 'row-level security': rowSecurity } = byName(checks);
     expect(rowSecurity).toMatchObject({ status: 'ok', details: { state: 'on' } });
     expect(database?.details).toEqual({ version: expect.stringMatching(/^\d+/), embedded: false });
