@@ -123,14 +123,17 @@ async function unlessCode(codes: string | readonly string[], work: Promise<unkno
 
 /**
  * Nodes of a distributed database know neither the role, which has no login, nor policies with a query (docs/scaling.md). The
- * function is there once the schema is up to date.
+ * function is there once the schema is up to date; a statement that names one that is missing fails, whatever it guards.
  */
-const IS_DISTRIBUTED = `
-  select case when to_regproc('is_distributed') is null then false else is_distributed(to_regclass('emails')) end as yes`;
+const CAN_TELL = `select to_regproc('is_distributed') is not null as yes`;
+const IS_DISTRIBUTED = `select is_distributed(to_regclass('emails')) as yes`;
 
 async function isDistributed(runner: QueryRunner): Promise<boolean> {
-  const [row] = (await runner.query(IS_DISTRIBUTED)) as { yes: boolean | null }[];
-  return row?.yes ?? false;
+  const isYes = async (query: string): Promise<boolean> => {
+    const [row] = (await runner.query(query)) as { yes: boolean | null }[];
+    return row?.yes ?? false;
+  };
+  return (await isYes(CAN_TELL)) && (await isYes(IS_DISTRIBUTED));
 }
 
 /** Tries it out: as the role of requests, is each table restricted? @param runner is released */
