@@ -45,6 +45,7 @@ describe('a first start', () => {
     // Standard error has a pipe of its own, which may be read after that of the line "ready".
     await waitFor(() => service.other.includes('curl'), { what: 'the welcome' });
     expect(service.other).not.toContain(credentials().liveKey);
+    expect(service.other).toMatch(/Console: http:\/\/localhost:\d+\/console#link=[\w-]{43} /);
     expect(statSync(join(dataDir, 'credentials.json')).mode & 0o777).toBe(0o600);
     expect(credentials()).toMatchObject({
       domain: 'waybill.test',
@@ -87,6 +88,8 @@ describe('a first start', () => {
     const before = credentials();
     const again = await start();
     expect(credentials()).toEqual(before);
+    await waitFor(() => again.other.includes('Console:'), { what: 'the welcome' });
+    expect(again.other).not.toContain('#link=');
     expect(await new ApiClient(again.port, before.liveKey).email(id)).toMatchObject({ status: 'delivered' });
     await again.stop();
     expect(again.exitCode).toBe(0);

@@ -87,3 +87,33 @@ describe('waybill key revoke', () => {
     });
   });
 });
+
+describe('waybill console link', () => {
+  const links = () => query(cli.url, 'select organization_id, mode from console_links order by expires_at');
+
+  it("makes links for an organization's pages and for the operator's, of which only hashes are kept", async () => {
+    const answers = [
+      await cli.json('console', 'link', '--org', org, '--mode', 'test'),
+      await cli.json('console', 'link', '--operator'),
+    ];
+    for (const { url, expiresAt } of answers) {
+      expect(url).toMatch(/^http:\/\/localhost:\d+\/console#link=[\w-]{43}$/);
+      expect(new Date(expiresAt).getTime() - Date.now()).toBeLessThanOrEqual(15 * 60_000);
+      const [, token] = url.split('=');
+      expect(await query(cli.url, `select * from console_links where console_links::text like '%${token}%'`)).toEqual(
+        [],
+      );
+    }
+    expect(await links()).toEqual([
+      { organization_id: org, mode: 'test' },
+      { organization_id: '00000000-0000-0000-0000-000000000000', mode: null },
+    ]);
+  });
+
+  it('wants to know for whom, and for one of both', async () => {
+    for (const args of [[], ['--operator', '--org', org]]) {
+      expect(await cli.failure('console', 'link', ...args)).toMatchObject({ code: 'invalid_request' });
+    }
+    expect(await cli.failure('console', 'link', '--org', newId())).toMatchObject({ code: 'resource_not_found' });
+  });
+});
