@@ -8,6 +8,7 @@ import { createLogger } from '../../../src/common/logging/logger';
 import { Metrics } from '../../../src/common/metrics/metrics';
 import { DkimZoneModule } from '../../../src/modules/dkim-zone/dkim-zone.module';
 import { InboundModule } from '../../../src/modules/inbound/inbound.module';
+import { SubmissionModule } from '../../../src/modules/submission/submission.module';
 import { WorkerModule } from '../../../src/worker.module';
 import { type Family, parseExposition } from '../../setup/exposition';
 import { testConfig } from '../../setup/core-context';
@@ -22,7 +23,7 @@ interface LogLine {
 export const lines: LogLine[] = [];
 
 const MODULES: Record<string, Modules> = {
-  all: [ApiModule, WorkerModule, InboundModule, DkimZoneModule],
+  all: [ApiModule, WorkerModule, InboundModule, DkimZoneModule, SubmissionModule],
   api: [ApiModule],
   worker: [WorkerModule],
 };
