@@ -14,6 +14,7 @@ describe('limitsWith', () => {
       'api-key-writes': { limit: 30, windowSeconds: 3_600 },
       unsubscribe: { limit: 300, windowSeconds: 60 },
       'console-sign-in': { limit: 20, windowSeconds: 60 },
+      operator: { limit: 600, windowSeconds: 60 },
       organization: { limit: 10_000, windowSeconds: 60 },
       'test-key': { limit: 500, windowSeconds: 3_600 },
     });
