@@ -30,6 +30,8 @@ else await run(Number(options.seconds), Number(options.rounds));
 
 async function run(seconds, rounds) {
   const bench = new Bench({ profile: undefined });
+  const giveUp = () => bench.close().finally(() => process.exit(1));
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, giveUp);
   try {
     await bench.open();
     const sink = await bench.startHelper('smtp-sink');
@@ -80,7 +82,7 @@ async function measure(bench, sink, count, seconds) {
   const [began, used] = [performance.now(), cpu()];
   const mails = await through(seconds);
   const result = { mails, rate: mails / ((performance.now() - began) / 1_000), cpu: ((cpu() - used) / mails) * 1_000 };
-  for (const process of [...loads, ...workers, ...apis]) await process.stop();
+  for (const child of [...loads, ...workers, ...apis]) await child.stop();
   return result;
 }
 

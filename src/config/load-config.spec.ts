@@ -18,7 +18,7 @@ describe('loadConfig', () => {
     const config = loadConfig({ WAYBILL_DATA_DIR: dataDir });
     expect(config.http).toMatchObject({ host: '127.0.0.1', port: 3000, metricsPort: 9464, metricsHost: '127.0.0.1' });
     expect(config.delivery.mode).toBe('local');
-    expect([...config.roles].sort()).toEqual(['api', 'dns', 'inbound', 'worker']);
+    expect([...config.roles].sort()).toEqual(['api', 'dns', 'inbound', 'submission', 'worker']);
     expect(config.masterKey).toHaveLength(32);
     expect(statSync(join(dataDir, 'master.key')).mode & 0o777).toBe(0o600);
     expect(loadConfig({ WAYBILL_DATA_DIR: dataDir }).masterKey).toEqual(config.masterKey);
