@@ -7,6 +7,7 @@ export class MessageCap {
   private messages = Infinity;
   private untilMs = -Infinity;
   private bound = Infinity;
+  private idleSeconds = Infinity;
 
   /** To be called once a fresh connection has taken what the used one refused: else the 421 was about something else. */
   learn(messages: number): void {
@@ -15,8 +16,14 @@ export class MessageCap {
   }
 
   /** What is known of the host beforehand. */
-  keepWithin(most: number): void {
+  keepWithin(most: number, idleSeconds: number): void {
     this.bound = most;
+    this.idleSeconds = idleSeconds;
+  }
+
+  /** How long an unused connection is kept, of `most`. */
+  idleWithin(most: number): number {
+    return Math.min(this.idleSeconds, most);
   }
 
   /** The messages that a connection may carry, of `most`. */

@@ -39,9 +39,9 @@ export class NextHopPools {
     return this.pools.peek(keyOf(endpoint))?.hasRoom ?? true;
   }
 
-  /** How many messages a connection to a host carries at most. */
-  limitMessages(endpoint: SmtpEndpoint, most: number): void {
-    this.capOf(endpoint).keepWithin(most);
+  /** How many messages a connection to a host carries at most, and how long it is kept unused. */
+  limit(endpoint: SmtpEndpoint, messages: number, idleSeconds: number): void {
+    this.capOf(endpoint).keepWithin(messages, idleSeconds);
   }
 
   private capOf({ hostName, port }: SmtpEndpoint): MessageCap {

@@ -215,7 +215,7 @@ export class SmtpPool {
     if (next !== undefined) return void this.run(next, connection);
     if (this.state !== 'open') return this.retire(connection);
     this.idle.push(connection);
-    connection.park(idleSeconds, () => this.retire(connection));
+    connection.park(cap.idleWithin(idleSeconds), () => this.retire(connection));
   }
 
   private retire(connection: SmtpConnection): void {

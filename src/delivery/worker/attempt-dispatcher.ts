@@ -161,7 +161,8 @@ export class AttemptDispatcher {
     this.underWay.add(holder);
     const { host: first, key: group } = ticket;
     const messagesPerConnection = this.slots.messagesPerConnection(group);
-    const target = { hosts: route, first, group, conversation, dnsMs, messagesPerConnection };
+    const isLimited = this.slots.isLimited(group);
+    const target = { hosts: route, first, group, conversation, dnsMs, messagesPerConnection, isLimited };
     const { result, signal, cause } = await this.attempts.run(claim, message, target);
     this.underWay.remove(holder);
     if (signal === 'local') this.slots.backOff();

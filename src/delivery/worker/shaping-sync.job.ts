@@ -23,8 +23,8 @@ const EVERY_MS = 2 * SECOND;
 /** What others have changed is looked for a little further back than the last time: their clocks are one, their commits are not. */
 const OVERLAP_MS = 3 * SECOND;
 const FIRST_LOOK_MS = 60 * MINUTE;
-/** By then every other worker has made room for a new one: it has heard of it, and its spare connections (15 s) are closed. */
-const NEW_FOR_MS = 20 * SECOND;
+/** By then every other worker has made room for a new one: it has heard of it, and its spare connections are closed. */
+const NEW_FOR_MS = 5 * SECOND;
 const MAX_CAUSE = 500;
 
 /**

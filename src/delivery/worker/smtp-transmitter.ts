@@ -17,6 +17,8 @@ import type { SignedMessage } from './message-composer';
 
 /** Addresses tried within one attempt; more would keep a slot busy with a destination that is down. */
 const MAX_ADDRESSES = 4;
+/** Where connections are limited, an unused one is in the way of another worker. */
+const LIMITED_IDLE_SECONDS = 1;
 /** After this long no further address is tried: the destination is slow, not one of its hosts. */
 const NEXT_ADDRESS_MS = 60 * SECOND;
 
@@ -32,6 +34,8 @@ export interface Target {
   readonly dnsMs?: number;
   /** What the receiver wants. */
   readonly messagesPerConnection?: number | undefined;
+  /** It limits connections, those that are not in use among them. */
+  readonly isLimited?: boolean;
   /** Where it leaves from; the system's choice when absent. */
   readonly source?: SmtpSource | undefined;
 }
@@ -93,7 +97,7 @@ export class SmtpTransmitter {
   async transmit(
     delivery: ClaimedDelivery,
     message: SignedMessage,
-    { hosts: route, first, conversation, messagesPerConnection, source }: Target,
+    { hosts: route, first, conversation, messagesPerConnection, isLimited, source }: Target,
     mayFinish: () => boolean,
   ): Promise<Transmission> {
     if (this.destroyed) return CALLED_OFF;
@@ -106,7 +110,7 @@ export class SmtpTransmitter {
       const elapsedMs = this.clock.monotonicMs() - startedMs;
       if (elapsedMs > NEXT_ADDRESS_MS) break;
       const pool = this.pools.to(endpoint);
-      this.pools.limitMessages(endpoint, messagesPerConnection ?? Infinity);
+      this.pools.limit(endpoint, messagesPerConnection ?? Infinity, isLimited ? LIMITED_IDLE_SECONDS : Infinity);
       if (!pool.hasRoom) continue;
       const attemptSeconds = SMTP_TIMEOUTS.attempt - elapsedMs / SECOND;
       const sent = await pool.send({ ...job, attemptSeconds });

@@ -236,6 +236,11 @@ export class WorkerSlots {
     this.bounds.replace(boundsOf, bounded);
   }
 
+  /** Connections to the group are limited from outside. */
+  isLimited(key: string): boolean {
+    return this.bounds.limitOf(key) < Infinity;
+  }
+
   messagesPerConnection(key: string): number | undefined {
     return this.bounds.messagesPerConnection(key);
   }
