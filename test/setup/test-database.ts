@@ -9,6 +9,8 @@ export const ADMINISTRATION = 'waybill_test';
 
 /** object_in_use: a client is connected to the template, or another copy is in progress. */
 const TEMPLATE_BUSY = '55006';
+/** insufficient_privilege: a worker of autovacuum, which is the superuser's, is in the database. It ends by itself. */
+const VACUUMED = '42501';
 
 export interface TestDatabase {
   url: string;
@@ -29,10 +31,10 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   });
   return {
     url: withDatabase(administrationUrl, name),
-    drop: () =>
-      withClient(administrationUrl, async (client) => {
-        await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
-      }),
+    drop: async () => {
+      const isGone = () => withClient(administrationUrl, (client) => dropDatabase(client, name));
+      await waitFor(isGone, { what: `the end of ${name}` });
+    },
   };
 }
 
@@ -48,6 +50,16 @@ export function assertDisposable(url: string): void {
   const name = new URL(url).pathname.slice(1);
   if (/test|template/.test(name)) return;
   throw new Error(`Tests do not touch the database "${name}": its name has neither "test" nor "template" in it.`);
+}
+
+async function dropDatabase(client: Client, name: string): Promise<boolean> {
+  try {
+    await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    return true;
+  } catch (error) {
+    if ((error as { code?: string }).code === VACUUMED) return false;
+    throw error;
+  }
 }
 
 async function copyTemplate(client: Client, name: string): Promise<boolean> {

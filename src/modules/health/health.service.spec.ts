@@ -5,6 +5,7 @@ import { Clock, DatabaseClock } from '../../common/clock';
 import { DiskSpace } from '../../common/disk-space';
 import { UnavailableError } from '../../common/errors/app-error';
 import { Draining } from '../../common/http/draining';
+import { Database } from '../../database/database.service';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
 import { type DatabaseHealth, DatabaseProbe } from './database-probe';
 import { HealthService } from './health.service';
@@ -40,6 +41,7 @@ class Doubles {
         { provide: DiskSpace, useValue: disk },
         ...(knowsDraining ? [{ provide: Draining, useValue: this.draining }] : []),
         { provide: DatabaseProbe, useValue: { check: () => Promise.resolve(this.database) } },
+        { provide: Database, useValue: { rowSecurity: { state: 'on', role: 'owner_tenant' } } },
         { provide: DeliveryQueueRepository, useValue: { lastMeasure: () => this.count() } },
         DatabaseHealthIndicator,
         QueueHealthIndicator,
@@ -91,6 +93,7 @@ describe('HealthService', () => {
         queue: { healthy: true, depth: 6, oldestSeconds: 5, ready: 3, waiting: 2, claimed: 1 },
         clock: { healthy: true, offsetSeconds: 0 },
         disk: { healthy: true },
+        rowLevelSecurity: 'on',
         workers: 2,
       },
       environment: { nodeVersion: process.version, platform: process.platform, arch: process.arch },

@@ -5,9 +5,13 @@ const ATTRIBUTE = '"><script>alert(1)</script><x y="';
 const HANDLER = '\'"><img src=x onerror=alert(1)>';
 const encoded = (text: string) => `=?utf-8?B?${Buffer.from(text).toString('base64')}?=`;
 
+/** The forms of the pages themselves: to search and to delete. */
+const OWN_FORMS = /<form method="(get|post)" action="\/mailbox(\/[0-9a-f-]{36})?(\/delete)?"( role="search")?>/g;
+
 /** Nothing that the mail brought has become markup: what the templates wrote is all there is. */
 function expectInert(page: string): void {
-  expect(page).not.toMatch(/<script|<img|<svg|<object|<embed|<form|<base|javascript:/i);
+  expect(page.match(OWN_FORMS)?.length ?? 0).toBeLessThanOrEqual(2);
+  expect(page.replace(OWN_FORMS, '')).not.toMatch(/<script|<img|<svg|<object|<embed|<form|<base|javascript:/i);
   expect(page).not.toMatch(/<[^>]*\son[a-z]+\s*=/i);
   expect(page).not.toMatch(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/);
   expect(page.match(/<meta /g)?.length).toBeLessThanOrEqual(4);

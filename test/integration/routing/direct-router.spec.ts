@@ -45,6 +45,7 @@ describe('a route', () => {
       kind: 'hosts',
       port: 25,
       final: true,
+      group: 'a.test',
       hosts: [
         { hostName: 'a.test', addresses: ['8.8.4.1', '8.8.4.2', '2a00:1450::1'], preference: 10 },
         { hostName: 'b.test', addresses: ['8.8.4.1'], preference: 20 },
