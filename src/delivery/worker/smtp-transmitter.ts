@@ -9,6 +9,7 @@ import { type Route, Router } from '../routing/router';
 import { DeadAddresses } from '../smtp/dead-addresses';
 import { isLoopback, type SmtpEndpoint, type SmtpSource } from '../smtp/smtp-endpoint';
 import type { SmtpEnvelope } from '../smtp/smtp-envelope';
+import type { SmtpPool } from '../smtp/smtp-pool';
 import { type SmtpResult, toSmtpFacts } from '../smtp/smtp-result';
 import { SMTP_TIMEOUTS } from '../smtp/smtp-timeouts';
 import { NextHopPools } from '../smtp/next-hop-pools';
@@ -97,10 +98,11 @@ export class SmtpTransmitter {
   async transmit(
     delivery: ClaimedDelivery,
     message: SignedMessage,
-    { hosts: route, first, conversation, messagesPerConnection, isLimited, source }: Target,
+    target: Target,
     mayFinish: () => boolean,
   ): Promise<Transmission> {
     if (this.destroyed) return CALLED_OFF;
+    const { hosts: route, first, conversation, source } = target;
     const envelope = envelopeOf(delivery, message, route);
     const hooks = { beforeFinalDot: mayFinish };
     const job = { envelope, message: message.bytes, hooks, ...(conversation && { conversation }) };
@@ -109,8 +111,7 @@ export class SmtpTransmitter {
     for (const endpoint of this.endpointsOf(route, first, source)) {
       const elapsedMs = this.clock.monotonicMs() - startedMs;
       if (elapsedMs > NEXT_ADDRESS_MS) break;
-      const pool = this.pools.to(endpoint);
-      this.pools.limit(endpoint, messagesPerConnection ?? Infinity, isLimited ? LIMITED_IDLE_SECONDS : Infinity);
+      const pool = this.poolTo(endpoint, target);
       if (!pool.hasRoom) continue;
       const attemptSeconds = SMTP_TIMEOUTS.attempt - elapsedMs / SECOND;
       const sent = await pool.send({ ...job, attemptSeconds });
@@ -119,6 +120,11 @@ export class SmtpTransmitter {
       if (conversation?.isCutShort || !isWorthAnotherHost(result)) break;
     }
     return result;
+  }
+
+  private poolTo(endpoint: SmtpEndpoint, { messagesPerConnection, isLimited }: Target): SmtpPool {
+    this.pools.limit(endpoint, messagesPerConnection ?? Infinity, isLimited ? LIMITED_IDLE_SECONDS : Infinity);
+    return this.pools.to(endpoint);
   }
 
   /** Calls off what waits for a connection. */
