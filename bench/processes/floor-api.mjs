@@ -14,7 +14,12 @@ async function start({ environment }) {
   const { startService } = load('./bootstrap/start-service.js');
   const config = loadConfig({ ...environment, WAYBILL_ROLES: 'api' });
   const logger = createLogger({ level: config.logLevel });
-  const { port } = await startService(config, { url: config.database.url, folder: undefined }, [ApiModule, benchModule()], logger);
+  const { port } = await startService(
+    config,
+    { url: config.database.url, folder: undefined },
+    [ApiModule, benchModule()],
+    logger,
+  );
   return { port };
 }
 
