@@ -4,6 +4,8 @@ import path from 'node:path';
 /** Inputs of the build besides the sources. */
 const CONFIGURATION = ['tsconfig.json', 'nest-cli.json', 'package.json', 'console/index.html', 'console/icon.svg'];
 const SOURCES = ['src', 'console/src'];
+/** Written by the type check, after a build: types alone, and the folder that they appear in. */
+const GENERATED = ['console/src/api/schema.d.ts', 'console/src/api'];
 
 /** Modification time in milliseconds; 0 for a missing file. */
 export function modifiedMs(file) {
@@ -15,11 +17,13 @@ export function modifiedMs(file) {
  * the sources but are not compiled.
  */
 function* inputs(root) {
+  const generated = new Set(GENERATED.map((name) => path.join(root, name)));
   for (const name of CONFIGURATION) yield path.join(root, name);
   for (const source of SOURCES.map((name) => path.join(root, name)).filter((folder) => existsSync(folder))) {
     yield source;
     for (const entry of readdirSync(source, { recursive: true, withFileTypes: true })) {
-      if (!entry.name.endsWith('.spec.ts')) yield path.join(entry.parentPath, entry.name);
+      const file = path.join(entry.parentPath, entry.name);
+      if (!entry.name.endsWith('.spec.ts') && !generated.has(file)) yield file;
     }
   }
 }
