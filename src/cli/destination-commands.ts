@@ -42,7 +42,7 @@ export function addDestinationCommands(program: Command, session: CliSession): v
     );
   group
     .command('resume')
-    .description('end a pause, whoever has made it')
+    .description('end a pause, of an operator or of the workers')
     .argument('<key>')
     .option(...REASON)
     .action((key: string, options: Limits) =>

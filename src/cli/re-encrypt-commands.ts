@@ -29,7 +29,7 @@ const MAX_NAMED = 10;
 export function addReEncryptCommands(program: Command, session: CliSession): void {
   const group = program
     .command('keys')
-    .description('DKIM keys, webhook secrets and privacy requests, sealed under the master key');
+    .description('DKIM keys, webhook secrets and privacy requests, encrypted under the master key');
   group
     .command('rewrap')
     .alias('re-encrypt')

@@ -20,6 +20,7 @@ import { addQueueCommands } from './queue-commands';
 import { addReEncryptCommands } from './re-encrypt-commands';
 import { addSuppressionCommands } from './suppression-commands';
 import { addTemplateCommands } from './template-commands';
+import { RELEASE } from '../common/release';
 
 export interface RunOptions {
   /** Default: the process's own. */
@@ -59,7 +60,8 @@ function wantsJson(args: readonly string[]): boolean {
 /** @param help collects what the parser would print about usage */
 function createProgram(session: CliSession, help: string[]): Command {
   const program = new Command('waybill')
-    .description('The command line of whoever operates this service.')
+    .description('Operates a Waybill installation from the command line.')
+    .version(RELEASE, '--version', 'print the release')
     .option('--json', 'one JSON value on standard output; an error is a JSON line on standard error')
     .exitOverride()
     .configureOutput({
@@ -92,7 +94,8 @@ function createProgram(session: CliSession, help: string[]): Command {
 /** The parser also reports help as an error, with the exit code that fits: 0 when it was asked for. */
 function reportError(error: unknown, help: string, output: Output): number {
   if (error instanceof CommanderError && error.exitCode === 0) {
-    output.result({ json: { help }, text: help.trimEnd() });
+    const json = error.code === 'commander.version' ? { version: RELEASE } : { help };
+    output.result({ json, text: help.trimEnd() });
     return 0;
   }
   if (error instanceof CommanderError && error.code === 'commander.help') {

@@ -95,14 +95,15 @@ export class DeliveryQueueRepository {
     return this.database.run(claimOverdue(sessionId, now, limit, bornBefore));
   }
 
-  /** Claims one delivery that is suspected of killing its workers. */
+  /** Claims one delivery that is suspected of killing its workers, unless another worker tries one at this moment. */
   async claimSuspect(sessionId: string, blocked: readonly string[]): Promise<ClaimedDelivery | undefined> {
     const [suspect] = await this.database.run(claimSuspect(sessionId, blocked));
     return suspect;
   }
 
-  async hasSuspect(blocked: readonly string[]): Promise<boolean> {
-    const [row] = await this.database.run(hasSuspect(blocked));
+  /** As `claimSuspect`, without the claim. */
+  async hasSuspect(sessionId: string, blocked: readonly string[]): Promise<boolean> {
+    const [row] = await this.database.run(hasSuspect(sessionId, blocked));
     return row?.hasSuspect ?? false;
   }
 

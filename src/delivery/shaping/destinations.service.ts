@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../common/clock';
+import { AppConfig } from '../../config/config';
 import { NotFoundError, ValidationError } from '../../common/errors/app-error';
 import { newId } from '../../common/ids';
 import { parseDomain } from '../../common/mail-domain';
@@ -30,8 +31,8 @@ export interface Destination {
   readonly mxHosts: readonly string[];
   readonly domains: readonly string[];
   readonly state: GroupState;
-  /** For all workers together; undefined where nothing but experience limits it. */
-  readonly maxConnections?: number;
+  /** For all workers together; without a limit of its own, what they open to a host at most (`CONNECTIONS_PER_HOST` each). */
+  readonly maxConnections: number;
   readonly active: number;
   readonly ratePerMinute?: number;
   readonly cause?: string;
@@ -71,6 +72,7 @@ export class DestinationsService {
     private readonly destinations: DestinationsRepository,
     private readonly database: Database,
     private readonly clock: Clock,
+    private readonly config: AppConfig,
   ) {}
 
   /** All that anything is known of, the busiest first; at most 5,000. */
@@ -134,12 +136,12 @@ export class DestinationsService {
 
   private describe(group: FoldedGroup, allRules: readonly ListedRule[]): Destination {
     const rules = allRules.filter(({ key, effect }) => key === group.key && effect !== 'resumed');
-    const { maxConnections, ratePerMinute } = limitsOf(group.key, rules);
+    const mostOfAll = this.config.delivery.connectionsPerHost * Math.max(group.workers, 1);
+    const { maxConnections = mostOfAll, ratePerMinute } = limitsOf(group.key, rules);
     const { state, rule, cause, until } = this.stateOf(group, rules);
     const { key, mxHosts, domains, active, delivered, deferred, bounced, lastResponse } = group;
     return {
-      ...{ key, mxHosts, domains, state, active },
-      ...(maxConnections !== undefined && { maxConnections }),
+      ...{ key, mxHosts, domains, state, maxConnections, active },
       ...(ratePerMinute !== undefined && { ratePerMinute }),
       ...(state !== 'open' && { cause: rule?.cause ?? cause }),
       ...(until && { until }),
@@ -222,6 +224,6 @@ function profileRules(profile: ProviderProfile | undefined): ShownRule[] {
 function unknownGroup(key: string): FoldedGroup {
   return {
     ...{ key, mxHosts: [], domains: [], active: 0, delivered: 0, deferred: 0, bounced: 0 },
-    ...{ pauses: 0, pausedUntil: null, cause: null, lastResponse: null },
+    ...{ workers: 0, pauses: 0, pausedUntil: null, cause: null, lastResponse: null },
   };
 }

@@ -8,20 +8,21 @@ import { WorkerSession } from './worker-session';
 
 const LOOK_EVERY_MS = SECOND;
 /** For what is in hand to end. A conversation that lasts longer is past composing and signing, and waits for the other side. */
-const QUIET_MS = 5 * SECOND;
+const QUIET_MS = SECOND;
 /**
  * The same for a suspect. One whose server is silent by then ends as after a time limit: it is composed and signed, and what
  * kills the worker in the minutes that the server might take has nothing to do with it.
  */
-const TRIAL_MS = 5 * SECOND;
-/** Trials in a row, then as long for other mail. */
-const ROUND_MS = 10 * SECOND;
+const TRIAL_MS = 2 * SECOND;
+/** Trials in a row, then twice as long for other mail. */
+const ROUND_MS = 3 * SECOND;
+const REST = 2;
 
 /**
  * What a worker does about those that died before it, besides freeing their claims: it settles what they had noted, and tries
- * suspects, deliveries that two workers died with, one at a time while nothing else begins in this process. When the
- * worker dies now, the suspect that it claimed last is to blame (the reaper charges no other); one whose attempt ends, however
- * that may be, is no suspect any more.
+ * suspects, deliveries that two workers died with, one at a time while nothing else begins in this process. One worker at a
+ * time does so: the others go on with other mail. When the worker dies now, the suspect that it claimed last is to blame (the
+ * reaper charges no other); one whose attempt ends, however that may be, is no suspect any more.
  */
 @Injectable()
 export class CrashRecovery {
@@ -46,7 +47,10 @@ export class CrashRecovery {
     // A clock that is wrong would end a suspect as too old.
     if (nowMs < this.nextLookMs || !this.clock.isReliable) return;
     this.nextLookMs = nowMs + LOOK_EVERY_MS;
-    if (await this.queue.hasSuspect(this.planner.heldBack().destinations)) await this.tryAll();
+    const { id } = this.session;
+    if (id !== undefined && (await this.queue.hasSuspect(id, this.planner.heldBack().destinations))) {
+      await this.tryAll();
+    }
   }
 
   private async tryAll(): Promise<void> {
@@ -55,7 +59,7 @@ export class CrashRecovery {
     const elapsedMs = () => this.clock.monotonicMs() - beginMs;
     const tried = new Set<string>();
     while (elapsedMs() < ROUND_MS && (await this.tryNext(tried)));
-    this.nextLookMs = this.clock.monotonicMs() + Math.max(LOOK_EVERY_MS, elapsedMs());
+    this.nextLookMs = this.clock.monotonicMs() + Math.max(LOOK_EVERY_MS, elapsedMs() * REST);
   }
 
   /** False when there is no other, or the same again: it could not be tried. */

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { runWith } from './cli-kit';
 
 /** Nothing here comes as far as the database: there is none. */
@@ -51,6 +52,14 @@ describe('help', () => {
     expect(help.stdout).toMatch(/^Usage: waybill key create/);
     expect(JSON.parse((await run('key', 'create', '--help', '--json')).stdout)).toEqual({ help: help.stdout });
     expect(await run('help', 'org')).toMatchObject({ exitCode: 0, stderr: '' });
+  });
+});
+
+describe('--version', () => {
+  it('prints the release', async () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+    expect(await run('--version')).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
+    expect(JSON.parse((await run('--version', '--json')).stdout)).toEqual({ version });
   });
 });
 

@@ -78,7 +78,7 @@ const STATEMENTS: Record<string, (facts: Facts) => Statement<unknown>> = {
   release: ({ claims }) => releaseDeliveries(claims),
   reap: () => reapSessions(BATCH),
   'claim a suspect': ({ sessionId }) => claimSuspect(sessionId, ['blocked.example']),
-  'has a suspect': () => hasSuspect(['blocked.example']),
+  'has a suspect': ({ sessionId }) => hasSuspect(sessionId, ['blocked.example']),
   'end a session': ({ sessionId }) => endSession(sessionId),
   bury: () => deleteDeadSessions(),
   withdraw: ({ emails }) => withdrawDeliveries(emails[0] ?? unknownEmail()),

@@ -56,6 +56,7 @@ describe('a mail that kills its workers', () => {
     }
 
     claim = (limit = 1_000) => this.core.get(Claimer).claim(this.sessionId, limit, []);
+    hasSuspect = () => this.core.get(DeliveryQueueRepository).hasSuspect(this.sessionId, []);
     claimSuspect = () => this.core.get(DeliveryQueueRepository).claimSuspect(this.sessionId, []);
     release = (claims: readonly ClaimedDelivery[]) => this.core.get(DeliveryQueueRepository).release(claims);
     end = () => this.core.get(WorkerSession).end();
@@ -121,6 +122,19 @@ describe('a mail that kills its workers', () => {
     const [first, second] = [await worker.claimSuspect(), await worker.claimSuspect()];
     expect([first?.recipient, second?.recipient].sort()).toEqual(['ada@x.example', 'poison@x.example']);
     expect(await worker.claimSuspect()).toBeUndefined();
+  });
+
+  it('is tried by one worker at a time, while the others go on; one that stands still or dies with it keeps nobody waiting', async () => {
+    await scene.acceptTo('ada', 'bob', 'eve');
+    await dieWithAll(2);
+    const [first, second] = [await Parts.begin(), await Parts.begin()];
+    expect(await first.claimSuspect()).toBeDefined();
+    expect([await second.hasSuspect(), await second.claimSuspect()]).toEqual([false, undefined]);
+    expect([await first.hasSuspect(), await first.claimSuspect()]).toEqual([true, expect.anything()]);
+    await scene.db.query(
+      "update deliveries set claimed_at = claimed_at - interval '3 seconds' where state = 'claimed'",
+    );
+    expect([await second.hasSuspect(), await second.claimSuspect()]).toEqual([true, expect.anything()]);
   });
 
   it('is charged alone when it is tried alone, whatever else the worker had', async () => {

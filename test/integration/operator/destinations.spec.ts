@@ -55,6 +55,8 @@ describe('GET /operator/v1/destinations', () => {
       mxHosts: ['mx1.example.net', 'mx2.example.net'],
       domains: ['example.com', 'example.org'],
       state: 'paused',
+      // Of two live workers, each with the default of CONNECTIONS_PER_HOST.
+      maxConnections: 40,
       active: 3,
       cause: '421 too many connections',
       until: expect.any(String),

@@ -8,10 +8,21 @@ import { CLAIMED_COLUMNS } from './claim-deliveries.sql';
  */
 export const READY_STATE = `case when d.crashes >= ${SUSPECT_CRASHES} then 'waiting' else 'ready' end`;
 
+/**
+ * A worker that tries a suspect begins nothing else, so one does at a time. Not by the lease: a worker that has died of its
+ * suspect must not keep the others from trying theirs for so long.
+ */
+const NO_OTHER_TRIAL = `not exists (
+      select from worker_sessions s
+      join deliveries o on o.session_id = s.id and o.state = 'claimed'
+      where s.id <> $1 and s.lease_until > now()
+        and o.crashes >= ${SUSPECT_CRASHES} and o.claimed_at > now() - interval '3 seconds'
+    )`;
+
 // Claims one delivery that is suspected of killing its workers, to be tried alone. A session whose lease has ended claims
 // nothing.
-// Reads and writes: deliveries (partial index deliveries_suspect); reads worker_sessions (primary key). Locks: the row, skip
-// locked. Rows: one.
+// Reads and writes: deliveries (partial indexes deliveries_suspect, deliveries_claimed); reads worker_sessions (primary key).
+// Locks: the row, skip locked. Rows: one.
 // Not the ORM: SKIP LOCKED inside an update.
 const CLAIM_SUSPECT = `
   with suspect as (
@@ -19,6 +30,7 @@ const CLAIM_SUSPECT = `
     from deliveries
     where state = 'waiting' and crashes >= ${SUSPECT_CRASHES} and due_at <= now() and not destination = any($2::text[])
       and exists (select 1 from worker_sessions where id = $1 and lease_until > now())
+      and ${NO_OTHER_TRIAL}
     order by due_at, email_id, position
     limit 1
     for update skip locked
@@ -35,14 +47,19 @@ export function claimSuspect(sessionId: string, blockedDestinations: readonly st
 }
 
 // Whether a suspect is due, so that a worker makes room for it.
-// Reads: deliveries (partial index deliveries_suspect, all but always empty). Locks: none. Rows: one.
+// Reads: deliveries (partial index deliveries_suspect, all but always empty; then deliveries_claimed), worker_sessions.
+// Locks: none. Rows: one.
 // Not the ORM: the queue's entity is not read.
 const HAS_SUSPECT = `
   select exists (
     select from deliveries
-    where state = 'waiting' and crashes >= ${SUSPECT_CRASHES} and due_at <= now() and not destination = any($1::text[])
+    where state = 'waiting' and crashes >= ${SUSPECT_CRASHES} and due_at <= now() and not destination = any($2::text[])
+      and ${NO_OTHER_TRIAL}
   ) as "hasSuspect"`;
 
-export function hasSuspect(blockedDestinations: readonly string[]): Statement<{ hasSuspect: boolean }> {
-  return { name: 'has-suspect', text: HAS_SUSPECT, values: [blockedDestinations] };
+export function hasSuspect(
+  sessionId: string,
+  blockedDestinations: readonly string[],
+): Statement<{ hasSuspect: boolean }> {
+  return { name: 'has-suspect', text: HAS_SUSPECT, values: [sessionId, blockedDestinations] };
 }

@@ -180,6 +180,8 @@ export interface FoldedGroup {
   delivered: number;
   deferred: number;
   bounced: number;
+  /** Live ones, whether they have met the group or not. */
+  workers: number;
   /** Of the worker that has changed it last. */
   pauses: number;
   pausedUntil: Date | null;
@@ -199,7 +201,8 @@ const FOLD = `
     (array_agg(r.pauses order by r.changed_at desc nulls last))[1] as pauses,
     (array_agg(r.paused_until order by r.changed_at desc nulls last))[1] as "pausedUntil",
     (array_agg(r.cause order by r.changed_at desc nulls last))[1] as cause,
-    (array_agg(r.last_response order by r.reported_at desc) filter (where r.last_response is not null))[1] as "lastResponse"
+    (array_agg(r.last_response order by r.reported_at desc) filter (where r.last_response is not null))[1] as "lastResponse",
+    (select count(*) from worker_sessions w where w.lease_until > now())::int as workers
   from destination_reports r
   left join worker_sessions s on s.id = r.session_id
   where r.reported_at > now() - interval '1 hour' and ($1::text is null or r.key = $1)

@@ -86,8 +86,7 @@ export class DestinationDto {
   @ApiProperty({ type: [String], description: 'Domains of recipients, at most 20', example: ['example.com'] })
   domains!: string[];
   @ApiProperty({ enum: STATES }) state!: (typeof STATES)[number];
-  @ApiPropertyOptional({ type: 'integer', description: 'Left out where nothing but experience limits it' })
-  maxConnections?: number;
+  @ApiProperty({ type: 'integer', description: 'Of all workers together', example: 20 }) maxConnections!: number;
   @ApiProperty({ type: 'integer', description: 'Conversations under way' }) active!: number;
   @ApiPropertyOptional({ type: 'integer' }) ratePerMinute?: number;
   @ApiPropertyOptional({ description: 'Why it is not open' }) cause?: string;
