@@ -1,12 +1,18 @@
+import { isUtf8 } from 'node:buffer';
+import { open } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
+import { OPERATOR } from '../audit/audit.service';
 import { OrganizationsService } from '../auth/organizations.service';
 import { validateDto } from '../common/http/validate-dto';
 import { addressKey } from '../common/mail-address';
 import { type Mode, MODES } from '../common/tenant';
 import { ListSuppressionsQuery, SuppressionNotesDto } from '../modules/suppressions/dto/suppression.dto';
 import { toAddress, toSuppressionDto } from '../modules/suppressions/dto/suppression.mapper';
+import { SUPPRESSION_FORMS, type SuppressionForm } from '../modules/suppressions/forms/suppression-forms';
+import { MAX_IMPORT_BYTES, SuppressionImportService } from '../modules/suppressions/suppression-import.service';
 import { SuppressionListService } from '../modules/suppressions/suppression-list.service';
 import { SUPPRESSION_REASONS, type SuppressionReason } from '../modules/suppressions/suppressions.service';
+import { CliError } from './session/cli-error';
 import { type CliSession, parseId, type Services } from './session/cli-session';
 import { fields, type Report, table } from './session/output';
 
@@ -24,9 +30,14 @@ interface AddOptions {
   readonly notes?: string;
 }
 
+interface ImportOptions {
+  readonly mode: Mode;
+  readonly from: SuppressionForm;
+}
+
 /** `waybill suppression …` */
 export function addSuppressionCommands(program: Command, session: CliSession): void {
-  const group = program.command('suppression').description('addresses that are not sent to');
+  const group = program.command('suppression').alias('suppressions').description('addresses that are not sent to');
   command(group, 'list', 'list the entries in force, newest first')
     .option('--reason <reason>', `one of ${SUPPRESSION_REASONS.join(', ')}`)
     .option('--email <address>', 'the entries of one address')
@@ -41,6 +52,12 @@ export function addSuppressionCommands(program: Command, session: CliSession): v
     .option('--notes <text>', 'at most 500 characters; the organization sees them')
     .action((organizationId: string, address: string, options: AddOptions) =>
       session.run((services) => add(services, organizationId, address, options)),
+    );
+  command(group, 'import', 'bring the list of another service along; bounces and complaints keep their reason')
+    .argument('<file>', 'CSV in UTF-8, at most 10 MiB')
+    .addOption(new Option('--from <service>').choices(SUPPRESSION_FORMS).makeOptionMandatory())
+    .action((organizationId: string, file: string, options: ImportOptions) =>
+      session.run((services) => importFile(services, organizationId, file, options)),
     );
   command(group, 'remove', 'take an address off the list, whatever the reason')
     .argument('<address>')
@@ -90,4 +107,43 @@ async function remove(
   const reasons = await services.get(SuppressionListService).removeByOperator(owner, email);
   const shown = { email, removed: true, reasons };
   return { json: shown, text: fields(shown) };
+}
+
+async function importFile(
+  services: Services,
+  organizationId: string,
+  file: string,
+  { mode, from: form }: ImportOptions,
+): Promise<Report> {
+  await services.get(OrganizationsService).get(organizationId);
+  const csv = await readText(file);
+  const wanted = { owner: { organizationId, mode }, form, csv, actor: OPERATOR, keepReasons: true };
+  const { refused, ...counts } = await services.get(SuppressionImportService).import(wanted);
+  const lines = refused.length === 0 ? '' : `\n\n${table(refused.map((line) => ({ ...line })))}`;
+  return { json: { ...counts, refused }, text: `${fields(counts)}${lines}` };
+}
+
+/** One byte more than may be read is enough to refuse it: the file may be a device without an end. */
+async function readText(file: string): Promise<string> {
+  const handle = await open(file, 'r').catch((error: Error) => {
+    throw new CliError('invalid_request', `Cannot read ${file}: ${error.message}`);
+  });
+  try {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    for await (const chunk of handle.createReadStream({ autoClose: false, end: MAX_IMPORT_BYTES })) {
+      chunks.push(chunk as Buffer);
+      length += (chunk as Buffer).length;
+    }
+    return decode(file, Buffer.concat(chunks, length));
+  } finally {
+    await handle.close();
+  }
+}
+
+function decode(file: string, bytes: Buffer): string {
+  if (bytes.length <= MAX_IMPORT_BYTES && !isUtf8(bytes)) {
+    throw new CliError('invalid_request', `${file} is not UTF-8: save it as "CSV UTF-8"`);
+  }
+  return bytes.toString('utf8');
 }

@@ -8,22 +8,6 @@ function field(value: string): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** The fields of each row; quotes may hold commas, line breaks and doubled quotes. */
-export function parseCsv(text: string): string[][] {
-  const rows: string[][] = [[]];
-  const pattern = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|\n|\r|$)/y;
-  const source = text.replace(/^\uFEFF/, '');
-  while (pattern.lastIndex < source.length) {
-    const match = pattern.exec(source);
-    if (!match) throw new Error(`Line ${rows.length} is no CSV: a quote stands where none may stand`);
-    const [, quoted, plain = '', end] = match;
-    rows.at(-1)?.push(quoted === undefined ? plain.trim() : quoted.replaceAll('""', '"'));
-    if (end === '') break;
-    if (end !== ',') rows.push([]);
-  }
-  return rows.filter((row) => row.some((value) => value !== ''));
-}
-
 /** Hands a text to the browser as a file. */
 export function download(name: string, text: string, type = 'text/csv'): void {
   const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));

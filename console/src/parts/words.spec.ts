@@ -1,6 +1,5 @@
 import { hostInZone } from '../pages/domains/host-in-zone';
 import { shellQuote, toCurl } from '../pages/email/to-curl';
-import { toEntries } from '../pages/suppressions/to-entries';
 import { whyItWaits } from './email-words';
 import { fromNow, percent, plural, words } from './format';
 import { before, inSteps, lastHours, weeksOf } from './status-range';
@@ -108,17 +107,6 @@ describe('an email as a curl command', () => {
     expect(command).toContain('"Authorization: Bearer $WAYBILL_KEY"');
     expect(command).toContain(`"name":"O'\\''Neill"`);
     expect(command).toContain(`"text":"hi"`);
-  });
-});
-
-describe('an import of addresses', () => {
-  it('takes plain lists, and columns in any order', () => {
-    expect(toEntries('a@x.example\nb@x.example,unsubscribe,left\n')).toEqual([
-      { email: 'a@x.example', reason: 'manual' },
-      { email: 'b@x.example', reason: 'unsubscribe', notes: 'left' },
-    ]);
-    expect(toEntries('Reason,Email\nhard_bounce,c@x.example')).toEqual([{ email: 'c@x.example', reason: 'manual' }]);
-    expect(toEntries('address\nd@x.example')).toEqual([{ email: 'd@x.example', reason: 'manual' }]);
   });
 });
 

@@ -9,6 +9,8 @@ import { addressKey } from '../../common/mail-address';
 import {
   AddSuppressionDto,
   CheckSuppressionQuery,
+  ImportedFileDto,
+  ImportSuppressionsDto,
   ListSuppressionsQuery,
   OffsetPaginationDto,
   RemovedSuppressionDto,
@@ -25,11 +27,14 @@ import {
   toNewEntry,
   toSuppressionDto,
 } from './dto/suppression.mapper';
+import { MAX_IMPORT_BYTES, SuppressionImportService } from './suppression-import.service';
 import { SuppressionListService } from './suppression-list.service';
 import { SuppressionsService } from './suppressions.service';
 
 /** 1,000 entries with long notes. */
 const BATCH_BODY = { ...DEFAULT_BODY, maxBytes: 4 * MIB, elementwise: true };
+/** Quotes and line ends take twice the room in JSON. */
+const IMPORT_BODY = { ...DEFAULT_BODY, maxBytes: 2 * MAX_IMPORT_BYTES + MIB };
 
 /** A list is the whole organization's, so a key that is bound to a domain can only check single addresses. */
 @ApiTags('Suppressions')
@@ -39,6 +44,7 @@ export class SuppressionsController {
   constructor(
     private readonly suppressions: SuppressionsService,
     private readonly lists: SuppressionListService,
+    private readonly imports: SuppressionImportService,
   ) {}
 
   @Unbound()
@@ -94,6 +100,22 @@ export class SuppressionsController {
   @ApiErrors('invalid_request', 'domain_not_allowed', 'payload_too_large')
   async addBatch(@CurrentPrincipal() principal: Principal, @Body() body: unknown) {
     return { data: toBatchDto(await this.lists.addMany(principal, toBatch(body), principal.apiKeyId)) };
+  }
+
+  @Unbound()
+  @Post('import')
+  @TakesBody(IMPORT_BODY)
+  @ApiOperation({
+    operationId: 'suppressions.import',
+    summary: "Import another service's list",
+    description:
+      'A CSV file as that service writes it. Bounces and complaints come as `manual`, unsubscribes as `unsubscribe`. May be repeated.',
+  })
+  @ApiData(ImportedFileDto, { status: 201 })
+  @ApiErrors('invalid_request', 'domain_not_allowed', 'payload_too_large')
+  async import(@CurrentPrincipal() principal: Principal, @Body() { from: form, csv }: ImportSuppressionsDto) {
+    const wanted = { owner: principal, form, csv, actor: principal.apiKeyId, keepReasons: false };
+    return { data: (await this.imports.import(wanted)) satisfies ImportedFileDto };
   }
 
   @Unbound()

@@ -9,6 +9,7 @@ import { SoftBounces } from './soft-bounces.entity';
 import { Suppression } from './suppression.entity';
 import { SuppressionErasure } from './suppression-erasure.service';
 import { SuppressionHashKey } from './suppression-hash-key.entity';
+import { SuppressionImportService } from './suppression-import.service';
 import { SuppressionListService } from './suppression-list.service';
 import { SuppressionsController } from './suppressions.controller';
 import { SuppressionsRepository } from './suppressions.repository';
@@ -19,8 +20,11 @@ import { SuppressionsService } from './suppressions.service';
   controllers: [SuppressionsController],
   providers: [
     ...[AddressHashing, ClearSuppressionsJob, HashKeysRepository, SuppressionErasure],
+    ...[SuppressionImportService, SuppressionListService, SuppressionsRepository, SuppressionsService],
+  ],
+  exports: [
+    ...[AddressHashing, SuppressionErasure, SuppressionImportService],
     ...[SuppressionListService, SuppressionsRepository, SuppressionsService],
   ],
-  exports: [AddressHashing, SuppressionErasure, SuppressionListService, SuppressionsRepository, SuppressionsService],
 })
 export class SuppressionsModule {}

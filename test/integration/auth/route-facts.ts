@@ -184,6 +184,12 @@ export const KEYED_ROUTES: Readonly<Record<string, KeyedRoute>> = {
     body: () => [{ email: someone(), reason: 'manual' }],
     status: 201,
   },
+  'POST /v1/suppressions/import': {
+    ...UNBOUND,
+    scope: 'suppression:manage',
+    body: () => ({ from: 'ses', csv: `${someone()},BOUNCE\n` }),
+    status: 201,
+  },
   'DELETE /v1/suppressions/{email}': { ...UNBOUND, scope: 'suppression:manage', names: ['suppression'] },
 
   'POST /v1/gdpr/export': { ...UNBOUND, scope: 'privacy:manage', body: () => ({ email: someone() }), status: 202 },

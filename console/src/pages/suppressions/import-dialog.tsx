@@ -1,70 +1,69 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { post } from '../../api/client';
-import type { Data, SuppressionBatch } from '../../api/types';
+import type { Data, ImportedFile } from '../../api/types';
 import { Button } from '../../parts/button';
 import { download, toCsv } from '../../parts/csv';
 import { Dialog } from '../../parts/dialog';
-import { count, plural } from '../../parts/format';
+import { SelectField } from '../../parts/field';
+import { count } from '../../parts/format';
 import { InlineError } from '../../parts/states';
-import { type Entry, toEntries } from './to-entries';
 
-interface Refused {
-  readonly email: string;
-  readonly error: string;
-}
-
-interface Report {
-  readonly added: number;
-  readonly refused: readonly Refused[];
-}
-
-/** What one request may hold. */
-const BATCH = 1_000;
+const MAX_BYTES = 10 * 1024 * 1024;
+const FORMS = [
+  { value: 'waybill', label: 'Waybill, or a plain list' },
+  { value: 'ses', label: 'Amazon SES' },
+  { value: 'postmark', label: 'Postmark' },
+  { value: 'mailgun', label: 'Mailgun' },
+  { value: 'sendgrid', label: 'SendGrid' },
+];
 
 export function ImportDialog({ onClose }: { onClose: () => void }) {
   const client = useQueryClient();
-  const [entries, setEntries] = useState<readonly Entry[]>([]);
-  const [done, setDone] = useState(0);
+  const [from, setFrom] = useState('waybill');
+  const [file, setFile] = useState<File>();
   const [busy, setBusy] = useState(false);
-  const [report, setReport] = useState<Report>();
+  const [report, setReport] = useState<ImportedFile>();
   const [error, setError] = useState<unknown>();
 
-  const read = async (file: File | undefined) => {
+  const choose = (chosen: File | undefined) => {
     setError(undefined);
     setReport(undefined);
-    try {
-      setEntries(file ? toEntries(await file.text()) : []);
-    } catch (failed) {
-      setError(failed);
-    }
+    setFile(chosen);
   };
   const run = async () => {
+    if (!file) return;
     setBusy(true);
-    let added = 0;
-    const refused: Refused[] = [];
+    setError(undefined);
     try {
-      for (let at = 0; at < entries.length; at += BATCH) {
-        const batch = entries.slice(at, at + BATCH);
-        const { data } = await post<Data<SuppressionBatch>>('/v1/suppressions/batch', batch);
-        added += data.summary.successful;
-        for (const { index, error: why } of data.data)
-          if (why) refused.push({ email: batch[index]?.email ?? '', error: why });
-        setDone(at + batch.length);
-      }
+      if (file.size > MAX_BYTES) throw new Error('The file is larger than 10 MiB: split it, and repeat the head line');
+      const { data } = await post<Data<ImportedFile>>('/v1/suppressions/import', { from, csv: await file.text() });
+      setReport(data);
     } catch (failed) {
       setError(failed);
     }
-    setReport({ added, refused });
     setBusy(false);
     await client.invalidateQueries({ queryKey: ['suppressions'] });
   };
   return (
     <Dialog title="Import addresses" onClose={onClose}>
       <div className="stack">
+        <SelectField
+          label="The file is from"
+          value={from}
+          options={FORMS}
+          disabled={busy}
+          onChange={({ target }) => setFrom(target.value)}
+        />
         <p>
-          A CSV file of address, reason (<code>manual</code> or <code>unsubscribe</code>) and notes; only the address is
-          needed.
+          {from === 'waybill' ? (
+            <>
+              A CSV file of address, reason (<code>manual</code> or <code>unsubscribe</code>) and notes; only the
+              address is needed.
+            </>
+          ) : (
+            'The CSV file as that service writes it. Bounces and complaints come as manual entries, which you may remove.'
+          )}
         </p>
         <div className="field">
           <label htmlFor="import-file">File</label>
@@ -73,19 +72,18 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
             type="file"
             accept=".csv,text/csv,text/plain"
             disabled={busy}
-            onChange={(event) => void read(event.target.files?.[0])}
+            onChange={(event) => choose(event.target.files?.[0])}
           />
         </div>
-        {entries.length > 0 && !report && <p>{plural(entries.length, 'address', 'addresses')} to import.</p>}
-        {busy && <progress aria-label="Progress of the import" value={done} max={entries.length} />}
+        {busy && <progress aria-label="The import is running" />}
         <InlineError error={error} />
         {report && <ReportOf report={report} />}
       </div>
       <div className="dialog-actions">
         <Button onClick={onClose}>Close</Button>
         {!report && (
-          <Button kind="primary" busy={busy} disabled={entries.length === 0} onClick={run}>
-            {busy ? `${count(done)} of ${count(entries.length)}` : 'Import'}
+          <Button kind="primary" busy={busy} disabled={!file} onClick={run}>
+            {busy ? 'Importing' : 'Import'}
           </Button>
         )}
       </div>
@@ -93,28 +91,32 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
   );
 }
 
-function ReportOf({ report: { added, refused } }: { report: Report }) {
+function ReportOf({ report: { added, duplicates, invalid, refused } }: { report: ImportedFile }) {
   return (
-    <div className={`notice ${refused.length > 0 ? 'warn' : 'good'}`} role="status">
+    <div className={`notice ${invalid > 0 ? 'warn' : 'good'}`} role="status">
       <div>
         <strong>
-          {count(added)} added, {count(refused.length)} refused
+          {count(added)} added, {count(invalid)} refused
         </strong>
+        {duplicates > 0 && <p>{count(duplicates)} listed already.</p>}
         <ul>
-          {refused.slice(0, 10).map(({ email, error }, index) => (
-            <li key={index}>
-              <bdi>{email || '(empty)'}</bdi>: {error}
+          {refused.slice(0, 10).map(({ line, email, error }) => (
+            <li key={line}>
+              Line {count(line)}: {email && <bdi>{email}</bdi>} {error}
             </li>
           ))}
         </ul>
-        {refused.length > 10 && <p>And {count(refused.length - 10)} more.</p>}
+        {invalid > 10 && <p>And {count(invalid - 10)} more.</p>}
       </div>
       {refused.length > 0 && (
         <Button
           onClick={() =>
             download(
               'not-imported.csv',
-              toCsv([['email', 'error'], ...refused.map(({ email, error }) => [email, error])]),
+              toCsv([
+                ['line', 'email', 'error'],
+                ...refused.map(({ line, email, error }) => [String(line), email ?? '', error]),
+              ]),
             )
           }
         >

@@ -2,6 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
 import { ERROR_CODES, type ErrorCode } from '../../../common/errors/error-codes';
 import { QueryInteger } from '../../../common/http/dto-decorators';
+import { SUPPRESSION_FORMS, type SuppressionForm } from '../forms/suppression-forms';
 import { OWN_REASONS, SUPPRESSION_REASONS, type SuppressionReason } from '../suppression';
 
 const MAX_OFFSET = 10_000_000;
@@ -93,4 +94,29 @@ class ImportSummaryDto {
 export class SuppressionBatchDto {
   @ApiProperty({ type: [ImportedSuppressionDto] }) data!: ImportedSuppressionDto[];
   @ApiProperty({ type: ImportSummaryDto }) summary!: ImportSummaryDto;
+}
+
+export class ImportSuppressionsDto {
+  @ApiProperty({ enum: SUPPRESSION_FORMS, description: 'Which service the file is from' })
+  @IsIn(SUPPRESSION_FORMS)
+  from!: SuppressionForm;
+
+  @ApiProperty({ description: 'The file: at most 10 MiB in UTF-8, and 200,000 entries', example: 'email,reason\n' })
+  @IsString()
+  csv!: string;
+}
+
+class RefusedLineDto {
+  @ApiProperty({ type: 'integer', description: 'In the file, from 1' }) line!: number;
+  @ApiPropertyOptional() email?: string;
+  @ApiProperty() error!: string;
+}
+
+export class ImportedFileDto {
+  @ApiProperty({ type: 'integer' }) total!: number;
+  @ApiProperty({ type: 'integer' }) added!: number;
+  @ApiProperty({ type: 'integer', description: 'Listed already, or earlier in the file' }) duplicates!: number;
+  @ApiProperty({ type: 'integer' }) invalid!: number;
+  @ApiProperty({ type: [RefusedLineDto], description: 'The first 100 of the invalid' })
+  refused!: readonly RefusedLineDto[];
 }

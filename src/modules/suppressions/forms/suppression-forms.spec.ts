@@ -1,0 +1,127 @@
+import fc from 'fast-check';
+import { readForm, SUPPRESSION_FORMS, type SuppressionForm } from './suppression-forms';
+
+const read = (from: SuppressionForm, ...lines: string[]) =>
+  [...readForm(from, lines.join('\n'))].flatMap(({ entry }) => entry ?? []);
+/** Address and reason, or the fault. */
+const short = (from: SuppressionForm, ...lines: string[]) =>
+  read(from, ...lines).map((entry) => ('fault' in entry ? entry.fault : `${entry.email} ${entry.listedAs}`));
+
+describe("another service's list", () => {
+  it('of Amazon SES', () => {
+    expect(
+      read(
+        'ses',
+        '"EmailAddress","Reason","LastUpdateTime"',
+        '"ada@x.example","BOUNCE","2026-03-04T05:06:07.000000+00:00"',
+        '"bob@x.example","COMPLAINT","2026-03-05T05:06:07+00:00"',
+      ),
+    ).toEqual([
+      { email: 'ada@x.example', listedAs: 'hard_bounce', notes: 'from Amazon SES, listed on 2026-03-04' },
+      { email: 'bob@x.example', listedAs: 'spam_complaint', notes: 'from Amazon SES, listed on 2026-03-05' },
+    ]);
+    expect(
+      short('ses', 'ada@x.example,BOUNCE', 'bob@x.example,COMPLAINT', 'eve@x.example', 'x@x.example,OTHER'),
+    ).toEqual([
+      'ada@x.example hard_bounce',
+      'bob@x.example spam_complaint',
+      'eve@x.example manual',
+      'reason must be one of BOUNCE, COMPLAINT',
+    ]);
+  });
+
+  it('of Postmark', () => {
+    expect(
+      short(
+        'postmark',
+        'EmailAddress,SuppressionReason,Origin,CreatedAt',
+        'a@x.example,HardBounce,Recipient,2026-12-10T08:58:33-05:00',
+        'b@x.example,SpamComplaint,Recipient,2026-12-10T08:58:33-05:00',
+        'c@x.example,ManualSuppression,Recipient,2026-12-10T08:58:33-05:00',
+        'd@x.example,ManualSuppression,Customer,2026-12-10T08:58:33-05:00',
+        'e@x.example,Hard Bounce,Admin,',
+      ),
+    ).toEqual([
+      'a@x.example hard_bounce',
+      'b@x.example spam_complaint',
+      'c@x.example unsubscribe',
+      'd@x.example manual',
+      'e@x.example hard_bounce',
+    ]);
+  });
+
+  it('of Mailgun: bounces, unsubscribes, complaints', () => {
+    const date = 'Wed, 04 Mar 2026 05:06:07 UTC';
+    const bounces = ['address,code,error,created_at', `a@x.example,550,"5.1.1 No such user, sorry","${date}"`];
+    expect(short('mailgun', ...bounces)).toEqual(['a@x.example hard_bounce']);
+    expect(short('mailgun', 'address,tags,created_at', `b@x.example,*,"${date}"`)).toEqual(['b@x.example unsubscribe']);
+    expect(short('mailgun', 'address,created_at', `c@x.example,"${date}"`)).toEqual(['c@x.example spam_complaint']);
+    expect(short('mailgun', 'd@x.example')).toEqual(['d@x.example manual']);
+  });
+
+  it('of SendGrid: bounces, invalid addresses, spam reports, unsubscribes', () => {
+    expect(
+      short(
+        'sendgrid',
+        'status,reason,email,created',
+        '5.1.1,"550 5.1.1 unknown, really",a@x.example,1772600767',
+        '4.0.0,busy,b@x.example,1772600767',
+      ),
+    ).toEqual(['a@x.example hard_bounce', 'status tells of a temporary refusal, which is no suppression']);
+    expect(short('sendgrid', 'email,reason,created', 'c@x.example,no MX,1')).toEqual(['c@x.example hard_bounce']);
+    expect(short('sendgrid', 'email,created,ip', 'd@x.example,1,192.0.2.1')).toEqual(['d@x.example spam_complaint']);
+    expect(short('sendgrid', 'email,created', 'e@x.example,1')).toEqual(['e@x.example unsubscribe']);
+  });
+
+  it('of our own: columns in any order, or a plain list', () => {
+    expect(read('waybill', 'Reason,Email,notes', 'unsubscribe,a@x.example,"by phone, twice"')).toEqual([
+      { email: 'a@x.example', listedAs: 'unsubscribe', notes: 'by phone, twice' },
+    ]);
+    expect(
+      short('waybill', '\uFEFFa@x.example', '', 'b@x.example,hard_bounce', 'c@x.example,soft_bounce', ',manual'),
+    ).toEqual([
+      'a@x.example manual',
+      'b@x.example hard_bounce',
+      'reason soft_bounce ends by itself and cannot be imported',
+      'The line has no address',
+    ]);
+  });
+});
+
+describe('a hostile file', () => {
+  it('stays text: what a spreadsheet would execute is an address or none', () => {
+    const formula = `=HYPERLINK("http://x.example"; "a")`;
+    expect(read('waybill', `"${formula.replaceAll('"', '""')}",manual,=1+1`)).toEqual([
+      { email: formula, listedAs: 'manual', notes: '=1+1' },
+    ]);
+    expect(short('waybill', "'+tag@x.example", "o'neill@x.example")).toEqual([
+      '+tag@x.example manual',
+      "o'neill@x.example manual",
+    ]);
+  });
+
+  it('brings no control characters and no half characters into notes', () => {
+    const [entry] = read('waybill', `a@x.example,manual,"b\0\u001bc${'d'.repeat(495)}\u{1f600}"`);
+    expect(entry).toMatchObject({ notes: `b  c${'d'.repeat(495)}` });
+  });
+
+  it('does not find a reason in what every object has', () => {
+    expect(short('ses', 'a@x.example,constructor', 'b@x.example,__proto__')).toEqual([
+      'reason must be one of BOUNCE, COMPLAINT',
+      'reason must be one of BOUNCE, COMPLAINT',
+    ]);
+  });
+
+  it('is read to its end, whatever it holds', () => {
+    const text = fc.string({
+      unit: fc.constantFrom('email', 'reason', 'a@x.example', '"', ',', '\n', '=', '\0', '\uFEFF'),
+    });
+    fc.assert(
+      fc.property(fc.constantFrom(...SUPPRESSION_FORMS), text, (from, given) => {
+        for (const { entry } of readForm(from, given)) {
+          if (entry && !('fault' in entry)) expect(entry.email).not.toBe('');
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,145 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import { AppError } from '../../common/errors/app-error';
+import { parseAddress } from '../../common/mail-address';
+import type { Tenant } from '../../common/tenant';
+import { type FormLine, readForm, type SuppressionForm } from './forms/suppression-forms';
+import { isOwnReason, type SuppressionReason } from './suppression';
+import { type NewEntry, SuppressionListService } from './suppression-list.service';
+
+const MIB = 1024 * 1024;
+/** In UTF-8. */
+export const MAX_IMPORT_BYTES = 10 * MIB;
+export const MAX_IMPORT_LINES = 200_000;
+/** What one transaction adds. */
+const BATCH = 1_000;
+/** How much is read before others have a turn, in UTF-16 code units: some 10 ms. */
+const TURN = 256 * 1024;
+const MAX_REFUSED = 100;
+const SHOWN_ADDRESS = 254;
+
+/** A line that is no entry. */
+export interface RefusedLine {
+  /** From 1. */
+  readonly line: number;
+  readonly email?: string;
+  readonly error: string;
+}
+
+export interface ImportReport {
+  /** Lines with an entry, or what should be one. */
+  readonly total: number;
+  readonly added: number;
+  /** On the list already, or earlier in the file. */
+  readonly duplicates: number;
+  readonly invalid: number;
+  /** The first 100 of the invalid. */
+  readonly refused: readonly RefusedLine[];
+}
+
+interface Wanted {
+  readonly owner: Tenant;
+  readonly form: SuppressionForm;
+  readonly csv: string;
+  readonly actor: string;
+  /** Bounces and complaints keep their reason, which only the operator may take back; else they come as `manual`. */
+  readonly keepReasons: boolean;
+}
+
+/** Brings lists of other services along. */
+@Injectable()
+export class SuppressionImportService {
+  constructor(private readonly lists: SuppressionListService) {}
+
+  /**
+   * Adds what a CSV file lists, 1,000 addresses per transaction. An import that breaks off can be done again: what it has added
+   * is then counted among the duplicates.
+   * @throws AppError payload_too_large
+   */
+  async import(wanted: Wanted): Promise<ImportReport> {
+    requireFitting(wanted.csv);
+    const run = new ImportRun(this.lists, wanted);
+    let turn = TURN;
+    for (const line of readForm(wanted.form, wanted.csv)) {
+      run.take(line);
+      if (run.isFull) await run.flush();
+      else if (line.end < turn) continue;
+      else await nextTurn();
+      turn = line.end + TURN;
+    }
+    await run.flush();
+    return run.report();
+  }
+}
+
+class ImportRun {
+  private batch: NewEntry[] = [];
+  private readonly refused: RefusedLine[] = [];
+  private readonly counted = { total: 0, added: 0, duplicates: 0, invalid: 0 };
+
+  constructor(
+    private readonly lists: SuppressionListService,
+    private readonly wanted: Wanted,
+  ) {}
+
+  get isFull(): boolean {
+    return this.batch.length >= BATCH;
+  }
+
+  /** @throws AppError payload_too_large */
+  take({ line, entry }: FormLine): void {
+    if (!entry) return;
+    this.counted.total += 1;
+    if (this.counted.total > MAX_IMPORT_LINES) throw tooMany();
+    if ('fault' in entry) return this.refuse({ line, error: entry.fault });
+    const address = parseAddress(entry.email);
+    const email = entry.email.slice(0, SHOWN_ADDRESS);
+    if (!address.ok) return this.refuse({ line, email, error: `The address ${address.message}` });
+    if (/^\*+@/.test(email))
+      return this.refuse({ line, email, error: 'The address is a pattern, which matches no one' });
+    this.batch.push(newEntry(address.email, entry, this.wanted.keepReasons));
+  }
+
+  async flush(): Promise<void> {
+    if (this.batch.length === 0) return;
+    const { owner, actor } = this.wanted;
+    const results = await this.lists.addMany(owner, this.batch, actor);
+    const duplicates = results.filter((result) => result instanceof AppError).length;
+    this.counted.duplicates += duplicates;
+    this.counted.added += results.length - duplicates;
+    this.batch = [];
+  }
+
+  report(): ImportReport {
+    return { ...this.counted, refused: this.refused };
+  }
+
+  private refuse(line: RefusedLine): void {
+    this.counted.invalid += 1;
+    if (this.refused.length < MAX_REFUSED) this.refused.push(line);
+  }
+}
+
+function newEntry(
+  email: string,
+  { listedAs, notes }: { listedAs: SuppressionReason; notes?: string },
+  keepReasons: boolean,
+): NewEntry {
+  const reason = keepReasons || isOwnReason(listedAs) ? listedAs : 'manual';
+  return { email, reason, ...(notes !== undefined && { notes }) };
+}
+
+function requireFitting(csv: string): void {
+  if (Buffer.byteLength(csv) <= MAX_IMPORT_BYTES) return;
+  throw new AppError('payload_too_large', `The file exceeds ${MAX_IMPORT_BYTES} bytes`, {
+    details: { maxBytes: MAX_IMPORT_BYTES },
+    suggestion: 'Split the file, and repeat the head line',
+  });
+}
+
+function tooMany(): AppError {
+  return new AppError('payload_too_large', `The file has more than ${MAX_IMPORT_LINES} entries`, {
+    details: { maxLines: MAX_IMPORT_LINES },
+    suggestion: 'Split the file, and repeat the head line; what has been added stays',
+  });
+}
