@@ -51,6 +51,7 @@ import { ConsoleSessions1700000000052 } from './migrations/0052-console-sessions
 import { Destinations1700000000053 } from './migrations/0053-destinations';
 import { EgressSuspensions1700000000054 } from './migrations/0054-egress-suspensions';
 import { TraceContext1700000000056 } from './migrations/0056-trace-context';
+import { ProviderStats1700000000057 } from './migrations/0057-provider-stats';
 
 /**
  * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be
@@ -113,4 +114,5 @@ export const MIGRATIONS = [
   Destinations1700000000053,
   EgressSuspensions1700000000054,
   TraceContext1700000000056,
+  ProviderStats1700000000057,
 ];

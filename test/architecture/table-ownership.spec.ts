@@ -38,6 +38,7 @@ const OWNERS: Record<string, string> = {
   suppression_hash_keys: 'modules/suppressions',
   stats_hourly: 'modules/stats',
   stats_deltas: 'modules/stats',
+  stats_providers: 'modules/stats',
   sending_rates: 'modules/stats',
   job_leases: 'database',
   backfill_runs: 'database',

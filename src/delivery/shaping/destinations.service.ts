@@ -8,7 +8,7 @@ import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import type { RuleEffect, RuleSource } from './destination.entity';
 import { DestinationsRepository, type FoldedGroup, type ListedRule, type WantedRule } from './destinations.repository';
-import { type ProviderProfile, profileOf } from './provider-profiles';
+import { type ProviderProfile, profileOf } from '../ports/provider-profiles';
 import { limitsOf } from './worker-share';
 
 export const DESTINATION_STATES = ['open', 'slowed', 'paused', 'probing'] as const;

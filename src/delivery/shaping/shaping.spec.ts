@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { learnRule } from './learn-rule';
-import { PROVIDER_PROFILES, profileOf } from './provider-profiles';
+import { PROVIDER_PROFILES, profileOf } from '../ports/provider-profiles';
 import { limitsOf, shareOf } from './worker-share';
 
 describe('the part of a worker', () => {

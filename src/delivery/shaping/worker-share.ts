@@ -1,6 +1,6 @@
 import type { Bounds } from '../policy/destination-bounds';
 import type { DestinationRule } from './destination.entity';
-import { profileOf } from './provider-profiles';
+import { profileOf } from '../ports/provider-profiles';
 
 /** Which part of the common limits is this worker's. */
 export interface Share {

@@ -16,11 +16,25 @@ export const COUNTERS = [
   'excused',
 ] as const;
 
+/** What is counted by receiver, too; `sent` are what the receivers took. */
+export const PROVIDER_COUNTERS = [
+  'sent',
+  'delivered',
+  'deferred',
+  'bounced',
+  'excused',
+  'complaints',
+] as const satisfies readonly Counter[];
+
 /**
  * `emails` and `accepted` count emails and their recipients; the rest count recipients. `excused` are those of `bounced` that
  * say nothing of the sender.
  */
 export type Counter = (typeof COUNTERS)[number];
+
+export function isCountedByProvider(counter: Counter): boolean {
+  return (PROVIDER_COUNTERS as readonly Counter[]).includes(counter);
+}
 
 /** Recipients of live mail, of all organizations together. */
 export type SentAmounts = Readonly<Record<'accepted' | 'delivered' | 'deferred' | 'bounced', number>>;
@@ -33,6 +47,8 @@ export interface StatDelta {
   readonly occurredAt: Date;
   readonly counter: Counter;
   readonly by: number;
+  /** The group of receivers, for what is counted by it. */
+  readonly provider?: string;
 }
 
 export interface HourlyDelta extends Record<Counter, number> {
@@ -40,9 +56,11 @@ export interface HourlyDelta extends Record<Counter, number> {
   mode: string;
   domainId: string;
   hour: Date;
+  /** Null: not counted by receiver. */
+  provider: string | null;
 }
 
-/** One row per organization, mode, domain and UTC hour: what a commit appends. */
+/** One row per organization, mode, domain, UTC hour and group of receivers: what a commit appends. */
 export function sumDeltas(deltas: readonly StatDelta[]): HourlyDelta[] {
   const sums = new Map<string, HourlyDelta>();
   let sum: HourlyDelta | undefined;
@@ -54,18 +72,21 @@ export function sumDeltas(deltas: readonly StatDelta[]): HourlyDelta[] {
   return [...sums.values()];
 }
 
-function belongsTo(sum: HourlyDelta, { organizationId, mode, domainId, occurredAt }: StatDelta): boolean {
+function belongsTo(sum: HourlyDelta, { organizationId, mode, domainId, occurredAt, provider }: StatDelta): boolean {
   const age = occurredAt.getTime() - sum.hour.getTime();
   const sameOwner = sum.domainId === domainId && sum.organizationId === organizationId && sum.mode === mode;
-  return sameOwner && age >= 0 && age < HOUR;
+  return sameOwner && sum.provider === (provider ?? null) && age >= 0 && age < HOUR;
 }
 
-function sumOf({ organizationId, mode, domainId, occurredAt }: StatDelta, sums: Map<string, HourlyDelta>): HourlyDelta {
+function sumOf(
+  { organizationId, mode, domainId, occurredAt, provider }: StatDelta,
+  sums: Map<string, HourlyDelta>,
+): HourlyDelta {
   const hour = Math.floor(occurredAt.getTime() / HOUR);
-  const key = `${organizationId} ${mode} ${domainId} ${hour}`;
+  const key = `${organizationId} ${mode} ${domainId} ${hour} ${provider ?? ''}`;
   const known = sums.get(key);
   if (known) return known;
-  const fresh = { organizationId, mode, domainId, hour: new Date(hour * HOUR), ...ZERO };
+  const fresh = { organizationId, mode, domainId, hour: new Date(hour * HOUR), provider: provider ?? null, ...ZERO };
   sums.set(key, fresh);
   return fresh;
 }

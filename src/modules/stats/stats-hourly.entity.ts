@@ -55,4 +55,23 @@ export class StatsDelta {
   @Column('integer', { default: 0 }) opens!: number;
   @Column('integer', { default: 0 }) clicks!: number;
   @Column('integer', { default: 0 }) excused!: number;
+  /** The group of receivers. */
+  @Column('text', { nullable: true }) provider!: string | null;
+}
+
+/** What has come of a domain's mail to a group of receivers in a UTC hour. Rows are written by the fold. */
+@Entity('stats_providers')
+export class StatsProviders {
+  @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
+  @PrimaryColumn('text') mode!: Mode;
+  @PrimaryColumn('uuid', { name: 'domain_id' }) domainId!: string;
+  /** When the hour begins, UTC. */
+  @PrimaryColumn('timestamptz') hour!: Date;
+  @PrimaryColumn('text') provider!: string;
+  @Column('bigint') accepted!: string;
+  @Column('bigint') delivered!: string;
+  @Column('bigint') deferred!: string;
+  @Column('bigint') bounced!: string;
+  @Column('bigint') excused!: string;
+  @Column('bigint') complaints!: string;
 }

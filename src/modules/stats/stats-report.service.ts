@@ -8,7 +8,7 @@ import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.rep
 import { hoursOf, type Period, wholeHours } from './period';
 import { type Reputation, REPUTATION_DAYS, reputationOf } from './reputation';
 import { COUNTERS } from './stat-delta';
-import { StatsRepository, type Sums } from './stats.repository';
+import { type ProviderSums, StatsRepository, type Sums } from './stats.repository';
 
 /** Open recipients that are read for one report: counting them takes a tenth of a second. */
 const MAX_OPEN = 100_000;
@@ -56,6 +56,13 @@ export class StatsReportService {
       .sort((one, other) => other.accepted - one.accepted || (one.domain < other.domain ? -1 : 1));
   }
 
+  /** The groups of receivers that had mail in the period, those with the most first. @throws NotFoundError */
+  async byProvider(tenant: Tenant, period: Period, domainId?: string): Promise<ProviderSums[]> {
+    const rows = await this.stats.sumByProvider(await this.scopeOf(tenant, domainId), wholeHours(period));
+    const volume = ({ accepted, bounced, deferred }: ProviderSums) => accepted + bounced + deferred;
+    return rows.sort((one, other) => volume(other) - volume(one) || (one.provider < other.provider ? -1 : 1));
+  }
+
   /** Every hour of the period, oldest first. @throws NotFoundError */
   async byHour(tenant: Tenant, period: Period, domainId?: string): Promise<(Sums & { hour: Date })[]> {
     const hours = wholeHours(period);
@@ -83,5 +90,7 @@ export class StatsReportService {
     return { organizationId, mode, domainId };
   }
 }
+
+export type { ProviderSums };
 
 const ZERO = Object.fromEntries(COUNTERS.map((counter) => [counter, 0])) as Sums;

@@ -10,12 +10,20 @@ import {
   hourlyPeriodOf,
   PeriodQuery,
   periodOf,
+  ProviderStatsAnswerDto,
   ReputationDto,
   ReputationQuery,
   StatsAnswerDto,
   StatsQuery,
 } from './dto/stats.dto';
-import { toDomainStatsDto, toHourDto, toPeriodDto, toReputationDto, toStatsDto } from './dto/stats.mapper';
+import {
+  toDomainStatsDto,
+  toHourDto,
+  toPeriodDto,
+  toProviderStatsDto,
+  toReputationDto,
+  toStatsDto,
+} from './dto/stats.mapper';
 import { StatsReportService } from './stats-report.service';
 
 @ApiTags('Statistics')
@@ -49,6 +57,20 @@ export class StatsController {
     const period = periodOf(query);
     const domains = await this.report.byDomain(principal, period);
     return { data: { period: toPeriodDto(period), domains: domains.map(toDomainStatsDto) } };
+  }
+
+  @Get('providers')
+  @ApiOperation({
+    summary: 'Read what came of mail, by the group of receivers',
+    description:
+      'Large receivers, by their mail exchangers, else by the domains of their mailboxes; the rest is `other`.',
+  })
+  @ApiData(ProviderStatsAnswerDto)
+  @ApiErrors('invalid_request', 'resource_not_found')
+  async byProvider(@CurrentPrincipal() principal: Principal, @Query() query: StatsQuery) {
+    const period = periodOf(query);
+    const providers = await this.report.byProvider(principal, period, query.domain_id);
+    return { data: { period: toPeriodDto(period), providers: providers.map(toProviderStatsDto) } };
   }
 
   @Get('hourly')

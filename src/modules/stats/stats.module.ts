@@ -3,14 +3,14 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { DeliveryQueueModule } from '../../delivery/queue/delivery-queue.module';
 import { FoldStatsJob } from './fold-stats.job';
 import { StatsController } from './stats.controller';
-import { SendingRate, StatsDelta, StatsHourly } from './stats-hourly.entity';
+import { SendingRate, StatsDelta, StatsHourly, StatsProviders } from './stats-hourly.entity';
 import { StatsReportService } from './stats-report.service';
 import { StatsRepository } from './stats.repository';
 import { StatsService } from './stats.service';
 
 /** Statistics: the counting, which the features above do, and the API. Names of domains come from `DomainDirectory`. */
 @Module({
-  imports: [TypeOrmModule.forFeature([SendingRate, StatsHourly, StatsDelta]), DeliveryQueueModule],
+  imports: [TypeOrmModule.forFeature([SendingRate, StatsHourly, StatsProviders, StatsDelta]), DeliveryQueueModule],
   controllers: [StatsController],
   providers: [FoldStatsJob, StatsReportService, StatsRepository, StatsService],
   exports: [StatsService],

@@ -15,14 +15,25 @@ import {
   sumLive,
   sumRecipients,
 } from './sql/live-sums.sql';
+import { type ProviderSums, sumByProvider } from './sql/sum-by-provider.sql';
 import { forgetRates, noteAmounts, readRates } from './sql/sending-rates.sql';
 import { sumByBoth, sumByDomain, sumByHour, sumPeriod, type Sums } from './sql/sum-period.sql';
 import { appendDeltas, foldDeltas, forgetEmails } from './sql/write-counters.sql';
 import type { HourlyDelta, SentAmounts } from './stat-delta';
 
-export type { CountedHour, CountRange, DomainOwner, DomainWindow, LiveSums, RateLimits, RecipientUsage, Sums };
+export type {
+  CountedHour,
+  CountRange,
+  DomainOwner,
+  DomainWindow,
+  LiveSums,
+  ProviderSums,
+  RateLimits,
+  RecipientUsage,
+  Sums,
+};
 
-/** Owner of `stats_hourly`, `stats_deltas` and `sending_rates`. */
+/** Owner of `stats_hourly`, `stats_providers`, `stats_deltas` and `sending_rates`. */
 @Injectable()
 export class StatsRepository {
   /** @param reads where reports and lists are read */
@@ -82,6 +93,10 @@ export class StatsRepository {
 
   sumByDomain(scope: Tenant, period: Period): Promise<(Sums & { domainId: string })[]> {
     return this.reads.run(sumByDomain(scope, period));
+  }
+
+  sumByProvider(scope: Tenant, period: Period): Promise<ProviderSums[]> {
+    return this.reads.run(sumByProvider(scope, period));
   }
 
   sumByHour(scope: Tenant, period: Period): Promise<(Sums & { hour: Date })[]> {

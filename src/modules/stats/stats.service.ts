@@ -112,5 +112,5 @@ export class StatsService {
   }
 }
 
-export { type Counter, COUNTERS, type StatDelta } from './stat-delta';
+export { type Counter, COUNTERS, isCountedByProvider, type StatDelta } from './stat-delta';
 export type { CountedHour, CountRange, DomainOwner, Period, RecipientUsage, SentAmounts, Sums };

@@ -86,6 +86,7 @@ export const KEYED_ROUTES: Readonly<Record<string, KeyedRoute>> = {
 
   'GET /v1/stats': { ...OWN, scope: 'stats:read', query: PERIOD },
   'GET /v1/stats/domains': { ...OWN, scope: 'stats:read', query: PERIOD },
+  'GET /v1/stats/providers': { ...OWN, scope: 'stats:read', query: PERIOD },
   'GET /v1/stats/hourly': { ...OWN, scope: 'stats:read', query: PERIOD },
   'GET /v1/stats/reputation': { ...OWN, scope: 'stats:read' },
 

@@ -1,6 +1,8 @@
+import { domainOf } from '../../../common/mail-address';
 import { isAutomated, type RecordedOutcome } from '../../../delivery/ports/outcome';
+import { providerOf } from '../../../delivery/ports/provider-profiles';
 import { toStoredTrace } from './stored-trace';
-import type { Counter, StatDelta } from '../../stats/stats.service';
+import { type Counter, isCountedByProvider, type StatDelta } from '../../stats/stats.service';
 import type { MissingDomainLook, NewSuppression, SoftBounce } from '../../suppressions/suppressions.service';
 import {
   type EmailChanges,
@@ -166,7 +168,9 @@ class EmailFold {
 
   private count(counter: Counter, outcome: RecordedOutcome): void {
     const { domainId } = this.email;
-    this.deltas.push({ ...this.owner(), domainId, occurredAt: outcome.occurredAt, counter, by: 1 });
+    const provider = isCountedByProvider(counter) ? receiverOf(outcome) : undefined;
+    const delta = { ...this.owner(), domainId, occurredAt: outcome.occurredAt, counter, by: 1 };
+    this.deltas.push(provider === undefined ? delta : { ...delta, provider });
   }
 
   private owner(): Pick<EmailState, 'organizationId' | 'mode'> {
@@ -183,6 +187,11 @@ function nextState(recipient: RecipientState, recorded: RecordedOutcome, seen: n
     attempts: Math.max(recipient.attempts, recorded.attempt ?? 0),
     lastResponse: lastResponse(recorded) ?? recipient.lastResponse,
   };
+}
+
+/** A bounce or a complaint that came by mail does not say whose mail exchanger it was. */
+function receiverOf({ outcome, recipient }: RecordedOutcome): string {
+  return providerOf(domainOf(recipient), 'smtp' in outcome ? outcome.smtp?.mxHost : undefined);
 }
 
 function lastResponse({ outcome }: RecordedOutcome): string | undefined {

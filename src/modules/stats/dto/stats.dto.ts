@@ -81,6 +81,20 @@ export class DomainStatsDto {
   @ApiProperty(RATE) bounceRate!: number;
 }
 
+export class ProviderStatsDto {
+  @ApiProperty({ example: 'google', description: 'A large receiver, or `other`' }) provider!: string;
+  @ApiProperty({ ...COUNT, description: 'Recipients that the receiver took; the delivered are among them' })
+  accepted!: number;
+  @ApiProperty(COUNT) delivered!: number;
+  @ApiProperty({ ...COUNT, description: 'Attempts that are repeated' }) deferred!: number;
+  @ApiProperty(COUNT) bounced!: number;
+  @ApiProperty({ ...COUNT, description: 'As far as the receiver tells' }) complaints!: number;
+  @ApiProperty({ ...RATE, description: 'deferred / (deferred + accepted + bounced)' }) deferralRate!: number;
+  @ApiProperty({ ...RATE, description: 'bounced / (accepted + bounced), those aside that say nothing of the sender' })
+  bounceRate!: number;
+  @ApiProperty({ ...RATE, description: 'complaints / delivered' }) complaintRate!: number;
+}
+
 export class HourDto {
   @ApiProperty({ format: 'date-time', description: 'When the hour begins, UTC' }) hour!: string;
   @ApiProperty({ format: 'date-time', description: 'The same' }) timestamp!: string;
@@ -101,6 +115,12 @@ export class DomainStatsAnswerDto {
   @ApiProperty({ type: PeriodDto }) period!: PeriodDto;
   @ApiProperty({ type: [DomainStatsDto], description: 'With mail in the period, the most first' })
   domains!: DomainStatsDto[];
+}
+
+export class ProviderStatsAnswerDto {
+  @ApiProperty({ type: PeriodDto }) period!: PeriodDto;
+  @ApiProperty({ type: [ProviderStatsDto], description: 'With mail in the period, the most first' })
+  providers!: ProviderStatsDto[];
 }
 
 export class HourlyAnswerDto {

@@ -1,8 +1,8 @@
 import type { Period } from '../period';
 import { fourDecimals, type Reputation, share } from '../reputation';
 import type { Sums } from '../stats.service';
-import type { Totals } from '../stats-report.service';
-import type { DomainStatsDto, HourDto, PeriodDto, ReputationDto, StatsDto } from './stats.dto';
+import type { ProviderSums, Totals } from '../stats-report.service';
+import type { DomainStatsDto, HourDto, PeriodDto, ProviderStatsDto, ReputationDto, StatsDto } from './stats.dto';
 
 export function toPeriodDto({ from, to }: Period): PeriodDto {
   return { from: from.toISOString(), to: to.toISOString() };
@@ -21,6 +21,18 @@ export function toStatsDto(totals: Totals): StatsDto {
 
 export function toDomainStatsDto({ domain, ...sums }: Sums & { domain: string }): DomainStatsDto {
   return { domain, ...countsOf(sums), ...ratesOf(sums) };
+}
+
+export function toProviderStatsDto({ provider, excused, ...sums }: ProviderSums): ProviderStatsDto {
+  const { accepted, delivered, deferred, bounced, complaints } = sums;
+  const ended = accepted + bounced;
+  return {
+    provider,
+    ...{ accepted, delivered, deferred, bounced, complaints },
+    deferralRate: rate(deferred, deferred + ended),
+    bounceRate: rate(bounced - excused, ended),
+    complaintRate: rate(complaints, delivered),
+  };
 }
 
 export function toHourDto({ hour, ...sums }: Sums & { hour: Date }): HourDto {

@@ -9,13 +9,14 @@ import { COUNTERS, type HourlyDelta, type SentAmounts } from '../stat-delta';
 const APPEND_DELTAS = `
   insert into stats_deltas (
     organization_id, mode, domain_id, hour,
-    emails, accepted, sent, delivered, bounced, failed, deferred, complaints, unsubscribes, opens, clicks, excused
+    emails, accepted, sent, delivered, bounced, failed, deferred, complaints, unsubscribes, opens, clicks, excused,
+    provider
   )
   select *
   from unnest(
     $1::uuid[], $2::text[], $3::uuid[], $4::timestamptz[],
     $5::int[], $6::int[], $7::int[], $8::int[], $9::int[], $10::int[], $11::int[], $12::int[], $13::int[], $14::int[], $15::int[],
-    $16::int[]
+    $16::int[], $17::text[]
   )`;
 
 export function appendDeltas(rows: readonly HourlyDelta[]): Statement<never> {
@@ -28,13 +29,14 @@ export function appendDeltas(rows: readonly HourlyDelta[]): Statement<never> {
       rows.map((row) => row.domainId),
       rows.map((row) => row.hour),
       ...COUNTERS.map((counter) => rows.map((row) => row[counter])),
+      rows.map((row) => row.provider),
     ],
   };
 }
 
 // Moves up to $1 deltas into their hourly rows, and says what they count of live mail.
-// Writes: stats_deltas (delete by primary key), stats_hourly (upsert by primary key). Locks: deltas in id order with
-// skip locked, then hourly rows in key order. Rows: thousands of deltas into a few hourly rows.
+// Writes: stats_deltas (delete by primary key), stats_hourly and stats_providers (upsert by primary key). Locks: deltas in id
+// order with skip locked, then hourly rows in key order. Rows: thousands of deltas into a few hourly rows.
 // Not the ORM: one statement instead of one per row.
 const FOLD_DELTAS = `
   with taken as (
@@ -74,6 +76,25 @@ const FOLD_DELTAS = `
       opens = s.opens + excluded.opens,
       clicks = s.clicks + excluded.clicks,
       excused = s.excused + excluded.excused
+    returning 1
+  ), by_provider as (
+    insert into stats_providers as p (
+      organization_id, mode, domain_id, hour, provider, accepted, delivered, deferred, bounced, excused, complaints
+    )
+    select
+      organization_id, mode, domain_id, hour, provider,
+      sum(sent), sum(delivered), sum(deferred), sum(bounced), sum(excused), sum(complaints)
+    from taken
+    where provider is not null
+    group by organization_id, mode, domain_id, hour, provider
+    order by organization_id, mode, domain_id, hour, provider
+    on conflict (organization_id, mode, domain_id, hour, provider) do update set
+      accepted = p.accepted + excluded.accepted,
+      delivered = p.delivered + excluded.delivered,
+      deferred = p.deferred + excluded.deferred,
+      bounced = p.bounced + excluded.bounced,
+      excused = p.excused + excluded.excused,
+      complaints = p.complaints + excluded.complaints
     returning 1
   )
   select

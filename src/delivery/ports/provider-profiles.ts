@@ -3,6 +3,8 @@ export interface ProviderProfile {
   readonly id: string;
   /** A host of the group ends with one of these. */
   readonly hostSuffixes: readonly string[];
+  /** Its own domains of mailboxes, the large ones: what is known of a mail before its mail exchanger is. */
+  readonly domains?: readonly string[];
   /** Conversations at a time, of the whole installation. */
   readonly maxConnections?: number;
   readonly messagesPerConnection?: number;
@@ -18,6 +20,7 @@ export const PROVIDER_PROFILES: readonly ProviderProfile[] = [
   {
     id: 'google',
     hostSuffixes: ['.google.com', '.googlemail.com'],
+    domains: ['gmail.com', 'googlemail.com'],
     maxConnections: 20,
     messagesPerConnection: 50,
     source:
@@ -26,12 +29,25 @@ export const PROVIDER_PROFILES: readonly ProviderProfile[] = [
   {
     id: 'yahoo',
     hostSuffixes: ['.yahoodns.net'],
+    domains: [
+      'yahoo.com',
+      'yahoo.co.uk',
+      'yahoo.fr',
+      'yahoo.de',
+      'yahoo.es',
+      'yahoo.it',
+      'yahoo.ca',
+      'ymail.com',
+      'rocketmail.com',
+      'aol.com',
+    ],
     messagesPerConnection: 20,
     source: 'https://senders.yahooinc.com/best-practices',
   },
   {
     id: 'microsoft-consumer',
     hostSuffixes: ['.olc.protection.outlook.com'],
+    domains: ['outlook.com', 'hotmail.com', 'hotmail.co.uk', 'hotmail.fr', 'live.com', 'msn.com'],
     maxConnections: 20,
     messagesPerConnection: 50,
     source: 'https://sendersupport.olc.protection.outlook.com/pm/Policies',
@@ -46,6 +62,7 @@ export const PROVIDER_PROFILES: readonly ProviderProfile[] = [
   {
     id: 'apple',
     hostSuffixes: ['.icloud.com'],
+    domains: ['icloud.com', 'me.com', 'mac.com'],
     maxConnections: 10,
     messagesPerConnection: 5,
     source:
@@ -54,6 +71,7 @@ export const PROVIDER_PROFILES: readonly ProviderProfile[] = [
   {
     id: 'comcast',
     hostSuffixes: ['.comcast.net'],
+    domains: ['comcast.net'],
     maxConnections: 25,
     source: 'https://spa.xfinity.com/postmaster',
   },
@@ -66,6 +84,7 @@ export const PROVIDER_PROFILES: readonly ProviderProfile[] = [
   {
     id: 'orange',
     hostSuffixes: ['.orange.fr'],
+    domains: ['orange.fr', 'wanadoo.fr'],
     maxConnections: 3,
     source: 'https://messagerie.orange.fr/postmaster.html',
   },
@@ -74,4 +93,20 @@ export const PROVIDER_PROFILES: readonly ProviderProfile[] = [
 /** The profile of the receiver that a group's first host belongs to. */
 export function profileOf(key: string): ProviderProfile | undefined {
   return PROVIDER_PROFILES.find(({ hostSuffixes }) => hostSuffixes.some((suffix) => key.endsWith(suffix)));
+}
+
+/** Receivers of which nothing special is known. */
+export const OTHER_PROVIDER = 'other';
+
+const BY_DOMAIN: ReadonlyMap<string, string> = new Map(
+  PROVIDER_PROFILES.flatMap(({ id, domains = [] }) => domains.map((domain) => [domain, id] as const)),
+);
+
+/**
+ * The group of receivers that a mail goes to: by the mail exchanger where that is known and of one, else by the recipient's
+ * domain. A relay of our own says nothing of the receiver.
+ */
+export function providerOf(recipientDomain: string, mxHost?: string): string {
+  const profile = mxHost === undefined ? undefined : profileOf(mxHost.toLowerCase());
+  return profile?.id ?? BY_DOMAIN.get(recipientDomain.toLowerCase()) ?? OTHER_PROVIDER;
 }
