@@ -56,6 +56,8 @@ export interface DeliveryConfig {
   readonly classificationRules: string | undefined;
   /** File of the addresses that mail leaves from. */
   readonly egressPools: string | undefined;
+  /** DNS zones in which the installation's own addresses are looked up; none but in direct mode. */
+  readonly blockLists: readonly string[];
   /** Direct mode: the remote port. */
   readonly smtpPort: number;
   readonly allowPrivateDestinations: boolean;

@@ -103,6 +103,7 @@ function toDelivery(environment: Environment): AppConfig['delivery'] {
     },
     classificationRules: environment.CLASSIFICATION_RULES,
     egressPools: environment.EGRESS_POOLS,
+    blockLists: environment.DELIVERY_MODE === 'direct' ? list(environment.BLOCK_LISTS) : [],
     smtpPort: environment.SMTP_PORT,
     allowPrivateDestinations: environment.ALLOW_PRIVATE_DESTINATIONS,
     dnsServers: list(environment.DNS_SERVERS),

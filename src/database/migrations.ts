@@ -52,6 +52,7 @@ import { Destinations1700000000053 } from './migrations/0053-destinations';
 import { EgressSuspensions1700000000054 } from './migrations/0054-egress-suspensions';
 import { TraceContext1700000000056 } from './migrations/0056-trace-context';
 import { ProviderStats1700000000057 } from './migrations/0057-provider-stats';
+import { BlockListChecks1700000000058 } from './migrations/0058-block-list-checks';
 
 /**
  * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be
@@ -115,4 +116,5 @@ export const MIGRATIONS = [
   EgressSuspensions1700000000054,
   TraceContext1700000000056,
   ProviderStats1700000000057,
+  BlockListChecks1700000000058,
 ];

@@ -1,5 +1,6 @@
 import type { DnsAnswer, DnsResolver } from '../../common/dns/dns-resolver';
 import type { AppConfig } from '../../config/config';
+import { checkBlockLists } from './block-lists';
 import type { Check, Finding } from './checks';
 import { examine, ok } from './checks';
 import { checkEgress, needlessBecause, resolveTarget, type SmtpHost } from './egress';
@@ -10,6 +11,7 @@ const PAGE = 'docs/production.md';
 /** The step of docs/production.md that each check is about, by the anchor of its heading. */
 export const STEPS: Readonly<Record<string, string>> = {
   'reverse DNS': '1-a-machine-and-an-address',
+  'block lists': '6-reputation',
   'outgoing mail': '1-a-machine-and-an-address',
   clock: '1-a-machine-and-an-address',
   disk: '1-a-machine-and-an-address',
@@ -57,6 +59,7 @@ export function examineProduction(
   };
   return Promise.all([
     examine('reverse DNS', () => needlessBecause(delivery) ?? checkReverseDns(resolver, delivery.mailHost)),
+    examine('block lists', () => needlessBecause(delivery) ?? checkBlockLists(resolver, delivery)),
     examine('outgoing mail', () => needlessBecause(delivery) ?? outgoing()),
     examine(
       'mail host',

@@ -1,0 +1,73 @@
+import { isIP } from 'node:net';
+import { isPublicAddress } from '../../common/dns/public-address';
+import type { DnsAnswer, DnsResolver, IpAddress } from '../../common/dns/dns-resolver';
+import { reverseName } from '../../common/dns/node-dns-resolver';
+
+/** `unknown`: the list did not answer, or refuses to; nothing may be concluded. */
+export type ListingState = 'listed' | 'clear' | 'unknown';
+
+export interface Listing {
+  readonly address: string;
+  /** The zone of the list. */
+  readonly list: string;
+  readonly state: ListingState;
+  /** What the list says, for people. */
+  readonly reply: string;
+}
+
+const MAX_REPLY = 500;
+const MAX_ADDRESSES = 256;
+
+/** The name under which a list (RFC 5782 section 2) answers for an address. */
+export function listingName(address: string, list: string): string | undefined {
+  const reversed = reverseName(address)?.replace(/\.(in-addr|ip6)\.arpa$/, '');
+  return reversed === undefined ? undefined : `${reversed}.${list}`;
+}
+
+/** Looks an address up in every list; one that does not answer holds up no other. */
+export function lookUp(resolver: DnsResolver, address: string, lists: readonly string[]): Promise<Listing[]> {
+  return Promise.all(lists.map((list) => lookUpIn(resolver, address, list)));
+}
+
+async function lookUpIn(resolver: DnsResolver, address: string, list: string): Promise<Listing> {
+  const name = listingName(address, list);
+  if (name === undefined) return { address, list, state: 'unknown', reply: 'no IP address' };
+  const answer = await resolver.resolveAddresses(name);
+  const { state, reply } = rate(answer);
+  if (state !== 'listed') return { address, list, state, reply };
+  const why = await resolver.resolveTxt(name);
+  const said = why.kind === 'found' ? `${reply}: ${why.records.join(' ')}` : reply;
+  return { address, list, state, reply: said.replace(/\p{Cc}/gu, ' ').slice(0, MAX_REPLY) };
+}
+
+/**
+ * Lists answer with addresses of 127/8 (RFC 5782 section 2.1). Those of 127.255.255/24 are the errors of large ones: a resolver
+ * that they do not serve, too many questions. What is outside is no list's answer but a resolver's that invents some.
+ */
+function rate(answer: DnsAnswer<IpAddress>): Pick<Listing, 'state' | 'reply'> {
+  if (answer.kind === 'temporary') return { state: 'unknown', reply: `no answer (${answer.reason})` };
+  if (answer.kind !== 'found') return { state: 'clear', reply: '' };
+  const codes = answer.records.map(({ address }) => address).filter((address) => isIP(address) === 4);
+  const reply = codes.join(', ');
+  if (codes.some((code) => code.startsWith('127.255.255.'))) {
+    return {
+      state: 'unknown',
+      reply: `${reply}: the list does not serve this resolver; set DNS_SERVERS to one of your own`,
+    };
+  }
+  if (codes.length === 0 || codes.some((code) => !code.startsWith('127.'))) {
+    return { state: 'unknown', reply: `${reply || 'no IPv4 answer'}: not the answer of a block list` };
+  }
+  return { state: 'listed', reply };
+}
+
+/** The public addresses that mail leaves from: those of the pools, and those of the mail host. */
+export async function ownAddresses(
+  resolver: DnsResolver,
+  mailHost: string,
+  pooled: readonly string[],
+): Promise<readonly string[]> {
+  const answer = await resolver.resolveAddresses(mailHost);
+  const named = answer.kind === 'found' ? answer.records.map(({ address }) => address) : [];
+  return [...new Set([...pooled, ...named])].filter(isPublicAddress).slice(0, MAX_ADDRESSES);
+}
