@@ -53,6 +53,7 @@ import { EgressSuspensions1700000000054 } from './migrations/0054-egress-suspens
 import { TraceContext1700000000056 } from './migrations/0056-trace-context';
 import { ProviderStats1700000000057 } from './migrations/0057-provider-stats';
 import { BlockListChecks1700000000058 } from './migrations/0058-block-list-checks';
+import { DmarcSources1700000000059 } from './migrations/0059-dmarc-sources';
 
 /**
  * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be
@@ -117,4 +118,5 @@ export const MIGRATIONS = [
   TraceContext1700000000056,
   ProviderStats1700000000057,
   BlockListChecks1700000000058,
+  DmarcSources1700000000059,
 ];

@@ -37,6 +37,7 @@ const OWNERS: Record<string, string> = {
   missing_domains: 'modules/suppressions',
   soft_bounces: 'modules/suppressions',
   suppression_hash_keys: 'modules/suppressions',
+  dmarc_sources: 'modules/domains',
   stats_hourly: 'modules/stats',
   stats_deltas: 'modules/stats',
   stats_providers: 'modules/stats',

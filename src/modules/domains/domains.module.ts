@@ -17,6 +17,11 @@ import { ExpiredDkimKeysJob } from './dkim/expired-dkim-keys.job';
 import { SigningKeysService } from './dkim/signing-keys.service';
 import { DomainDetailsService } from './domain-details.service';
 import { DomainRegistrationService } from './domain-registration.service';
+import { ClearDmarcJob } from './dmarc/clear-dmarc.job';
+import { DmarcController } from './dmarc/dmarc.controller';
+import { DmarcReportsService } from './dmarc/dmarc-reports.service';
+import { DmarcSourceRow } from './dmarc/dmarc-source.entity';
+import { DmarcSourcesRepository } from './dmarc/dmarc-sources.repository';
 import { DomainsController } from './domains.controller';
 import { DomainsService } from './domains.service';
 import { Domain, RemovedDomain } from './registry/domain.entity';
@@ -42,21 +47,22 @@ const KEYS = [DkimKeyMaker, DkimKeyring, DkimKeysRepository, DkimKeysService, En
 const VERIFICATION = [DnsCheckService, DomainInspectionService, DomainVerificationService];
 const RESTRICTIONS = [RestrictionsMetrics, RestrictionsRepository, RestrictionsService];
 const WARM_UP = [WarmUpChangesService, WarmUpService];
-const JOBS = [DomainRecheckJob, ExpiredDkimKeysJob, ReputationJob, RestrictionsJob, WarmUpJob];
+const DMARC = [DmarcReportsService, DmarcSourcesRepository];
+const JOBS = [ClearDmarcJob, DomainRecheckJob, ExpiredDkimKeysJob, ReputationJob, RestrictionsJob, WarmUpJob];
 
 /** Sender domains. Global because auth and stats, which stand below, know domains through `DomainDirectory`. */
 @Global()
 @Module({
   imports: [
-    TypeOrmModule.forFeature([Domain, RemovedDomain, DomainCheck, DkimKey, WarmUpUsage]),
+    TypeOrmModule.forFeature([Domain, RemovedDomain, DomainCheck, DkimKey, DmarcSourceRow, WarmUpUsage]),
     AuditModule,
     AuthModule,
     StatsModule,
   ],
-  controllers: [DomainsController],
+  controllers: [DomainsController, DmarcController],
   providers: [
     ...[DomainDetailsService, DomainRegistrationService, DomainsRepository, DomainsService, DomainTransitionsService],
-    ...[...KEYS, SigningKeysService, ...VERIFICATION, ...RESTRICTIONS, ...WARM_UP, ...JOBS],
+    ...[...KEYS, SigningKeysService, ...VERIFICATION, ...RESTRICTIONS, ...WARM_UP, ...DMARC, ...JOBS],
     { provide: DomainDirectory, useClass: DomainDirectoryService },
     {
       provide: DnsResolver,
@@ -64,6 +70,6 @@ const JOBS = [DomainRecheckJob, ExpiredDkimKeysJob, ReputationJob, RestrictionsJ
       useFactory: ({ delivery }: AppConfig) => new NodeDnsResolver({ servers: delivery.dnsServers }),
     },
   ],
-  exports: [DomainDirectory, DomainsService, SigningKeysService, WarmUpService],
+  exports: [DmarcReportsService, DomainDirectory, DomainsService, SigningKeysService, WarmUpService],
 })
 export class DomainsModule {}

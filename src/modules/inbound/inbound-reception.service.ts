@@ -92,6 +92,7 @@ export class InboundReception {
   }
 
   private async destinationOf(address: string): Promise<Destination> {
+    if (address.toLowerCase() === this.config.dns.dmarcReportAddress.toLowerCase()) return { mailbox: 'dmarc' };
     const bounce = readBounceAddress(address, this.config.delivery.mailHost);
     if (bounce.kind === 'foreign') throw relayDenied();
     if (bounce.kind === 'public') return { mailbox: bounce.mailbox };

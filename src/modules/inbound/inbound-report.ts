@@ -24,10 +24,10 @@ export interface NewInboundReport extends ReportSubject {
 }
 
 /**
- * Local parts at the mail host that anyone may write to: feedback loops, and the two that RFC 5321 section 4.5.1 and RFC
- * 2142 ask for.
+ * Local parts at the mail host that anyone may write to: feedback loops, the two that RFC 5321 section 4.5.1 and RFC 2142 ask
+ * for, and `dmarc`, which also stands for DMARC_REPORT_ADDRESS.
  */
-export const PUBLIC_MAILBOXES = ['fbl', 'postmaster', 'abuse'] as const;
+export const PUBLIC_MAILBOXES = ['fbl', 'postmaster', 'abuse', 'dmarc'] as const;
 
 export type PublicMailbox = (typeof PUBLIC_MAILBOXES)[number];
 

@@ -98,6 +98,7 @@ export const KEYED_ROUTES: Readonly<Record<string, KeyedRoute>> = {
   },
   'GET /v1/domains': { ...OWN, scope: 'domain:read', testKeys: 'shared' },
   'GET /v1/domains/{id}': { ...OWN, scope: 'domain:read', testKeys: 'shared', names: ['domain'] },
+  'GET /v1/domains/{id}/dmarc': { ...OWN, scope: 'domain:read', testKeys: 'shared', names: ['domain'] },
   'POST /v1/domains/{id}/set-default': { ...CHANGES_DOMAINS, boundKeys: 'refused', names: ['domain'] },
   'POST /v1/domains/{id}/verify': { ...CHANGES_DOMAINS, boundKeys: 'blind', names: ['domain'] },
   'POST /v1/domains/{id}/rotate-dkim': { ...CHANGES_DOMAINS, boundKeys: 'blind', names: ['domain'] },

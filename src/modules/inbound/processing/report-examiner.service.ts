@@ -3,8 +3,10 @@ import { ReplyClassifier } from '../../../delivery/policy/classify-reply';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { RecordedOutcome } from '../../../delivery/ports/outcome';
 import { type ReportedRecipient, EmailLookupService } from '../../emails/email-lookup.service';
+import type { DmarcReport } from '../../domains/dmarc/dmarc-reports.service';
 import type { EmailComplaint } from '../../emails/outcomes/outcome-recorder.service';
 import { type ClaimedReport, type ReportTarget, UNSUBSCRIBE_LINE } from '../inbound-report';
+import { readDmarcReport } from '../parsing/dmarc-report';
 import { parseReport } from '../parsing/parse-report';
 import type { Report } from '../parsing/report';
 import { FeedbackIdentification, type Identified } from './feedback-identification.service';
@@ -17,6 +19,8 @@ export interface Finding {
   readonly outcome?: RecordedOutcome;
   /** Of an email of several recipients, without a proof of which of them. */
   readonly complaint?: EmailComplaint;
+  /** What a receiver says of mail in the names of domains. */
+  readonly dmarc?: DmarcReport;
 }
 
 /** A report that was taken up so often and never ended has probably brought down its workers. */
@@ -38,9 +42,14 @@ export class ReportExaminer {
     const report = read(claimed.raw, this.classifier);
     const decision = decideOutcome(report);
     if (claimed.subject) return this.findingOn(claimed, claimed.subject, decision);
-    if (report.kind !== 'complaint') return { disposition: publicDisposition(report) };
+    if (report.kind !== 'complaint') return this.findingOnNobody(claimed, report);
     const found: Identified = await this.feedback.identify(report.original);
     return typeof found === 'string' ? { disposition: found } : this.findingOn(claimed, found, decision);
+  }
+
+  private async findingOnNobody({ raw }: ClaimedReport, report: Report): Promise<Finding> {
+    const dmarc = await readDmarcReport(raw);
+    return dmarc ? { disposition: 'dmarc', dmarc } : { disposition: publicDisposition(report) };
   }
 
   /** The recipient is our own row's, whatever addresses the report holds. */

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../../common/clock';
 import { Database } from '../../../database/database.service';
+import { DmarcReportsService } from '../../domains/dmarc/dmarc-reports.service';
 import { OutcomeRecorder } from '../../emails/outcomes/outcome-recorder.service';
 import type { ClaimedReport } from '../inbound-report';
 import { InboundRepository } from '../inbound.repository';
@@ -13,6 +14,7 @@ export class ReportSettlement {
   constructor(
     private readonly reports: InboundRepository,
     private readonly recorder: OutcomeRecorder,
+    private readonly dmarc: DmarcReportsService,
     private readonly database: Database,
     private readonly metrics: ProcessingMetrics,
     private readonly clock: Clock,
@@ -25,6 +27,7 @@ export class ReportSettlement {
       const isSettled = await this.reports.settle(report, end, tx);
       if (isSettled && found.outcome) await this.recorder.record([found.outcome], tx);
       if (isSettled && found.complaint) await this.recorder.recordComplaint(found.complaint, tx);
+      if (isSettled && found.dmarc) await this.dmarc.record(found.dmarc, tx);
       return isSettled;
     });
     if (isOurs) this.metrics.count(disposition);

@@ -1,0 +1,21 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { DmarcPolicy } from './dmarc-report';
+
+/** What an aggregate report says of one source of mail in a domain's name. Rows are written by a statement (sql/). */
+@Entity('dmarc_sources')
+export class DmarcSourceRow {
+  @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
+  @PrimaryColumn('uuid', { name: 'domain_id' }) domainId!: string;
+  @PrimaryColumn('text') reporter!: string;
+  @PrimaryColumn('text', { name: 'report_id' }) reportId!: string;
+  @PrimaryColumn('text', { name: 'source_ip' }) sourceIp!: string;
+  @PrimaryColumn('boolean') dkim!: boolean;
+  @PrimaryColumn('boolean') spf!: boolean;
+  @PrimaryColumn('text') disposition!: DmarcPolicy;
+  @Column('text') policy!: DmarcPolicy;
+  @Column('timestamptz', { name: 'begins_at' }) beginsAt!: Date;
+  @Column('timestamptz', { name: 'ends_at' }) endsAt!: Date;
+  /** A `bigint`, which the driver returns as text. */
+  @Column('bigint') messages!: string;
+  @Column('timestamptz', { name: 'received_at', default: () => 'now()' }) receivedAt!: Date;
+}

@@ -1,0 +1,57 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { QueryInteger } from '../../../../common/http/dto-decorators';
+import { DMARC_ADVICE, type DmarcPolicy } from '../dmarc-report';
+import type { DmarcView } from '../dmarc-reports.service';
+
+const COUNT = { type: 'integer', minimum: 0 } as const;
+
+export class DmarcQuery {
+  @ApiPropertyOptional({
+    type: 'integer',
+    minimum: 1,
+    maximum: 90,
+    default: 30,
+    description: 'Reports of the last days',
+  })
+  @QueryInteger(1, 90)
+  days: number = 30;
+}
+
+class DmarcSourceDto {
+  @ApiProperty({ example: '192.0.2.25' }) sourceIp!: string;
+  @ApiProperty(COUNT) messages!: number;
+  @ApiProperty({ ...COUNT, description: 'With a signature that passed and is of the domain' }) dkimAligned!: number;
+  @ApiProperty({ ...COUNT, description: 'With a return path that passed and is of the domain' }) spfAligned!: number;
+  @ApiProperty({ ...COUNT, description: 'By either' }) passed!: number;
+  @ApiProperty({ ...COUNT, description: 'By neither' }) failed!: number;
+  @ApiProperty({ ...COUNT, description: 'Quarantined or rejected' }) refused!: number;
+}
+
+class DmarcRecommendationDto {
+  @ApiProperty({ enum: DMARC_ADVICE }) code!: (typeof DMARC_ADVICE)[number];
+  @ApiProperty() message!: string;
+}
+
+export class DmarcDto {
+  @ApiProperty({ type: 'integer', description: 'Of how many days' }) days!: number;
+  @ApiPropertyOptional({ enum: ['none', 'quarantine', 'reject'], description: 'As the newest report saw it' })
+  policy?: DmarcPolicy;
+  @ApiProperty(COUNT) reports!: number;
+  @ApiProperty({ ...COUNT, description: 'Receivers that have sent them' }) reporters!: number;
+  @ApiProperty(COUNT) messages!: number;
+  @ApiProperty(COUNT) passed!: number;
+  @ApiProperty(COUNT) failed!: number;
+  @ApiProperty({ type: [DmarcSourceDto], description: 'At most 200: those first of which most failed' })
+  sources!: DmarcSourceDto[];
+  @ApiProperty({ type: DmarcRecommendationDto }) recommendation!: DmarcRecommendationDto;
+}
+
+export function toDmarcDto(days: number, { totals, sources, recommendation }: DmarcView): DmarcDto {
+  const { policy, reports, reporters, messages, passed } = totals;
+  return {
+    ...{ days, reports, reporters, messages, passed, failed: messages - passed },
+    ...(policy !== undefined && { policy }),
+    sources: sources.map((source) => ({ ...source, failed: source.messages - source.passed })),
+    recommendation,
+  };
+}
