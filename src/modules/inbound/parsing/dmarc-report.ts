@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Parser } from 'htmlparser2';
-import { SECOND } from '../../../common/clock';
+import { DAY, SECOND } from '../../../common/clock';
 import { parseDomain } from '../../../common/mail-domain';
 import { leavesOf, splitMessage } from '../../../common/mime/mime-message';
 import { decodedBody } from '../../../common/mime/part-text';
@@ -56,6 +56,12 @@ export async function parseDmarcXml(pieces: AsyncIterable<Buffer>): Promise<Dmar
   return reader.report();
 }
 
+/** Whether a report can be of its time: one that came now, over a month at most. What is not would count for years. */
+export function isPlausible({ begin, end }: Pick<DmarcReport, 'begin' | 'end'>, receivedAt: Date): boolean {
+  const age = receivedAt.getTime() - end.getTime();
+  return age > -2 * DAY && age < 32 * DAY && end.getTime() - begin.getTime() < 32 * DAY;
+}
+
 type Fields = Map<string, string>;
 
 /** Keeps the text of leaves by their path, the head's and those of the record at hand. */
@@ -65,11 +71,9 @@ class ReportReader {
   private record: Fields = new Map();
   private readonly records: DmarcRecord[] = [];
   private text = '';
-  private depth = 0;
 
   onopentagname(name: string): void {
-    this.depth += 1;
-    if (this.depth > LIMITS.depth) throw new Error('is nested too deep');
+    if (this.path.length >= LIMITS.depth) throw new Error('is nested too deep');
     this.path.push(localName(name));
     this.text = '';
     if (this.path.length === 2 && this.path[1] === 'record') this.record = new Map();
@@ -88,7 +92,6 @@ class ReportReader {
     if (place === 'record') this.endRecord();
     this.text = '';
     this.path.pop();
-    this.depth -= 1;
   }
 
   report(): DmarcReport | undefined {

@@ -6,7 +6,7 @@ import { type ReportedRecipient, EmailLookupService } from '../../emails/email-l
 import type { DmarcReport } from '../../domains/dmarc/dmarc-reports.service';
 import type { EmailComplaint } from '../../emails/outcomes/outcome-recorder.service';
 import { type ClaimedReport, type ReportTarget, UNSUBSCRIBE_LINE } from '../inbound-report';
-import { readDmarcReport } from '../parsing/dmarc-report';
+import { isPlausible, readDmarcReport } from '../parsing/dmarc-report';
 import { parseReport } from '../parsing/parse-report';
 import type { Report } from '../parsing/report';
 import { FeedbackIdentification, type Identified } from './feedback-identification.service';
@@ -47,9 +47,10 @@ export class ReportExaminer {
     return typeof found === 'string' ? { disposition: found } : this.findingOn(claimed, found, decision);
   }
 
-  private async findingOnNobody({ raw }: ClaimedReport, report: Report): Promise<Finding> {
+  private async findingOnNobody({ raw, receivedAt }: ClaimedReport, report: Report): Promise<Finding> {
     const dmarc = await readDmarcReport(raw);
-    return dmarc ? { disposition: 'dmarc', dmarc } : { disposition: publicDisposition(report) };
+    if (!dmarc) return { disposition: publicDisposition(report) };
+    return isPlausible(dmarc, receivedAt) ? { disposition: 'dmarc', dmarc } : { disposition: 'ignored:dmarc-time' };
   }
 
   /** The recipient is our own row's, whatever addresses the report holds. */
