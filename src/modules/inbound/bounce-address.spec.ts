@@ -41,6 +41,7 @@ describe('readBounceAddress', () => {
     ['fbl@mail.example.org', 'fbl'],
     ['FBL@Mail.Example.org', 'fbl'],
     ['abuse@mail.example.org', 'abuse'],
+    ['dmarc@mail.example.org', 'dmarc'],
     ['postmaster@mail.example.org', 'postmaster'],
     ['Postmaster', 'postmaster'],
   ])('knows the public mailbox of %s', (address, mailbox) => {

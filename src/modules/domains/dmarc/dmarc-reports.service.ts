@@ -10,7 +10,7 @@ import {
   type DmarcTotals,
   recommend,
 } from './dmarc-report';
-import { DmarcSourcesRepository } from './dmarc-sources.repository';
+import { type DomainOfReport, DmarcSourcesRepository } from './dmarc-sources.repository';
 
 /** Of one domain; receivers send one a day each. */
 const MAX_REPORTS_PER_DAY = 200;
@@ -19,6 +19,12 @@ const MAX_SOURCES = 1_000;
 /** Domains that one report may be about: that of the policy, and its subdomains. */
 const MAX_DOMAINS = 20;
 const SHOWN_SOURCES = 200;
+
+/** What a report says of one domain. */
+export interface DmarcShare {
+  readonly owner: DomainOfReport;
+  readonly report: DmarcReport;
+}
 
 export interface DmarcView {
   readonly totals: DmarcTotals;
@@ -36,21 +42,27 @@ export class DmarcReportsService {
   ) {}
 
   /**
-   * Stores a report for the verified domains that it is about: by the domain that people saw, else by that of the policy.
-   * @returns how many domains there were, those included that had it already
+   * The verified domains that a report is about, each with its part of it: by the domain that people saw, else by that of the
+   * policy. It changes nothing.
+   * @throws UnavailableError
    */
-  async record(report: DmarcReport, tx: Transaction): Promise<number> {
-    let known = 0;
+  async sharesOf(report: DmarcReport): Promise<DmarcShare[]> {
+    const shares: DmarcShare[] = [];
     for (const [name, records] of byDomain(report)) {
-      const domain = (await this.domains.findByName(name)).find(
-        ({ verificationStatus }) => verificationStatus === 'verified',
-      );
+      const named = await this.domains.findByName(name);
+      const domain = named.find(({ verificationStatus }) => verificationStatus === 'verified');
       if (!domain) continue;
       const { organizationId, id: domainId } = domain;
-      await this.reports.add({ organizationId, domainId }, report, summed(records), MAX_REPORTS_PER_DAY, tx);
-      known += 1;
+      shares.push({ owner: { organizationId, domainId }, report: { ...report, records: summed(records) } });
     }
-    return known;
+    return shares;
+  }
+
+  /** Stores what a report says, once. */
+  async record(shares: readonly DmarcShare[], tx: Transaction): Promise<void> {
+    for (const { owner, report } of shares) {
+      await this.reports.add(owner, report, report.records, MAX_REPORTS_PER_DAY, tx);
+    }
   }
 
   /** The reports of the last days. @throws NotFoundError */

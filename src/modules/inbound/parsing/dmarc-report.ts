@@ -27,15 +27,10 @@ export async function readDmarcReport(raw: Buffer): Promise<DmarcReport | undefi
   });
   for (const part of attached.slice(0, LIMITS.attachments)) {
     const data = Buffer.from(decodedBody(part, PARSING_LIMITS.messageLength), 'latin1');
-    const report = await parseDmarcXml(unpackLazily(data)).catch(() => undefined);
+    const report = await parseDmarcXml(unpack(data, LIMITS.bytes)).catch(() => undefined);
     if (report) return report;
   }
   return undefined;
-}
-
-/** An archive that is no such thing fails where it is read. */
-async function* unpackLazily(data: Buffer): AsyncGenerator<Buffer> {
-  yield* unpack(data, LIMITS.bytes);
 }
 
 /**

@@ -3,7 +3,7 @@ import { ReplyClassifier } from '../../../delivery/policy/classify-reply';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { RecordedOutcome } from '../../../delivery/ports/outcome';
 import { type ReportedRecipient, EmailLookupService } from '../../emails/email-lookup.service';
-import type { DmarcReport } from '../../domains/dmarc/dmarc-reports.service';
+import { DmarcReportsService, type DmarcShare } from '../../domains/dmarc/dmarc-reports.service';
 import type { EmailComplaint } from '../../emails/outcomes/outcome-recorder.service';
 import { type ClaimedReport, type ReportTarget, UNSUBSCRIBE_LINE } from '../inbound-report';
 import { isPlausible, readDmarcReport } from '../parsing/dmarc-report';
@@ -20,7 +20,7 @@ export interface Finding {
   /** Of an email of several recipients, without a proof of which of them. */
   readonly complaint?: EmailComplaint;
   /** What a receiver says of mail in the names of domains. */
-  readonly dmarc?: DmarcReport;
+  readonly dmarc?: readonly DmarcShare[];
 }
 
 /** A report that was taken up so often and never ended has probably brought down its workers. */
@@ -33,6 +33,7 @@ export class ReportExaminer {
     private readonly emails: EmailLookupService,
     private readonly feedback: FeedbackIdentification,
     private readonly classifier: ReplyClassifier,
+    private readonly dmarc: DmarcReportsService,
   ) {}
 
   /** @throws UnavailableError */
@@ -48,9 +49,11 @@ export class ReportExaminer {
   }
 
   private async findingOnNobody({ raw, receivedAt }: ClaimedReport, report: Report): Promise<Finding> {
-    const dmarc = await readDmarcReport(raw);
-    if (!dmarc) return { disposition: publicDisposition(report) };
-    return isPlausible(dmarc, receivedAt) ? { disposition: 'dmarc', dmarc } : { disposition: 'ignored:dmarc-time' };
+    const said = await readDmarcReport(raw);
+    if (!said) return { disposition: publicDisposition(report) };
+    if (!isPlausible(said, receivedAt)) return { disposition: 'ignored:dmarc-time' };
+    const dmarc = await this.dmarc.sharesOf(said);
+    return dmarc.length > 0 ? { disposition: 'dmarc', dmarc } : { disposition: 'ignored:dmarc-domain' };
   }
 
   /** The recipient is our own row's, whatever addresses the report holds. */
