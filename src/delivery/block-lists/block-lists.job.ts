@@ -31,16 +31,16 @@ export class BlockListsJob implements OnApplicationBootstrap {
   }
 
   onApplicationBootstrap(): void {
-    if (this.config.delivery.blockLists.length === 0) return;
     this.registerMetrics();
+    if (this.config.delivery.blockLists.length === 0) return;
     this.jobs.start({ name: 'check-block-lists', everyMs: LOOK_MS, exclusive: true, run: () => this.run() });
   }
 
   registerMetrics(): void {
     const listed = { name: 'block_lists_listed', help: 'Block lists that an address of ours is on', label: 'address' };
-    this.gauges.showOfWorkers(listed, async () => countBy(await this.checks.list(), 'address', 'listed'));
+    this.gauges.showOfWorkers(listed, async () => countBy(await this.found(), 'address', 'listed'));
     const unanswered = { name: 'block_lists_unknown', help: 'Addresses of which a list says nothing', label: 'list' };
-    this.gauges.showOfWorkers(unanswered, async () => countBy(await this.checks.list(), 'list', 'unknown'));
+    this.gauges.showOfWorkers(unanswered, async () => countBy(await this.found(), 'list', 'unknown'));
   }
 
   /** Does nothing while the last look is recent. */
@@ -58,6 +58,11 @@ export class BlockListsJob implements OnApplicationBootstrap {
     for (const { address, list, reply } of found.filter(({ state }) => state === 'listed')) {
       this.logger.warn(`${address} is on the block list ${list}: ${reply}`);
     }
+  }
+
+  /** What was found before lists were switched off says nothing of now. */
+  private async found(): Promise<readonly BlockListCheck[]> {
+    return this.config.delivery.blockLists.length === 0 ? [] : this.checks.list();
   }
 }
 

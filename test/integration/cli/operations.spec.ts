@@ -63,7 +63,16 @@ describe('waybill doctor', () => {
         'sending',
         'egress',
       ],
-      ...['reverse DNS', 'outgoing mail', 'mail host', 'SPF record', 'DKIM zone', 'TLS and proxy', 'feedback loops'],
+      ...[
+        'reverse DNS',
+        'block lists',
+        'outgoing mail',
+        'mail host',
+        'SPF record',
+        'DKIM zone',
+        'TLS and proxy',
+        'feedback loops',
+      ],
     ]);
     expect(byName(checks)['SPF record']).toMatchObject({
       status: 'skipped',

@@ -48,6 +48,8 @@ describe("another service's list", () => {
       'd@x.example manual',
       'e@x.example hard_bounce',
     ]);
+    // Without a head line, a value may read like the name of a column.
+    expect(short('postmark', 'a@x.example,ManualSuppression,Recipient,')).toEqual(['a@x.example unsubscribe']);
   });
 
   it('of Mailgun: bounces, unsubscribes, complaints', () => {

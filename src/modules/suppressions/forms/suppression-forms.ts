@@ -113,8 +113,9 @@ export function* readForm(from: SuppressionForm, text: string): Generator<FormLi
   }
 }
 
-/** The names of columns as they are compared: `Email Address` and `email_address` are one. */
+/** The names of columns as they are compared: `Email Address` and `email_address` are one. A line with an address is no head. */
 function headOf({ fields }: CsvRow): readonly string[] | undefined {
+  if (fields?.some((field) => field.includes('@'))) return undefined;
   const names = fields?.map((name) => name.toLowerCase().replace(/[^a-z]/g, ''));
   return names?.some((name) => ADDRESS_COLUMNS.includes(name)) ? names : undefined;
 }
