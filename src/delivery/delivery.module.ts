@@ -1,9 +1,6 @@
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
-import { TypeOrmModule } from '@nestjs/typeorm';
 import { Clock } from '../common/clock';
 import { AppConfig } from '../config/config';
-import { BlockListCheck } from './block-lists/block-list-check.entity';
-import { BlockListChecksRepository } from './block-lists/block-list-checks.repository';
 import { BlockListsJob } from './block-lists/block-lists.job';
 import { DeliveryQueueModule } from './queue/delivery-queue.module';
 import { ClassificationModule } from './policy/classification.module';
@@ -100,7 +97,7 @@ const STAGES: Provider[] = [
 const WORKER: Provider[] = [DeliveryWorker, CrashRecovery, WorkerSession, WorkSignal, WorkerMetrics];
 const JOBS: Provider[] = [
   ...[PromoteDueJob, DeadSessionsJob, QueueSweepJob, QueueActionsJob],
-  ...[BlockListChecksRepository, BlockListsJob],
+  BlockListsJob,
   ...[EgressCheck, EgressSyncJob, GiveBackJob, TellSendingJob],
 ];
 
@@ -111,7 +108,7 @@ export class DeliveryModule {
   static register(imports: NonNullable<DynamicModule['imports']>): DynamicModule {
     return {
       module: DeliveryModule,
-      imports: [ClassificationModule, DeliveryQueueModule, TypeOrmModule.forFeature([BlockListCheck]), ...imports],
+      imports: [ClassificationModule, DeliveryQueueModule, ...imports],
       providers: [...STAGES, ...WORKER, ...JOBS],
     };
   }

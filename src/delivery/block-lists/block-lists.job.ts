@@ -6,9 +6,8 @@ import { InstallationGauges } from '../../common/jobs/installation-gauges';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { AppConfig } from '../../config/config';
 import { EgressPools } from '../egress/egress-pools';
-import type { BlockListCheck } from './block-list-check.entity';
-import { BlockListChecksRepository } from './block-list-checks.repository';
-import { type Listing, lookUp, ownAddresses } from './block-lists';
+import { DestinationsRepository, type HeldListing, type Listing } from '../shaping/destinations.repository';
+import { lookUp, ownAddresses } from './block-lists';
 
 /** Lists ask not to be asked more often than that; another worker may be the next to do it. */
 const EVERY_MS = HOUR;
@@ -21,7 +20,7 @@ export class BlockListsJob implements OnApplicationBootstrap {
   private readonly resolver: DnsResolver;
 
   constructor(
-    private readonly checks: BlockListChecksRepository,
+    private readonly checks: DestinationsRepository,
     private readonly egress: EgressPools,
     private readonly jobs: PeriodicJobs,
     private readonly gauges: InstallationGauges,
@@ -45,7 +44,7 @@ export class BlockListsJob implements OnApplicationBootstrap {
 
   /** Does nothing while the last look is recent. */
   async run(): Promise<void> {
-    const age = await this.checks.newestAgeMs();
+    const age = await this.checks.newestListingAgeMs();
     if (age !== undefined && age < EVERY_MS) return;
     const { mailHost, blockLists } = this.config.delivery;
     const pooled = this.egress.pools.flatMap((pool) => pool.addresses.map(({ address }) => address));
@@ -54,23 +53,23 @@ export class BlockListsJob implements OnApplicationBootstrap {
       if (this.jobs.ending.aborted) return;
       found.push(...(await lookUp(this.resolver, address, blockLists)));
     }
-    await this.checks.replace(found);
+    await this.checks.replaceListings(found);
     for (const { address, list, reply } of found.filter(({ state }) => state === 'listed')) {
       this.logger.warn(`${address} is on the block list ${list}: ${reply}`);
     }
   }
 
   /** What was found before lists were switched off says nothing of now. */
-  private async found(): Promise<readonly BlockListCheck[]> {
-    return this.config.delivery.blockLists.length === 0 ? [] : this.checks.list();
+  private async found(): Promise<readonly HeldListing[]> {
+    return this.config.delivery.blockLists.length === 0 ? [] : this.checks.listListings();
   }
 }
 
 /** Zeros included, so that an alert can end. */
 function countBy(
-  checks: readonly BlockListCheck[],
+  checks: readonly HeldListing[],
   label: 'address' | 'list',
-  state: BlockListCheck['state'],
+  state: HeldListing['state'],
 ): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const check of checks) counts[check[label]] = (counts[check[label]] ?? 0) + (check.state === state ? 1 : 0);

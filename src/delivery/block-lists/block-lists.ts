@@ -2,18 +2,7 @@ import { isIP } from 'node:net';
 import { isPublicAddress } from '../../common/dns/public-address';
 import type { DnsAnswer, DnsResolver, IpAddress } from '../../common/dns/dns-resolver';
 import { reverseName } from '../../common/dns/node-dns-resolver';
-
-/** `unknown`: the list did not answer, or refuses to; nothing may be concluded. */
-export type ListingState = 'listed' | 'clear' | 'unknown';
-
-export interface Listing {
-  readonly address: string;
-  /** The zone of the list. */
-  readonly list: string;
-  readonly state: ListingState;
-  /** What the list says, for people. */
-  readonly reply: string;
-}
+import type { Listing } from '../shaping/destinations.repository';
 
 const MAX_REPLY = 500;
 const MAX_ADDRESSES = 256;

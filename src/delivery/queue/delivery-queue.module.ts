@@ -5,6 +5,7 @@ import { AppConfig } from '../../config/config';
 import { EgressPools } from '../egress/egress-pools';
 import { EgressService } from '../egress/egress.service';
 import { readEgressPools } from '../egress/pool-file';
+import { BlockListCheck } from '../shaping/block-list-check.entity';
 import { DestinationReport, DestinationRule } from '../shaping/destination.entity';
 import { DestinationsRepository } from '../shaping/destinations.repository';
 import { DestinationsService } from '../shaping/destinations.service';
@@ -27,7 +28,9 @@ const egress: Provider = {
 
 /** The queue, and what workers and operators share of receivers and source addresses. A bad file of addresses ends the start. */
 @Module({
-  imports: [TypeOrmModule.forFeature([DestinationReport, DestinationRule, EgressSuspension, QueueAction])],
+  imports: [
+    TypeOrmModule.forFeature([BlockListCheck, DestinationReport, DestinationRule, EgressSuspension, QueueAction]),
+  ],
   providers: [
     ...[DeliveryQueueRepository, QueueMetrics],
     ...[DestinationsRepository, DestinationsService, egress, EgressService],

@@ -4,6 +4,14 @@ import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import { DestinationRule, type RuleEffect } from './destination.entity';
 import {
+  type HeldListing,
+  type Listing,
+  listChecks,
+  type ListingState,
+  newestAge,
+  replaceChecks,
+} from './sql/block-list-checks.sql';
+import {
   type Crew,
   findChanges,
   findCrew,
@@ -90,6 +98,33 @@ export class DestinationsRepository {
     const [row] = await this.database.run(removeOver());
     return row?.removed ?? 0;
   }
+
+  /** What block lists say of our addresses, in the place of all before. @param listings each address and list once */
+  async replaceListings(listings: readonly Listing[]): Promise<void> {
+    await this.database.run(replaceChecks(listings));
+  }
+
+  listListings(): Promise<HeldListing[]> {
+    return this.database.run(listChecks());
+  }
+
+  /** Of the newest look-up; undefined before the first. */
+  async newestListingAgeMs(): Promise<number | undefined> {
+    const [row] = await this.database.run(newestAge());
+    return row?.ageMs ?? undefined;
+  }
 }
 
-export type { Crew, FoldedGroup, HeldSuspension, ListedRule, PeerChange, ReportedGroup, Suspension, WantedRule };
+export type {
+  Crew,
+  FoldedGroup,
+  HeldListing,
+  HeldSuspension,
+  ListedRule,
+  Listing,
+  ListingState,
+  PeerChange,
+  ReportedGroup,
+  Suspension,
+  WantedRule,
+};

@@ -20,8 +20,7 @@ import { DomainRegistrationService } from './domain-registration.service';
 import { ClearDmarcJob } from './dmarc/clear-dmarc.job';
 import { DmarcController } from './dmarc/dmarc.controller';
 import { DmarcReportsService } from './dmarc/dmarc-reports.service';
-import { DmarcSourceRow } from './dmarc/dmarc-source.entity';
-import { DmarcSourcesRepository } from './dmarc/dmarc-sources.repository';
+import { DmarcSourceRow } from './registry/dmarc-source.entity';
 import { DomainsController } from './domains.controller';
 import { DomainsService } from './domains.service';
 import { Domain, RemovedDomain } from './registry/domain.entity';
@@ -47,7 +46,6 @@ const KEYS = [DkimKeyMaker, DkimKeyring, DkimKeysRepository, DkimKeysService, En
 const VERIFICATION = [DnsCheckService, DomainInspectionService, DomainVerificationService];
 const RESTRICTIONS = [RestrictionsMetrics, RestrictionsRepository, RestrictionsService];
 const WARM_UP = [WarmUpChangesService, WarmUpService];
-const DMARC = [DmarcReportsService, DmarcSourcesRepository];
 const JOBS = [ClearDmarcJob, DomainRecheckJob, ExpiredDkimKeysJob, ReputationJob, RestrictionsJob, WarmUpJob];
 
 /** Sender domains. Global because auth and stats, which stand below, know domains through `DomainDirectory`. */
@@ -62,7 +60,7 @@ const JOBS = [ClearDmarcJob, DomainRecheckJob, ExpiredDkimKeysJob, ReputationJob
   controllers: [DomainsController, DmarcController],
   providers: [
     ...[DomainDetailsService, DomainRegistrationService, DomainsRepository, DomainsService, DomainTransitionsService],
-    ...[...KEYS, SigningKeysService, ...VERIFICATION, ...RESTRICTIONS, ...WARM_UP, ...DMARC, ...JOBS],
+    ...[...KEYS, SigningKeysService, ...VERIFICATION, ...RESTRICTIONS, ...WARM_UP, DmarcReportsService, ...JOBS],
     { provide: DomainDirectory, useClass: DomainDirectoryService },
     {
       provide: DnsResolver,

@@ -1,5 +1,5 @@
 import { BlockListsJob } from '../../../src/delivery/block-lists/block-lists.job';
-import { BlockListChecksRepository } from '../../../src/delivery/block-lists/block-list-checks.repository';
+import { DestinationsRepository } from '../../../src/delivery/shaping/destinations.repository';
 import { Metrics } from '../../../src/common/metrics/metrics';
 import { DnsServer } from '../../doubles/dns-server';
 import { PortRouter } from '../../doubles/port-router';
@@ -36,7 +36,7 @@ describe('block lists', () => {
   it('are asked for the public addresses, once an hour whoever asks, and shown', async () => {
     const job = worker.get(BlockListsJob);
     await job.run();
-    const checks = await worker.get(BlockListChecksRepository).list();
+    const checks = await worker.get(DestinationsRepository).listListings();
     expect(checks.map(({ address, list, state, reply }) => [address, list, state, reply])).toEqual([
       ['8.8.8.8', 'clear.example', 'clear', ''],
       ['8.8.8.8', 'listed.example', 'listed', '127.0.0.2: see https://listed.example'],
@@ -56,15 +56,15 @@ describe('block lists', () => {
   });
 
   it('that are taken out of the list are forgotten; the time of a change stays', async () => {
-    const checks = worker.get(BlockListChecksRepository);
+    const checks = worker.get(DestinationsRepository);
     const listing = { address: '8.8.8.8', list: 'listed.example', state: 'listed' as const, reply: '' };
-    await checks.replace([listing, { ...listing, list: 'other.example' }]);
+    await checks.replaceListings([listing, { ...listing, list: 'other.example' }]);
     await db.query("update block_list_checks set since = now() - interval '2 days'");
-    await checks.replace([listing]);
-    const [left, ...others] = await checks.list();
+    await checks.replaceListings([listing]);
+    const [left, ...others] = await checks.listListings();
     expect(others).toEqual([]);
     expect(Date.now() - Number(left?.since)).toBeGreaterThan(86_400_000);
-    await checks.replace([{ ...listing, state: 'clear' }]);
-    expect((await checks.list())[0]).toMatchObject({ state: 'clear' });
+    await checks.replaceListings([{ ...listing, state: 'clear' }]);
+    expect((await checks.listListings())[0]).toMatchObject({ state: 'clear' });
   });
 });

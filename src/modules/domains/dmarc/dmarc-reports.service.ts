@@ -9,8 +9,7 @@ import {
   type DmarcSource,
   type DmarcTotals,
   recommend,
-} from './dmarc-report';
-import { type DomainOfReport, DmarcSourcesRepository } from './dmarc-sources.repository';
+} from '../registry/dmarc-report';
 
 /** Of one domain; receivers send one a day each. */
 const MAX_REPORTS_PER_DAY = 200;
@@ -22,7 +21,7 @@ const SHOWN_SOURCES = 200;
 
 /** What a report says of one domain. */
 export interface DmarcShare {
-  readonly owner: DomainOfReport;
+  readonly owner: { readonly organizationId: string; readonly domainId: string };
   readonly report: DmarcReport;
 }
 
@@ -36,10 +35,7 @@ export interface DmarcView {
 /** What receivers report of mail in the names of our tenants' domains. */
 @Injectable()
 export class DmarcReportsService {
-  constructor(
-    private readonly reports: DmarcSourcesRepository,
-    private readonly domains: DomainsRepository,
-  ) {}
+  constructor(private readonly domains: DomainsRepository) {}
 
   /**
    * The verified domains that a report is about, each with its part of it: by the domain that people saw, else by that of the
@@ -61,7 +57,7 @@ export class DmarcReportsService {
   /** Stores what a report says, once. */
   async record(shares: readonly DmarcShare[], tx: Transaction): Promise<void> {
     for (const { owner, report } of shares) {
-      await this.reports.add(owner, report, report.records, MAX_REPORTS_PER_DAY, tx);
+      await this.domains.addDmarcReport(owner, report, MAX_REPORTS_PER_DAY, tx);
     }
   }
 
@@ -70,15 +66,15 @@ export class DmarcReportsService {
     if (!(await this.domains.find(organizationId, domainId))) throw new NotFoundError('Domain');
     const owner = { organizationId, domainId };
     const [totals, sources] = await Promise.all([
-      this.reports.sum(owner, days),
-      this.reports.sources(owner, days, SHOWN_SOURCES),
+      this.domains.sumDmarc(owner, days),
+      this.domains.sumDmarcSources(owner, days, SHOWN_SOURCES),
     ]);
     return { totals, sources, recommendation: recommend(totals) };
   }
 
   /** Returns how many rows went. */
   deleteOld(days: number, limit: number): Promise<number> {
-    return this.reports.deleteOld(days, limit);
+    return this.domains.deleteOldDmarc(days, limit);
   }
 }
 

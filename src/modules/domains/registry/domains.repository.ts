@@ -4,8 +4,10 @@ import { Any, In, IsNull, Not, type Repository } from 'typeorm';
 import { acrossTenants } from '../../../common/tenant-scope';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
+import type { DmarcReport, DmarcSource, DmarcTotals } from './dmarc-report';
 import { Domain, RemovedDomain, removedDomain, type SendingState, type WarmingStatus } from './domain.entity';
 import { DomainCheck } from './domain-check.entity';
+import { addSources, deleteOldDmarc, sumDmarc, sumDmarcSources } from './sql/dmarc-sources.sql';
 import {
   countDueDomains,
   type DueDomain,
@@ -35,7 +37,7 @@ export type DomainChange = Partial<Omit<Domain, 'sending'>> & { readonly sending
 type Owner = { readonly organizationId: string; readonly domainId: string };
 type CheckedState = Omit<DomainCheck, 'organizationId' | 'domainId' | 'checkedAt'>;
 
-/** Owner of `domains`, `removed_domains` and `domain_checks`. */
+/** Owner of `domains`, `removed_domains`, `domain_checks` and `dmarc_sources`. */
 @Injectable()
 export class DomainsRepository {
   constructor(
@@ -205,5 +207,25 @@ export class DomainsRepository {
 
   async countDue(now: Date): Promise<number> {
     return (await this.database.run(countDueDomains(now)))[0]?.count ?? 0;
+  }
+
+  /** Unless the domain has had so many reports within a day. @param report each source, result and disposition once */
+  async addDmarcReport(domain: Owner, report: DmarcReport, maxReportsPerDay: number, tx: Transaction): Promise<void> {
+    await tx.run(addSources(domain, report, maxReportsPerDay));
+  }
+
+  async sumDmarc(domain: Owner, days: number): Promise<DmarcTotals> {
+    const [row] = await this.database.run(sumDmarc(domain, days));
+    const nothing = { reports: 0, reporters: 0, days: 0, messages: 0, passed: 0 };
+    return { ...nothing, ...row, policy: row?.policy ?? undefined };
+  }
+
+  sumDmarcSources(domain: Owner, days: number, limit: number): Promise<DmarcSource[]> {
+    return this.database.run(sumDmarcSources(domain, days, limit));
+  }
+
+  /** Returns how many rows went. */
+  async deleteOldDmarc(days: number, limit: number): Promise<number> {
+    return (await this.database.run(deleteOldDmarc(days, limit))).length;
   }
 }

@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { QueryInteger } from '../../../../common/http/dto-decorators';
-import { DMARC_ADVICE, type DmarcPolicy } from '../dmarc-report';
+import { DMARC_ADVICE, type DmarcPolicy } from '../../registry/dmarc-report';
 import type { DmarcView } from '../dmarc-reports.service';
 
 const COUNT = { type: 'integer', minimum: 0 } as const;

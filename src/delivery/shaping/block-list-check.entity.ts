@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { ListingState } from './block-lists';
+import type { ListingState } from './sql/block-list-checks.sql';
 
 /** What a block list said of one of the installation's addresses last. Rows are written by a statement (sql/). */
 @Entity('block_list_checks')

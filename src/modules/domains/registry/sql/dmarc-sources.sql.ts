@@ -1,6 +1,6 @@
 // What receivers report of mail in domains' names.
 import type { Statement } from '../../../../database/statement';
-import type { DmarcPolicy, DmarcRecord, DmarcReport, DmarcSource } from '../dmarc-report';
+import type { DmarcPolicy, DmarcReport, DmarcSource } from '../dmarc-report';
 
 export interface DomainOfReport {
   readonly organizationId: string;
@@ -28,11 +28,10 @@ const ADD = `
   on conflict do nothing
   returning 1 as added`;
 
-/** @param records each source, result and disposition once */
+/** @param report each source, result and disposition once */
 export function addSources(
   { organizationId, domainId }: DomainOfReport,
-  { reporter, reportId, policy, begin, end }: DmarcReport,
-  records: readonly DmarcRecord[],
+  { reporter, reportId, policy, begin, end, records }: DmarcReport,
   maxReportsPerDay: number,
 ): Statement<{ added: 1 }> {
   return {

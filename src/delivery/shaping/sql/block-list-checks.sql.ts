@@ -1,6 +1,17 @@
 // What block lists say of the installation's own addresses.
 import type { Statement } from '../../../database/statement';
-import type { Listing } from '../block-lists';
+
+/** `unknown`: the list did not answer, or refuses to; nothing may be concluded. */
+export type ListingState = 'listed' | 'clear' | 'unknown';
+
+export interface Listing {
+  readonly address: string;
+  /** The zone of the list. */
+  readonly list: string;
+  readonly state: ListingState;
+  /** What the list says, for people. */
+  readonly reply: string;
+}
 
 // Puts the newest look-ups in the place of all before; an address or a list that is gone goes.
 // Writes: block_list_checks (primary key). Locks: those rows, in key order. Rows: addresses times lists, some tens, hourly.
@@ -40,4 +51,23 @@ const AGE = `
 
 export function newestAge(): Statement<{ ageMs: number | null }> {
   return { name: 'newest-block-list-check', text: AGE, values: [] };
+}
+
+/** As it was found last. */
+export interface HeldListing extends Listing {
+  /** Since when it has been in this state. */
+  readonly since: Date;
+  readonly checkedAt: Date;
+}
+
+// What block lists said last.
+// Reads: block_list_checks. Locks: none. Rows: some tens.
+// Not the ORM: a read beside the other statements of its table.
+const LIST = `
+  select address, list, state, reply, since, checked_at as "checkedAt"
+  from block_list_checks
+  order by address, list`;
+
+export function listChecks(): Statement<HeldListing> {
+  return { name: 'list-block-list-checks', text: LIST, values: [] };
 }
