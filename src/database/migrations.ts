@@ -51,9 +51,9 @@ import { ConsoleSessions1700000000052 } from './migrations/0052-console-sessions
 import { Destinations1700000000053 } from './migrations/0053-destinations';
 import { EgressSuspensions1700000000054 } from './migrations/0054-egress-suspensions';
 import { TraceContext1700000000056 } from './migrations/0056-trace-context';
-import { ProviderStats1700000000057 } from './migrations/0057-provider-stats';
-import { BlockListChecks1700000000058 } from './migrations/0058-block-list-checks';
-import { DmarcSources1700000000059 } from './migrations/0059-dmarc-sources';
+import { ProviderStats1700000000058 } from './migrations/0058-provider-stats';
+import { BlockListChecks1700000000059 } from './migrations/0059-block-list-checks';
+import { DmarcSources1700000000067 } from './migrations/0067-dmarc-sources';
 
 /**
  * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be
@@ -116,7 +116,7 @@ export const MIGRATIONS = [
   Destinations1700000000053,
   EgressSuspensions1700000000054,
   TraceContext1700000000056,
-  ProviderStats1700000000057,
-  BlockListChecks1700000000058,
-  DmarcSources1700000000059,
+  ProviderStats1700000000058,
+  BlockListChecks1700000000059,
+  DmarcSources1700000000067,
 ];

@@ -16,7 +16,7 @@ export const COUNTERS = [
   'excused',
 ] as const;
 
-/** What is counted by receiver, too; `sent` are what the receivers took. */
+/** What is counted by group of receivers, too, in the order of its sums; `sent` are what the receivers took. */
 export const PROVIDER_COUNTERS = [
   'sent',
   'delivered',
@@ -33,7 +33,7 @@ export const PROVIDER_COUNTERS = [
 export type Counter = (typeof COUNTERS)[number];
 
 export function isCountedByProvider(counter: Counter): boolean {
-  return (PROVIDER_COUNTERS as readonly Counter[]).includes(counter);
+  return PLACES.has(counter);
 }
 
 /** Recipients of live mail, of all organizations together. */
@@ -56,11 +56,11 @@ export interface HourlyDelta extends Record<Counter, number> {
   mode: string;
   domainId: string;
   hour: Date;
-  /** Null: not counted by receiver. */
-  provider: string | null;
+  /** Of the counters, what is of a group of receivers: its sums in the order of `PROVIDER_COUNTERS`; null without any. */
+  byProvider: Record<string, number[]> | null;
 }
 
-/** One row per organization, mode, domain, UTC hour and group of receivers: what a commit appends. */
+/** One row per organization, mode, domain and UTC hour: what a commit appends. */
 export function sumDeltas(deltas: readonly StatDelta[]): HourlyDelta[] {
   const sums = new Map<string, HourlyDelta>();
   let sum: HourlyDelta | undefined;
@@ -68,27 +68,34 @@ export function sumDeltas(deltas: readonly StatDelta[]): HourlyDelta[] {
     // Neighbours mostly belong together, and making a key costs more than all the rest.
     if (!sum || !belongsTo(sum, delta)) sum = sumOf(delta, sums);
     sum[delta.counter] += delta.by;
+    if (delta.provider !== undefined) addToProvider(sum, delta.provider, delta);
   }
   return [...sums.values()];
 }
 
-function belongsTo(sum: HourlyDelta, { organizationId, mode, domainId, occurredAt, provider }: StatDelta): boolean {
+function belongsTo(sum: HourlyDelta, { organizationId, mode, domainId, occurredAt }: StatDelta): boolean {
   const age = occurredAt.getTime() - sum.hour.getTime();
   const sameOwner = sum.domainId === domainId && sum.organizationId === organizationId && sum.mode === mode;
-  return sameOwner && sum.provider === (provider ?? null) && age >= 0 && age < HOUR;
+  return sameOwner && age >= 0 && age < HOUR;
 }
 
-function sumOf(
-  { organizationId, mode, domainId, occurredAt, provider }: StatDelta,
-  sums: Map<string, HourlyDelta>,
-): HourlyDelta {
+function sumOf({ organizationId, mode, domainId, occurredAt }: StatDelta, sums: Map<string, HourlyDelta>): HourlyDelta {
   const hour = Math.floor(occurredAt.getTime() / HOUR);
-  const key = `${organizationId} ${mode} ${domainId} ${hour} ${provider ?? ''}`;
+  const key = `${organizationId} ${mode} ${domainId} ${hour}`;
   const known = sums.get(key);
   if (known) return known;
-  const fresh = { organizationId, mode, domainId, hour: new Date(hour * HOUR), provider: provider ?? null, ...ZERO };
+  const fresh = { organizationId, mode, domainId, hour: new Date(hour * HOUR), byProvider: null, ...ZERO };
   sums.set(key, fresh);
   return fresh;
 }
 
+function addToProvider(sum: HourlyDelta, provider: string, { counter, by }: StatDelta): void {
+  const place = PLACES.get(counter);
+  if (place === undefined) return;
+  sum.byProvider ??= {};
+  const counts = (sum.byProvider[provider] ??= PROVIDER_COUNTERS.map(() => 0));
+  counts[place] = (counts[place] ?? 0) + by;
+}
+
+const PLACES: ReadonlyMap<Counter, number> = new Map(PROVIDER_COUNTERS.map((counter, place) => [counter, place]));
 const ZERO = Object.fromEntries(COUNTERS.map((counter) => [counter, 0])) as Record<Counter, number>;

@@ -55,8 +55,8 @@ export class StatsDelta {
   @Column('integer', { default: 0 }) opens!: number;
   @Column('integer', { default: 0 }) clicks!: number;
   @Column('integer', { default: 0 }) excused!: number;
-  /** The group of receivers. */
-  @Column('text', { nullable: true }) provider!: string | null;
+  /** Of the counters, what is of each group of receivers, in the order of `PROVIDER_COUNTERS`. */
+  @Column('jsonb', { name: 'by_provider', nullable: true }) byProvider!: Record<string, number[]> | null;
 }
 
 /** What has come of a domain's mail to a group of receivers in a UTC hour. Rows are written by the fold. */

@@ -5,6 +5,7 @@
 import type { Tenant } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
 import type { Period } from '../period';
+import { PROVIDER_COUNTERS } from '../stat-delta';
 
 export interface ProviderSums {
   readonly provider: string;
@@ -20,6 +21,7 @@ export interface ProviderSums {
 }
 
 const SUMS = ['accepted', 'delivered', 'deferred', 'bounced', 'excused', 'complaints'];
+const APPENDED = PROVIDER_COUNTERS.map((_, place) => `(counts ->> ${place})::int`);
 
 /** @param period whole hours */
 export function sumByProvider(scope: Tenant, { from, to }: Period): Statement<ProviderSums> {
@@ -31,13 +33,15 @@ export function sumByProvider(scope: Tenant, { from, to }: Period): Statement<Pr
 }
 
 function textOf(ofDomain: string): string {
-  const hours = (accepted: string, table: string) => `
-    select provider, ${accepted} as accepted, delivered, deferred, bounced, excused, complaints from ${table}
-    where organization_id = $1 and mode = (select $2::text) and hour >= $3 and hour < $4 ${ofDomain}`;
+  const ofPeriod = `where organization_id = $1 and mode = (select $2::text) and hour >= $3 and hour < $4 ${ofDomain}`;
   return `
   select provider, ${SUMS.map((sum) => `sum(${sum})::double precision as ${sum}`).join(', ')}
-  from (${hours('accepted', 'stats_providers')}
-    union all ${hours('sent', 'stats_deltas')} and provider is not null
+  from (
+    select provider, ${SUMS.join(', ')} from stats_providers ${ofPeriod}
+    union all
+    select provider, ${APPENDED.join(', ')}
+    from stats_deltas cross join lateral jsonb_each(by_provider) as p (provider, counts)
+    ${ofPeriod} and by_provider is not null
   ) counted
   group by provider`;
 }

@@ -1,22 +1,23 @@
 // Everything that writes counters: commits append deltas, a job folds them into hours, retention takes emails out.
 import type { Statement } from '../../../database/statement';
 import type { Period } from '../period';
-import { COUNTERS, type HourlyDelta, type SentAmounts } from '../stat-delta';
+import { COUNTERS, type HourlyDelta, PROVIDER_COUNTERS, type SentAmounts } from '../stat-delta';
 
 // Appends counters; a job folds them into stats_hourly.
 // Writes: stats_deltas (insert only, so that no two commits wait for one counter row: one hot hourly row held accepts
-// down to 1,700/s where 7,000/s were possible). Locks: none beyond the new rows. Rows: one per domain and hour of a batch.
+// down to 1,700/s where 7,000/s were possible). Locks: none beyond the new rows. Rows: one per domain and hour of a batch,
+// however many receivers it had mail for.
 const APPEND_DELTAS = `
   insert into stats_deltas (
     organization_id, mode, domain_id, hour,
     emails, accepted, sent, delivered, bounced, failed, deferred, complaints, unsubscribes, opens, clicks, excused,
-    provider
+    by_provider
   )
   select *
   from unnest(
     $1::uuid[], $2::text[], $3::uuid[], $4::timestamptz[],
     $5::int[], $6::int[], $7::int[], $8::int[], $9::int[], $10::int[], $11::int[], $12::int[], $13::int[], $14::int[], $15::int[],
-    $16::int[], $17::text[]
+    $16::int[], $17::jsonb[]
   )`;
 
 export function appendDeltas(rows: readonly HourlyDelta[]): Statement<never> {
@@ -29,7 +30,7 @@ export function appendDeltas(rows: readonly HourlyDelta[]): Statement<never> {
       rows.map((row) => row.domainId),
       rows.map((row) => row.hour),
       ...COUNTERS.map((counter) => rows.map((row) => row[counter])),
-      rows.map((row) => row.provider),
+      rows.map((row) => (row.byProvider ? JSON.stringify(row.byProvider) : null)),
     ],
   };
 }
@@ -38,6 +39,7 @@ export function appendDeltas(rows: readonly HourlyDelta[]): Statement<never> {
 // Writes: stats_deltas (delete by primary key), stats_hourly and stats_providers (upsert by primary key). Locks: deltas in id
 // order with skip locked, then hourly rows in key order. Rows: thousands of deltas into a few hourly rows.
 // Not the ORM: one statement instead of one per row.
+const SUMS_OF_PROVIDER = PROVIDER_COUNTERS.map((_, place) => `sum((counts ->> ${place})::int)`).join(', ');
 const FOLD_DELTAS = `
   with taken as (
     delete from stats_deltas
@@ -81,11 +83,9 @@ const FOLD_DELTAS = `
     insert into stats_providers as p (
       organization_id, mode, domain_id, hour, provider, accepted, delivered, deferred, bounced, excused, complaints
     )
-    select
-      organization_id, mode, domain_id, hour, provider,
-      sum(sent), sum(delivered), sum(deferred), sum(bounced), sum(excused), sum(complaints)
-    from taken
-    where provider is not null
+    select organization_id, mode, domain_id, hour, provider, ${SUMS_OF_PROVIDER}
+    from taken cross join lateral jsonb_each(by_provider) as p (provider, counts)
+    where by_provider is not null
     group by organization_id, mode, domain_id, hour, provider
     order by organization_id, mode, domain_id, hour, provider
     on conflict (organization_id, mode, domain_id, hour, provider) do update set

@@ -3,8 +3,8 @@ import { commentOn } from './data-map/comment-on';
 import { ForwardOnlyMigration } from './forward-only';
 
 /** Owner: delivery. */
-export class BlockListChecks1700000000058 extends ForwardOnlyMigration {
-  readonly name = 'BlockListChecks1700000000058';
+export class BlockListChecks1700000000059 extends ForwardOnlyMigration {
+  readonly name = 'BlockListChecks1700000000059';
 
   protected readonly sql = `
     -- What block lists said last of the addresses that mail leaves from.

@@ -3,8 +3,8 @@ import { commentOn } from './data-map/comment-on';
 import { ForwardOnlyMigration } from './forward-only';
 
 /** Owner: domains. */
-export class DmarcSources1700000000059 extends ForwardOnlyMigration {
-  readonly name = 'DmarcSources1700000000059';
+export class DmarcSources1700000000067 extends ForwardOnlyMigration {
+  readonly name = 'DmarcSources1700000000067';
 
   protected readonly sql = `
     -- What receivers report (RFC 7489) of mail in a domain's name, by source and result; a report is stored once.

@@ -4,13 +4,13 @@ import { commentOn, OWNER } from './data-map/comment-on';
 import { ForwardOnlyMigration } from './forward-only';
 
 /** Owner: stats. */
-export class ProviderStats1700000000057 extends ForwardOnlyMigration {
-  readonly name = 'ProviderStats1700000000057';
+export class ProviderStats1700000000058 extends ForwardOnlyMigration {
+  readonly name = 'ProviderStats1700000000058';
 
   // A column without a default rewrites nothing.
   protected readonly sql = `
-    alter table stats_deltas add column provider text;
-    ${commentOn('stats_deltas', 'seconds, until they are folded into stats_hourly', { provider: 'none: the group of receivers, where one is known' })}
+    alter table stats_deltas add column by_provider jsonb;
+    ${commentOn('stats_deltas', 'seconds, until they are folded into stats_hourly', { by_provider: 'none: of the counters, what is of each group of receivers' })}
 
     -- What has come of mail to a group of receivers, by the hour in which it happened (UTC). Folded of stats_deltas.
     create table stats_providers (
