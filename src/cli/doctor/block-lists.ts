@@ -13,8 +13,9 @@ export async function checkBlockLists(
   const pools = egressPools === undefined ? [] : readEgressPools(egressPools);
   const pooled = pools.flatMap((pool) => pool.addresses.map(({ address }) => address));
   const addresses = await ownAddresses(resolver, mailHost, pooled);
-  if (addresses.length === 0)
+  if (addresses.length === 0) {
     return { status: 'skipped', message: 'no public address of MAIL_HOST or EGRESS_POOLS is known' };
+  }
   const listings = (await Promise.all(addresses.map((address) => lookUp(resolver, address, blockLists)))).flat();
   const listed = listings.filter(({ state }) => state === 'listed');
   const unknown = listings.filter(({ state }) => state === 'unknown');

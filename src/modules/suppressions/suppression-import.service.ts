@@ -95,8 +95,9 @@ class ImportRun {
     const address = parseAddress(entry.email);
     const email = entry.email.slice(0, SHOWN_ADDRESS);
     if (!address.ok) return this.refuse({ line, email, error: `The address ${address.message}` });
-    if (/^\*+@/.test(email))
+    if (/^\*+@/.test(email)) {
       return this.refuse({ line, email, error: 'The address is a pattern, which matches no one' });
+    }
     this.batch.push(newEntry(address.email, entry, this.wanted.keepReasons));
   }
 

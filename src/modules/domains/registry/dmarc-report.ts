@@ -63,8 +63,9 @@ const ENOUGH = 0.98;
 
 /** Whether the policy can be raised by one step, and what stands in the way. Pure. */
 export function recommend({ policy, days, messages, passed }: DmarcTotals): DmarcRecommendation {
-  if (policy === 'reject')
+  if (policy === 'reject') {
     return { code: 'keep', message: 'The policy is p=reject already; there is nothing to raise' };
+  }
   if (policy === undefined || messages < MIN_MESSAGES || days < MIN_DAYS) {
     const message = `Too little is known: wait for reports over ${MIN_DAYS} days and on ${MIN_MESSAGES} messages at least`;
     return { code: 'wait', message };

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { dmarcMail, dmarcXml } from '../../../../test/factories/dmarc-reports';
 import { zipOf } from '../../../../test/factories/zip';
@@ -31,9 +32,10 @@ const REPORT = {
   ],
 };
 
-async function* inPieces(text: string, size = 7) {
+function inPieces(text: string, size = 7) {
   const bytes = Buffer.from(text);
-  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+  const count = Math.ceil(bytes.length / size);
+  return Readable.from(Array.from({ length: count }, (_, index) => bytes.subarray(index * size, (index + 1) * size)));
 }
 const parse = (xml: string) => parseDmarcXml(inPieces(xml));
 
