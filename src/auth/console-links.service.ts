@@ -19,7 +19,7 @@ const LINK_MS = 15 * MINUTE;
 export type LinkTarget = { readonly organizationId: string; readonly mode: Mode } | 'operator';
 
 export interface SignInLink {
-  /** Below the service's address. The token stands behind the `#`: browsers send it to nobody, so it is in no log. */
+  /** Below the service's address. The token stands behind the `#`: browsers do not send it, so it is in no log. */
   readonly path: string;
   readonly expiresAt: Date;
 }
@@ -49,7 +49,7 @@ export class ConsoleLinksService {
   }
 
   /**
-   * Takes a link for a key of its own, which nobody ever sees: it stands for the session in lists, limits and the audit log,
+   * Takes a link for a key of its own, which is never shown: it stands for the session in lists, limits and the audit log,
    * and can be revoked like any other.
    * @throws AppError invalid_api_key for a link that is unknown, used or too old; api_key_limit_reached
    */

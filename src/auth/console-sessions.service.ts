@@ -18,7 +18,7 @@ const MAX_SESSIONS = 20;
 /** Begins the ids of operators' sessions, so that they are looked up in the right place. */
 const OPERATOR_PREFIX = 'op_';
 
-/** Whoever is signed in: one of both. */
+/** The key that is signed in: one of both. */
 export type Caller =
   | { readonly principal: Principal; readonly operator?: undefined }
   | { readonly operator: Operator; readonly principal?: undefined };

@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 import { AppError } from '../common/errors/app-error';
 import type { Mode } from '../common/tenant';
 
-/** Of a tenant's key its mode; `op`: of whoever operates the installation. */
+/** Of a tenant's key its mode; `op`: an operator's. */
 export type KeyKind = Mode | 'op';
 
 /**

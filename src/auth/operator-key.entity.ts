@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { OperatorScope } from '../common/http/scopes';
 
-/** A key of whoever operates the installation: of the key itself only the SHA-256 is kept. */
+/** An operator's key; of the key itself only the SHA-256 is kept. */
 @Entity('operator_keys')
 export class OperatorKey {
   @PrimaryColumn('uuid') id!: string;

@@ -110,7 +110,7 @@ async function start(parts: Parts, { config, modules, logger, signal }: StartOpt
   welcome(curlCommand(credentials, config.dataDir, port), config, { baseUrl, console, smtp: submission?.port });
 }
 
-/** Signs whoever has started the service in to the console, once. */
+/** Prints a link that signs in to the console, once. */
 async function consoleLink(
   { app }: RunningService,
   { organizationId }: Credentials,

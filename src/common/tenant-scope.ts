@@ -9,8 +9,8 @@ interface Holder {
 }
 
 const holders = new AsyncLocalStorage<Holder>();
-/** Frozen: it stands for callers that nobody knows, and no guard may make it someone's. */
-const NOBODY: Holder = Object.freeze<Holder>({ scope: [] });
+/** Frozen: it stands for callers without a key, and no guard may change it. */
+const NO_TENANT: Holder = Object.freeze<Holder>({ scope: [] });
 
 /** From Node 24 on it is the engine that carries the store along; before, each promise of the process costs two calls more. */
 const IS_CHEAP = Number(process.versions.node.split('.')[0]) >= 24;
@@ -39,7 +39,7 @@ export function startRequest(
 
 /** Callbacks of sockets that have lost their request run like `work`: they see nothing. */
 export function seeNothing<T>(work: () => T): T {
-  return IS_CHEAP ? holders.run(NOBODY, work) : work();
+  return IS_CHEAP ? holders.run(NO_TENANT, work) : work();
 }
 
 /** From now on the request sees this organization's rows. */

@@ -74,7 +74,7 @@ export function keepPrivate(file: string): void {
   try {
     if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, OWNER_ONLY);
   } catch {
-    // Whoever owns it restricts it; reading it says what is wrong.
+    // Its owner restricts it; reading it says what is wrong.
   }
 }
 

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 
 /**
- * Whose `X-Forwarded-For` is believed. `false`: nobody's. `true`: everybody's, so its left-most address counts, which any
+ * Whose `X-Forwarded-For` is believed. `false`: no peer's. `true`: every peer's, so its left-most address counts, which any
  * client can write unless the proxy overwrites the header. A number: that of so many proxies in a row, this service's peer
  * the first. A list: that of these addresses and networks; the right-most address that is none of theirs is the client's.
  */

@@ -29,7 +29,7 @@ const TIME_LIMITS = {
 const CONNECTION = {
   connectionTimeoutMillis: 2_000,
   keepAlive: true,
-  // Whoever asked for a connection listens to its errors only a moment after it is open; a server that stops in that moment
+  // The caller listens to a connection's errors only a moment after it is open; a server that stops in that moment
   // would end the process. Every statement on it fails by itself.
   onConnect: (connection: PoolClient): void => void connection.on('error', () => undefined),
   // Statements that do not need each other's results go out together instead of waiting for each answer in turn.

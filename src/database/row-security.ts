@@ -100,7 +100,7 @@ const GRANT_SCHEMA = `
     end if;
   end $do$`;
 
-/** Undefined when the user of this connection may not create it, and nobody else has. */
+/** Undefined when the user of this connection may not create it, and it does not exist. */
 async function ensureRole(runner: QueryRunner): Promise<TenantRole | undefined> {
   const [found] = (await runner.query(ROLE)) as TenantRole[];
   if (!found) return undefined;

@@ -64,8 +64,7 @@ export const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   Webhooks: 'Events pushed to your endpoints, signed per the Standard Webhooks specification.',
   Events: 'The events of all emails in order, to be pulled.',
   'API keys': 'Create, list and revoke keys.',
-  Operator:
-    'For whoever runs the installation, with keys of their own (`waybill operator-key create`) that open nothing else.',
+  Operator: 'For operators, with keys of their own (`waybill operator-key create`) that open nothing else.',
   Mailbox: 'What the built-in catch-all mailbox of the local mode has received.',
   Tracking: 'Links inside emails: opens, clicks and unsubscribing. Called by mail programs.',
   Health: 'For probes and monitors. No key, no envelope.',

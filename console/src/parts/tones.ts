@@ -1,4 +1,4 @@
-/** What a state means for whoever looks, which decides its colour. */
+/** What a state means, which decides its colour. */
 export type Tone = 'good' | 'warn' | 'bad' | 'info' | 'neutral';
 
 const TONES: Readonly<Record<string, Tone>> = {

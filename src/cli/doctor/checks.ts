@@ -80,7 +80,7 @@ export async function checkCertificate(
   const { certificateFile, keyFile } = submission;
   if (certificateFile === undefined || keyFile === undefined) {
     if (delivery.mode === 'local') return ok('one of its own, for this machine');
-    return { status: 'warning', message: 'Nobody can log in over SMTP: set TLS_CERT_FILE and TLS_KEY_FILE' };
+    return { status: 'warning', message: 'Clients cannot log in over SMTP: set TLS_CERT_FILE and TLS_KEY_FILE' };
   }
   const certificate = new X509Certificate(await readFile(certificateFile));
   const isPair = certificate.checkPrivateKey(createPrivateKey(await readFile(keyFile)));

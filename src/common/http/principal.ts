@@ -13,7 +13,7 @@ export interface Principal extends Tenant {
   readonly domainId: string | undefined;
 }
 
-/** Whoever operates the installation, by a key of their own: what the auth guard leaves on requests to `/operator/v1`. */
+/** An operator, by a key of their own: what the auth guard leaves on requests to `/operator/v1`. */
 export interface Operator {
   readonly keyId: string;
   readonly scopes: ReadonlySet<string>;

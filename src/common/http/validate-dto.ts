@@ -97,7 +97,7 @@ const SECOND_RULES = /length|min|max|size|unique|matches|empty/i;
 /** One message for a field: what it should be at all, before how long or how large. */
 function mostHelpful(constraints: Record<string, string>, path: string): string {
   if (constraints.whitelistValidation !== undefined) return `${path} is not a known field`;
-  // What its elements should be helps nobody whose value has none.
+  // What its elements should be is no help for a value that has none.
   if (constraints.isArray !== undefined) return constraints.isArray;
   const kind = Object.keys(constraints).find((rule) => !SECOND_RULES.test(rule));
   return constraints[kind ?? ''] ?? Object.values(constraints)[0] ?? `${path} is not valid`;

@@ -7,7 +7,7 @@ import { RUNS_JOBS } from './periodic-jobs';
 
 const LEASE_SECONDS = 15;
 const RENEW_MS = 5 * SECOND;
-/** A process that nobody has scraped for so long stands down, so that one that is scraped can show the figures. */
+/** A process that has not been scraped for so long gives up, so that one that is scraped can show the figures. */
 const FORGOTTEN_MS = 5 * MINUTE;
 /** A database that hangs must not cost the scrape the other metrics. */
 const TIMEOUT_MS = 2 * SECOND;

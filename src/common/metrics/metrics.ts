@@ -27,7 +27,7 @@ const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total',
 
 /**
  * One Prometheus registry per process. Requesting a metric again by the same name returns the same metric. Counters begin
- * at 0 and gauges absent: what nobody has measured is not 0.
+ * at 0 and gauges absent: what has not been measured is not 0.
  */
 @Injectable()
 export class Metrics {

@@ -16,7 +16,7 @@ const DNS_NAME = 0x82;
 const IP_ADDRESS = 0x87;
 
 /**
- * A certificate for this machine's own names that nobody vouches for (RFC 5280), for local mode: Node makes keys, but no
+ * A certificate for this machine's own names that no authority has signed (RFC 5280), for local mode: Node makes keys, but no
  * certificates, and what a library would add is these sixty lines.
  */
 export function selfSigned(now: Date): Certificate {

@@ -32,7 +32,7 @@ export interface RequestSpan {
   end(answer: { readonly method: string; readonly route: string | undefined; readonly status: number }): void;
 }
 
-/** Where spans go: to nobody, unless tracing is on. Nothing here waits for the network, and nothing throws. */
+/** Where spans go: nowhere, unless tracing is on. Nothing here waits for the network, and nothing throws. */
 export abstract class Tracing {
   abstract readonly isOn: boolean;
   /**

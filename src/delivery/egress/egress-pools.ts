@@ -8,7 +8,7 @@ export interface EgressSource extends EgressAddress {
   readonly pool: string;
 }
 
-/** A block list forgets nobody within minutes; each further refusal after it renews the suspension. */
+/** A block list removes no address within minutes; each further refusal after it renews the suspension. */
 const SUSPENDED_MS = HOUR;
 const MAX_CAUSE = 500;
 

@@ -44,7 +44,7 @@ function putBefore(buffer: Buffer, room: number, start: Buffer): { buffer: Buffe
 
 const ADDRESS_FIELDS = ['from', 'sender', 'reply-to', 'to', 'cc'];
 const ADDRESS = /[^\s<>",;:()]{1,320}@[^\s<>",;:()]{1,320}/g;
-/** Of one field; beyond it nobody looks for an address that needs SMTPUTF8. */
+/** Of one field; beyond it no address that needs SMTPUTF8 is looked for. */
 const MAX_FIELD = 32 * 1024;
 
 /** True when an address in its header has a non-ASCII local part (RFC 6531); other text in UTF-8 is sent as it is. */

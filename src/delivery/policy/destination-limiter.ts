@@ -16,7 +16,7 @@ const SLOT_SHARE = 0.25;
 const SLOW_AFTER_MS = 10 * SECOND;
 const FIRST_PAUSE_MS = 5 * SECOND;
 const LONGEST_PAUSE_MS = 15 * MINUTE;
-/** A block list forgets nobody within minutes, and what is refused meanwhile speaks for staying on it. */
+/** A block list removes no address within minutes, and what is refused meanwhile speaks for staying on it. */
 const SUSPENSION_MS = 15 * MINUTE;
 /** Well above the longest pause, so that a dead destination is not dropped between two probes. */
 const FORGET_AFTER_MS = 60 * MINUTE;
@@ -245,7 +245,7 @@ export class DestinationLimiter {
     this.pause(state, Math.min(FIRST_PAUSE_MS * 2 ** state.pauses, LONGEST_PAUSE_MS));
   }
 
-  /** Whoever was on the way at the same time brings no news. */
+  /** Attempts that were under way at the same time bring no news. */
   private suspend(state: Destination, cause: string): void {
     if (this.options.sharedHop) return this.reduce(state, cause);
     if (this.isPaused(state)) return;

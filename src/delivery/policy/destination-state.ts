@@ -15,7 +15,7 @@ export interface DestinationLimiterOptions {
   readonly maximumConcurrency: number;
   /** Most destinations that are remembered; the longest unused are dropped first. */
   readonly maximumDestinations: number;
-  /** A relay hands on what other servers say of single mails: that slows it, but does not suspend it for everybody. */
+  /** A relay hands on what other servers say of single mails: that slows it, but does not suspend it for all mail. */
   readonly sharedHop: boolean;
 }
 

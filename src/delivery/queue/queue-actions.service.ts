@@ -73,7 +73,7 @@ export class QueueActionsService {
   }
 
   /**
-   * Works off what nobody else works on, batch by batch.
+   * Works off the actions that no other process works on, batch by batch.
    * @param outcomes where deliveries that are ended go
    * @param only one action by its id
    */

@@ -1,6 +1,6 @@
 import type { SmtpConnection } from './smtp-connection';
 
-/** A hold on the conversation of one attempt, for whoever may have to end it. */
+/** A hold on the conversation of one attempt, for the code that may have to end it. */
 export class Conversation {
   private connection: SmtpConnection | undefined;
   private wasCut = false;

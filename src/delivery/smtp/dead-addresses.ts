@@ -7,8 +7,8 @@ const REMEMBERED_MS = 5 * MINUTE;
 const MAX_ADDRESSES = 10_000;
 
 /**
- * Addresses at which nobody answered, for all mails: a first mail exchanger that is down costs one of them the time to
- * find out, not each. An address is dead when nobody connects or greets there, and alive again with the first who does.
+ * Addresses at which no server replied, for all mails: a first mail exchanger that is down costs one of them the time to
+ * find out, not each. An address is dead when no connection or greeting comes about there, and alive again with the first that does.
  */
 export class DeadAddresses {
   private readonly untilMs = new LRUCache<string, number>({ max: MAX_ADDRESSES });

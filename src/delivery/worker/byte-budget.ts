@@ -21,7 +21,7 @@ type Kind = 'ahead' | 'large';
  *   may take more as long as it then holds no more than is left free, so one alone gets a half, two a third each, and a
  *   newcomer always finds something. One message that is larger than everything goes when no other is there.
  *
- * Nobody waits here: `may…` answers at once, and whoever is refused holds nothing.
+ * Nothing waits here: `may…` returns at once, and a refused caller holds nothing.
  */
 export class ByteBudget {
   readonly limit: number;

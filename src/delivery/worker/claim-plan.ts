@@ -37,7 +37,7 @@ export interface Expected {
  * - A tenant with its share of unproven destinations under way: only prompt ones, until half of that share is free.
  * - A tenant that waits with more than there is room left for others: nothing.
  *
- * What one tenant has taken beyond its share of unproven destinations will not begin soon, and keeps nobody else from claiming.
+ * What one tenant has taken beyond its share of unproven destinations will not begin soon, and keeps no other tenant from claiming.
  */
 export class ClaimPlanner {
   private readonly byGroup = new Tally();

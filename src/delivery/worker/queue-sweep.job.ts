@@ -40,7 +40,7 @@ export class QueueSweepJob implements OnApplicationBootstrap {
     const held = await this.queue.findHeld(id, this.ago(SETTLED_IN_MS));
     const orphaned = held.filter((claim) => !this.pipeline.has(claim));
     if (orphaned.length === 0) return;
-    this.logger.warn(`${orphaned.length} claims that nobody works on are given back`);
+    this.logger.warn(`${orphaned.length} claims without an attempt are given back`);
     await this.queue.release(orphaned);
   }
 

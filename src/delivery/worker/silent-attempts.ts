@@ -2,7 +2,7 @@ import { SECOND } from '../../common/clock';
 import type { ClaimedDelivery } from '../ports/delivery';
 import type { Conversation } from '../smtp/conversation';
 
-/** Few servers delay a reply for longer on purpose; the limits of SMTP hold as long as nobody waits. */
+/** Few servers delay a reply for longer on purpose; the limits of SMTP hold as long as no other mail waits. */
 const SILENT_MS = 30 * SECOND;
 
 /** An attempt that holds a slot. */
@@ -14,7 +14,7 @@ export interface Holder {
 }
 
 /**
- * What tenants hold beyond their share for as long as nobody else needs it, or all of them together, comes back when one with
+ * What tenants hold beyond their share for as long as no other needs it, or all of them together, comes back when one with
  * less needs it: the attempt of the tenant with the most whose server has been silent for longest ends as after a time limit.
  * Never one whose final dot is out, which would make a duplicate.
  */

@@ -147,7 +147,7 @@ export class WorkerSlots {
     if (signal === 'success') this.most = Math.min(this.options.slots, this.most + RECOVERY_PER_SUCCESS);
   }
 
-  /** This host has run out of something that connections take: nobody else's fault, and more of them would not help. */
+  /** This host has run out of something that connections take: no destination's fault, and more of them would not help. */
   backOff(): void {
     if (this.isBackingOff()) return;
     this.most = Math.max(1, Math.floor(Math.min(this.most, this.taken) * BACK_OFF));

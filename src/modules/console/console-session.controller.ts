@@ -31,7 +31,7 @@ export class ConsoleSessionController {
     return { data: await this.views.of(caller) };
   }
 
-  /** Null when nobody is signed in. */
+  /** Null without a session. */
   @Get()
   async current(@Req() request: Request) {
     const token = this.cookie.tokenOf(request);

@@ -42,7 +42,7 @@ export class EmailLookupService {
     return keys.map((key) => key && byName.get(nameOf(key)));
   }
 
-  /** Whether they have unsubscribed by this email, and nobody has taken them off the list since. @throws UnavailableError */
+  /** Whether they have unsubscribed by this email, and have not been taken off the list since. @throws UnavailableError */
   async isUnsubscribed(recipient: MailRecipient): Promise<boolean> {
     if (!hasSeen(recipient.seen, 'unsubscribed')) return false;
     return this.suppressions.isListedFor('unsubscribe', recipient, recipient.address);

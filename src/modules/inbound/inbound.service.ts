@@ -107,7 +107,7 @@ function openWith(paths: readonly ReturnPath[], localPart: string): ReturnPathTa
   return paths.map((path) => path.open(localPart)).find((found) => found !== undefined);
 }
 
-/** What comes to an address that unsubscribes says so on top of all, where nobody else can write. */
+/** What comes to an address that unsubscribes says so above all other fields, where only this listener writes. */
 function stored(sender: string, message: Buffer, isUnsubscribe = false): { raw: Buffer; digest: Buffer } {
   const top = `${isUnsubscribe ? UNSUBSCRIBE_LINE : ''}Return-Path: <${sender}>\r\n`;
   const raw = Buffer.concat([Buffer.from(top), message]);

@@ -24,7 +24,7 @@ const PAGE = 20;
 /** Passes through the driver as twice as much text. */
 const PART_BYTES = 1024 * 1024;
 
-/** Removes a person from what an organization has sent to the mailbox, and from what nobody of ours has sent there. */
+/** Removes a person from what an organization has sent to the mailbox, and from mail that belongs to no organization. */
 @Injectable()
 export class MailboxErasureService {
   constructor(private readonly mailbox: MailboxRepository) {}

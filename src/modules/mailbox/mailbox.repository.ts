@@ -40,7 +40,7 @@ export class MailboxRepository {
     await this.database.run(trimMessages(maxMessages, maxBytes));
   }
 
-  /** The organization's, and those of nobody, in order. */
+  /** The organization's, and those of no organization, in order. */
   findCopies(organizationId: string, page: MailboxPage, limit: number): Promise<KeptCopy[]> {
     return this.database.run(findCopies(organizationId, page, limit));
   }

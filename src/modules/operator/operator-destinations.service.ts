@@ -12,7 +12,7 @@ export interface DestinationFilter {
   readonly state?: Destination['state'] | undefined;
 }
 
-/** Groups of destinations as whoever operates the installation sees and changes them. */
+/** Groups of destinations as operators see and change them. */
 @Injectable()
 export class OperatorDestinationsService {
   constructor(

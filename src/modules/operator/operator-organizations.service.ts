@@ -13,7 +13,7 @@ export interface UsedOrganization extends Pick<
   readonly usage: { readonly today: number; readonly month: number };
 }
 
-/** Organizations as whoever operates the installation sees them. */
+/** Organizations as operators see them. */
 @Injectable()
 export class OperatorOrganizationsService {
   constructor(

@@ -13,7 +13,7 @@ import { OperatorQueueController } from './queue.controller';
 import { OperatorQueueService } from './queue.service';
 import { OverviewService } from './overview.service';
 
-/** `/operator/v1`: what whoever runs the installation sees and changes, across all organizations. */
+/** `/operator/v1`: what operators see and change, across all organizations. */
 @Module({
   imports: [AuditModule, AuthModule, DeliveryQueueModule, DomainsModule, StatsModule],
   controllers: [

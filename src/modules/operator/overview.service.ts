@@ -21,7 +21,7 @@ export interface Overview {
   readonly pausedDestinations: number;
 }
 
-/** A page that everybody keeps open costs the database one look in this time. */
+/** However many pages are open, the database is read once in this time. */
 const CACHE_MS = 2 * SECOND;
 
 /** Puts the overview together, for all who ask within two seconds at once. */

@@ -13,14 +13,14 @@ import {
 } from '../../delivery/queue/delivery-queue.repository';
 import { type NewQueueAction, QueueActionsService } from '../../delivery/queue/queue-actions.service';
 
-/** Whoever looks within this time sees the same count. */
+/** Requests within this time get the same count. */
 const CACHE_MS = 2 * SECOND;
 const MAX_SHARES = 500;
 
 /** A share with the name of what its key is the id of. */
 export type NamedShare = QueueShare & { readonly name?: string };
 
-/** The queue as whoever operates the installation sees and changes it. */
+/** The queue as operators see and change it. */
 @Injectable()
 export class OperatorQueueService {
   private readonly shares: ReadonlyMap<QueueGroup, BriefCache<QueueShare[]>>;

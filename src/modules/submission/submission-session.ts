@@ -5,7 +5,7 @@ export interface SubmissionSession {
   /** Whom it counts as: an address, or a network of IPv6. */
   readonly client: string;
   readonly openedMs: number;
-  /** Nobody else hears what is said: TLS, or this machine in local mode. */
+  /** The connection is private: TLS, or this machine in local mode. */
   isPrivate: boolean;
   login: { readonly key: string; readonly principal: Principal } | undefined;
   /** While a message is read or committed. */

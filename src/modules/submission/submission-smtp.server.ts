@@ -104,7 +104,7 @@ export class SubmissionSmtpServer implements OnApplicationShutdown {
     const { port, implicitTlsPort } = this.config.submission;
     const certificate = await this.services.certificate.load();
     if (!certificate) {
-      this.logger.warn('No TLS, so nobody can log in: set TLS_CERT_FILE and TLS_KEY_FILE to take mail over SMTP');
+      this.logger.warn('No TLS, so clients cannot log in: set TLS_CERT_FILE and TLS_KEY_FILE to take mail over SMTP');
     }
     this.metrics.watch(() => this.sessions.size);
     const opened = await this.open('SUBMISSION_PORT', port, this.optionsWith(certificate, false));

@@ -156,7 +156,7 @@ function alreadyListed(reason: SuppressionReason): AppError {
 function notRemovable(reason: SuppressionReason): AppError {
   return new AppError('suppression_not_removable', `An entry with the reason ${reason} cannot be removed`, {
     details: { reason },
-    suggestion: 'Whoever operates the service can remove it when the address is known to be good again',
+    suggestion: 'The operator of the service can remove it when the address is known to be good again',
   });
 }
 

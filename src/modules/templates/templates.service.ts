@@ -93,7 +93,7 @@ export class TemplatesService {
   async change(author: TemplateAuthor, id: string, change: TemplateChange): Promise<TemplateView> {
     const { organizationId } = author;
     if (Object.values(change).every((value) => value === undefined)) throw nothingToChange();
-    // Checked before the transaction, which waits for no thread; whoever changes it meanwhile comes first.
+    // Checked before the transaction, which waits for no thread; a change in between comes first.
     const before = await this.get(organizationId, id);
     const parts = await this.checked(organizationId, { ...partsOf(before.version), ...partsOf(change) });
     const { name = before.template.name } = change;

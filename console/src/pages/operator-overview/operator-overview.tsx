@@ -18,7 +18,7 @@ export default function OperatorOverviewScreen() {
   });
   return (
     <Requires scope="operator:read">
-      <Page title="The installation" lead="Is mail flowing, and is anybody in its way?">
+      <Page title="The installation" lead="Is mail flowing, and what is in its way?">
         <Loaded query={query}>{({ data }) => <Glance overview={data} />}</Loaded>
       </Page>
     </Requires>

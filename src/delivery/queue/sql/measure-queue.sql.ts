@@ -18,7 +18,7 @@ const COLUMNS = `
     coalesce(extract(epoch from clock_timestamp() - m.oldest_ready_at), 0)::float8 as "oldestReadySeconds",
     (select count(*)::int from worker_sessions where lease_until > clock_timestamp()) as workers`;
 
-// Counts the queue, for everybody.
+// Counts the queue, for all processes.
 // Reads: deliveries (whole, but it holds open work only), worker_sessions. Writes: queue_measures. Locks: its row, at the end.
 // Rows: one.
 // Not the ORM: aggregates with filters. 150–190 ms for a million open deliveries, therefore asked for by one process at a time.
@@ -44,7 +44,7 @@ export function measureQueue(): Statement<QueueMeasure> {
 }
 
 // The last count, and whether it is the caller's turn to count anew: it is older than two seconds and than fifty times what
-// counting took, and nobody else has begun within ten seconds.
+// counting took, and no other process has begun within ten seconds.
 // Reads: queue_measures, worker_sessions. Writes: queue_measures when it is the caller's turn. Locks: its row then. Rows: one.
 // Not the ORM: a compare-and-set by the database's clock.
 const LAST = `

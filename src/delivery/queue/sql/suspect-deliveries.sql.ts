@@ -3,7 +3,7 @@ import { type ClaimedDelivery, SUSPECT_CRASHES } from '../../ports/delivery';
 import { CLAIMED_COLUMNS } from './claim-deliveries.sql';
 
 /**
- * What a delivery `d` is when nobody has it and it is due. A suspect goes on waiting: no claim of many takes it, nor does
+ * What a delivery `d` is when no worker has it and it is due. A suspect goes on waiting: no claim of many takes it, nor does
  * the promotion of what is due.
  */
 export const READY_STATE = `case when d.crashes >= ${SUSPECT_CRASHES} then 'waiting' else 'ready' end`;

@@ -14,7 +14,7 @@ export interface DmarcRecord {
   readonly disposition: DmarcPolicy;
 }
 
-/** What a receiver says of mail in a domain's name (RFC 7489 appendix C). Nobody vouches for who wrote it. */
+/** What a receiver says of mail in a domain's name (RFC 7489 appendix C). Its author is not authenticated. */
 export interface DmarcReport {
   /** Whose policy it was. */
   readonly domain: string;

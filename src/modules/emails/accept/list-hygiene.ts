@@ -1,6 +1,6 @@
 import { domainOf } from '../../../common/mail-address';
 
-/** RFC 2142, and what else is read by whoever is on duty: few of them have asked for mail, and some complain. */
+/** RFC 2142, and other addresses read by the person on duty: few of them have asked for mail, and some complain. */
 const ROLES: ReadonlySet<string> = new Set([
   ...[
     'abuse',
@@ -31,7 +31,7 @@ const ROLES: ReadonlySet<string> = new Set([
   ...['privacy', 'root', 'sales', 'security', 'spam', 'support', 'sysadmin', 'team', 'usenet', 'webmaster', 'www'],
 ]);
 
-/** Services that give everybody a mailbox for minutes. The large ones; lists of all go out of date within days. */
+/** Services that give away mailboxes for minutes. The large ones only: lists of all go out of date within days. */
 const DISPOSABLE: ReadonlySet<string> = new Set([
   ...['10minutemail.com', '33mail.com', 'burnermail.io', 'discard.email', 'dispostable.com', 'emailondeck.com'],
   ...['fakeinbox.com', 'getairmail.com', 'getnada.com', 'grr.la', 'guerrillamail.com', 'guerrillamail.net'],

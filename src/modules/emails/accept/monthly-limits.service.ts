@@ -67,7 +67,7 @@ export class MonthlyBudget {
     return new AppError('sending_limit_exceeded', `The organization may have ${limit} recipients a month`, {
       details: { limit, used: usage.recipients, requested: recipients.length, resetsAt: resetsAt.toISOString() },
       retryAfterSeconds: Math.ceil((resetsAt.getTime() - openedAt.getTime()) / SECOND),
-      suggestion: 'Ask whoever operates this service for a higher limit, or wait for the next month',
+      suggestion: 'Ask the operator of this service for a higher limit, or wait for the next month',
     });
   }
 

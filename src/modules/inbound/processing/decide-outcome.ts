@@ -12,7 +12,7 @@ export type ReportedOutcome = DeliveryOutcome & {
   readonly kind: 'bounced' | 'delivered' | 'spam_report' | 'unsubscribed';
 };
 
-/** What came to an address of `List-Unsubscribe`: whoever wrote it, and whatever, they had the recipient's own copy. */
+/** What came to an address of `List-Unsubscribe`: its author had the recipient's own copy, whatever it says. */
 export const UNSUBSCRIPTION: ReportDecision = {
   disposition: 'unsubscribed',
   outcome: { event: { kind: 'unsubscribed', data: { method: 'mailto' } }, source: 'tracking' },

@@ -81,7 +81,7 @@ export function claimInboundReports(
   return { name: 'claim-inbound-reports', text: CLAIM_INBOUND, values: [now, until, limit, after] };
 }
 
-// Mail to public mailboxes is nobody's until it has been read: the oldest first.
+// Mail to public mailboxes belongs to no organization until it has been read: the oldest first.
 // Writes: feedback_reports (index feedback_reports_open). Locks: the rows, skip locked. Rows: up to $3.
 const CLAIM_FEEDBACK = `
   with open as (

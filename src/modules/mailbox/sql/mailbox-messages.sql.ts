@@ -73,7 +73,7 @@ export function trimMessages(maxMessages: number, maxBytes: number): Statement<n
   return { name: 'trim-mailbox-messages', text: TRIM_MESSAGES, values: [maxMessages, maxBytes] };
 }
 
-// The next messages that an organization has sent, and those of nobody: the mailbox takes mail from any program on this machine.
+// The next messages that an organization has sent, and those of no organization: the mailbox takes mail from any program on this machine.
 // Reads: mailbox_messages (range of the primary key, without the bytes). Locks: none. Rows: up to $4.
 // Not the ORM: its neighbour below is none either.
 const FIND_COPIES = `

@@ -49,7 +49,7 @@ const MAX_WAITING_PER_ORGANIZATION = 1_000;
  * Parses and renders templates in threads, so that no template holds up the event loop: a job that does not end in time ends
  * with its thread, which is started again.
  *
- * Organizations take turns, and each has one job at a time in work: whoever sends slow templates waits for them himself. The second
+ * Organizations take turns, and each has one job at a time in work: an organization with slow templates waits for its own. The second
  * thread is for organizations that sent none lately, however many others do.
  */
 export class RenderThreads {
@@ -163,7 +163,7 @@ class RenderThread {
   }
 }
 
-/** Resolves once it has loaded the library: that time is nobody's. */
+/** Resolves once it has loaded the library: that time is charged to no organization. */
 function start(): Promise<Worker> {
   const worker = new Worker(THREAD, {
     eval: true,

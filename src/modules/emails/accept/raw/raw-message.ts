@@ -25,7 +25,7 @@ export interface RawMessage {
   readonly own: ReadonlyMap<string, string>;
 }
 
-/** `sender`: the From is not one mailbox in one field. `form`: it is no message, or one that nobody should send. */
+/** `sender`: the From is not one mailbox in one field. `form`: it is no message, or one that should not be sent. */
 export interface RawFault {
   readonly fault: 'sender' | 'form';
   /** Reads after the name of what was given. */

@@ -1,6 +1,6 @@
 // A raw message lies in email_attachments, in parts of 1 MiB one behind the other.
 // Reads: email_attachments (primary key). Locks: none. Rows: the parts of one message without their bytes, or one with them.
-// Not the ORM: whoever reads a message has no other use for its rows.
+// Not the ORM: the reader of a message has no other use for its rows.
 import type { Statement } from '../../../../database/statement';
 import type { EmailKey } from '../../../../delivery/ports/delivery';
 
