@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock, DAY } from '../../common/clock';
 import type { Tenant } from '../../common/tenant';
 import type { Transaction } from '../../database/transaction';
+import { EmailCounts } from './email-counts';
 import type { Period } from './period';
 import { type Reputation, REPUTATION_DAYS, reputationOf } from './reputation';
 import { type SentAmounts, type StatDelta, sumDeltas } from './stat-delta';
@@ -25,10 +26,14 @@ const NO_MAIL = { accepted: 0, delivered: 0, bounced: 0, complaints: 0 };
 /** Counts what happens, by the UTC hour in which it happened. */
 @Injectable()
 export class StatsService {
+  private readonly emailCounts: EmailCounts;
+
   constructor(
     private readonly stats: StatsRepository,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    this.emailCounts = new EmailCounts(stats, clock);
+  }
 
   /** Counts within the caller's transaction, so that a counter never differs from the events. */
   record(deltas: readonly StatDelta[], tx: Transaction): void {
@@ -70,16 +75,17 @@ export class StatsService {
    * @throws UnavailableError
    */
   countEmails(range: CountRange): Promise<number> {
-    return this.stats.countEmails(range);
+    return this.emailCounts.count(range);
   }
 
   /** The hours in which `limit` emails lie after the newest `offset` of the range, newest first. @throws UnavailableError */
   locateEmails(range: CountRange, page: { offset: number; limit: number }): Promise<CountedHour[]> {
-    return this.stats.locateEmails(range, page);
+    return this.emailCounts.locate(range, page);
   }
 
   /** Emails of a period are gone for good: lists count them no more. Within the transaction that removes them. */
   forgetEmails(organizationIds: readonly string[], period: Period, tx: Transaction): Promise<void> {
+    this.emailCounts.forget();
     return this.stats.forgetEmails(organizationIds, period, tx);
   }
 

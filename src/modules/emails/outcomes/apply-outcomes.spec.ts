@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { type DeliveryOutcome, isAutomated, type RecordedOutcome } from '../../../delivery/ports/outcome';
 import { applyOutcomes } from './apply-outcomes';
+import { isCountedByProvider } from '../../stats/stats.service';
 import type { EmailChanges, EmailState, RecipientState } from './email-state';
 
 const KEY = { organizationId: 'o', mode: 'live' as const, emailId: 'e' };
@@ -248,7 +249,9 @@ describe('applyOutcomes', () => {
       expect(changes.times).toEqual(times);
       for (const delta of changes.deltas) {
         const { organizationId, mode } = KEY;
-        expect(delta).toEqual({ organizationId, mode, domainId: 'd', occurredAt: AT, counter: delta.counter, by: 1 });
+        const { counter } = delta;
+        const provider = isCountedByProvider(counter) ? { provider: 'other' } : {};
+        expect(delta).toEqual({ organizationId, mode, domainId: 'd', occurredAt: AT, counter, by: 1, ...provider });
       }
     });
 
