@@ -1,4 +1,6 @@
 import { Module } from '@nestjs/common';
+import { AuditModule } from './audit/audit.module';
+import { AuditService, INSTALLATION, SYSTEM } from './audit/audit.service';
 import { AuthModule } from './auth/auth.module';
 import { OrganizationsService } from './auth/organizations.service';
 import { Clock } from './common/clock';
@@ -6,6 +8,7 @@ import { AppConfig } from './config/config';
 import { DeliveryModule } from './delivery/delivery.module';
 import { MessageSource } from './delivery/ports/message-source';
 import { OrdinalSource, SigningKeySource, WeightSource } from './delivery/ports/sender-sources';
+import { OperatorLog } from './delivery/ports/operator-log';
 import { OutcomeSink } from './delivery/ports/outcome';
 import { createRouter } from './delivery/routing/create-router';
 import { Router } from './delivery/routing/router';
@@ -25,7 +28,7 @@ import { WebhooksModule } from './modules/webhooks/webhooks.module';
 
 /** Gives the engine what it asks for through its ports. */
 @Module({
-  imports: [AuthModule, DomainsModule, EmailsModule, MailboxModule],
+  imports: [AuditModule, AuthModule, DomainsModule, EmailsModule, MailboxModule],
   providers: [
     { provide: MessageSource, useExisting: OutgoingMessagesService },
     { provide: SigningKeySource, useExisting: SigningKeysService },
@@ -33,13 +36,24 @@ import { WebhooksModule } from './modules/webhooks/webhooks.module';
     { provide: OrdinalSource, useExisting: OrganizationsService },
     { provide: WeightSource, useExisting: OrganizationsService },
     {
+      provide: OperatorLog,
+      inject: [AuditService],
+      useFactory: (audit: AuditService): OperatorLog => ({
+        record: (entries, tx) =>
+          audit.record(
+            entries.map((entry) => ({ ...entry, organizationId: INSTALLATION, actor: SYSTEM })),
+            tx,
+          ),
+      }),
+    },
+    {
       provide: Router,
       inject: [AppConfig, Clock, MailboxSmtpServer],
       useFactory: (config: AppConfig, clock: Clock, mailbox: MailboxSmtpServer) =>
         createRouter(config.delivery, clock, () => mailbox.listen()),
     },
   ],
-  exports: [MessageSource, SigningKeySource, OutcomeSink, OrdinalSource, WeightSource, Router],
+  exports: [MessageSource, SigningKeySource, OperatorLog, OutcomeSink, OrdinalSource, WeightSource, Router],
 })
 class PortsModule {}
 

@@ -58,6 +58,10 @@ export interface DeliveryConfig {
   readonly egressPools: string | undefined;
   /** DNS zones in which the installation's own addresses are looked up; none but in direct mode. */
   readonly blockLists: readonly string[];
+  /** Daily volumes of new addresses, as written; unset: the default ones. */
+  readonly egressWarmUp: string | undefined;
+  /** Receivers are sent to by IPv6 first, save those whose profile says otherwise. */
+  readonly preferIpv6: boolean;
   /** Direct mode: the remote port. */
   readonly smtpPort: number;
   readonly allowPrivateDestinations: boolean;

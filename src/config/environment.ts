@@ -68,6 +68,8 @@ export class Environment {
   @IsOptional() @IsString() EGRESS_POOLS?: string;
   @Matches(HOST_NAMES_OR_NONE, { message: 'BLOCK_LISTS must be a comma list of at most 20 DNS zones, or empty' })
   BLOCK_LISTS = 'zen.spamhaus.org,bl.spamcop.net,psbl.surriel.com';
+  @IsOptional() @IsString() EGRESS_WARM_UP?: string;
+  @toBoolean @IsBoolean() PREFER_IPV6 = false;
   @Port() SMTP_PORT = 25;
   @toBoolean @IsBoolean() ALLOW_PRIVATE_DESTINATIONS = false;
   @toBoolean @IsBoolean() WEBHOOK_ALLOW_PRIVATE = false;

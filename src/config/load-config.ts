@@ -75,6 +75,7 @@ const optionalNames: Record<string, undefined> = {
   OTEL_TRACES_EXPORTER: undefined,
   CLASSIFICATION_RULES: undefined,
   EGRESS_POOLS: undefined,
+  EGRESS_WARM_UP: undefined,
 };
 
 /** Rules over several variables, each with the problem to report when it does not hold. */

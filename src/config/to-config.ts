@@ -104,6 +104,8 @@ function toDelivery(environment: Environment): AppConfig['delivery'] {
     classificationRules: environment.CLASSIFICATION_RULES,
     egressPools: environment.EGRESS_POOLS,
     blockLists: environment.DELIVERY_MODE === 'direct' ? list(environment.BLOCK_LISTS) : [],
+    egressWarmUp: environment.EGRESS_WARM_UP,
+    preferIpv6: environment.PREFER_IPV6,
     smtpPort: environment.SMTP_PORT,
     allowPrivateDestinations: environment.ALLOW_PRIVATE_DESTINATIONS,
     dnsServers: list(environment.DNS_SERVERS),

@@ -53,6 +53,7 @@ import { EgressSuspensions1700000000054 } from './migrations/0054-egress-suspens
 import { TraceContext1700000000056 } from './migrations/0056-trace-context';
 import { ProviderStats1700000000058 } from './migrations/0058-provider-stats';
 import { BlockListChecks1700000000059 } from './migrations/0059-block-list-checks';
+import { AddressWarmUp1700000000062 } from './migrations/0062-address-warm-up';
 import { DmarcSources1700000000067 } from './migrations/0067-dmarc-sources';
 
 /**
@@ -118,5 +119,6 @@ export const MIGRATIONS = [
   TraceContext1700000000056,
   ProviderStats1700000000058,
   BlockListChecks1700000000059,
+  AddressWarmUp1700000000062,
   DmarcSources1700000000067,
 ];

@@ -33,6 +33,8 @@ import { Settler } from './worker/settler';
 import { TellSendingJob } from './worker/tell-sending.job';
 import { ShapingSync } from './worker/shaping-sync.job';
 import { SmtpTransmitter } from './worker/smtp-transmitter';
+import { SourceTransmitter } from './worker/source-transmitter';
+import { WarmUpSyncJob } from './worker/warm-up-sync.job';
 import { WorkSignal } from './worker/work-signal';
 import { WorkerSlots } from './worker/worker-slots';
 import { WorkerSession } from './worker/worker-session';
@@ -85,6 +87,7 @@ const STAGES: Provider[] = [
   ShapingSync,
   AttemptService,
   SmtpTransmitter,
+  SourceTransmitter,
   ResultJournal,
   ResultCommit,
   DeliveryLog,
@@ -98,7 +101,7 @@ const WORKER: Provider[] = [DeliveryWorker, CrashRecovery, WorkerSession, WorkSi
 const JOBS: Provider[] = [
   ...[PromoteDueJob, DeadSessionsJob, QueueSweepJob, QueueActionsJob],
   BlockListsJob,
-  ...[EgressCheck, EgressSyncJob, GiveBackJob, TellSendingJob],
+  ...[EgressCheck, EgressSyncJob, WarmUpSyncJob, GiveBackJob, TellSendingJob],
 ];
 
 /** The engine. It is given its ports (messages, keys, outcomes, ordinals, router) by the worker's root module. */

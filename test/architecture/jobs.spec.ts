@@ -7,6 +7,7 @@ import { SOURCES } from './source-files';
 const SHARED: Record<string, string> = {
   'share-destinations': 'every worker tells what it has met',
   'share-egress': 'every worker tells what it has met',
+  'share-warm-up': 'every worker hears of it, and gives back what it does not use',
   'end-disabled-webhooks': 'takes what no other has locked',
   'end-overdue': 'takes what no other has locked',
   'expand-webhooks':

@@ -20,6 +20,7 @@ const REASONS: Readonly<Record<string, string>> = {
   destination_slowed: 'Its destination asked to be sent to more slowly.',
   destination_paused: 'Sending to its destination is paused.',
   domain_paused: 'Sending from its domain is paused.',
+  warming_up: 'The addresses that it leaves from are new to its receiver, and have sent enough to it today.',
   held: 'The operator holds it back.',
   sending: 'A worker is sending it right now.',
 };

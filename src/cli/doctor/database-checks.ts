@@ -94,13 +94,17 @@ export async function checkSending(services: Services): Promise<Finding> {
   return { status: 'warning', message: `${paused} domains are paused, ${slowed} slowed`, details: { ...counts } };
 }
 
-/** A receiver that refuses an address for its reputation will refuse the next ones too: worth a look at block lists. */
+/** A receiver that refuses an address for its reputation does so for a reason: worth a look at block lists. */
 export async function checkEgress(services: Services): Promise<Finding> {
   const addresses = (await services.get(EgressService).list()).flatMap((pool) => pool.addresses);
   const refused = addresses.filter(({ state }) => state === 'suspended');
   const details = { addresses: addresses.length, suspended: refused.map(({ address }) => address) };
   if (refused.length === 0) {
-    return ok(addresses.length === 0 ? 'no pools of addresses' : 'no address is refused', details);
+    const warming = addresses.filter((one) => one.warmUp !== undefined).map(({ address }) => address);
+    return ok(warming.length > 0 ? `no address is refused; ${warming.join(', ')} warm up` : 'no address is refused', {
+      ...details,
+      warming,
+    });
   }
   const said = refused.map(
     ({ address, suspensions }) => `${address} by ${suspensions.map(({ key }) => key).join(', ')}`,

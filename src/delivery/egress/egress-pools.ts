@@ -1,4 +1,4 @@
-import { type Clock, HOUR } from '../../common/clock';
+import { type Clock, HOUR, MINUTE } from '../../common/clock';
 import type { ClaimedDelivery } from '../ports/delivery';
 import type { Suspension } from '../shaping/destinations.repository';
 import { DEFAULT_POOL, type EgressAddress, type EgressPool } from './pool-file';
@@ -10,12 +10,23 @@ export interface EgressSource extends EgressAddress {
 
 /** A block list removes no address within minutes; each further refusal after it renews the suspension. */
 const SUSPENDED_MS = HOUR;
+/** Without pools the whole destination is paused (`DestinationLimiter`), and tried again after so long. */
+const PAUSED_MS = 15 * MINUTE;
 const MAX_CAUSE = 500;
+
+/** Where a mail goes. */
+export interface EgressTarget {
+  /** The group of destinations. */
+  readonly key: string;
+  /** Families of the receiver's addresses, 4 and 6, the preferred first. */
+  readonly families: readonly number[];
+}
 
 /**
  * Which address a mail leaves from: of the pool that names its organization, else of that for its category, else the
  * system's choice. The addresses of a pool take turns. One that a receiver refuses for its reputation is left out there
- * for an hour, by all workers; other receivers, other addresses and tenants have nothing to do with it.
+ * for an hour, by all workers; other receivers, other addresses and tenants have nothing to do with it. The system's choice
+ * counts as one more address, save where there is no other: then the receiver as such is paused.
  */
 export class EgressPools {
   private readonly byOrganization: ReadonlyMap<string, EgressPool>;
@@ -35,28 +46,33 @@ export class EgressPools {
 
   /**
    * The next address in turn; undefined: the system's choice; `none`: the receiver refuses all that there are.
-   * @param key the group of destinations
-   * @param families of the receiver's addresses: 4, 6
+   * @param without addresses that are out of the question
    */
-  next(claim: ClaimedDelivery, key: string, families: ReadonlySet<number>): EgressSource | 'none' | undefined {
+  next(
+    claim: ClaimedDelivery,
+    { key, families }: EgressTarget,
+    without: ReadonlySet<string> = new Set(),
+  ): EgressSource | 'none' | undefined {
     const pool = this.ownPoolOf(claim);
-    if (pool === undefined) return undefined;
+    if (pool === undefined) return this.pools.length > 0 && this.isSuspended(DEFAULT_POOL, key) ? 'none' : undefined;
     const { addresses, name } = pool;
     const turn = this.turns.get(name) ?? 0;
-    for (let step = 0; step < addresses.length; step += 1) {
-      const place = (turn + step) % addresses.length;
+    const inTurn = addresses.map((_one, step) => (turn + step) % addresses.length);
+    for (const place of families.flatMap((family) => inTurn.filter((one) => isOf(addresses[one], family)))) {
       const found = addresses[place];
-      if (!found || !families.has(familyOf(found.address)) || this.isSuspended(found.address, key)) continue;
+      if (!found || without.has(found.address) || this.isSuspended(found.address, key)) continue;
       this.turns.set(name, place + 1);
-      return { ...found, pool: name };
+      return { address: found.address, ehlo: found.ehlo, pool: name };
     }
     return 'none';
   }
 
-  /** The receiver refuses the address; the others learn of it by `takeNews`. */
-  suspend({ address }: EgressSource, key: string, cause: string): void {
-    this.heed({ address, key, forMs: SUSPENDED_MS });
-    this.news.push({ address, key, cause: cause.slice(0, MAX_CAUSE), forMs: SUSPENDED_MS });
+  /** The receiver refuses the address; the others learn of it by `takeNews`. @param source undefined: the system's choice */
+  suspend(source: EgressSource | undefined, key: string, cause: string): void {
+    const address = source?.address ?? DEFAULT_POOL;
+    const forMs = this.pools.length > 0 ? SUSPENDED_MS : PAUSED_MS;
+    this.heed({ address, key, forMs });
+    this.news.push({ address, key, cause: cause.slice(0, MAX_CAUSE), forMs });
   }
 
   /** What has been suspended here since the last time. */
@@ -88,6 +104,10 @@ export class EgressPools {
   private ownPoolOf({ organizationId, category }: ClaimedDelivery): EgressPool | undefined {
     return this.byOrganization.get(organizationId) ?? this.byCategory.get(category);
   }
+}
+
+function isOf(address: EgressAddress | undefined, family: number): boolean {
+  return address !== undefined && familyOf(address.address) === family;
 }
 
 export function familyOf(address: string): number {

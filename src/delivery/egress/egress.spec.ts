@@ -6,7 +6,7 @@ import { EgressPools, type EgressSource } from './egress-pools';
 import { parseEgressPools } from './pool-file';
 
 const ACME = '0197a3f2-6c1e-7b60-9d52-3f1c0e6a4b28';
-const BOTH = new Set([4, 6]);
+const BOTH = [4, 6];
 const address = (last: number) => ({ address: `127.0.0.${last}`, ehlo: `out${last}.example.org` });
 const OWN = { name: 'acme', addresses: [address(2), address(3)], organizations: [ACME] };
 const BULK = { name: 'news', addresses: [address(4)], category: 'bulk' };
@@ -15,6 +15,14 @@ describe('the file of pools', () => {
   it('says which addresses there are, and whose mail leaves from them', () => {
     expect(parseEgressPools([OWN, BULK])).toEqual([OWN, { ...BULK, organizations: [] }]);
     expect(parseEgressPools([])).toEqual([]);
+    const known = {
+      ...OWN,
+      addresses: [
+        { ...address(2), warmUp: false },
+        { ...address(3), warmUp: true },
+      ],
+    };
+    expect(parseEgressPools([known])[0]?.addresses).toEqual([{ ...address(2), warmUp: false }, address(3)]);
   });
 
   it.each([
@@ -30,6 +38,7 @@ describe('the file of pools', () => {
     ],
     [[{ ...OWN, addresses: [{ address: '127.0.0.2' }] }], 'the ehlo of 127.0.0.2 must be a host name'],
     [[{ ...OWN, addresses: [{ ...address(2), ehlo: 'a b\r\nQUIT' }] }], 'must be a host name'],
+    [[{ ...OWN, addresses: [{ ...address(2), warmUp: 'no' }] }], 'the warmUp of 127.0.0.2 must be true or false'],
     [[{ ...OWN, organizations: ['acme'] }], 'organizations must be an array of ids'],
     [[{ ...OWN, category: 'all' }], 'category must be transactional or bulk'],
     [[OWN, { ...BULK, name: 'acme' }], 'the name acme is there twice'],
@@ -60,8 +69,8 @@ describe('a mail', () => {
   function setUp() {
     const clock = new FakeClock();
     const egress = new EgressPools(parseEgressPools([OWN, BULK]), clock);
-    const next = (fields: object, key = 'mx', families: ReadonlySet<number> = BOTH) => {
-      const source = egress.next(claimOf(0, fields), key, families);
+    const next = (fields: object, key = 'mx', families: readonly number[] = BOTH) => {
+      const source = egress.next(claimOf(0, fields), { key, families });
       return typeof source === 'object' ? source.address : source;
     };
     const sourceOf = (last: number): EgressSource => ({ ...address(last), pool: 'acme' });
@@ -99,7 +108,39 @@ describe('a mail', () => {
 
   it('leaves from an address of a family that its receiver has', () => {
     const { next } = setUp();
-    expect(next({ category: 'bulk' }, 'mx', new Set([6]))).toBe('none');
-    expect(next({ category: 'bulk' }, 'mx', new Set([4]))).toBe('127.0.0.4');
+    expect(next({ category: 'bulk' }, 'mx', [6])).toBe('none');
+    expect(next({ category: 'bulk' }, 'mx', [4])).toBe('127.0.0.4');
+  });
+
+  it('leaves from the family that its receiver prefers, as long as there is one of it', () => {
+    const six = { address: '::1', ehlo: 'six.example.org' };
+    const egress = new EgressPools(parseEgressPools([{ ...OWN, addresses: [address(2), six] }]), new FakeClock());
+    const claim = claimOf(0, { organizationId: ACME });
+    const next = (...families: number[]) => egress.next(claim, { key: 'mx', families });
+    expect([next(6, 4), next(6, 4), next(4, 6)]).toMatchObject([
+      { address: '::1' },
+      { address: '::1' },
+      { address: '127.0.0.2' },
+    ]);
+    egress.suspend({ ...six, pool: 'acme' }, 'mx', '554');
+    expect(next(6, 4)).toMatchObject({ address: '127.0.0.2' });
+    expect(next(6)).toBe('none');
+  });
+
+  it('leaves not by the choice of the system where that is refused, if others have addresses of their own', () => {
+    const { clock, egress, next } = setUp();
+    egress.suspend(undefined, 'mx', '554 5.7.1 listed');
+    const rest = { category: 'transactional' };
+    expect([next(rest), next(rest, 'other'), next({ organizationId: ACME })]).toEqual(['none', undefined, '127.0.0.2']);
+    expect(egress.takeNews()).toMatchObject([{ address: 'default', key: 'mx', forMs: HOUR }]);
+    clock.advance(HOUR);
+    expect(next(rest)).toBeUndefined();
+  });
+
+  it('is not held back here where there is no other address: the receiver as such is paused', () => {
+    const egress = new EgressPools([], new FakeClock());
+    egress.suspend(undefined, 'mx', '554 5.7.1 listed');
+    expect(egress.next(claimOf(0, {}), { key: 'mx', families: BOTH })).toBeUndefined();
+    expect(egress.takeNews()).toMatchObject([{ address: 'default', key: 'mx' }]);
   });
 });

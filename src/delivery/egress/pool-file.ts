@@ -10,6 +10,8 @@ export interface EgressAddress {
   readonly address: string;
   /** What it says of itself in EHLO. */
   readonly ehlo: string;
+  /** False: it is known to receivers, and begins without a warm-up. */
+  readonly warmUp?: false;
 }
 
 /** Addresses for some mail: that of organizations, or of a category. */
@@ -21,9 +23,9 @@ export interface EgressPool {
 }
 
 const POOL_FIELDS = ['name', 'addresses', 'organizations', 'category'];
-const ADDRESS_FIELDS = ['address', 'ehlo'];
+const ADDRESS_FIELDS = ['address', 'ehlo', 'warmUp'];
 const CATEGORIES: readonly MailCategory[] = ['transactional', 'bulk'];
-/** The system's choice has that name. */
+/** The system's choice has that name, as a pool and as its one address. */
 export const DEFAULT_POOL = 'default';
 
 /** Read from an operator's file. @throws ConfigurationError that names the file, and what is wrong in it */
@@ -88,10 +90,11 @@ function readPool(pool: unknown): EgressPool {
 }
 
 function readAddress(given: unknown): EgressAddress {
-  const { address, ehlo } = withFields(given, ADDRESS_FIELDS);
+  const { address, ehlo, warmUp = true } = withFields(given, ADDRESS_FIELDS);
   if (typeof address !== 'string' || isIP(address) === 0) throw new Error(`${String(address)} is no IP address`);
   if (typeof ehlo !== 'string' || !isHostName(ehlo)) throw new Error(`the ehlo of ${address} must be a host name`);
-  return { address, ehlo: ehlo.toLowerCase() };
+  if (typeof warmUp !== 'boolean') throw new Error(`the warmUp of ${address} must be true or false`);
+  return { address, ehlo: ehlo.toLowerCase(), ...(!warmUp && { warmUp: false }) };
 }
 
 function readOrganizations(given: unknown): string[] {

@@ -1,5 +1,5 @@
 import type { ConversationTrace } from '../ports/attempt-trace';
-import type { DeliveryOutcome, SmtpFacts } from '../ports/outcome';
+import { type DeliveryOutcome, type SmtpFacts, SOURCE_SUSPENDED } from '../ports/outcome';
 import { BUILT_IN_CLASSIFIER, type ReplyClassification, type ReplyClassifier } from './classify-reply';
 import type { ReleaseSignal } from './destination-limiter';
 import { countsAgainstSender, isBeforeRecipient, type ReplyAction } from './reply-rule';
@@ -158,7 +158,7 @@ const OWN_CAUSES: ReadonlySet<string> = new Set([
   'aborted',
   'insecure',
   'local',
-  'source-suspended',
+  SOURCE_SUSPENDED,
   'too-large',
   'unsupported',
 ]);

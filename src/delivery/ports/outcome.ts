@@ -23,6 +23,10 @@ export interface SmtpFacts {
   readonly class?: string;
 }
 
+/** Reasons of what waits for an address of ours: all that it may leave from warm up, or are refused by the receiver. */
+export const WARMING_UP = 'warming_up';
+export const SOURCE_SUSPENDED = 'source-suspended';
+
 export type BounceType = 'hard' | 'soft';
 
 /** Why a delivery ended without a reply of the receiving side. */

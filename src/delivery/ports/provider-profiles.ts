@@ -8,6 +8,8 @@ export interface ProviderProfile {
   /** Conversations at a time, of the whole installation. */
   readonly maxConnections?: number;
   readonly messagesPerConnection?: number;
+  /** The family of addresses by which it takes mail more readily; the installation's choice when absent. */
+  readonly prefersFamily?: 4 | 6;
   /** Where the figures come from. */
   readonly source: string;
 }
@@ -19,6 +21,7 @@ export interface ProviderProfile {
 export const PROVIDER_PROFILES: readonly ProviderProfile[] = [
   {
     id: 'google',
+    prefersFamily: 4,
     hostSuffixes: ['.google.com', '.googlemail.com'],
     domains: ['gmail.com', 'googlemail.com'],
     maxConnections: 20,
@@ -46,6 +49,7 @@ export const PROVIDER_PROFILES: readonly ProviderProfile[] = [
   },
   {
     id: 'microsoft-consumer',
+    prefersFamily: 4,
     hostSuffixes: ['.olc.protection.outlook.com'],
     domains: ['outlook.com', 'hotmail.com', 'hotmail.co.uk', 'hotmail.fr', 'live.com', 'msn.com'],
     maxConnections: 20,
@@ -54,6 +58,7 @@ export const PROVIDER_PROFILES: readonly ProviderProfile[] = [
   },
   {
     id: 'microsoft-365',
+    prefersFamily: 4,
     hostSuffixes: ['.mail.protection.outlook.com', '.mx.microsoft'],
     maxConnections: 20,
     messagesPerConnection: 50,

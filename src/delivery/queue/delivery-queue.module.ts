@@ -4,7 +4,12 @@ import { Clock } from '../../common/clock';
 import { AppConfig } from '../../config/config';
 import { EgressPools } from '../egress/egress-pools';
 import { EgressService } from '../egress/egress.service';
+import { EgressAddressState, EgressVolume } from '../egress/egress-address.entity';
 import { readEgressPools } from '../egress/pool-file';
+import { SourceChooser } from '../egress/source-chooser';
+import { parseWarmUpSchedule } from '../egress/warm-up-schedule';
+import { WarmUpVolumes } from '../egress/warm-up-volumes';
+import { WarmUpRepository } from '../egress/warm-up.repository';
 import { BlockListCheck } from '../shaping/block-list-check.entity';
 import { DestinationReport, DestinationRule } from '../shaping/destination.entity';
 import { DestinationsRepository } from '../shaping/destinations.repository';
@@ -26,20 +31,32 @@ const egress: Provider = {
     new EgressPools(file === undefined ? [] : readEgressPools(file), clock),
 };
 
+const volumes: Provider = {
+  provide: WarmUpVolumes,
+  inject: [WarmUpRepository, AppConfig, Clock],
+  useFactory: (repository: WarmUpRepository, { delivery }: AppConfig, clock: Clock) =>
+    new WarmUpVolumes(repository, parseWarmUpSchedule(delivery.egressWarmUp), clock),
+};
+
 /** The queue, and what workers and operators share of receivers and source addresses. A bad file of addresses ends the start. */
 @Module({
   imports: [
-    TypeOrmModule.forFeature([BlockListCheck, DestinationReport, DestinationRule, EgressSuspension, QueueAction]),
+    TypeOrmModule.forFeature([
+      ...[BlockListCheck, DestinationReport, DestinationRule, QueueAction],
+      ...[EgressAddressState, EgressSuspension, EgressVolume],
+    ]),
   ],
   providers: [
     ...[DeliveryQueueRepository, QueueMetrics],
     ...[DestinationsRepository, DestinationsService, egress, EgressService],
+    ...[WarmUpRepository, volumes, SourceChooser],
     ...[QueueActionsRepository, QueueActionsService],
     ...[LeaseConnection, WorkerSessionsRepository, WorkerWaker],
   ],
   exports: [
     ...[DeliveryQueueRepository, QueueActionsService, WorkerSessionsRepository, WorkerWaker],
     ...[DestinationsRepository, DestinationsService, EgressPools, EgressService],
+    ...[WarmUpRepository, WarmUpVolumes, SourceChooser],
   ],
 })
 export class DeliveryQueueModule {}

@@ -1,9 +1,10 @@
+import { SOURCE_SUSPENDED, WARMING_UP } from '../ports/outcome';
 import { SENDING_PAUSED } from '../ports/sender-sources';
 import type { Delivery } from './delivery.entity';
 
 export const WAITING_REASONS = [
   ...(['scheduled', 'retry', 'turn', 'destination_slowed', 'destination_paused'] as const),
-  ...(['domain_paused', 'held', 'sending'] as const),
+  ...(['domain_paused', 'warming_up', 'held', 'sending'] as const),
 ] as const;
 
 /** Why an open recipient is not further. */
@@ -45,6 +46,13 @@ export function waitingOf({ state, attempts, dueAt }: OpenFacts, last: LastDefer
 function pauseOf(attempts: number, { reason, action, response }: LastDeferral): Omit<Waiting, 'until'> {
   if (reason === SENDING_PAUSED) {
     return { reason: 'domain_paused', detail: "Sending from the sender's domain is paused" };
+  }
+  if (reason === WARMING_UP) {
+    const detail = 'The addresses that it may leave from are new to this receiver, and have sent enough to it today';
+    return { reason: 'warming_up', detail };
+  }
+  if (reason === SOURCE_SUSPENDED) {
+    return { reason: 'destination_paused', detail: 'The destination refuses the addresses that it may leave from' };
   }
   if (attempts === 0 && reason === undefined) return { reason: 'scheduled', detail: 'It waits for its time' };
   const said = response === undefined ? '' : `: ${response}`;

@@ -3,6 +3,7 @@ import { NodeDnsResolver } from '../../common/dns/node-dns-resolver';
 import type { DeliveryConfig } from '../../config/config';
 import { DirectRouter } from './direct-router';
 import { FixedRouter } from './fixed-router';
+import { hasIpv6 } from './own-addresses';
 import type { Router } from './router';
 
 /**
@@ -14,11 +15,12 @@ export async function createRouter(
   clock: Clock,
   openMailbox: () => Promise<number>,
 ): Promise<Router> {
-  const { mode, relay, smtpPort, mailHost, allowPrivateDestinations, dnsServers } = config;
+  const { mode, relay, smtpPort, mailHost, allowPrivateDestinations, preferIpv6, dnsServers } = config;
   if (mode === 'local') {
     return new FixedRouter(clock, { hostName: '127.0.0.1', port: await openMailbox(), final: true });
   }
   if (relay) return new FixedRouter(clock, { hostName: relay.host, port: relay.port, final: false });
   const resolver = new NodeDnsResolver({ servers: dnsServers });
-  return new DirectRouter(resolver, clock, { port: smtpPort, ownHostNames: [mailHost], allowPrivateDestinations });
+  const options = { port: smtpPort, ownHostNames: [mailHost], allowPrivateDestinations, preferIpv6 };
+  return new DirectRouter(resolver, clock, { ...options, hasIpv6: () => hasIpv6(allowPrivateDestinations) });
 }

@@ -13,6 +13,8 @@ export interface DirectRouterOptions {
   readonly ownHostNames?: readonly string[];
   readonly allowPrivateDestinations?: boolean;
   readonly preferIpv6?: boolean;
+  /** Whether this machine has an address to reach others by IPv6 from. */
+  readonly hasIpv6?: () => boolean;
   /** Limit of all look-ups for one destination. */
   readonly totalTimeoutMs?: number;
   /** Destinations whose answer is remembered. */
@@ -25,6 +27,7 @@ const DEFAULTS: Required<DirectRouterOptions> = {
   ownHostNames: [],
   allowPrivateDestinations: false,
   preferIpv6: false,
+  hasIpv6: () => true,
   totalTimeoutMs: 10 * SECOND,
   maximumCached: 10_000,
   random: Math.random,

@@ -1,9 +1,13 @@
 import type { DnsAnswer, DnsResolver, IpAddress, MxRecord } from '../../common/dns/dns-resolver';
 import { isPublicAddress } from '../../common/dns/public-address';
-import { dnsTrouble, NO_ADDRESS, NO_USABLE_ADDRESS, type RouteHost, type Unroutable } from './router';
+import { profileOf } from '../ports/provider-profiles';
+import { dnsTrouble, NO_ADDRESS, NO_IPV6_HERE, NO_USABLE_ADDRESS, type RouteHost, type Unroutable } from './router';
 
 export interface AddressPolicy {
+  /** Of the family of addresses, save where a receiver's profile says otherwise. */
   readonly preferIpv6: boolean;
+  /** Whether this machine has an address to reach others by IPv6 from. */
+  readonly hasIpv6: () => boolean;
   /** Loopback, private and other addresses that are not public: for tests and closed networks. */
   readonly allowPrivateDestinations: boolean;
 }
@@ -22,6 +26,8 @@ interface LookedUp {
   readonly record: MxRecord;
   readonly answer: DnsAnswer<IpAddress>;
   readonly addresses: readonly string[];
+  /** Addresses that it has, and this machine cannot reach. */
+  readonly isIpv6Only: boolean;
 }
 
 /**
@@ -54,9 +60,11 @@ async function lookUp(
   const all = answer.kind === 'found' ? answer.records : [];
   const allowed = all.filter(({ address }) => policy.allowPrivateDestinations || isPublicAddress(address));
   const four = allowed.filter(({ family }) => family === 4);
-  const six = allowed.filter(({ family }) => family === 6);
-  const ordered = policy.preferIpv6 ? [...six, ...four] : [...four, ...six];
-  return { record, answer, addresses: ordered.map(({ address }) => address) };
+  const six = policy.hasIpv6() ? allowed.filter(({ family }) => family === 6) : [];
+  const preferred = profileOf(record.exchange)?.prefersFamily ?? (policy.preferIpv6 ? 6 : 4);
+  const ordered = preferred === 6 ? [...six, ...four] : [...four, ...six];
+  const isIpv6Only = ordered.length === 0 && allowed.length > 0;
+  return { record, answer, addresses: ordered.map(({ address }) => address), isIpv6Only };
 }
 
 function found(usable: readonly LookedUp[]): FoundHosts {
@@ -87,6 +95,7 @@ function whyNone(seen: readonly LookedUp[]): Unroutable {
   const answers = seen.map(({ answer }) => answer);
   const temporary = answers.find((answer) => answer.kind === 'temporary');
   if (temporary !== undefined || answers.length === 0) return dnsTrouble(temporary?.reason ?? 'ETIMEOUT');
+  if (seen.some(({ isIpv6Only }) => isIpv6Only)) return NO_IPV6_HERE;
   if (answers.some((answer) => answer.kind === 'found')) return NO_USABLE_ADDRESS;
   return NO_ADDRESS;
 }

@@ -68,6 +68,12 @@ export const NO_USABLE_ADDRESS = permanent(
   'The mail exchangers have no address on the public Internet.',
 );
 
+/** Not the receiver's fault, and not for ever. */
+export const NO_IPV6_HERE: Unroutable = {
+  ...{ kind: 'unroutable', permanent: false, enhancedCode: '4.4.1', ruleId: 'no-ipv6-here' },
+  reason: 'The mail exchangers have IPv6 addresses only, and this service has none to reach them from.',
+};
+
 export const LEADS_BACK = permanent('leads-back', '5.4.6', 'The mail exchangers lead back to this service.');
 
 /** Nothing may be concluded from silence or SERVFAIL, so this never bounces at first sight. */

@@ -27,10 +27,12 @@ import {
   writeRules,
 } from './sql/destinations.sql';
 import {
+  endSuspensions,
   type HeldSuspension,
   listSuspensions,
   removeSuspensions,
   type Suspension,
+  type WrittenSuspension,
   writeSuspensions,
 } from './sql/egress-suspensions.sql';
 
@@ -79,8 +81,24 @@ export class DestinationsRepository {
     return this.database.run(foldGroups(key, limit));
   }
 
-  async writeSuspensions(suspensions: readonly Suspension[]): Promise<void> {
-    if (suspensions.length > 0) await this.database.run(writeSuspensions(suspensions));
+  /** @param also in the same transaction: with those that did not hold before */
+  async writeSuspensions(
+    suspensions: readonly Suspension[],
+    also: (begun: readonly WrittenSuspension[], tx: Transaction) => Promise<void>,
+  ): Promise<void> {
+    if (suspensions.length === 0) return;
+    await this.database.transaction(async (tx) => {
+      const written = await tx.run(writeSuspensions(suspensions));
+      await also(
+        written.filter(({ isNew }) => isNew),
+        tx,
+      );
+    });
+  }
+
+  /** Returns the groups of those that held. @param key undefined: of all receivers */
+  async endSuspensions(address: string, key: string | undefined, tx: Transaction): Promise<string[]> {
+    return (await tx.run(endSuspensions(address, key))).map((row) => row.key);
   }
 
   /** Those that hold. */
@@ -127,4 +145,5 @@ export type {
   ReportedGroup,
   Suspension,
   WantedRule,
+  WrittenSuspension,
 };

@@ -1,18 +1,24 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { Clock } from '../../common/clock';
+import { Clock, HOUR } from '../../common/clock';
+import { UnavailableError } from '../../common/errors/app-error';
 import { AppConfig } from '../../config/config';
-import { releaseSignalOf, resolveOutcome, type TransmissionResult } from '../policy/transmission-result';
+import { releaseSignalOf, resolveOutcome } from '../policy/transmission-result';
 import type { AttemptTrace } from '../ports/attempt-trace';
 import type { ClaimedDelivery } from '../ports/delivery';
-import type { DeliveryOutcome, OutcomeSource, RecordedOutcome, Settlement } from '../ports/outcome';
+import {
+  type DeliveryOutcome,
+  type OutcomeSource,
+  type RecordedOutcome,
+  type Settlement,
+  WARMING_UP,
+} from '../ports/outcome';
 import { simulate } from './simulate';
 import type { ReleaseSignal } from '../policy/destination-limiter';
 import type { Unroutable } from '../routing/router';
-import type { PreparedMessage, SignedMessage } from './message-composer';
-import { SmtpTransmitter, type Target, type Transmission } from './smtp-transmitter';
-import { EgressPools, type EgressSource, familyOf } from '../egress/egress-pools';
+import type { PreparedMessage } from './message-composer';
 import { ShapingSync } from './shaping-sync.job';
-import { WorkerSession } from './worker-session';
+import type { Transmission } from './smtp-transmitter';
+import { type GroupTarget, SourceTransmitter } from './source-transmitter';
 
 /** `released`: the attempt did not begin or was called off before its final dot, and is not charged. */
 export type AttemptResult =
@@ -37,22 +43,9 @@ interface Ending {
   readonly followUps?: readonly DeliveryOutcome[];
 }
 
-/** What an attempt came to; whether that is for the address that it left from, or there was none left. */
-interface Sent {
-  readonly sent: Transmission;
-  readonly isSourceRefused: boolean;
-}
-
-/** Nothing has been sent: it waits for its next attempt. */
-const NO_SOURCE: TransmissionResult = {
-  kind: 'failed',
-  cause: 'source-suspended',
-  afterFinalDot: false,
-  smtp: { response: 'The receiver refuses, or does not reach, all addresses that this mail may leave from' },
-};
-
-/** Where an attempt goes, and the group of destinations that it counts for. */
-export type GroupTarget = Target & { readonly group: string };
+const NOT_MADE = { signal: 'neutral' } as const;
+/** What waits for an address to go on warming up does not come back all at once. */
+const NEXT_DAY_SPREAD_MS = HOUR;
 
 /** One attempt at one delivery, from prepared message to outcome; or the outcome of one that is not made. */
 @Injectable()
@@ -60,10 +53,8 @@ export class AttemptService {
   private readonly logger = new Logger(AttemptService.name);
 
   constructor(
-    private readonly transmitter: SmtpTransmitter,
-    private readonly session: WorkerSession,
+    private readonly transmitter: SourceTransmitter,
     private readonly shaping: ShapingSync,
-    private readonly egress: EgressPools,
     private readonly config: AppConfig,
     private readonly clock: Clock,
   ) {}
@@ -86,44 +77,34 @@ export class AttemptService {
     this.shaping.begin(group, claim.destination, target.hosts);
     const ended = await this.make(claim, message, target);
     const { result, signal } = ended;
-    if (result.kind === 'settled' && signal !== 'local') this.shaping.end(group, result.settlement, signal);
+    const isMade = result.kind === 'settled' && result.settlement.outcomes[0].trace !== undefined;
+    if (isMade && signal !== 'local') this.shaping.end(group, result.settlement, signal);
     return ended;
   }
 
   private async make(claim: ClaimedDelivery, message: PreparedMessage, target: GroupTarget): Promise<EndedAttempt> {
     const started = { at: this.clock.now(), ms: this.clock.monotonicMs() };
     try {
-      const { sent, isSourceRefused } = await message.use((signed) => this.transmit(claim, signed, target));
+      const came = await message.use((signed) => this.transmitter.transmit(claim, signed, target));
+      if (came.kind === 'warming') {
+        return { result: this.end(claim, this.untilNextDay(claim, came.until)), ...NOT_MADE };
+      }
+      const { sent, isSourceRefused } = came;
       const durationMs = Math.round(this.clock.monotonicMs() - started.ms);
       const ended = this.resolve(claim, sent, traceOf(sent, { startedAt: started.at, durationMs }, target.dnsMs));
       // The receiver has nothing against what leaves from elsewhere.
       return isSourceRefused ? { ...ended, signal: 'neutral' } : ended;
     } catch (error) {
+      if (error instanceof UnavailableError) return { result: RELEASED, ...NOT_MADE };
       return { result: this.fail(claim, error), signal: 'neutral' };
     }
   }
 
-  /** From one address of the pool after another, as long as the receiver refuses them for what they are known for. */
-  private async transmit(claim: ClaimedDelivery, message: SignedMessage, target: GroupTarget): Promise<Sent> {
-    const mayFinish = (): boolean => this.session.holds(claim.sessionId);
-    const families = new Set(target.hosts.hosts.flatMap(({ addresses }) => addresses.map(familyOf)));
-    let last: Sent = { sent: NO_SOURCE, isSourceRefused: true };
-    for (;;) {
-      const source = this.sourceFor(claim, target.group, families);
-      if (source === 'none') return last;
-      const sent = await this.transmitter.transmit(claim, message, { ...target, source }, mayFinish);
-      if (source === undefined || !isOfReputation(sent)) return { sent, isSourceRefused: false };
-      this.egress.suspend(source, target.group, causeOf(sent) ?? 'reputation');
-      last = { sent, isSourceRefused: true };
-    }
-  }
-
-  private sourceFor(
-    claim: ClaimedDelivery,
-    group: string,
-    families: ReadonlySet<number>,
-  ): EgressSource | 'none' | undefined {
-    return this.config.delivery.mode === 'local' ? undefined : this.egress.next(claim, group, families);
+  /** It is put off, not tried: no later than its own end. */
+  private untilNextDay({ expiresAt }: ClaimedDelivery, until: Date): DeliveryOutcome {
+    const wantedMs = until.getTime() + Math.random() * NEXT_DAY_SPREAD_MS;
+    const nextAttemptAt = new Date(Math.min(wantedMs, expiresAt?.getTime() ?? Infinity));
+    return { kind: 'deferred', nextAttemptAt, reason: WARMING_UP };
   }
 
   private resolve(claim: ClaimedDelivery, sent: Transmission, trace: AttemptTrace): EndedAttempt {
@@ -177,12 +158,6 @@ function traceOf(
   const dns = dnsMs === undefined ? undefined : { dns: Math.round(dnsMs) };
   const action = sent.kind === 'rejected' ? sent.classification.action : undefined;
   return { ...attempt, ...trace, phasesMs: { ...dns, ...trace?.phasesMs }, action };
-}
-
-/** A refusal for what the sending address is known for, not for the mail or the recipient. */
-function isOfReputation(sent: Transmission): boolean {
-  if (sent.kind !== 'rejected') return false;
-  return sent.classification.class === 'reputation' && sent.classification.action === 'suspend';
 }
 
 function causeOf(result: Transmission): string | undefined {

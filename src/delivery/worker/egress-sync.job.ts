@@ -2,14 +2,22 @@ import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common'
 import { HOUR, SECOND } from '../../common/clock';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { Metrics } from '../../common/metrics/metrics';
+import { acrossTenants } from '../../common/tenant-scope';
+import type { Transaction } from '../../database/transaction';
 import { EgressPools } from '../egress/egress-pools';
-import { DestinationsRepository, type HeldSuspension } from '../shaping/destinations.repository';
+import { DEFAULT_POOL } from '../egress/pool-file';
+import { OperatorLog } from '../ports/operator-log';
+import {
+  DestinationsRepository,
+  type HeldSuspension,
+  type WrittenSuspension,
+} from '../shaping/destinations.repository';
 import { WorkerSession } from './worker-session';
 
 /** What one worker has met, all heed within two of these. */
 const EVERY_MS = 2 * SECOND;
 
-/** Shares with the other workers which receivers refuse which of our addresses, and counts them for the operator. */
+/** Shares with the other workers which receivers refuse which of our addresses, and tells the operator. */
 @Injectable()
 export class EgressSyncJob implements OnApplicationBootstrap {
   private readonly logger = new Logger(EgressSyncJob.name);
@@ -19,19 +27,18 @@ export class EgressSyncJob implements OnApplicationBootstrap {
     private readonly egress: EgressPools,
     private readonly destinations: DestinationsRepository,
     private readonly jobs: PeriodicJobs,
+    private readonly operators: OperatorLog,
     session: WorkerSession,
     metrics: Metrics,
   ) {
-    if (egress.pools.length === 0) return;
     session.onBegin(() => this.sync());
-    const help = 'Groups of destinations that refuse an address of ours for its reputation';
+    const help =
+      'Groups of destinations that refuse an address of ours for its reputation; default: the system’s choice';
     metrics.gauge({ name: 'egress_suspensions', help, labels: ['address'] }, () => this.countByAddress());
   }
 
   onApplicationBootstrap(): void {
-    if (this.egress.pools.length > 0) {
-      this.jobs.start({ name: 'share-egress', everyMs: EVERY_MS, run: () => this.sync() });
-    }
+    this.jobs.start({ name: 'share-egress', everyMs: EVERY_MS, run: () => this.sync() });
     const remove = () => this.destinations.removeSuspensions();
     this.jobs.startRemoval({ name: 'forget-egress-suspensions', everyMs: 6 * HOUR, run: remove });
   }
@@ -43,7 +50,7 @@ export class EgressSyncJob implements OnApplicationBootstrap {
       for (const { address, key, cause } of news) {
         this.logger.warn({ msg: 'A receiver refuses an address of ours; it is left out there', address, key, cause });
       }
-      await this.destinations.writeSuspensions(news);
+      await acrossTenants(() => this.destinations.writeSuspensions(news, (begun, tx) => this.tell(begun, tx)));
       this.held = await this.destinations.listSuspensions();
       this.egress.heedAll(this.held);
     } catch (error) {
@@ -52,10 +59,22 @@ export class EgressSyncJob implements OnApplicationBootstrap {
     }
   }
 
+  private tell(begun: readonly WrittenSuspension[], tx: Transaction): Promise<void> {
+    // What the receiver said may name a person: `egress list` shows it.
+    const entries = begun.map(({ address, key, until }) => ({
+      ...{ action: 'egress.suspended', targetType: 'egress_address', targetId: address },
+      data: { destination: key, until },
+    }));
+    return this.operators.record(entries, tx);
+  }
+
   private countByAddress(): Record<string, number> {
     const addresses = this.egress.pools.flatMap((pool) => pool.addresses.map(({ address }) => address));
     return Object.fromEntries(
-      addresses.map((address) => [address, this.held.filter((one) => one.address === address).length]),
+      [...addresses, DEFAULT_POOL].map((address) => [
+        address,
+        this.held.filter((one) => one.address === address).length,
+      ]),
     );
   }
 }

@@ -29,6 +29,7 @@ export class WorkerSession {
   private watchedSinceMs = Infinity;
   private current: string | undefined;
   private readonly whenBegun: (() => Promise<void>)[] = [];
+  private readonly whenEnding: (() => Promise<void>)[] = [];
 
   constructor(
     private readonly sessions: WorkerSessionsRepository,
@@ -62,6 +63,11 @@ export class WorkerSession {
     this.whenBegun.push(work);
   }
 
+  /** What is to be done once nothing more is claimed, before the session ends. @param work does not reject */
+  onEnd(work: () => Promise<void>): void {
+    this.whenEnding.push(work);
+  }
+
   /** Begins a session, or a new one after a loss. @throws UnavailableError */
   async begin(): Promise<void> {
     const id = newId();
@@ -74,6 +80,7 @@ export class WorkerSession {
 
   /** Gives the lease up, and with it whatever is still claimed. */
   async end(): Promise<void> {
+    for (const work of this.whenEnding) await work();
     const id = this.abandon();
     if (id !== undefined) await this.sessions.end(id);
   }

@@ -3,8 +3,6 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { AuditService } from '../../audit/audit.service';
 import { ApiCursorList, ApiData, ApiOperatorErrors } from '../../common/http/openapi.decorators';
 import { RequireOperatorScope } from '../../common/http/scopes';
-import { EgressService } from '../../delivery/egress/egress.service';
-import { EgressPoolDto, toEgressPoolDto } from './dto/egress.dto';
 import { ListAuditQuery, OperatorAuditEntryDto, OverviewDto, WorkerDto } from './dto/operator.dto';
 import { toOperatorAuditEntryDto, toWorkerDto } from './dto/operator.dto';
 import { OperatorQueueService } from './queue.service';
@@ -18,7 +16,6 @@ export class OperatorController {
     private readonly overviews: OverviewService,
     private readonly queue: OperatorQueueService,
     private readonly audit: AuditService,
-    private readonly egress: EgressService,
   ) {}
 
   @Get('overview')
@@ -41,18 +38,6 @@ export class OperatorController {
   @ApiOperatorErrors()
   async workers() {
     return { data: (await this.queue.workers()).map(toWorkerDto) };
-  }
-
-  @Get('egress')
-  @ApiOperation({
-    summary: 'List the addresses that mail leaves from',
-    description:
-      'By pool, in the order of `EGRESS_POOLS`, with the receivers that refuse an address for its reputation.',
-  })
-  @ApiData(EgressPoolDto, { isArray: true })
-  @ApiOperatorErrors()
-  async listEgress() {
-    return { data: (await this.egress.list()).map(toEgressPoolDto) };
   }
 
   @Get('audit')

@@ -6,6 +6,8 @@ import { DomainsModule } from '../domains/domains.module';
 import { StatsModule } from '../stats/stats.module';
 import { OperatorDestinationsController } from './destinations.controller';
 import { OperatorDestinationsService } from './operator-destinations.service';
+import { OperatorEgressController } from './egress.controller';
+import { OperatorEgressService } from './operator-egress.service';
 import { OperatorOrganizationsController } from './operator-organizations.controller';
 import { OperatorOrganizationsService } from './operator-organizations.service';
 import { OperatorController } from './operator.controller';
@@ -17,10 +19,13 @@ import { OverviewService } from './overview.service';
 @Module({
   imports: [AuditModule, AuthModule, DeliveryQueueModule, DomainsModule, StatsModule],
   controllers: [
-    ...[OperatorController, OperatorDestinationsController],
+    ...[OperatorController, OperatorDestinationsController, OperatorEgressController],
     ...[OperatorOrganizationsController, OperatorQueueController],
   ],
-  providers: [OperatorDestinationsService, OperatorOrganizationsService, OperatorQueueService, OverviewService],
-  exports: [OperatorDestinationsService, OperatorQueueService],
+  providers: [
+    ...[OperatorDestinationsService, OperatorEgressService, OperatorOrganizationsService],
+    ...[OperatorQueueService, OverviewService],
+  ],
+  exports: [OperatorDestinationsService, OperatorEgressService, OperatorQueueService],
 })
 export class OperatorModule {}

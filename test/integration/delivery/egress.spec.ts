@@ -1,14 +1,19 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { checkEgress } from '../../../src/cli/doctor/database-checks';
+import type { Services } from '../../../src/cli/session/cli-session';
+import { Metrics } from '../../../src/common/metrics/metrics';
 import { EgressService } from '../../../src/delivery/egress/egress.service';
 import { EgressSyncJob } from '../../../src/delivery/worker/egress-sync.job';
+import type { StoredEmail } from '../../factories/stored-email';
 import { PortRouter } from '../../doubles/port-router';
 import { ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import { createSigningTenant, DeliveryScene } from '../../setup/delivery-scene';
 
 const LISTED = '554 5.7.1 Service unavailable; Client host blocked using zen.spamhaus.org';
+const nothingElse = () => Promise.resolve();
 const address = (last: number) => ({ address: `127.0.0.${last}`, ehlo: `out${last}.example.org` });
 
 describe('pools of addresses', () => {
@@ -58,12 +63,12 @@ describe('pools of addresses', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  async function start(pools: unknown) {
+  async function start(pools?: unknown) {
     const file = join(folder, 'pools.json');
-    await writeFile(file, JSON.stringify(pools));
+    if (pools) await writeFile(file, JSON.stringify(pools));
     return scene.startWorker({
       hopPort: 1,
-      env: { EGRESS_POOLS: file, DRAIN_SECONDS: '1' },
+      env: { ...(pools ? { EGRESS_POOLS: file } : {}), DRAIN_SECONDS: '1' },
       router: new PortRouter((destination) => ({ port: destination === 'listed.example' ? receiver.port : sink.port })),
     });
   }
@@ -104,7 +109,7 @@ describe('pools of addresses', () => {
       pool: 'acme',
       addresses: [
         { address: '127.0.0.2', state: 'suspended', suspensions: [{ key: 'listed.example', cause: LISTED }] },
-        { address: '127.0.0.3', state: 'active', suspensions: [] },
+        { address: '127.0.0.3', state: 'warming', suspensions: [] },
       ],
     });
     // Another worker heeds it, and other receivers get mail from it.
@@ -140,5 +145,69 @@ describe('pools of addresses', () => {
     await scene.readWhenStatus(theirs, 'delivered');
     expect(greetings).toEqual(['EHLO out2.example.org', 'EHLO mail.example.org']);
     expect(await scene.db.query('select * from suppressions')).toEqual([]);
+  });
+
+  it('are not needed for the protection: the choice of the system counts as an address', async () => {
+    refused = ['mail.example.org'];
+    const worker = await start();
+    const id = await scene.accept({ to: ['ada@listed.example'] });
+    const isDeferred = (rows: StoredEmail) => rows.events.some((one) => one.event_type === 'deferred');
+    const { events } = await scene.readWhen(id, isDeferred, 'a deferral');
+    expect(events.at(-1)?.data).toMatchObject({ reason: 'reputation', ruleId: 'blocklist' });
+    await worker.get(EgressSyncJob).sync();
+    expect(await worker.get(EgressService).list()).toMatchObject([
+      {
+        pool: 'default',
+        addresses: [
+          {
+            address: 'default',
+            ehlo: 'mail.example.org',
+            state: 'suspended',
+            suspensions: [{ key: 'listed.example', cause: LISTED }],
+          },
+        ],
+      },
+    ]);
+    expect(await checkEgress(worker as Services)).toMatchObject({
+      status: 'warning',
+      message: expect.stringContaining('default by listed.example'),
+    });
+    expect(await worker.get(Metrics).registry.metrics()).toContain('waybill_egress_suspensions{address="default"} 1');
+    // The receiver is paused, other receivers and the sender's domain are not.
+    const held = await scene.accept({ to: ['bob@listed.example'] });
+    const elsewhere = await scene.accept({ to: ['bob@fine.example'] });
+    await scene.readWhenStatus(elsewhere, 'delivered');
+    expect((await scene.read(held)).email.status).toBe('queued');
+    const sending = await scene.db.query<{ status: string }>('select sending_status as status from domains');
+    expect(new Set(sending.map(({ status }) => status))).toEqual(new Set(['active']));
+    // Delisted: the operator says so, and what waited goes on.
+    refused = [];
+    const keys = await worker.get(EgressService).release('default', undefined, nothingElse);
+    expect(keys).toEqual(['listed.example']);
+    await scene.readWhenStatus(held, 'delivered');
+    expect(await worker.get(EgressService).list()).toMatchObject([{ addresses: [{ state: 'active' }] }]);
+    await expect(worker.get(EgressService).release('default', undefined, nothingElse)).rejects.toThrow('not found');
+    const audit = await scene.db.query(
+      `select actor, action, target_id, data from audit_log where action like 'egress.%' order by id`,
+    );
+    expect(audit.at(-1)).toEqual({
+      ...{ actor: 'system', action: 'egress.suspended', target_id: 'default' },
+      data: { destination: 'listed.example', until: expect.any(String) },
+    });
+  });
+
+  it('keep the choice of the system away from a receiver that refuses it, and that one alone', async () => {
+    refused = ['mail.example.org'];
+    const other = await createSigningTenant(scene.core, 'third.example');
+    await start([own(2)]);
+    const isDeferred = (rows: StoredEmail) => rows.events.some((one) => one.event_type === 'deferred');
+    const first = await scene.accept({ to: ['eve@listed.example'] }, 'live', other);
+    await scene.readWhen(first, isDeferred, 'a deferral');
+    const second = await scene.accept({ to: ['eve@listed.example'] }, 'live', other);
+    const { events } = await scene.readWhen(second, isDeferred, 'a deferral');
+    expect(events.at(-1)?.data).toMatchObject({ reason: 'source-suspended' });
+    const pooled = await scene.accept({ to: ['ada@listed.example'] });
+    await scene.readWhenStatus(pooled, 'delivered');
+    expect(greetings).toEqual(['EHLO mail.example.org', 'EHLO out2.example.org']);
   });
 });

@@ -141,7 +141,7 @@ describe('the log', () => {
 });
 
 /** A process without EGRESS_POOLS has none. */
-const WITH_POOLS = ['waybill_egress_suspensions'];
+const WITH_POOLS = ['waybill_egress_warm_up_day'];
 /** What Prometheus adds to what it scrapes. */
 const OF_PROMETHEUS = ['instance', 'job'];
 /** Labels whose values come from requests and are not all seen here. */

@@ -58,6 +58,23 @@ describe('a route', () => {
     expect(addresses(await resolve(zones, { preferIpv6: true }))).toEqual(['2a00:1450::1', '8.8.4.1']);
   });
 
+  it('lists IPv4 first at receivers that want it so, whatever is configured', async () => {
+    const zones = {
+      'example.test': { MX: [[1, 'aspmx.l.google.com']] }, // prettier-ignore
+      'aspmx.l.google.com': { A: ['8.8.4.1'], AAAA: ['2a00:1450::1'] },
+    } as const;
+    expect(addresses(await resolve(zones, { preferIpv6: true }))).toEqual(['8.8.4.1', '2a00:1450::1']);
+  });
+
+  it('lists no IPv6 on a machine that has none, and waits for one where there is nothing else', async () => {
+    const options = { preferIpv6: true, hasIpv6: () => false };
+    const both = { 'example.test': { A: ['8.8.4.1'], AAAA: ['2a00:1450::1'] } };
+    expect(addresses(await resolve(both, options))).toEqual(['8.8.4.1']);
+    expect(await resolve({ 'example.test': { AAAA: ['2a00:1450::1'] } }, options)).toMatchObject({
+      ...{ kind: 'unroutable', permanent: false, ruleId: 'no-ipv6-here' },
+    });
+  });
+
   it('shuffles equal preferences anew for every caller', async () => {
     const values = [0.9, 0.1, 0.9, 0.1, 0.1, 0.9];
     const zones: DnsZones = { 'example.test': { MX: [[5, 'a.test'], [5, 'b.test']] }, 'a.test': PUBLIC, 'b.test': PUBLIC }; // prettier-ignore

@@ -19,7 +19,10 @@ export interface HeldSuspension {
   forMs: number;
 }
 
-// Writes what a worker has met; a later refusal prolongs it.
+/** One that has been written; new: it did not hold before. */
+export type WrittenSuspension = Omit<HeldSuspension, 'forMs'> & { readonly isNew: boolean };
+
+// Writes what a worker has met; a later refusal prolongs it. Says which of them are new.
 // Writes: egress_suspensions (primary key). Locks: those rows, in key order. Rows: a few, seldom.
 // Not the ORM: an upsert by the server's clock.
 const WRITE = `
@@ -29,10 +32,11 @@ const WRITE = `
   order by address, key
   on conflict (address, key) do update set
     cause = excluded.cause, until = greatest(s.until, excluded.until),
-    created_at = case when s.until > now() then s.created_at else now() end`;
+    created_at = case when s.until > now() then s.created_at else now() end
+  returning address, key, cause, until, created_at = now() as "isNew"`;
 
 /** @param suspensions no two of one address and group */
-export function writeSuspensions(suspensions: readonly Suspension[]): Statement<never> {
+export function writeSuspensions(suspensions: readonly Suspension[]): Statement<WrittenSuspension> {
   return {
     name: 'write-egress-suspensions',
     text: WRITE,
@@ -63,4 +67,16 @@ const REMOVE = `delete from egress_suspensions where until < now() - interval '1
 
 export function removeSuspensions(): Statement<{ removed: 1 }> {
   return { name: 'remove-egress-suspensions', text: REMOVE, values: [] };
+}
+
+// Ends suspensions before their time.
+// Writes: egress_suspensions (primary key). Locks: those rows. Rows: one, or those of an address. Not the ORM: the server's clock.
+const END = `
+  delete from egress_suspensions
+  where address = $1 and ($2::text is null or key = $2) and until > now()
+  returning key`;
+
+/** @param key undefined: of all receivers */
+export function endSuspensions(address: string, key: string | undefined): Statement<{ key: string }> {
+  return { name: 'end-egress-suspensions', text: END, values: [address, key ?? null] };
 }

@@ -1,5 +1,8 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import type { ShownPool } from '../../../delivery/egress/egress.service';
+import { IsIn } from 'class-validator';
+import type { ShownAddress, ShownPool } from '../../../delivery/egress/egress.service';
+
+const STATES = ['active', 'suspended', 'warming'] as const;
 
 class EgressSuspensionDto {
   @ApiProperty({ description: 'The group of destinations', example: 'mx1.example.net' }) destination!: string;
@@ -7,12 +10,27 @@ class EgressSuspensionDto {
   @ApiProperty({ format: 'date-time' }) until!: string;
 }
 
-class EgressAddressDto {
-  @ApiProperty({ example: '192.0.2.25' }) address!: string;
+class EgressVolumeDto {
+  @ApiProperty({ description: 'A profile of a large receiver, else a group of destinations', example: 'google' })
+  provider!: string;
+  @ApiProperty({ type: 'integer', description: 'Mails today, with some that workers hold ready' }) sent!: number;
+}
+
+class EgressWarmUpDto {
+  @ApiProperty({ type: 'integer', description: 'Days with mail so far; 0: none yet' }) day!: number;
+  @ApiProperty({ type: 'integer', description: 'After so many it is over' }) days!: number;
+  @ApiProperty({ format: 'date-time' }) startedAt!: string;
+  @ApiProperty({ type: 'integer', description: 'What it may send to each provider today' }) dailyVolume!: number;
+  @ApiProperty({ type: [EgressVolumeDto], description: 'The busiest today, at most 20' }) providers!: EgressVolumeDto[];
+}
+
+export class EgressAddressDto {
+  @ApiProperty({ example: '192.0.2.25', description: '`default`: the choice of the system' }) address!: string;
   @ApiProperty({ example: 'out1.mail.example.com' }) ehlo!: string;
-  @ApiProperty({ enum: ['active', 'suspended'], description: '`suspended`: some receiver refuses it' })
-  state!: 'active' | 'suspended';
+  @ApiProperty({ enum: STATES, description: '`suspended`: some receiver refuses it. `warming`: it has a daily volume' })
+  state!: (typeof STATES)[number];
   @ApiProperty({ type: [EgressSuspensionDto] }) suspensions!: EgressSuspensionDto[];
+  @ApiPropertyOptional({ type: EgressWarmUpDto, description: 'Until it is warm' }) warmUp?: EgressWarmUpDto;
 }
 
 export class EgressPoolDto {
@@ -24,17 +42,29 @@ export class EgressPoolDto {
   category?: string;
 }
 
+export class ChangeEgressAddressDto {
+  @ApiProperty({ enum: ['skip', 'restart'] }) @IsIn(['skip', 'restart']) warmUp!: 'skip' | 'restart';
+}
+
+export class ReleasedEgressDto {
+  @ApiProperty({ example: '192.0.2.25' }) address!: string;
+  @ApiProperty({ example: 'mx1.example.net' }) destination!: string;
+  @ApiProperty() released!: true;
+}
+
 export function toEgressPoolDto({ addresses, organizations, ...pool }: ShownPool): EgressPoolDto {
+  return { ...pool, organizations: [...organizations], addresses: addresses.map(toEgressAddressDto) };
+}
+
+export function toEgressAddressDto({ suspensions, warmUp, ...address }: ShownAddress): EgressAddressDto {
+  const dated = warmUp && {
+    ...warmUp,
+    startedAt: warmUp.startedAt.toISOString(),
+    providers: warmUp.providers.map((provider) => ({ ...provider })),
+  };
   return {
-    ...pool,
-    organizations: [...organizations],
-    addresses: addresses.map(({ suspensions, ...address }) => ({
-      ...address,
-      suspensions: suspensions.map(({ key, cause, until }) => ({
-        destination: key,
-        cause,
-        until: until.toISOString(),
-      })),
-    })),
+    ...address,
+    suspensions: suspensions.map(({ key, cause, until }) => ({ destination: key, cause, until: until.toISOString() })),
+    ...(dated && { warmUp: dated }),
   };
 }

@@ -1,0 +1,119 @@
+import { LRUCache } from 'lru-cache';
+import { type Clock, SECOND } from '../../common/clock';
+import type { UnusedVolume } from './sql/warm-up.sql';
+import type { AddressProgress, WarmUpRepository } from './warm-up.repository';
+
+/** A worker holds at most this part of a day's volume in advance: one that dies takes no more with it. */
+const PART_OF_DAY = 1 / 20;
+const MAX_ACCOUNTS = 20_000;
+/** What has not been used for so long is given back, for other workers, who ask again as often. */
+const UNUSED_AFTER_MS = 60 * SECOND;
+
+/** What this worker has of one address's volume at one provider. */
+interface Account {
+  left: number;
+  /** How much to take next time. */
+  ask: number;
+  /** Monotonic: what is left is worth nothing after it. */
+  dayEndsMs: number;
+  /** Monotonic: until then there is no use in asking for more. */
+  fullUntilMs: number;
+  usedAtMs: number;
+  asking: Promise<void> | undefined;
+}
+
+/**
+ * How much each address that warms up may still send to a provider today. The volume is the installation's: workers take
+ * small parts of it from the database before they send (as of the warm-up of domains, docs/adr/0014), so that it is never
+ * exceeded, and a mail costs no statement of its own.
+ */
+export class WarmUpVolumes {
+  private warming: ReadonlySet<string> = new Set();
+  private readonly accounts = new LRUCache<string, Account>({ max: MAX_ACCOUNTS });
+
+  /** @param schedule daily volumes; none: nothing warms up */
+  constructor(
+    private readonly repository: Pick<WarmUpRepository, 'take' | 'giveBack'>,
+    readonly schedule: readonly number[],
+    private readonly clock: Clock,
+  ) {}
+
+  /** What the database says of the addresses, in the place of what was known. */
+  heed(addresses: readonly AddressProgress[]): void {
+    const warming = new Set(addresses.filter(({ isWarm }) => !isWarm).map(({ address }) => address));
+    for (const address of warming) if (!this.warming.has(address)) this.forget(address);
+    this.warming = this.schedule.length > 0 ? warming : new Set();
+  }
+
+  /**
+   * Counts a mail that is about to leave.
+   * @returns undefined when it may; else when the next day begins
+   * @throws UnavailableError
+   */
+  async take(address: string, provider: string): Promise<Date | undefined> {
+    while (this.warming.has(address)) {
+      const account = this.accountOf(address, provider);
+      const leftMs = account.dayEndsMs - this.clock.monotonicMs();
+      if (leftMs > 0 && account.left > 0) {
+        account.left -= 1;
+        account.usedAtMs = this.clock.monotonicMs();
+        return undefined;
+      }
+      if (leftMs > 0 && account.fullUntilMs > this.clock.monotonicMs()) {
+        return new Date(this.clock.now().getTime() + leftMs);
+      }
+      account.asking ??= this.ask(account, address, provider).finally(() => (account.asking = undefined));
+      await account.asking;
+    }
+    return undefined;
+  }
+
+  /** It did not leave. */
+  refund(address: string, provider: string): void {
+    const account = this.accounts.get(keyOf(address, provider));
+    if (account !== undefined) account.left += 1;
+  }
+
+  /** Gives back what is not needed. @param all true: whatever is left, at the end of the worker. @throws UnavailableError */
+  async giveBack(all = false): Promise<void> {
+    const nowMs = this.clock.monotonicMs();
+    const unused: UnusedVolume[] = [];
+    for (const [key, account] of this.accounts.entries()) {
+      const isIdle = all || nowMs - account.usedAtMs > UNUSED_AFTER_MS;
+      if (account.left === 0 || !isIdle || account.dayEndsMs <= nowMs) continue;
+      const [address = '', provider = ''] = key.split(' ');
+      unused.push({ address, provider, amount: account.left });
+      account.left = 0;
+    }
+    await this.repository.giveBack(unused);
+  }
+
+  private async ask(account: Account, address: string, provider: string): Promise<void> {
+    const taken = await this.repository.take(address, provider, account.ask, this.schedule);
+    if (taken === undefined || taken.isWarm || taken.volume === null) {
+      this.warming = new Set([...this.warming].filter((one) => one !== address));
+      return;
+    }
+    const nowMs = this.clock.monotonicMs();
+    account.left = taken.granted;
+    account.fullUntilMs = taken.granted === 0 ? nowMs + UNUSED_AFTER_MS : -Infinity;
+    account.dayEndsMs = nowMs + taken.dayLeftMs;
+    account.ask = Math.min(account.ask * 2, Math.max(1, Math.floor(taken.volume * PART_OF_DAY)));
+  }
+
+  private accountOf(address: string, provider: string): Account {
+    const key = keyOf(address, provider);
+    const known = this.accounts.get(key);
+    if (known) return known;
+    const never = -Infinity;
+    const account = { left: 0, ask: 1, dayEndsMs: never, fullUntilMs: never, usedAtMs: never, asking: undefined };
+    this.accounts.set(key, account);
+    return account;
+  }
+
+  private forget(address: string): void {
+    for (const key of this.accounts.keys()) if (key.startsWith(`${address} `)) this.accounts.delete(key);
+  }
+}
+
+const keyOf = (address: string, provider: string): string => `${address} ${provider}`;

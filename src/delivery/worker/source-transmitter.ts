@@ -1,0 +1,106 @@
+import { Injectable } from '@nestjs/common';
+import { type EgressSource, familyOf } from '../egress/egress-pools';
+import { type SourceChoice, SourceChooser } from '../egress/source-chooser';
+import { isWorthAnotherHost, type TransmissionResult } from '../policy/transmission-result';
+import type { ClaimedDelivery } from '../ports/delivery';
+import { SOURCE_SUSPENDED } from '../ports/outcome';
+import type { SignedMessage } from './message-composer';
+import { SmtpTransmitter, type Target, type Transmission } from './smtp-transmitter';
+import { WorkerSession } from './worker-session';
+
+/** Where an attempt goes, and the group of destinations that it counts for. */
+export type GroupTarget = Target & { readonly group: string };
+
+/** What an attempt came to; or it was not made, as all addresses that it may leave from warm up and have sent enough today. */
+export type Sent =
+  | {
+      readonly kind: 'sent';
+      readonly sent: Transmission;
+      /** It is for the address that it left from, not for the receiver as such; or there was none left. */
+      readonly isSourceRefused: boolean;
+    }
+  | { readonly kind: 'warming'; readonly until: Date };
+
+/** Nothing has been sent: it waits for its next attempt. */
+const NO_SOURCE: TransmissionResult = {
+  kind: 'failed',
+  cause: SOURCE_SUSPENDED,
+  afterFinalDot: false,
+  smtp: { response: 'The receiver refuses, or does not reach, all addresses that this mail may leave from' },
+};
+
+/**
+ * One attempt from one address of ours after another: as long as the receiver refuses them for what they are known for, and
+ * once by the other family of addresses when the receiver does not answer by the first.
+ */
+@Injectable()
+export class SourceTransmitter {
+  constructor(
+    private readonly transmitter: SmtpTransmitter,
+    private readonly sources: SourceChooser,
+    private readonly session: WorkerSession,
+  ) {}
+
+  /** @throws UnavailableError when it is not known how much an address may still send today */
+  async transmit(claim: ClaimedDelivery, message: SignedMessage, target: GroupTarget): Promise<Sent> {
+    const { group, hosts } = target;
+    const receiver = hosts.hosts.flatMap(({ addresses }) => addresses);
+    let families = this.sources.familiesOf(group, receiver);
+    let last: Sent | undefined;
+    for (;;) {
+      const choice = await this.sources.choose(claim, group, families);
+      if (choice.kind !== 'source') return last ?? unsent(choice);
+      const { source } = choice;
+      const came = await this.transmitFrom(source, claim, message, target);
+      last = came;
+      if (source === undefined) return came;
+      const others = familiesAfter(came, source, families);
+      if (!came.isSourceRefused && others === families) return came;
+      families = others;
+    }
+  }
+
+  private async transmitFrom(
+    source: EgressSource | undefined,
+    claim: ClaimedDelivery,
+    message: SignedMessage,
+    target: GroupTarget,
+  ): Promise<Extract<Sent, { kind: 'sent' }>> {
+    const mayFinish = (): boolean => this.session.holds(claim.sessionId);
+    const sent = await this.transmitter.transmit(claim, message, { ...target, source }, mayFinish);
+    if (isUnused(sent)) this.sources.refund(source, target.group);
+    return { kind: 'sent', sent, isSourceRefused: this.isRefused(source, target.group, sent) };
+  }
+
+  /** Notes it; false when it is for the receiver to be paused, as there is no other address. */
+  private isRefused(source: EgressSource | undefined, group: string, sent: Transmission): boolean {
+    if (!isOfReputation(sent)) return false;
+    this.sources.suspend(source, group, sent.smtp.response ?? 'reputation');
+    return source !== undefined || !this.sources.hasOnlyDefault;
+  }
+}
+
+/** Those to go on with: when nobody answers by the family of this address, the other one if there is one. */
+function familiesAfter({ sent }: { sent: Transmission }, { address }: EgressSource, families: number[]): number[] {
+  const others = isUnanswered(sent) ? families.filter((one) => one !== familyOf(address)) : [];
+  return others.length > 0 ? others : families;
+}
+
+function unsent(choice: Exclude<SourceChoice, { kind: 'source' }>): Sent {
+  return choice.kind === 'warming' ? choice : { kind: 'sent', sent: NO_SOURCE, isSourceRefused: true };
+}
+
+/** A refusal for what the sending address is known for, not for the mail or the recipient. */
+function isOfReputation(sent: Transmission): sent is Extract<Transmission, { kind: 'rejected' }> {
+  if (sent.kind !== 'rejected') return false;
+  return sent.classification.class === 'reputation' && sent.classification.action === 'suspend';
+}
+
+/** The receiver has not seen anything of the mail. */
+function isUnused(sent: Transmission): boolean {
+  return sent.kind === 'busy' || (sent.kind === 'failed' && !sent.afterFinalDot);
+}
+
+function isUnanswered(sent: Transmission): boolean {
+  return sent.kind === 'failed' && isWorthAnotherHost(sent);
+}
