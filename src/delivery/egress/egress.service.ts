@@ -4,9 +4,13 @@ import { AppConfig } from '../../config/config';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import { newId } from '../../common/ids';
-import { DestinationsRepository, type HeldSuspension } from '../shaping/destinations.repository';
+import {
+  type AddressProgress,
+  DestinationsRepository,
+  type HeldSuspension,
+  type TodaysVolume,
+} from '../shaping/destinations.repository';
 import { DEFAULT_POOL, EgressPools } from './egress-pools';
-import { type AddressProgress, type TodaysVolume, WarmUpRepository } from './warm-up.repository';
 import { WarmUpVolumes } from './warm-up-volumes';
 
 /** A pool as operators see it. */
@@ -56,7 +60,6 @@ export class EgressService {
   constructor(
     private readonly egress: EgressPools,
     private readonly destinations: DestinationsRepository,
-    private readonly warmUp: WarmUpRepository,
     private readonly volumes: WarmUpVolumes,
     private readonly database: Database,
     private readonly config: AppConfig,
@@ -66,8 +69,8 @@ export class EgressService {
   async list(): Promise<ShownPool[]> {
     const [held, progress, volumes] = await Promise.all([
       this.destinations.listSuspensions(),
-      this.warmUp.list(),
-      this.warmUp.today(),
+      this.destinations.listAddresses(),
+      this.destinations.listTodaysVolumes(),
     ]);
     const known = { held, progress, volumes };
     const pools = this.egress.pools.map(({ name, addresses, organizations, category }) => ({
@@ -96,7 +99,7 @@ export class EgressService {
     const isKnown = this.egress.pools.some(({ addresses }) => addresses.some((one) => one.address === address));
     if (!isKnown) throw new NotFoundError('Address');
     await this.database.transaction(async (tx) => {
-      await this.warmUp.change(address, isWarm, tx);
+      await this.destinations.changeWarmUp(address, isWarm, tx);
       await also(tx);
     });
     return this.get(address);

@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { type Clock, SECOND } from '../../common/clock';
-import type { UnusedVolume } from './sql/warm-up.sql';
-import type { AddressProgress, WarmUpRepository } from './warm-up.repository';
+import type { AddressProgress, DestinationsRepository, UnusedVolume } from '../shaping/destinations.repository';
 
 /** A worker holds at most this part of a day's volume in advance: one that dies takes no more with it. */
 const PART_OF_DAY = 1 / 20;
@@ -33,7 +32,7 @@ export class WarmUpVolumes {
 
   /** @param schedule daily volumes; none: nothing warms up */
   constructor(
-    private readonly repository: Pick<WarmUpRepository, 'take' | 'giveBack'>,
+    private readonly repository: Pick<DestinationsRepository, 'takeVolume' | 'returnVolume'>,
     readonly schedule: readonly number[],
     private readonly clock: Clock,
   ) {}
@@ -85,11 +84,11 @@ export class WarmUpVolumes {
       unused.push({ address, provider, amount: account.left });
       account.left = 0;
     }
-    await this.repository.giveBack(unused);
+    await this.repository.returnVolume(unused);
   }
 
   private async ask(account: Account, address: string, provider: string): Promise<void> {
-    const taken = await this.repository.take(address, provider, account.ask, this.schedule);
+    const taken = await this.repository.takeVolume(address, provider, account.ask, this.schedule);
     if (taken === undefined || taken.isWarm || taken.volume === null) {
       this.warming = new Set([...this.warming].filter((one) => one !== address));
       return;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { FakeClock } from '../../../test/doubles/fake-clock';
 import { DAY, HOUR, MINUTE } from '../../common/clock';
 import { UnavailableError } from '../../common/errors/app-error';
-import type { UnusedVolume } from './sql/warm-up.sql';
+import type { UnusedVolume } from '../shaping/destinations.repository';
 import { DEFAULT_SCHEDULE, parseWarmUpSchedule } from './warm-up-schedule';
 import { WarmUpVolumes } from './warm-up-volumes';
 
@@ -23,7 +23,7 @@ class Ledger {
     private readonly clock: FakeClock,
   ) {}
 
-  take(address: string, provider: string, wanted: number) {
+  takeVolume(address: string, provider: string, wanted: number) {
     this.asked += 1;
     if (this.isAway) return Promise.reject(new UnavailableError('The database is away'));
     const key = this.keyOf(address, provider);
@@ -34,7 +34,7 @@ class Ledger {
     return Promise.resolve({ granted, volume: this.volume, isWarm: this.isWarm, dayLeftMs });
   }
 
-  giveBack(unused: readonly UnusedVolume[]): Promise<void> {
+  returnVolume(unused: readonly UnusedVolume[]): Promise<void> {
     for (const { address, provider, amount } of unused) {
       const key = this.keyOf(address, provider);
       this.taken.set(key, (this.taken.get(key) ?? 0) - amount);

@@ -4,16 +4,15 @@ import { Clock } from '../../common/clock';
 import { AppConfig } from '../../config/config';
 import { EgressPools } from '../egress/egress-pools';
 import { EgressService } from '../egress/egress.service';
-import { EgressAddressState, EgressVolume } from '../egress/egress-address.entity';
 import { readEgressPools } from '../egress/pool-file';
 import { SourceChooser } from '../egress/source-chooser';
 import { parseWarmUpSchedule } from '../egress/warm-up-schedule';
 import { WarmUpVolumes } from '../egress/warm-up-volumes';
-import { WarmUpRepository } from '../egress/warm-up.repository';
 import { BlockListCheck } from '../shaping/block-list-check.entity';
 import { DestinationReport, DestinationRule } from '../shaping/destination.entity';
 import { DestinationsRepository } from '../shaping/destinations.repository';
 import { DestinationsService } from '../shaping/destinations.service';
+import { EgressAddressState, EgressVolume } from '../shaping/egress-address.entity';
 import { EgressSuspension } from '../shaping/egress-suspension.entity';
 import { DeliveryQueueRepository } from './delivery-queue.repository';
 import { LeaseConnection } from './lease-connection';
@@ -33,9 +32,9 @@ const egress: Provider = {
 
 const volumes: Provider = {
   provide: WarmUpVolumes,
-  inject: [WarmUpRepository, AppConfig, Clock],
-  useFactory: (repository: WarmUpRepository, { delivery }: AppConfig, clock: Clock) =>
-    new WarmUpVolumes(repository, parseWarmUpSchedule(delivery.egressWarmUp), clock),
+  inject: [DestinationsRepository, AppConfig, Clock],
+  useFactory: (destinations: DestinationsRepository, { delivery }: AppConfig, clock: Clock) =>
+    new WarmUpVolumes(destinations, parseWarmUpSchedule(delivery.egressWarmUp), clock),
 };
 
 /** The queue, and what workers and operators share of receivers and source addresses. A bad file of addresses ends the start. */
@@ -49,14 +48,14 @@ const volumes: Provider = {
   providers: [
     ...[DeliveryQueueRepository, QueueMetrics],
     ...[DestinationsRepository, DestinationsService, egress, EgressService],
-    ...[WarmUpRepository, volumes, SourceChooser],
+    ...[volumes, SourceChooser],
     ...[QueueActionsRepository, QueueActionsService],
     ...[LeaseConnection, WorkerSessionsRepository, WorkerWaker],
   ],
   exports: [
     ...[DeliveryQueueRepository, QueueActionsService, WorkerSessionsRepository, WorkerWaker],
     ...[DestinationsRepository, DestinationsService, EgressPools, EgressService],
-    ...[WarmUpRepository, WarmUpVolumes, SourceChooser],
+    ...[WarmUpVolumes, SourceChooser],
   ],
 })
 export class DeliveryQueueModule {}

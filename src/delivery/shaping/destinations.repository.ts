@@ -36,6 +36,20 @@ import {
   writeSuspensions,
 } from './sql/egress-suspensions.sql';
 
+import {
+  type AddressProgress,
+  changeWarmUp,
+  listAddresses,
+  listTodaysVolumes,
+  registerAddresses,
+  removeOldVolumes,
+  returnVolume,
+  type TakenVolume,
+  takeVolume,
+  type TodaysVolume,
+  type UnusedVolume,
+} from './sql/warm-up.sql';
+
 /** What is known of groups of destinations, and what they hold against addresses of ours, of all workers together. */
 @Injectable()
 export class DestinationsRepository {
@@ -111,6 +125,47 @@ export class DestinationsRepository {
     return (await this.database.run(removeSuspensions())).length;
   }
 
+  /** Makes the addresses of the pools known. @param addresses none as well: those that come later are new */
+  async registerAddresses(addresses: readonly { address: string; isWarm: boolean }[]): Promise<void> {
+    await this.database.run(registerAddresses(addresses));
+  }
+
+  /** How far they are with their warm-up. Days are UTC, by the database's clock. */
+  listAddresses(): Promise<AddressProgress[]> {
+    return this.database.run(listAddresses());
+  }
+
+  /** Of the busiest providers of each address that warms up. */
+  listTodaysVolumes(): Promise<TodaysVolume[]> {
+    return this.database.run(listTodaysVolumes());
+  }
+
+  /** Undefined for an address that is not registered. @param schedule daily volumes */
+  async takeVolume(
+    address: string,
+    provider: string,
+    wanted: number,
+    schedule: readonly number[],
+  ): Promise<TakenVolume | undefined> {
+    const [, , taken] = await this.database.runAll(takeVolume(address, provider, wanted, schedule));
+    return taken?.[0];
+  }
+
+  async returnVolume(unused: readonly UnusedVolume[]): Promise<void> {
+    if (unused.length > 0) await this.database.run(returnVolume(unused));
+  }
+
+  /** @param isWarm false: it begins again with day 1 */
+  async changeWarmUp(address: string, isWarm: boolean, tx: Transaction): Promise<void> {
+    await tx.run(changeWarmUp(address, isWarm));
+  }
+
+  /** Returns the number of removed rows. */
+  async removeOldVolumes(): Promise<number> {
+    const [row] = await this.database.run(removeOldVolumes());
+    return row?.removed ?? 0;
+  }
+
   /** Returns the number of removed rows. */
   async removeOver(): Promise<number> {
     const [row] = await this.database.run(removeOver());
@@ -134,6 +189,7 @@ export class DestinationsRepository {
 }
 
 export type {
+  AddressProgress,
   Crew,
   FoldedGroup,
   HeldListing,
@@ -144,6 +200,8 @@ export type {
   PeerChange,
   ReportedGroup,
   Suspension,
+  TodaysVolume,
+  UnusedVolume,
   WantedRule,
   WrittenSuspension,
 };

@@ -2,7 +2,6 @@ import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common'
 import { HOUR, SECOND } from '../../common/clock';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { Metrics } from '../../common/metrics/metrics';
-import { acrossTenants } from '../../common/tenant-scope';
 import type { Transaction } from '../../database/transaction';
 import { EgressPools } from '../egress/egress-pools';
 import { DEFAULT_POOL } from '../egress/pool-file';
@@ -50,7 +49,7 @@ export class EgressSyncJob implements OnApplicationBootstrap {
       for (const { address, key, cause } of news) {
         this.logger.warn({ msg: 'A receiver refuses an address of ours; it is left out there', address, key, cause });
       }
-      await acrossTenants(() => this.destinations.writeSuspensions(news, (begun, tx) => this.tell(begun, tx)));
+      await this.destinations.writeSuspensions(news, (begun, tx) => this.tell(begun, tx));
       this.held = await this.destinations.listSuspensions();
       this.egress.heedAll(this.held);
     } catch (error) {

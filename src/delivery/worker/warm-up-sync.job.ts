@@ -4,7 +4,7 @@ import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { Metrics } from '../../common/metrics/metrics';
 import { EgressPools } from '../egress/egress-pools';
 import { WarmUpVolumes } from '../egress/warm-up-volumes';
-import { type AddressProgress, WarmUpRepository } from '../egress/warm-up.repository';
+import { type AddressProgress, DestinationsRepository } from '../shaping/destinations.repository';
 import { WorkerSession } from './worker-session';
 
 /** What an operator changes, all workers heed within two of these. */
@@ -20,7 +20,7 @@ export class WarmUpSyncJob implements OnApplicationBootstrap {
   constructor(
     private readonly egress: EgressPools,
     private readonly volumes: WarmUpVolumes,
-    private readonly repository: WarmUpRepository,
+    private readonly destinations: DestinationsRepository,
     private readonly jobs: PeriodicJobs,
     session: WorkerSession,
     metrics: Metrics,
@@ -36,7 +36,7 @@ export class WarmUpSyncJob implements OnApplicationBootstrap {
     if (this.egress.pools.length > 0) {
       this.jobs.start({ name: 'share-warm-up', everyMs: EVERY_MS, run: () => this.sync() });
     }
-    const remove = () => this.repository.removeOld();
+    const remove = () => this.destinations.removeOldVolumes();
     this.jobs.startRemoval({ name: 'forget-warm-up-volumes', everyMs: 6 * HOUR, run: remove });
   }
 
@@ -46,7 +46,7 @@ export class WarmUpSyncJob implements OnApplicationBootstrap {
       await this.register();
       if (this.egress.pools.length === 0) return;
       await this.volumes.giveBack();
-      this.known = await this.repository.list();
+      this.known = await this.destinations.listAddresses();
       this.volumes.heed(this.known);
     } catch (error) {
       this.warn(error);
@@ -57,7 +57,7 @@ export class WarmUpSyncJob implements OnApplicationBootstrap {
     if (this.isRegistered) return;
     const isOff = this.volumes.schedule.length === 0;
     const addresses = this.egress.pools.flatMap((pool) => pool.addresses);
-    await this.repository.register(
+    await this.destinations.registerAddresses(
       addresses.map(({ address, warmUp }) => ({ address, isWarm: isOff || warmUp === false })),
     );
     this.isRegistered = true;

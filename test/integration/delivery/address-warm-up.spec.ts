@@ -1,8 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { WarmUpRepository } from '../../../src/delivery/egress/warm-up.repository';
 import { EgressService } from '../../../src/delivery/egress/egress.service';
+import { DestinationsRepository } from '../../../src/delivery/shaping/destinations.repository';
 import { WarmUpSyncJob } from '../../../src/delivery/worker/warm-up-sync.job';
 import { toDetailDto } from '../../../src/modules/emails/dto/email.mapper';
 import { EmailsService } from '../../../src/modules/emails/emails.service';
@@ -101,20 +101,22 @@ describe('a new address', () => {
 
   it('may send more each day on which it sends, until it is warm', async () => {
     const worker = await start([address(2)]);
-    const repository = worker.get(WarmUpRepository);
-    const take = async () => (await repository.take('127.0.0.2', 'p', 100, [3, 5, 8]))?.granted;
+    const repository = worker.get(DestinationsRepository);
+    const take = async () => (await repository.takeVolume('127.0.0.2', 'p', 100, [3, 5, 8]))?.granted;
     const nextDay = () =>
       scene.db.query(`update egress_addresses set warm_up_date = warm_up_date - 1;
                       update egress_volumes set day = day - 1`);
-    await waitFor(async () => (await repository.list()).length === 1, { what: 'the address to be registered' });
+    await waitFor(async () => (await repository.listAddresses()).length === 1, {
+      what: 'the address to be registered',
+    });
     const granted: unknown[] = [];
     for (let day = 0; day < 3; day += 1) {
       granted.push(await take(), await take());
       await nextDay();
     }
     expect(granted).toEqual([3, 0, 5, 0, 8, 0]);
-    expect(await repository.take('127.0.0.2', 'p', 100, [3, 5, 8])).toMatchObject({ isWarm: true });
-    expect(await repository.list()).toMatchObject([{ address: '127.0.0.2', isWarm: true }]);
+    expect(await repository.takeVolume('127.0.0.2', 'p', 100, [3, 5, 8])).toMatchObject({ isWarm: true });
+    expect(await repository.listAddresses()).toMatchObject([{ address: '127.0.0.2', isWarm: true }]);
   });
 
   it('is skipped or restarted by an operator, whom workers heed', async () => {

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HOUR } from '../../../src/common/clock';
 import { DestinationsRepository } from '../../../src/delivery/shaping/destinations.repository';
-import { WarmUpRepository } from '../../../src/delivery/egress/warm-up.repository';
 import { DomainsApp } from '../domains/domains-app';
 import { type OperatorClient, operatorOf } from './operator-app';
 
@@ -20,7 +19,7 @@ beforeAll(async () => {
   app = await DomainsApp.start({ EGRESS_POOLS: file, MAIL_HOST: 'mail.example.org' });
   app.clock.set(new Date());
   operator = await operatorOf(app);
-  await app.get(WarmUpRepository).register([{ address: ADDRESS, isWarm: false }]);
+  await app.get(DestinationsRepository).registerAddresses([{ address: ADDRESS, isWarm: false }]);
 });
 afterAll(async () => {
   await app.close();
