@@ -8,17 +8,30 @@ export interface Answer {
   body: any;
 }
 
-let known: Promise<ResponseSchemas> | undefined;
+/** One for each document that a process of this test run serves: to compile their schemas is dear. */
+const known = new Map<string, ResponseSchemas>();
+/** By port, so that each process is asked once; undefined for one that serves no document. */
+const served = new Map<number, { file: string | undefined; schemas: Promise<ResponseSchemas | undefined> }>();
 
-/** The document is the same for every process of a test run; undefined while none can be had. */
 async function schemasOf(port: number): Promise<ResponseSchemas | undefined> {
-  known ??= fetch(`http://127.0.0.1:${port}/openapi.json`)
-    .then((response) => response.json())
-    .then((document) => new ResponseSchemas(document as OpenAPIObject));
-  return known.catch(() => {
-    known = undefined;
+  // Another test file's process may have had the same port.
+  const { testPath: file } = expect.getState();
+  let entry = served.get(port);
+  if (entry?.file !== file) served.set(port, (entry = { file, schemas: fetchSchemas(port) }));
+  return entry?.schemas.catch(() => {
+    // It could not be reached: the next call may be luckier.
+    served.delete(port);
     return undefined;
   });
+}
+
+async function fetchSchemas(port: number): Promise<ResponseSchemas | undefined> {
+  const response = await fetch(`http://127.0.0.1:${port}/openapi.json`);
+  if (response.status === 404) return undefined;
+  const text = await response.text();
+  const schemas = known.get(text) ?? new ResponseSchemas(JSON.parse(text) as OpenAPIObject);
+  known.set(text, schemas);
+  return schemas;
 }
 
 /** Calls the API as a client does, and holds each response against the OpenAPI document. */
