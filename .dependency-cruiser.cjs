@@ -12,7 +12,7 @@ const FEATURES_BELOW = {
   domains: 'stats',
   emails: 'domains|events|stats|suppressions|templates',
   inbound: 'domains|emails',
-  operator: 'domains|stats',
+  operator: 'domains|emails|stats',
   privacy: 'emails|inbound|mailbox|suppressions',
   tracking: 'emails',
   webhooks: 'events',

@@ -58,7 +58,7 @@ function wantsJson(args: readonly string[]): boolean {
 }
 
 /** @param help collects what the parser would print about usage */
-function createProgram(session: CliSession, help: string[]): Command {
+export function createProgram(session: CliSession, help: string[]): Command {
   const program = new Command('waybill')
     .description('Operates a Waybill installation from the command line.')
     .version(RELEASE, '--version', 'print the release')

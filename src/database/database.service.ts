@@ -6,6 +6,7 @@ import { beginWith, managerOn, poolOf } from './data-source';
 import { isRetryable, translateDatabaseError } from './database-errors';
 import { arrayText } from './pg-array';
 import type { RowSecurity } from './row-security';
+import { type DatabaseConnection, readActivity } from './sql/activity.sql';
 import type { Statement } from './statement';
 import { TenantDataSource } from './tenant-data-source';
 import type { Transaction } from './transaction';
@@ -92,6 +93,11 @@ export class Database {
   async serverFacts(): Promise<ServerFacts> {
     const [facts] = await this.run<ServerFacts>({ name: 'read-server-facts', text: SERVER_FACTS, values: [] });
     return facts as ServerFacts;
+  }
+
+  /** Who is connected to the database, those with the oldest transactions first. */
+  activity(): Promise<DatabaseConnection[]> {
+    return this.run(readActivity());
   }
 
   private async attemptAll<Row>(

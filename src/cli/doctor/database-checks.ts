@@ -1,6 +1,7 @@
 import { Clock, MINUTE, SECOND } from '../../common/clock';
 import { BackfillsJob } from '../../database/backfills.job';
 import { Database } from '../../database/database.service';
+import type { DatabaseConnection } from '../../database/sql/activity.sql';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
 import type { QueueMeasure } from '../../delivery/queue/sql/measure-queue.sql';
 import { EgressService } from '../../delivery/egress/egress.service';
@@ -12,6 +13,7 @@ import { type Finding, ok, statusAt } from './checks';
 const OLDEST_POSTGRES = 14;
 /** Due times are this host's, leases are the database's: small differences shift mail, large ones lose order. */
 const CLOCK_LIMITS_MS = { warning: SECOND, problem: 5 * SECOND };
+const OLD_TRANSACTION_SECONDS = (10 * MINUTE) / SECOND;
 const OVERDUE_SECONDS = (5 * MINUTE) / SECOND;
 
 export async function checkDatabase(services: Services, embedded: boolean): Promise<Finding> {
@@ -35,6 +37,25 @@ export function rateClock(differenceMs: number): Finding {
   const direction = differenceMs < 0 ? 'behind' : 'ahead of';
   const message = `the database is ${Math.abs(differenceMs)} ms ${direction} this host`;
   return { status: statusAt(Math.abs(differenceMs), CLOCK_LIMITS_MS), message, details: { differenceMs } };
+}
+
+export async function checkConnections(services: Services): Promise<Finding> {
+  return rateConnections(await services.get(Database).activity());
+}
+
+/** An old transaction, most often somebody else's, keeps dead rows of the queue alive; vacuum has to wait for it. */
+export function rateConnections(connections: readonly DatabaseConnection[]): Finding {
+  const waiting = (kind: string) => connections.filter(({ waitsFor }) => waitsFor === kind).length;
+  const [locks, storage] = [waiting('Lock'), waiting('IO')];
+  const old = connections.filter(({ transactionSeconds }) => (transactionSeconds ?? 0) >= OLD_TRANSACTION_SECONDS);
+  const details = { connections: connections.length, waitingForLocks: locks, waitingForStorage: storage, old };
+  const message = `${connections.length} others, ${locks} wait for locks, ${storage} for storage`;
+  if (old.length === 0) return ok(message, details);
+  const named = old.map(({ pid, application, client, transactionSeconds }) => {
+    const minutes = Math.floor((transactionSeconds ?? 0) / 60);
+    return `process ${pid} (${application || 'no name'}, from ${client ?? 'this machine'}) for ${minutes} minutes`;
+  });
+  return { status: 'warning', message: `${message}; in a transaction: ${named.join(', ')}`, details };
 }
 
 /** The wall behind the tenant filter of each query (docs/adr/0023). */

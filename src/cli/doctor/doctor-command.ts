@@ -20,6 +20,7 @@ import {
 import {
   checkBackfills,
   checkClock,
+  checkConnections,
   checkDatabase,
   checkMasterKey,
   checkQueue,
@@ -109,6 +110,7 @@ async function examineDatabase(session: CliSession, config: AppConfig): Promise<
     database: (services) => checkDatabase(services, embedded),
     migrations: (_, url) => checkMigrations(url),
     clock: checkClock,
+    connections: checkConnections,
     'row-level security': checkRowSecurity,
     backfills: checkBackfills,
     'master key': checkMasterKey,

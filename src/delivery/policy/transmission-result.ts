@@ -88,12 +88,14 @@ function resolveRejection({ smtp, classification }: Rejected, facts: RetryFacts)
     case 'retry':
     case 'slow':
     case 'suspend':
-      if (facts.attempt > (classification.maximumRetries ?? Infinity)) return bounced('soft', reason, smtp);
+      if (facts.attempt > (classification.maximumRetries ?? Infinity)) {
+        return { ...bounced('soft', reason, smtp), explanation: refusedOften(facts, smtp) };
+      }
       return retryOrEnd('deferred', reason, smtp, facts);
     case 'bounce':
-      return { ...bounced(bounceType, reason, smtp), ...(explanation && { explanation }) };
+      return { ...bounced(bounceType, reason, smtp), explanation: explanation ?? refusal(smtp) };
     case 'bounce_and_suppress':
-      return { ...bounced('hard', reason, smtp), suppress: true, ...(explanation && { explanation }) };
+      return { ...bounced('hard', reason, smtp), suppress: true, explanation: explanation ?? refusal(smtp) };
   }
 }
 
@@ -120,7 +122,7 @@ function resolveUnroutable(result: Unroutable, facts: RetryFacts): DeliveryOutco
     class: result.permanent ? 'mailbox' : 'infrastructure',
   };
   if (!result.permanent) return retryOrEnd('deferred', reason, smtp, facts);
-  return { ...bounced('hard', reason, smtp), ...(isDomainMissing && { isDomainMissing }) };
+  return { ...bounced('hard', reason, smtp), explanation: response, ...(isDomainMissing && { isDomainMissing }) };
 }
 
 function retryOrEnd(kind: 'deferred' | 'unknown', reason: string, smtp: SmtpFacts, facts: RetryFacts): DeliveryOutcome {
@@ -129,19 +131,43 @@ function retryOrEnd(kind: 'deferred' | 'unknown', reason: string, smtp: SmtpFact
     case 'at':
       return { kind, nextAttemptAt: plan.at, reason, smtp };
     case 'expired':
-      return { kind: 'failed', reason: 'expired', detail: reason, explanation: expiry(facts, smtp), smtp };
+      return { kind: 'failed', reason: 'expired', detail: reason, explanation: expiry(facts.attempt, smtp), smtp };
     case 'exhausted':
       return {
         ...bounced('soft', reason, smtp),
-        ...{ reason: `retries exhausted: ${reason}`, lastReason: reason, explanation: expiry(facts, smtp) },
+        ...{ reason: `retries exhausted: ${reason}`, lastReason: reason, explanation: expiry(facts.attempt, smtp) },
       };
   }
 }
 
-/** In plain words: how often it was tried, and how that ended. */
-function expiry({ attempt }: RetryFacts, { response }: SmtpFacts): string {
-  const said = response === undefined ? 'nobody answered' : `the last answer was: ${response}`;
-  return `It was not delivered within its time, in ${attempt} ${attempt === 1 ? 'attempt' : 'attempts'}; ${said}`;
+/**
+ * Why a delivery ended with its time, in plain words: how often it was tried, and how that ended.
+ * @param last absent when that is not known any more
+ */
+export function expiry(attempts: number, last?: SmtpFacts): string {
+  const tried = attempts === 0 ? 'no attempt could begin' : times(attempts);
+  const ended = last === undefined ? '' : `; ${answer(last)}`;
+  return `It was not delivered within its time: ${tried}${ended}`;
+}
+
+function times(attempts: number): string {
+  return attempts === 1 ? 'it was tried once' : `it was tried ${attempts} times`;
+}
+
+function answer({ response }: SmtpFacts): string {
+  return response === undefined ? 'nobody answered' : `the last answer was: ${response}`;
+}
+
+/** A host that refuses everybody, for this long. */
+function refusedOften({ attempt }: RetryFacts, smtp: SmtpFacts): string {
+  return `The server of the recipient refused the connection: ${times(attempt)}; ${answer(smtp)}`;
+}
+
+/** An operator's rule need not explain itself. */
+function refusal({ response }: SmtpFacts): string {
+  return response === undefined
+    ? 'The server of the recipient refused it'
+    : `The server of the recipient refused it: ${response}`;
 }
 
 function bounced(

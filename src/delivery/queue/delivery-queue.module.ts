@@ -13,9 +13,11 @@ import { DestinationReport, DestinationRule } from '../shaping/destination.entit
 import { DestinationsRepository } from '../shaping/destinations.repository';
 import { DestinationsService } from '../shaping/destinations.service';
 import { EgressAddressState, EgressVolume } from '../shaping/egress-address.entity';
+import { HeldDestinations } from '../shaping/held-destinations';
 import { EgressSuspension } from '../shaping/egress-suspension.entity';
 import { DeliveryQueueRepository } from './delivery-queue.repository';
 import { LeaseConnection } from './lease-connection';
+import { OpenDeliveries } from './open-deliveries.service';
 import { QueueAction } from './queue-action.entity';
 import { QueueActionsRepository } from './queue-actions.repository';
 import { QueueActionsService } from './queue-actions.service';
@@ -46,15 +48,15 @@ const volumes: Provider = {
     ]),
   ],
   providers: [
-    ...[DeliveryQueueRepository, QueueMetrics],
-    ...[DestinationsRepository, DestinationsService, egress, EgressService],
+    ...[DeliveryQueueRepository, OpenDeliveries, QueueMetrics],
+    ...[DestinationsRepository, DestinationsService, HeldDestinations, egress, EgressService],
     ...[volumes, SourceChooser],
     ...[QueueActionsRepository, QueueActionsService],
     ...[LeaseConnection, WorkerSessionsRepository, WorkerWaker],
   ],
   exports: [
-    ...[DeliveryQueueRepository, QueueActionsService, WorkerSessionsRepository, WorkerWaker],
-    ...[DestinationsRepository, DestinationsService, EgressPools, EgressService],
+    ...[DeliveryQueueRepository, OpenDeliveries, QueueActionsService, WorkerSessionsRepository, WorkerWaker],
+    ...[DestinationsRepository, DestinationsService, HeldDestinations, EgressPools, EgressService],
     ...[WarmUpVolumes, SourceChooser],
   ],
 })

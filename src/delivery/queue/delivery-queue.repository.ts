@@ -177,5 +177,5 @@ export class DeliveryQueueRepository {
   }
 }
 
-export type { DeliveryCursor, DeliveryFilter, ListedDelivery, LiveWorker, QueueGroup, QueueShare };
+export type { DeliveryCursor, DeliveryFilter, ListedDelivery, LiveWorker, OpenDelivery, QueueGroup, QueueShare };
 export { QUEUE_GROUPS };

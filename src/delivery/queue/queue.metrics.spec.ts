@@ -3,10 +3,14 @@ import { UnavailableError } from '../../common/errors/app-error';
 import { InstallationGauges } from '../../common/jobs/installation-gauges';
 import type { JobLeases } from '../../common/jobs/job-leases';
 import { Metrics } from '../../common/metrics/metrics';
+import { type HeldDestinations, HeldLookup } from '../shaping/held-destinations';
 import type { DeliveryQueueRepository } from './delivery-queue.repository';
 import { QueueMetrics } from './queue.metrics';
 
 const MEASURE = { ready: 3, waiting: 2, claimed: 1, held: 0, oldestReadySeconds: 12.5, workers: 4 };
+const HELD = (['paused', 'paused', 'slowed', 'open'] as const).map((state, index) => ({
+  ...{ key: `mx${index}.example`, mxHosts: [], domains: [], state },
+}));
 const BLOAT = { deadRows: 7, bytes: 8_192 };
 
 /** The leases of one database. */
@@ -40,7 +44,8 @@ function setUp(measure: () => Promise<typeof MEASURE>, clock = new FakeClock(), 
   const gauges = new InstallationGauges(leases.of({}), metrics, clock, true);
   processes.push(gauges);
   const queue = { lastMeasure: measure, measureBloat: () => Promise.resolve(BLOAT) };
-  new QueueMetrics(queue as Partial<DeliveryQueueRepository> as DeliveryQueueRepository, gauges, metrics, clock);
+  const held = { get: () => Promise.resolve(new HeldLookup(HELD)) } as Partial<HeldDestinations> as HeldDestinations;
+  new QueueMetrics(queue as Partial<DeliveryQueueRepository> as DeliveryQueueRepository, held, gauges, metrics, clock);
   const scrape = () => metrics.registry.metrics();
   const values = async () => (await scrape()).match(/^waybill_(queue_(deliveries|oldest|dead|table)|workers).* /gm);
   return { clock, leases, gauges, scrape, values };
@@ -56,6 +61,9 @@ describe('QueueMetrics', () => {
     expect(text).toContain('waybill_queue_deliveries{state="claimed"} 1');
     expect(text).toContain('waybill_queue_oldest_ready_seconds 12.5');
     expect(text).toContain('waybill_queue_dead_rows 7');
+    expect(text).toContain('waybill_destinations_held_back{state="paused"} 2');
+    expect(text).toContain('waybill_destinations_held_back{state="probing"} 0');
+    expect(text).toContain('waybill_destinations_held_back{state="slowed"} 1');
     expect(text).toContain('waybill_workers 1');
     clock.advance(1_999);
     expect(await scrape()).toContain('waybill_workers 1');

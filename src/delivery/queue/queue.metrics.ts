@@ -4,6 +4,7 @@ import { BriefCache, within } from '../../common/async/promises';
 import { Clock, MINUTE, SECOND } from '../../common/clock';
 import { type InstallationGauge, InstallationGauges } from '../../common/jobs/installation-gauges';
 import { Metrics, type Reading } from '../../common/metrics/metrics';
+import { HeldDestinations } from '../shaping/held-destinations';
 import { DeliveryQueueRepository } from './delivery-queue.repository';
 import type { QueueBloat, QueueMeasure } from './sql/measure-queue.sql';
 
@@ -25,6 +26,7 @@ export class QueueMetrics {
 
   constructor(
     private readonly queue: DeliveryQueueRepository,
+    private readonly held: HeldDestinations,
     private readonly gauges: InstallationGauges,
     metrics: Metrics,
     clock: Clock,
@@ -36,6 +38,7 @@ export class QueueMetrics {
       help: 'Measures of the delivery queue that failed',
     });
     this.showQueue();
+    this.showHeldBack();
     this.showBloat();
   }
 
@@ -50,6 +53,13 @@ export class QueueMetrics {
     );
     const workers = 'Live worker processes of the whole installation';
     this.show({ name: 'workers', help: workers }, (measure) => measure.workers);
+  }
+
+  private showHeldBack(): void {
+    const help = 'Groups of destinations that get less mail than they could, or none, as all workers share it';
+    this.gauges.show({ name: 'destinations_held_back', help, label: 'state' }, async () => {
+      return { ...(await this.held.get()).counts };
+    });
   }
 
   private show(gauge: InstallationGauge, valueOf: (measure: QueueMeasure) => Reading): void {

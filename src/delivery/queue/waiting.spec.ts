@@ -36,3 +36,44 @@ describe('waitingOf', () => {
     expect(WAITING_REASONS).toContain(reason);
   });
 });
+
+describe('what all workers hold back', () => {
+  const until = new Date(dueAt.getTime() + 60_000);
+  const early = new Date(dueAt.getTime() - 60_000);
+  const ready = { state: 'ready', attempts: 0, dueAt } as const;
+  const retry = { state: 'waiting', attempts: 1, dueAt } as const;
+
+  it('says why mail that is due does not leave', () => {
+    expect(waitingOf(ready, undefined, { state: 'paused', until, cause: 'their maintenance' })).toEqual({
+      ...{ reason: 'destination_paused', until },
+      detail: 'The destination gets no mail for now: their maintenance',
+    });
+    expect(waitingOf(ready, undefined, { state: 'slowed' })).toEqual({
+      ...{ reason: 'destination_slowed', detail: 'The destination gets less mail for now' },
+    });
+    expect(waitingOf(ready, undefined, { state: 'probing' })).toMatchObject({ reason: 'destination_slowed' });
+  });
+
+  it.each([
+    [until, until],
+    [early, dueAt],
+    [undefined, dueAt],
+  ])('puts a retry off while it is paused until %s', (end, expected) => {
+    const held = { state: 'paused', ...(end && { until: end }) } as const;
+    expect(waitingOf(retry, { reason: 'greylisted' }, held)).toMatchObject({
+      ...{ reason: 'destination_paused', until: expected },
+    });
+  });
+
+  it('does not stand for what the mail waits for anyway', () => {
+    const held = { state: 'paused', until } as const;
+    const reasons = [
+      waitingOf({ ...retry, attempts: 0 }, undefined, held),
+      waitingOf(retry, { reason: SENDING_PAUSED }, held),
+      waitingOf({ ...retry, state: 'held' }, undefined, held),
+      waitingOf({ ...retry, state: 'claimed' }, undefined, held),
+      waitingOf(retry, { reason: 'greylisted' }, { state: 'slowed' }),
+    ].map(({ reason }) => reason);
+    expect(reasons).toEqual(['scheduled', 'domain_paused', 'held', 'sending', 'retry']);
+  });
+});

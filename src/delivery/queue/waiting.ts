@@ -1,5 +1,6 @@
 import { SOURCE_SUSPENDED, WARMING_UP } from '../ports/outcome';
 import { SENDING_PAUSED } from '../ports/sender-sources';
+import type { HeldBack } from '../shaping/held-destinations';
 import type { Delivery } from './delivery.entity';
 
 export const WAITING_REASONS = [
@@ -21,6 +22,8 @@ export interface LastDeferral {
   /** What the rule of the reply called for. */
   readonly action?: string | undefined;
   readonly response?: string | undefined;
+  /** The mail exchanger that said so. */
+  readonly mxHost?: string | undefined;
 }
 
 interface OpenFacts {
@@ -29,24 +32,48 @@ interface OpenFacts {
   readonly dueAt: Date;
 }
 
-/** Why a delivery in the queue waits, and until when. */
-export function waitingOf({ state, attempts, dueAt }: OpenFacts, last: LastDeferral = {}): Waiting {
-  switch (state) {
+/**
+ * Why a delivery in the queue waits, and until when.
+ * @param held what all workers hold back of its destination's mail; without it, the last reply speaks for the destination
+ */
+export function waitingOf(open: OpenFacts, last: LastDeferral = {}, held?: HeldBack): Waiting {
+  switch (open.state) {
     case 'claimed':
       return { reason: 'sending', detail: 'A worker has it' };
     case 'held':
       return { reason: 'held', detail: 'An operator has put it aside' };
     case 'ready':
-      return { reason: 'turn', detail: 'It is due, and waits for its turn' };
+      return held ? heldBackBy(held) : { reason: 'turn', detail: 'It is due, and waits for its turn' };
     case 'waiting':
-      return { ...pauseOf(attempts, last), until: dueAt };
+      return untilDue(open, last, held);
   }
 }
 
-function pauseOf(attempts: number, { reason, action, response }: LastDeferral): Omit<Waiting, 'until'> {
-  if (reason === SENDING_PAUSED) {
-    return { reason: 'domain_paused', detail: "Sending from the sender's domain is paused" };
+function untilDue({ attempts, dueAt }: OpenFacts, last: LastDeferral, held: HeldBack | undefined): Waiting {
+  if (last.reason === SENDING_PAUSED) {
+    return { reason: 'domain_paused', detail: "Sending from the sender's domain is paused", until: dueAt };
   }
+  if (attempts === 0 && last.reason === undefined) {
+    return { reason: 'scheduled', detail: 'It waits for its time', until: dueAt };
+  }
+  if (held?.state !== 'paused') return { ...afterReply(attempts, last), until: dueAt };
+  const paused = heldBackBy(held);
+  return paused.until && paused.until > dueAt ? paused : { ...paused, until: dueAt };
+}
+
+function heldBackBy({ state, until, cause }: HeldBack): Waiting {
+  const said = cause === undefined ? '' : `: ${cause}`;
+  const detail = `${HELD_WORDS[state]}${said}`;
+  return { reason: state === 'paused' ? 'destination_paused' : 'destination_slowed', detail, ...(until && { until }) };
+}
+
+const HELD_WORDS: Readonly<Record<HeldBack['state'], string>> = {
+  paused: 'The destination gets no mail for now',
+  probing: 'The destination gets one mail at a time, until it takes one',
+  slowed: 'The destination gets less mail for now',
+};
+
+function afterReply(attempts: number, { reason, action, response }: LastDeferral): Omit<Waiting, 'until'> {
   if (reason === WARMING_UP) {
     const detail = 'The addresses that it may leave from are new to this receiver, and have sent enough to it today';
     return { reason: 'warming_up', detail };
@@ -54,7 +81,6 @@ function pauseOf(attempts: number, { reason, action, response }: LastDeferral): 
   if (reason === SOURCE_SUSPENDED) {
     return { reason: 'destination_paused', detail: 'The destination refuses the addresses that it may leave from' };
   }
-  if (attempts === 0 && reason === undefined) return { reason: 'scheduled', detail: 'It waits for its time' };
   const said = response === undefined ? '' : `: ${response}`;
   if (action === 'suspend') {
     return { reason: 'destination_paused', detail: `The destination refuses this service for now${said}` };

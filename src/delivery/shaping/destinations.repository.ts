@@ -17,6 +17,7 @@ import {
   findCrew,
   type FoldedGroup,
   foldGroups,
+  foldHeldBack,
   type ListedRule,
   listRules,
   type PeerChange,
@@ -93,6 +94,11 @@ export class DestinationsRepository {
   /** @param key undefined for all, the busiest first */
   fold(key: string | undefined, limit: number): Promise<FoldedGroup[]> {
     return this.database.run(foldGroups(key, limit));
+  }
+
+  /** Those that workers hold back, and those of the keys. */
+  foldHeldBack(keys: readonly string[], limit: number): Promise<FoldedGroup[]> {
+    return this.database.run(foldHeldBack(keys, limit));
   }
 
   /** @param also in the same transaction: with those that did not hold before */

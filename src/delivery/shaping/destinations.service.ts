@@ -93,9 +93,15 @@ export class DestinationsService {
     return found;
   }
 
-  /** Groups that hold back their mail: by an operator's rule, or by what workers have met. */
-  async countPaused(): Promise<number> {
-    return (await this.list()).filter(({ state }) => state === 'paused').length;
+  /** Those that are not open, by an operator's rule or by what workers have met; at most 5,000. */
+  async listHeldBack(): Promise<Destination[]> {
+    const rules = await this.destinations.listRules();
+    const limiting = rules.filter(({ effect }) => effect !== 'resumed').map(({ key }) => key);
+    const shown = new Map(
+      (await this.destinations.foldHeldBack(limiting, MAX_GROUPS)).map((group) => [group.key, group]),
+    );
+    for (const key of limiting) if (!shown.has(key)) shown.set(key, unknownGroup(key));
+    return [...shown.values()].map((group) => this.describe(group, rules)).filter(({ state }) => state !== 'open');
   }
 
   /**

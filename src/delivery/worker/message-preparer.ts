@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, HOUR, MINUTE, SECOND } from '../../common/clock';
 import { DELIVERY_LIFE_MS, jitter } from '../policy/retry-schedule';
+import { expiry } from '../policy/transmission-result';
 import { type ClaimedDelivery, POISON_CRASHES, SUSPECT_CRASHES } from '../ports/delivery';
 import { MessageSource } from '../ports/message-source';
 import { OrdinalSource, SENDING_PAUSED, SigningKeySource } from '../ports/sender-sources';
@@ -79,9 +80,11 @@ export class MessagePreparer {
   private endingOf(claim: ClaimedDelivery): Ending | undefined {
     const now = this.clock.now().getTime();
     if (claim.crashes >= POISON_CRASHES) return POISON;
-    if (claim.expiresAt && claim.expiresAt.getTime() <= now) return { kind: 'failed', reason: 'expired' };
+    // The claim has counted an attempt that is not made.
+    const explanation = expiry(claim.attempt - 1);
+    if (claim.expiresAt && claim.expiresAt.getTime() <= now) return { kind: 'failed', reason: 'expired', explanation };
     if (claim.firstDueAt.getTime() + DELIVERY_LIFE_MS > now) return undefined;
-    return { kind: 'bounced', bounceType: 'soft', suppress: false, reason: 'retries exhausted' };
+    return { kind: 'bounced', bounceType: 'soft', suppress: false, reason: 'retries exhausted', explanation };
   }
 
   private prepareOne(claim: ClaimedDelivery, batch: Awaited<ReturnType<MessagePreparer['load']>>): Prepared {

@@ -2,8 +2,10 @@ import { Injectable } from '@nestjs/common';
 import type { DeliveryKey, EmailKey } from '../../delivery/ports/delivery';
 import { SuppressionsService } from '../suppressions/suppressions.service';
 import { EmailsRepository, type MailRecipient } from './emails.repository';
+import type { LastDeferral } from '../../delivery/queue/waiting';
 import { hasSeen, type LastingOutcome } from './outcomes/email-state';
 import { isErased } from './outcomes/erased-recipient';
+import { lastDeferrals } from './outcomes/last-deferrals';
 import { OutcomesRepository } from './outcomes/outcomes.repository';
 
 /** A recipient as we know it: what a report says of it comes from outside. */
@@ -48,6 +50,18 @@ export class EmailLookupService {
     return this.suppressions.isListedFor('unsubscribe', recipient, recipient.address);
   }
 
+  /** What the last attempt at each of some deliveries came to, in their order. @throws UnavailableError */
+  async lastDeferrals(
+    deliveries: readonly (EmailKey & { readonly recipient: string })[],
+  ): Promise<(LastDeferral | undefined)[]> {
+    const keys = new Map(deliveries.map((key) => [emailOf(key), key]));
+    const last = new Map<string, LastDeferral>();
+    for (const event of await this.emails.findDeferrals([...keys.values()])) {
+      for (const [recipient, deferral] of lastDeferrals([event])) last.set(`${emailOf(event)} ${recipient}`, deferral);
+    }
+    return deliveries.map((delivery) => last.get(`${emailOf(delivery)} ${delivery.recipient}`));
+  }
+
   /** Whether a complaint of the email alone has been recorded before. @throws UnavailableError */
   hasComplaint(key: EmailKey): Promise<boolean> {
     return this.outcomes.hasComplaint(key);
@@ -75,3 +89,7 @@ function nameOf({ organizationId, mode, emailId, position }: DeliveryKey): strin
 }
 
 export type { MailRecipient };
+
+function emailOf({ organizationId, mode, emailId }: EmailKey): string {
+  return `${organizationId} ${mode} ${emailId}`;
+}

@@ -58,6 +58,13 @@ export class EmailsRepository {
     return events.find({ where: { organizationId, mode, emailId }, order: { sequence: 'ASC' } });
   }
 
+  /** Attempts of some emails that are to be repeated, in the order in which they were recorded. */
+  findDeferrals(emails: readonly EmailKey[]): Promise<EmailEvent[]> {
+    const eventType = In(['deferred', 'unknown']);
+    const where = emails.map(({ organizationId, mode, emailId }) => ({ organizationId, mode, emailId, eventType }));
+    return where.length === 0 ? Promise.resolve([]) : this.events.find({ where, order: { sequence: 'ASC' } });
+  }
+
   async findContents({ organizationId, mode }: Tenant, emailIds: readonly string[]): Promise<EmailContent[]> {
     if (emailIds.length === 0) return [];
     return this.contents.findBy({ organizationId, mode, emailId: In(emailIds) });

@@ -6,8 +6,8 @@ import { parseAddress } from '../../common/mail-address';
 import type { Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { RecordedOutcome } from '../../delivery/ports/outcome';
-import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
-import { type LastDeferral, type Waiting, waitingOf } from '../../delivery/queue/waiting';
+import { OpenDeliveries } from '../../delivery/queue/open-deliveries.service';
+import type { Waiting } from '../../delivery/queue/waiting';
 import type { EmailEvent } from './email-event.entity';
 import {
   type EmailBodies,
@@ -20,6 +20,7 @@ import type { EmailRecipient } from './email-recipient.entity';
 import type { Email } from './email.entity';
 import { EmailsRepository } from './emails.repository';
 import { isErased } from './outcomes/erased-recipient';
+import { lastDeferrals } from './outcomes/last-deferrals';
 import { OutcomeRecorder } from './outcomes/outcome-recorder.service';
 
 /** One page of a list, each email with its content if that is still there. */
@@ -49,7 +50,7 @@ export class EmailsService {
   constructor(
     private readonly emails: EmailsRepository,
     private readonly lists: EmailListService,
-    private readonly queue: DeliveryQueueRepository,
+    private readonly open: OpenDeliveries,
     private readonly database: Database,
     private readonly outcomes: OutcomeRecorder,
     private readonly clock: Clock,
@@ -70,14 +71,12 @@ export class EmailsService {
     const found = isUuid(id) ? await this.emails.findWhole(tenant, id) : undefined;
     if (!found) throw new NotFoundError('Email');
     const { email, recipients, events } = found;
-    const open = await this.queue.findOpen(keyOf(email));
+    const last = lastDeferrals(events);
+    const known = recipients.map(({ position, address }) => [position, { address, last: last.get(address) }] as const);
+    const open = await this.open.ofEmail(keyOf(email), new Map(known));
     const due = new Map(open.filter((row) => row.state !== 'claimed').map((row) => [row.position, row.dueAt]));
     const inHand = new Set(open.filter((row) => row.state === 'claimed').map((row) => row.position));
-    const last = lastDeferrals(events);
-    const addresses = new Map(recipients.map(({ position, address }) => [position, address]));
-    const waiting = new Map(
-      open.map((row) => [row.position, waitingOf(row, last.get(addresses.get(row.position) ?? ''))]),
-    );
+    const waiting = new Map(open.map((row) => [row.position, row.waiting]));
     const shown = recipients.map((recipient) => (inHand.has(recipient.position) ? asBegun(recipient) : recipient));
     return {
       email: inHand.size > 0 ? asBegun(email) : email,
@@ -103,7 +102,7 @@ export class EmailsService {
     const email = await this.require(tenant, id);
     const recipients = (await this.emails.findRecipients(keyOf(email))).filter(({ address }) => !isErased(address));
     await this.database.transaction(async (tx) => {
-      const withdrawn = await this.queue.withdraw(keyOf(email), tx);
+      const withdrawn = await this.open.withdraw(keyOf(email), tx);
       if (withdrawn.length === 0 || withdrawn.length < recipients.length) {
         throw new AppError('email_not_cancellable', 'The email is no longer scheduled or queued', {
           details: { status: asBegun(email).status },
@@ -118,21 +117,6 @@ export class EmailsService {
     if (!email) throw new NotFoundError('Email');
     return email;
   }
-}
-
-/** What each recipient's last attempt came to, by address. */
-function lastDeferrals(events: readonly EmailEvent[]): Map<string, LastDeferral> {
-  const deferrals = events.filter(({ eventType }) => eventType === 'deferred' || eventType === 'unknown');
-  return new Map(
-    deferrals.map(({ data, trace }) => [
-      String(data.recipient),
-      { reason: textOf(data.reason), response: textOf(data.response), action: trace?.action },
-    ]),
-  );
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
 }
 
 function cancellations(email: Email, recipients: readonly EmailRecipient[], occurredAt: Date): RecordedOutcome[] {

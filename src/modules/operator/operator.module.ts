@@ -3,11 +3,13 @@ import { AuditModule } from '../../audit/audit.module';
 import { AuthModule } from '../../auth/auth.module';
 import { DeliveryQueueModule } from '../../delivery/queue/delivery-queue.module';
 import { DomainsModule } from '../domains/domains.module';
+import { EmailsModule } from '../emails/emails.module';
 import { StatsModule } from '../stats/stats.module';
 import { OperatorDestinationsController } from './destinations.controller';
 import { OperatorDestinationsService } from './operator-destinations.service';
 import { OperatorEgressController } from './egress.controller';
 import { OperatorEgressService } from './operator-egress.service';
+import { OperatorDeliveriesService } from './operator-deliveries.service';
 import { OperatorOrganizationsController } from './operator-organizations.controller';
 import { OperatorOrganizationsService } from './operator-organizations.service';
 import { OperatorController } from './operator.controller';
@@ -17,14 +19,14 @@ import { OverviewService } from './overview.service';
 
 /** `/operator/v1`: what operators see and change, across all organizations. */
 @Module({
-  imports: [AuditModule, AuthModule, DeliveryQueueModule, DomainsModule, StatsModule],
+  imports: [AuditModule, AuthModule, DeliveryQueueModule, DomainsModule, EmailsModule, StatsModule],
   controllers: [
     ...[OperatorController, OperatorDestinationsController, OperatorEgressController],
     ...[OperatorOrganizationsController, OperatorQueueController],
   ],
   providers: [
-    ...[OperatorDestinationsService, OperatorEgressService, OperatorOrganizationsService],
-    ...[OperatorQueueService, OverviewService],
+    ...[OperatorDeliveriesService, OperatorDestinationsService, OperatorEgressService],
+    ...[OperatorOrganizationsService, OperatorQueueService, OverviewService],
   ],
   exports: [OperatorDestinationsService, OperatorEgressService, OperatorQueueService],
 })

@@ -3,7 +3,7 @@ import { OrganizationsService } from '../../auth/organizations.service';
 import { BriefCache } from '../../common/async/promises';
 import { Clock, SECOND } from '../../common/clock';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
-import { DestinationsService } from '../../delivery/shaping/destinations.service';
+import { HeldDestinations } from '../../delivery/shaping/held-destinations';
 import { DomainsService } from '../domains/domains.service';
 import { type SentAmounts, StatsService } from '../stats/stats.service';
 
@@ -31,7 +31,7 @@ export class OverviewService {
 
   constructor(
     private readonly queue: DeliveryQueueRepository,
-    private readonly destinations: DestinationsService,
+    private readonly held: HeldDestinations,
     private readonly stats: StatsService,
     private readonly organizations: OrganizationsService,
     private readonly domains: DomainsService,
@@ -47,14 +47,14 @@ export class OverviewService {
 
   private async lookUp(): Promise<Overview> {
     const { ready, waiting, claimed, held, oldestReadySeconds, workers } = await this.queue.lastMeasure();
-    const [rates, organizations, restrictedDomains, pausedDestinations] = await Promise.all([
+    const [rates, organizations, restrictedDomains, heldBack] = await Promise.all([
       this.stats.ratesPerMinute(),
       this.organizations.count(),
       this.domains.countRestricted(),
-      this.destinations.countPaused(),
+      this.held.get(),
     ]);
     const oldest = Math.max(0, Math.round(oldestReadySeconds));
     const queue = { ready, waiting, claimed, held, oldestReadySeconds: oldest };
-    return { queue, rates, workers, organizations, restrictedDomains, pausedDestinations };
+    return { queue, rates, workers, organizations, restrictedDomains, pausedDestinations: heldBack.counts.paused };
   }
 }

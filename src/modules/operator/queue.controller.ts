@@ -21,12 +21,16 @@ import {
   toOpenDeliveryDto,
   toStartedDto,
 } from './dto/queue.mapper';
+import { OperatorDeliveriesService } from './operator-deliveries.service';
 import { OperatorQueueService } from './queue.service';
 
 @ApiTags('Operator')
 @Controller('operator/v1/queue')
 export class OperatorQueueController {
-  constructor(private readonly queue: OperatorQueueService) {}
+  constructor(
+    private readonly queue: OperatorQueueService,
+    private readonly deliveries: OperatorDeliveriesService,
+  ) {}
 
   @Get()
   @RequireOperatorScope('operator:read')
@@ -46,7 +50,7 @@ export class OperatorQueueController {
   @ApiCursorList(OpenDeliveryDto)
   @ApiOperatorErrors('invalid_request')
   async list(@Query() query: ListDeliveriesQuery) {
-    const page = await this.queue.list(toDeliveryFilter(query), toCursor(query.cursor), query.limit);
+    const page = await this.deliveries.list(toDeliveryFilter(query), toCursor(query.cursor), query.limit);
     const last = page.deliveries.at(-1);
     return {
       data: page.deliveries.map(toOpenDeliveryDto),

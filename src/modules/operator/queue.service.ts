@@ -4,8 +4,6 @@ import { OrganizationsService } from '../../auth/organizations.service';
 import { BriefCache } from '../../common/async/promises';
 import { Clock, SECOND } from '../../common/clock';
 import {
-  type DeliveryCursor,
-  type DeliveryFilter,
   QUEUE_GROUPS,
   type QueueGroup,
   type QueueShare,
@@ -50,12 +48,6 @@ export class OperatorQueueService {
       ...share,
       ...(names.has(share.key) && { name: names.get(share.key) }),
     }));
-  }
-
-  /** One page in the order of their keys, and whether there are more. */
-  async list(filter: DeliveryFilter, after: DeliveryCursor | undefined, limit: number) {
-    const found = await this.view.list(filter, after, limit + 1);
-    return { deliveries: found.slice(0, limit), hasMore: found.length > limit };
   }
 
   /**

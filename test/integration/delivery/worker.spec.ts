@@ -173,6 +173,29 @@ describe('a worker', () => {
       expect(first?.from).toBe(second?.from);
     });
 
+    it('a last time a minute before the end that the mail has, and then says why in plain words', async () => {
+      const end = new Date(clock.now().getTime() + HOUR);
+      const id = await scene.accept({ to: ['rcpt-451@x.example'], expiresAt: end.toISOString() });
+      await start();
+      const afterAttempt = (attempts: number) =>
+        scene.readWhen(
+          id,
+          ({ deliveries, recipients }) => deliveries[0]?.state === 'waiting' && recipients[0]?.attempts === attempts,
+          `attempt ${attempts}`,
+        );
+      await afterAttempt(1);
+      clock.advance(58 * MINUTE);
+      const { deliveries } = await afterAttempt(2);
+      expect(deliveries[0]?.due_at).toEqual(new Date(end.getTime() - MINUTE));
+      clock.advance(MINUTE);
+      const { type, data } = await scene
+        .readWhenStatus(id, 'failed')
+        .then((rows) => ({ type: lastEvent(rows)?.event_type, data: lastEvent(rows)?.data }));
+      expect([type, data]).toMatchObject(['failed', { reason: 'expired', attempt: 3, code: 451 }]);
+      const explanation = /^It was not delivered within its time: it was tried 3 times; the last answer was: 451 /;
+      expect(data?.explanation).toMatch(explanation);
+    });
+
     it('for four days, then no more', async () => {
       const [id = ''] = await scene.acceptTo('rcpt-451');
       await start();
@@ -183,7 +206,10 @@ describe('a worker', () => {
         clock.advance(DAY);
       }
       const rows = await scene.readWhenStatus(id, 'bounced');
-      expect(lastEvent(rows)?.data).toMatchObject({ bounceType: 'soft', reason: expect.stringContaining('exhausted') });
+      expect(lastEvent(rows)?.data).toMatchObject({
+        ...{ bounceType: 'soft', reason: expect.stringContaining('exhausted') },
+        explanation: expect.stringMatching(/^It was not delivered within its time: it was tried [45] times/),
+      });
       expect(rows.deliveries).toEqual([]);
       expect(await suppressions()).toEqual([]);
     });
@@ -198,7 +224,10 @@ describe('a worker', () => {
       clock.advance(MINUTE);
       const soon = await scene.accept({ to: ['rcpt-451@x.example'], expiresAt: expiresAt() });
       await start();
-      expect(failure(await scene.readWhenStatus(late, 'failed'))).toMatchObject({ type: 'failed', reason: 'expired' });
+      expect(failure(await scene.readWhenStatus(late, 'failed'))).toMatchObject({
+        ...{ type: 'failed', reason: 'expired' },
+        explanation: 'It was not delivered within its time: no attempt could begin',
+      });
       // The second attempt would come after the limit.
       const rows = await scene.readWhenStatus(soon, 'failed');
       expect(failure(rows)).toMatchObject({ type: 'failed', reason: 'expired', attempt: 1 });

@@ -126,6 +126,30 @@ describe('accepting emails', () => {
       ]);
     });
 
+    it('the life of its category from when it is due, where it has none of its own', async () => {
+      const env = { MESSAGE_LIFE_TRANSACTIONAL_HOURS: '2', MESSAGE_LIFE_BULK_HOURS: '48' };
+      const brief = await startCore(db.url, { env });
+      const lifeOf = async (fields: Record<string, unknown>, process = brief) => {
+        const { accepted } = await process
+          .get(SendEmailsService)
+          .sendOne(sendBody(fields), undefined, tenant.as('live'));
+        const [delivery] = (await readStoredEmail(db, accepted.id)).deliveries;
+        return delivery?.expires_at && (delivery.expires_at.getTime() - delivery.first_due_at.getTime()) / HOUR;
+      };
+      try {
+        const scheduledAt = new Date(Date.now() + 3 * HOUR);
+        const expiresAt = new Date(scheduledAt.getTime() + 5 * HOUR).toISOString();
+        expect(await lifeOf({})).toBe(2);
+        expect(await lifeOf({ category: 'bulk' })).toBe(48);
+        expect(await lifeOf({ scheduledAt: scheduledAt.toISOString() })).toBe(2);
+        expect(await lifeOf({ scheduledAt: scheduledAt.toISOString(), expiresAt })).toBe(5);
+        // The engine's own four days, which end as a bounce.
+        expect(await lifeOf({ category: 'bulk' }, core)).toBeNull();
+      } finally {
+        await brief.close();
+      }
+    });
+
     it('the wish to track: the own one, else that of the organization', async () => {
       expect((await stored()).email).toMatchObject({ track_opens: false, track_clicks: false });
       await core.get(OrganizationsService).setTracking(tenant.organizationId, { trackOpens: true });

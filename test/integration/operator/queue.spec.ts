@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { OrganizationsService } from '../../../src/auth/organizations.service';
 import { HOUR, SECOND } from '../../../src/common/clock';
+import type { DeliveryOutcome, RecordedOutcome } from '../../../src/delivery/ports/outcome';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { QueueActionsService } from '../../../src/delivery/queue/queue-actions.service';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
@@ -130,6 +131,64 @@ describe('GET /operator/v1/queue/deliveries', () => {
         waiting: { reason: 'retry', until: expect.any(String), detail: expect.any(String) },
       },
     ]);
+  });
+
+  it('says what the last attempt came to, and what holds back a destination', async () => {
+    const [retry, due] = await send(2);
+    await set(retry, `state = 'waiting', attempt = 1, due_at = now() + interval '1 hour'`);
+    const outcome: DeliveryOutcome = {
+      ...{ kind: 'deferred', nextAttemptAt: new Date(app.clock.now().getTime() + HOUR), reason: 'greylisted' },
+      smtp: { code: 450, response: '450 4.2.0 come back' },
+    };
+    const [email] = await app.db.query<{ domainId: string }>(
+      'select domain_id as "domainId" from emails where id = $1',
+      [retry],
+    );
+    const recorded: RecordedOutcome = {
+      ...{
+        domainId: email?.domainId ?? '',
+        organizationId: acme.organizationId,
+        mode: 'live',
+        emailId: retry ?? '',
+        position: 0,
+        attempt: 1,
+      },
+      ...{ recipient: `p0@${destination}`, outcome, source: 'smtp', occurredAt: app.clock.now() },
+    };
+    await app.db.database.transaction((tx) =>
+      app
+        .get(OutcomeRecorder)
+        .record([recorded], tx)
+        .then(() => undefined),
+    );
+    const path = `/operator/v1/queue/deliveries?organization_id=${acme.organizationId}`;
+    const waits = async () => {
+      app.clock.advance(3 * SECOND);
+      return (await operator.api.get(path)).body.data.map(({ waiting }: any) => [waiting.reason, waiting.detail]);
+    };
+    expect(await waits()).toEqual([
+      ['retry', 'It waits for attempt 2, after greylisted: 450 4.2.0 come back'],
+      ['turn', expect.any(String)],
+    ]);
+    await operator.api.patch(`/operator/v1/destinations/${destination}`, {
+      paused: true,
+      reason: 'maintenance of Bob',
+    });
+    const paused = 'The destination gets no mail for now';
+    expect(await waits()).toEqual([
+      ['destination_paused', `${paused}: maintenance of Bob`],
+      ['destination_paused', `${paused}: maintenance of Bob`],
+    ]);
+    // A tenant is told its own mail's reply at most.
+    const told = async (id: string | undefined) =>
+      (await acme.api.get(`/v1/emails/${id}`)).body.data.recipients[0].waiting;
+    expect(await told(due)).toEqual({ reason: 'destination_paused', detail: paused });
+    expect(await told(retry)).toMatchObject({
+      ...{ reason: 'destination_paused', detail: `${paused}: 450 4.2.0 come back`, until: expect.any(String) },
+    });
+    expect((await operator.api.get('/operator/v1/overview')).body.data.pausedDestinations).toBe(1);
+    await operator.api.patch(`/operator/v1/destinations/${destination}`, { paused: false, reason: 'over' });
+    expect((await waits()).map(([reason]: string[]) => reason)).toEqual(['retry', 'turn']);
   });
 
   it('refuses a cursor of its own making, and a domain that is none', async () => {

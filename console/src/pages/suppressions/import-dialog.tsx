@@ -16,6 +16,7 @@ const FORMS = [
   { value: 'postmark', label: 'Postmark' },
   { value: 'mailgun', label: 'Mailgun' },
   { value: 'sendgrid', label: 'SendGrid' },
+  { value: 'resend', label: 'Resend' },
 ];
 
 export function ImportDialog({ onClose }: { onClose: () => void }) {

@@ -189,10 +189,11 @@ export interface FoldedGroup {
   lastResponse: string | null;
 }
 
-// Folds what workers have told within the last hour. Live ones alone have anything under way.
+// Folds what workers have told within the last hour: of all groups or one, or of those that are held back or among the keys.
+// Live workers alone have anything under way.
 // Reads: destination_reports, worker_sessions. Locks: none. Rows: up to $2, the busiest first.
 // Not the ORM: aggregates with an order of their own.
-const FOLD = `
+const fold = (where: string, having: string): string => `
   select r.key,
     (array_agg(to_jsonb(r.mx_hosts) order by r.reported_at desc))[1] as "mxHosts",
     (array_agg(to_jsonb(r.domains) order by cardinality(r.domains) desc, r.reported_at desc))[1] as domains,
@@ -205,14 +206,25 @@ const FOLD = `
     (select count(*) from worker_sessions w where w.lease_until > now())::int as workers
   from destination_reports r
   left join worker_sessions s on s.id = r.session_id
-  where r.reported_at > now() - interval '1 hour' and ($1::text is null or r.key = $1)
+  where r.reported_at > now() - interval '1 hour' ${where}
   group by r.key
+  ${having}
   order by sum(r.delivered) + sum(r.deferred) + sum(r.bounced) desc, r.key
   limit $2`;
+
+const FOLD = fold('and ($1::text is null or r.key = $1)', '');
+const IS_CHANGED =
+  '(array_agg(r.pauses > 0 or r.cause is not null or r.paused_until > now() order by r.changed_at desc nulls last))[1]';
+const FOLD_HELD_BACK = fold('', `having ${IS_CHANGED} or r.key = any ($1::text[])`);
 
 /** @param key undefined for all */
 export function foldGroups(key: string | undefined, limit: number): Statement<FoldedGroup> {
   return { name: 'fold-destinations', text: FOLD, values: [key ?? null, limit] };
+}
+
+/** @param keys of groups that rules are about */
+export function foldHeldBack(keys: readonly string[], limit: number): Statement<FoldedGroup> {
+  return { name: 'fold-held-destinations', text: FOLD_HELD_BACK, values: [keys, limit] };
 }
 
 // Removes what is over: reports of an hour ago, and rules that have ended.

@@ -2,7 +2,8 @@ import { ValidationError } from '../../../common/errors/app-error';
 import { isUuid } from '../../../common/ids';
 import { parseDomain } from '../../../common/mail-domain';
 import type { DeliveryCursor, DeliveryFilter, ListedDelivery } from '../../../delivery/queue/delivery-queue.repository';
-import { type Waiting, waitingOf } from '../../../delivery/queue/waiting';
+import type { Waiting } from '../../../delivery/queue/waiting';
+import type { WaitingDelivery } from '../operator-deliveries.service';
 import type { QueueActionState } from '../queue.service';
 import type { ListDeliveriesQuery, QueueActionDto, OpenDeliveryDto, StartedQueueActionDto } from './queue.dto';
 
@@ -45,10 +46,10 @@ export function cursorOf({ organizationId, mode, emailId, position }: ListedDeli
   return Buffer.from([organizationId, mode, emailId, position].join(' '), 'latin1').toString('base64url');
 }
 
-export function toOpenDeliveryDto(delivery: ListedDelivery): OpenDeliveryDto {
-  const { emailId, organizationId, mode, recipient, destination, state, attempts, dueAt } = delivery;
+export function toOpenDeliveryDto(delivery: WaitingDelivery): OpenDeliveryDto {
+  const { emailId, organizationId, mode, recipient, destination, state, attempts, dueAt, waiting } = delivery;
   const facts = { emailId, organizationId, mode, recipient, destination, state, attempts };
-  return { ...facts, dueAt: dueAt.toISOString(), waiting: toWaitingDto(waitingOf(delivery)) };
+  return { ...facts, dueAt: dueAt.toISOString(), waiting: toWaitingDto(waiting) };
 }
 
 function toWaitingDto({ reason, until, detail }: Waiting): OpenDeliveryDto['waiting'] {

@@ -75,6 +75,19 @@ describe("another service's list", () => {
     expect(short('sendgrid', 'email,created', 'e@x.example,1')).toEqual(['e@x.example unsubscribe']);
   });
 
+  it('of Resend', () => {
+    const lines = ['a@x.example,bounce,2026-10-07T08:12:03.412Z', 'b@x.example,complaint,', 'c@x.example,manual,'];
+    expect(short('resend', 'email,origin,created_at', ...lines)).toEqual([
+      'a@x.example hard_bounce',
+      'b@x.example spam_complaint',
+      'c@x.example manual',
+    ]);
+    expect(read('resend', lines[0] ?? '')).toEqual([
+      { email: 'a@x.example', listedAs: 'hard_bounce', notes: 'from Resend, listed on 2026-10-07' },
+    ]);
+    expect(short('resend', 'd@x.example,delivered')).toEqual(['origin must be one of bounce, complaint, manual']);
+  });
+
   it('of our own: columns in any order, or a plain list', () => {
     expect(read('waybill', 'Reason,Email,notes', 'unsubscribe,a@x.example,"by phone, twice"')).toEqual([
       { email: 'a@x.example', listedAs: 'unsubscribe', notes: 'by phone, twice' },

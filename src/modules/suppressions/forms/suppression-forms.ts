@@ -1,7 +1,7 @@
 import { type CsvRow, csvRows } from './csv-rows';
 
 /** Whose CSV files can be read. */
-export const SUPPRESSION_FORMS = ['waybill', 'ses', 'postmark', 'mailgun', 'sendgrid'] as const;
+export const SUPPRESSION_FORMS = ['waybill', 'ses', 'postmark', 'mailgun', 'sendgrid', 'resend'] as const;
 export type SuppressionForm = (typeof SUPPRESSION_FORMS)[number];
 
 /** Why another service has an address on its list, in our terms. */
@@ -90,6 +90,15 @@ const FORMS: Record<SuppressionForm, Form> = {
       if (/^4/.test(cell('status'))) return { fault: 'status tells of a temporary refusal, which is no suppression' };
       if (has('status') || has('reason')) return 'hard_bounce';
       return has('created') || has('createdat') ? 'unsubscribe' : 'manual';
+    },
+  },
+  /** Its suppressions: email, origin, created_at. */
+  resend: {
+    title: 'Resend',
+    columns: ['email', 'origin', 'createdat'],
+    classify: (cell) => {
+      const origins = { bounce: 'hard_bounce', complaint: 'spam_complaint', manual: 'manual' } as const;
+      return among(cell('origin', 'reason'), { '': 'manual', ...origins }, 'origin');
     },
   },
 };

@@ -1,0 +1,47 @@
+import { Injectable } from '@nestjs/common';
+import { domainOf } from '../../common/mail-address';
+import type { Transaction } from '../../database/transaction';
+import type { EmailKey } from '../ports/delivery';
+import { type HeldBack, HeldDestinations } from '../shaping/held-destinations';
+import { DeliveryQueueRepository, type OpenDelivery } from './delivery-queue.repository';
+import { type LastDeferral, type Waiting, waitingOf } from './waiting';
+
+/** A recipient's address, and what the last attempt came to. */
+export interface KnownRecipient {
+  readonly address: string;
+  readonly last?: LastDeferral | undefined;
+}
+
+/** What the queue still holds of emails, and why each of it waits. */
+@Injectable()
+export class OpenDeliveries {
+  constructor(
+    private readonly queue: DeliveryQueueRepository,
+    private readonly held: HeldDestinations,
+  ) {}
+
+  /** Of one email, as its tenant is told. @param recipients by position */
+  async ofEmail(
+    email: EmailKey,
+    recipients: ReadonlyMap<number, KnownRecipient>,
+  ): Promise<(OpenDelivery & { readonly waiting: Waiting })[]> {
+    const open = await this.queue.findOpen(email);
+    if (open.length === 0) return [];
+    const held = await this.held.get();
+    return open.map((row) => {
+      const { address = '', last } = recipients.get(row.position) ?? {};
+      const destination = held.of(domainOf(address), last?.mxHost);
+      return { ...row, waiting: waitingOf(row, last, destination && asTold(destination, last)) };
+    });
+  }
+
+  /** Takes out what nobody has begun with; returns its recipients' positions. */
+  withdraw(email: EmailKey, tx: Transaction): Promise<number[]> {
+    return this.queue.withdraw(email, tx);
+  }
+}
+
+/** Why a destination is held back may name another tenant's recipient: a tenant is told its own mail's reply. */
+function asTold({ state, until }: HeldBack, last: LastDeferral | undefined): HeldBack {
+  return { state, ...(until && { until }), ...(last?.response !== undefined && { cause: last.response }) };
+}

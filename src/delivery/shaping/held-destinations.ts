@@ -1,0 +1,62 @@
+import { Injectable } from '@nestjs/common';
+import { BriefCache } from '../../common/async/promises';
+import { Clock, SECOND } from '../../common/clock';
+import { acrossTenants } from '../../common/tenant-scope';
+import { type Destination, DestinationsService } from './destinations.service';
+
+/** Workers tell each other every two seconds: a newer look sees nothing new. */
+const CACHE_MS = 2 * SECOND;
+
+export const HELD_STATES = ['paused', 'probing', 'slowed'] as const;
+
+/** What holds back the mail for a destination. */
+export interface HeldBack {
+  readonly state: (typeof HELD_STATES)[number];
+  readonly until?: Date;
+  /** A reply, or an operator's words: for operators, as a reply may name somebody's recipient. */
+  readonly cause?: string;
+}
+
+/** Destinations that get less mail than they could, or none, as all workers and operators share it. */
+@Injectable()
+export class HeldDestinations {
+  private readonly lookup: BriefCache<HeldLookup>;
+
+  constructor(destinations: DestinationsService, clock: Clock) {
+    const load = async () => new HeldLookup(await acrossTenants(() => destinations.listHeldBack()));
+    this.lookup = new BriefCache(load, CACHE_MS, clock);
+  }
+
+  /** At most a few seconds old. @throws UnavailableError */
+  get(): Promise<HeldLookup> {
+    return this.lookup.get();
+  }
+}
+
+type Group = Pick<Destination, 'key' | 'mxHosts' | 'domains' | 'state' | 'until' | 'cause'>;
+
+/** Finds what holds back a mail by what is known of where it goes. */
+export class HeldLookup {
+  readonly counts: Readonly<Record<HeldBack['state'], number>>;
+  private readonly byName = new Map<string, HeldBack>();
+
+  /** @param groups none of them open */
+  constructor(groups: readonly Group[]) {
+    const counts = { paused: 0, probing: 0, slowed: 0 };
+    for (const { key, mxHosts, domains, state, until, cause } of groups) {
+      if (state === 'open') continue;
+      counts[state] += 1;
+      const held = { state, ...(until && { until }), ...(cause !== undefined && { cause }) };
+      for (const name of [key, ...mxHosts, ...domains]) this.byName.set(name, held);
+    }
+    this.counts = counts;
+  }
+
+  /**
+   * @param domain the recipient's; of a group of very many only some are known
+   * @param mxHost that of the last attempt, where there was one
+   */
+  of(domain: string, mxHost?: string): HeldBack | undefined {
+    return (mxHost === undefined ? undefined : this.byName.get(mxHost)) ?? this.byName.get(domain);
+  }
+}

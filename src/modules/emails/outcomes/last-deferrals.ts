@@ -1,0 +1,22 @@
+import type { LastDeferral } from '../../../delivery/queue/waiting';
+import type { EmailEvent } from '../email-event.entity';
+
+type Facts = Pick<EmailEvent, 'eventType' | 'data' | 'trace'>;
+
+/** What each recipient's last attempt came to, by address. @param events of one email, in their order */
+export function lastDeferrals(events: readonly Facts[]): Map<string, LastDeferral> {
+  const deferrals = events.filter(({ eventType }) => eventType === 'deferred' || eventType === 'unknown');
+  return new Map(
+    deferrals.map(({ data, trace }) => [
+      String(data.recipient),
+      {
+        ...{ reason: textOf(data.reason), response: textOf(data.response) },
+        ...{ action: trace?.action, mxHost: textOf(data.mxHost) },
+      },
+    ]),
+  );
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
