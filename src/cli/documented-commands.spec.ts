@@ -18,6 +18,7 @@ const VALUES: Readonly<Record<string, string>> = {
   domain: 'example.com',
   key: 'mx1.example.net',
   mode: 'test',
+  service: 'ses',
 };
 
 interface Documented {
@@ -45,12 +46,19 @@ function pagesIn(folder: string): string[] {
     .map((name) => path.join(folder, name));
 }
 
-/** The words of one command as a shell would pass them, every option given and the first of alternatives taken. */
+/** The words of one command as a shell would pass them, every option given and the last of alternatives taken. */
 function wordsOf(line: string): string[] {
   const command = line.replace(/^(?:npx )?waybill /, '').replace(/(?:\s#|\s\||\s>|\s&&|;).*$/, '');
   const filled = command.replace(/[[\]]/g, '').replace(/<([^>]+)>/g, (_, name: string) => VALUES[name] ?? UUID);
   const words = filled.match(/"[^"]*"|'[^']*'|\S+/g) ?? [];
-  return words.map((word) => word.replace(/^["']|["']$/g, '').replace(/^([a-z_]+)(?:\|[a-z_]+)+$/, '$1'));
+  return words.map((word) => word.replace(/^["']|["']$/g, '').replace(/^(?:[a-z_]+\|)+([a-z_]+)$/, '$1'));
+}
+
+/** Whether the words only name a command, or a group of them. */
+function isName(command: Command, [word, ...others]: readonly string[]): boolean {
+  if (word === undefined) return true;
+  const child = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
+  return child !== undefined && isName(child, others);
 }
 
 /** Nothing runs: only the words are understood. */
@@ -67,6 +75,8 @@ describe('commands that the documents name', () => {
 
   it.each(commands)('$page: $line', async ({ line }) => {
     const program = silenced(createProgram(new CliSession({} as Output), []));
-    await expect(program.parseAsync(wordsOf(line), { from: 'user' })).resolves.toBeDefined();
+    const words = wordsOf(line);
+    if (isName(program, words)) return;
+    await expect(program.parseAsync(words, { from: 'user' })).resolves.toBeDefined();
   });
 });

@@ -81,9 +81,7 @@ export class DestinationsService {
       this.destinations.fold(undefined, MAX_GROUPS),
       this.destinations.listRules(),
     ]);
-    const shown = new Map(groups.map((group) => [group.key, group]));
-    for (const { key, effect } of rules) if (effect !== 'resumed' && !shown.has(key)) shown.set(key, unknownGroup(key));
-    return [...shown.values()].map((group) => this.describe(group, rules));
+    return this.describeAll(groups, rules);
   }
 
   /** @throws NotFoundError for a group of which nothing is known */
@@ -96,12 +94,8 @@ export class DestinationsService {
   /** Those that are not open, by an operator's rule or by what workers have met; at most 5,000. */
   async listHeldBack(): Promise<Destination[]> {
     const rules = await this.destinations.listRules();
-    const limiting = rules.filter(({ effect }) => effect !== 'resumed').map(({ key }) => key);
-    const shown = new Map(
-      (await this.destinations.foldHeldBack(limiting, MAX_GROUPS)).map((group) => [group.key, group]),
-    );
-    for (const key of limiting) if (!shown.has(key)) shown.set(key, unknownGroup(key));
-    return [...shown.values()].map((group) => this.describe(group, rules)).filter(({ state }) => state !== 'open');
+    const groups = await this.destinations.foldHeldBack(limitedBy(rules), MAX_GROUPS);
+    return this.describeAll(groups, rules).filter(({ state }) => state !== 'open');
   }
 
   /**
@@ -130,6 +124,13 @@ export class DestinationsService {
       if (!(await this.destinations.removeRule(key, id, tx))) throw new NotFoundError('Rule');
       await also(tx);
     });
+  }
+
+  /** And the groups that rules are about. */
+  private describeAll(groups: readonly FoldedGroup[], rules: readonly ListedRule[]): Destination[] {
+    const shown = new Map(groups.map((group) => [group.key, group]));
+    for (const key of limitedBy(rules)) if (!shown.has(key)) shown.set(key, unknownGroup(key));
+    return [...shown.values()].map((group) => this.describe(group, rules));
   }
 
   /** Returns undefined for a group of which nothing is known. */
@@ -170,6 +171,11 @@ export class DestinationsService {
     if (limited) return { state: 'slowed', rule: limited, until: limited.until ?? undefined };
     return cause === null ? { state: 'open' } : { state: 'slowed', ...met };
   }
+}
+
+/** The groups that rules hold for; a word to workers is none. */
+function limitedBy(rules: readonly ListedRule[]): string[] {
+  return rules.filter(({ effect }) => effect !== 'resumed').map(({ key }) => key);
 }
 
 /** A name as the DNS gives it. @throws ValidationError */

@@ -55,6 +55,7 @@ describe('waybill doctor', () => {
         'database',
         'migrations',
         'clock',
+        'connections',
         'row-level security',
         'backfills',
         'master key',
