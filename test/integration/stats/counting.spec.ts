@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { DAY, HOUR } from '../../../src/common/clock';
 import { StatsCheckService } from '../../../src/modules/emails/outcomes/stats-check.service';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
+import { StatsRepository } from '../../../src/modules/stats/stats.repository';
 import { StatsService } from '../../../src/modules/stats/stats.service';
 import { anyOutcome, EXCUSED_BOUNCE, recordedOutcome } from '../../factories/outcomes';
 import { DeliveryScene } from '../../setup/delivery-scene';
@@ -50,6 +51,25 @@ async function record(ids: readonly string[], list: readonly Happening[]): Promi
   await scene.db.database.transaction((tx) => worker.get(OutcomeRecorder).record(outcomes, tx));
 }
 
+const scope = () => ({ organizationId: scene.tenant.organizationId, mode: 'live' as const });
+
+/** What is counted by group of receivers, in all. */
+async function sumOfReceivers() {
+  const groups = await worker.get(StatsRepository).sumByProvider(scope(), PERIOD);
+  const sum = (counter: 'accepted' | 'delivered' | 'deferred' | 'bounced' | 'excused' | 'complaints') =>
+    groups.reduce((total, group) => total + group[counter], 0);
+  return {
+    ...{ sent: sum('accepted'), delivered: sum('delivered'), deferred: sum('deferred') },
+    ...{ bounced: sum('bounced'), excused: sum('excused'), complaints: sum('complaints') },
+  };
+}
+
+async function totals() {
+  const sums = await worker.get(StatsRepository).sum(scope(), PERIOD);
+  const { sent, delivered, deferred, bounced, excused, complaints } = sums;
+  return { sent, delivered, deferred, bounced, excused, complaints };
+}
+
 describe('counters', () => {
   it('are what the events say, whatever happens in whatever order, folded at whatever time', async () => {
     await fc.assert(
@@ -61,6 +81,7 @@ describe('counters', () => {
         const { drifts, unsettled, compared } = await check();
         expect({ drifts, unsettled }).toEqual({ drifts: [], unsettled: 0 });
         expect(compared).toBeGreaterThan(0);
+        expect(await sumOfReceivers()).toEqual(await totals());
       }),
       { numRuns: 25 },
     );

@@ -69,6 +69,7 @@ export function evaluateFailure(
     bounceType,
     reason,
     ruleId,
+    explanation,
     class: kind,
   } = classifier.classify({
     ...codeAndPhase(reply, grounds),
@@ -84,6 +85,7 @@ export function evaluateFailure(
     reason,
     class: kind,
     ruleId,
+    ...(explanation !== undefined && { explanation }),
     countsAgainstSender: countsAgainstSender(reason),
     code: reply?.code,
     enhancedCode,

@@ -13,6 +13,8 @@ export type Report =
       readonly class: string;
       readonly ruleId: string;
       readonly countsAgainstSender: boolean;
+      /** In plain words; rules of an operator need not have one. */
+      readonly explanation?: string | undefined;
       readonly code?: number;
       readonly enhancedCode?: string;
       /** What the remote side said: at most 500 printable characters. */

@@ -10,6 +10,7 @@ const BOUNCE: Report = {
   class: 'mailbox',
   ruleId: 'bad-mailbox-code',
   countsAgainstSender: true,
+  explanation: 'The address is bad',
   code: 550,
   enhancedCode: '5.1.1',
   response: '550 5.1.1 no such user',
@@ -29,6 +30,7 @@ describe('decideOutcome', () => {
           suppress: true,
           reason: 'bad-mailbox',
           countsAgainstSender: true,
+          explanation: 'The address is bad',
           smtp: {
             code: 550,
             enhancedCode: '5.1.1',

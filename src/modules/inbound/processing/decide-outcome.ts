@@ -22,9 +22,10 @@ export const UNSUBSCRIPTION: ReportDecision = {
 export function decideOutcome(report: Report): ReportDecision {
   switch (report.kind) {
     case 'bounce': {
-      const { bounceType, suppress, reason, ruleId, countsAgainstSender } = report;
+      const { bounceType, suppress, reason, ruleId, countsAgainstSender, explanation } = report;
       const smtp = { ...smtpFactsOf(report), ruleId, class: report.class };
-      const event = { kind: 'bounced', bounceType, suppress, reason, countsAgainstSender, smtp } as const;
+      const what = { kind: 'bounced', bounceType, suppress, reason, countsAgainstSender } as const;
+      const event = { ...what, ...(explanation !== undefined && { explanation }), smtp };
       return { disposition: `${bounceType}_bounce`, outcome: { event, source: 'dsn' } };
     }
     case 'delivered':
