@@ -53,6 +53,8 @@ export interface ClaimedReport {
   readonly raw: Buffer;
   /** Unknown in mail to a public mailbox. */
   readonly subject: ReportSubject | undefined;
+  /** Undefined for what came to a signed address. */
+  readonly mailbox: PublicMailbox | undefined;
 }
 
 /** Mail to a public mailbox, as the operator lists it. */

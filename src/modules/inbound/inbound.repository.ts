@@ -128,8 +128,8 @@ function toPublicMail({ id, mailbox, receivedAt, size, disposition }: FeedbackRe
 }
 
 function claimed(table: ReportTable, row: ClaimedRow): ClaimedReport {
-  const { id, attempts, receivedAt, raw } = row;
-  return { table, id, attempts, receivedAt, raw, subject: subjectOf(row) };
+  const { id, attempts, receivedAt, raw, mailbox } = row;
+  return { table, id, attempts, receivedAt, raw, mailbox, subject: subjectOf(row) };
 }
 
 function subjectOf({ organizationId, mode, emailId, position }: ClaimedRow): ReportSubject | undefined {

@@ -58,6 +58,13 @@ describe('a DMARC report', () => {
     expect((await view()).totals.messages).toBe(0);
   });
 
+  it('is unpacked at its own address only', async () => {
+    for (const mailbox of ['postmaster', 'abuse', 'fbl']) {
+      expect(await scene.report(dmarcMail(xml({})), `${mailbox}@${MAIL_HOST}`)).toBe('ignored:not-a-report');
+    }
+    expect((await view()).totals.reports).toBe(0);
+  });
+
   it('of another time is left alone', async () => {
     const begin = new Date('2030-01-01T00:00:00Z');
     const mail = dmarcMail(xml({ begin, end: new Date(begin.getTime() + DAY) }));

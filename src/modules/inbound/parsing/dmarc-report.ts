@@ -10,7 +10,7 @@ import { PARSING_LIMITS } from './parsing-limits';
 import { printable } from './report';
 import { unpack } from './unpack';
 
-/** Of one report. Those of the largest receivers have some hundreds of records. */
+/** Of one message, which has one report. Those of the largest receivers have some hundreds of records. */
 const LIMITS = { bytes: 10 * 1024 * 1024, records: 5_000, depth: 16, text: 300, attachments: 3 } as const;
 const TYPES = /^(?:application|text)\/(?:gzip|x-gzip|gzip-compressed|zip|x-zip-compressed|x-zip|xml|octet-stream)$/;
 const FILE_NAME = /\.(?:xml|zip|gz)$/i;
@@ -25,9 +25,16 @@ export async function readDmarcReport(raw: Buffer): Promise<DmarcReport | undefi
       /filename="?([^";]{1,300})/i.exec(fields.first('content-disposition') ?? '')?.[1];
     return TYPES.test(contentType.type) || FILE_NAME.test(name ?? '');
   });
+  let left: number = LIMITS.bytes;
+  async function* counted(pieces: AsyncIterable<Buffer>) {
+    for await (const piece of pieces) {
+      left -= piece.length;
+      yield piece;
+    }
+  }
   for (const part of attached.slice(0, LIMITS.attachments)) {
     const data = Buffer.from(decodedBody(part, PARSING_LIMITS.messageLength), 'latin1');
-    const report = await parseDmarcXml(unpack(data, LIMITS.bytes)).catch(() => undefined);
+    const report = await parseDmarcXml(counted(unpack(data, left))).catch(() => undefined);
     if (report) return report;
   }
   return undefined;

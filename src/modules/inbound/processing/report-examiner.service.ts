@@ -48,8 +48,9 @@ export class ReportExaminer {
     return typeof found === 'string' ? { disposition: found } : this.findingOn(claimed, found, decision);
   }
 
-  private async findingOnNobody({ raw, receivedAt }: ClaimedReport, report: Report): Promise<Finding> {
-    const said = await readDmarcReport(raw);
+  /** What anybody may write is unpacked at one address only: that bounds what it costs. */
+  private async findingOnNobody({ raw, receivedAt, mailbox }: ClaimedReport, report: Report): Promise<Finding> {
+    const said = mailbox === 'dmarc' ? await readDmarcReport(raw) : undefined;
     if (!said) return { disposition: publicDisposition(report) };
     if (!isPlausible(said, receivedAt)) return { disposition: 'ignored:dmarc-time' };
     const dmarc = await this.dmarc.sharesOf(said);

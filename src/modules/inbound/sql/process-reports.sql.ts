@@ -1,6 +1,6 @@
 // The queue that the stored reports are: claimed, ended, measured.
 import type { Statement } from '../../../database/statement';
-import type { ClaimedReport, ReportTarget } from '../inbound-report';
+import type { ClaimedReport, PublicMailbox, ReportTarget } from '../inbound-report';
 
 export interface ClaimedRow {
   id: string;
@@ -12,6 +12,8 @@ export interface ClaimedRow {
   mode: 'live' | 'test' | null;
   emailId: string | null;
   position: number | null;
+  /** Of feedback_reports. */
+  mailbox?: PublicMailbox;
 }
 
 // Takes up to $3 open reports for one worker until $2; a claimed report is one worker's alone, and a claim that outlives its
@@ -96,7 +98,7 @@ const CLAIM_FEEDBACK = `
   set attempts = r.attempts + 1, claimed_until = $2
   from open
   where r.id = open.id
-  returning ${RETURNED}`;
+  returning ${RETURNED}, r.mailbox`;
 
 export function claimFeedbackReports(now: Date, until: Date, limit: number): Statement<ClaimedRow> {
   return { name: 'claim-feedback-reports', text: CLAIM_FEEDBACK, values: [now, until, limit] };
