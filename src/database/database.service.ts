@@ -6,7 +6,7 @@ import { beginWith, managerOn, poolOf } from './data-source';
 import { isRetryable, translateDatabaseError } from './database-errors';
 import { arrayText } from './pg-array';
 import type { RowSecurity } from './row-security';
-import { type DatabaseConnection, readActivity } from './sql/activity.sql';
+import { type DatabaseConnection, readActivity } from './activity';
 import type { Statement } from './statement';
 import { TenantDataSource } from './tenant-data-source';
 import type { Transaction } from './transaction';

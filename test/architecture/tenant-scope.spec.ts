@@ -9,7 +9,7 @@ const ACROSS_TENANTS: Record<string, string> = {
   'auth/console-sessions.repository.ts': 'who is calling is found by the hash of the cookie',
   'auth/operator-keys.repository.ts': 'keys of operators are no tenant’s',
   'audit/audit.service.ts': 'notes of several callers are written together',
-  'delivery/shaping/held-destinations.ts': 'what is known of destinations is no tenant’s',
+  'delivery/shaping/held-destinations.service.ts': 'what is known of destinations is no tenant’s',
   'throttling/throttle-hits.repository.ts': 'counters are no tenant’s',
   'modules/console/console-session.controller.ts': 'a key, a link or a cookie says whose session it is',
   'modules/domains/registry/domains.repository.ts': 'a name that another organization has verified is taken',

@@ -1,7 +1,7 @@
 import { Clock, MINUTE, SECOND } from '../../common/clock';
 import { BackfillsJob } from '../../database/backfills.job';
 import { Database } from '../../database/database.service';
-import type { DatabaseConnection } from '../../database/sql/activity.sql';
+import type { DatabaseConnection } from '../../database/activity';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
 import type { QueueMeasure } from '../../delivery/queue/sql/measure-queue.sql';
 import { EgressService } from '../../delivery/egress/egress.service';

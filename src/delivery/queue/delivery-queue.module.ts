@@ -13,7 +13,7 @@ import { DestinationReport, DestinationRule } from '../shaping/destination.entit
 import { DestinationsRepository } from '../shaping/destinations.repository';
 import { DestinationsService } from '../shaping/destinations.service';
 import { EgressAddressState, EgressVolume } from '../shaping/egress-address.entity';
-import { HeldDestinations } from '../shaping/held-destinations';
+import { HeldDestinations } from '../shaping/held-destinations.service';
 import { EgressSuspension } from '../shaping/egress-suspension.entity';
 import { DeliveryQueueRepository } from './delivery-queue.repository';
 import { LeaseConnection } from './lease-connection';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { domainOf } from '../../common/mail-address';
 import type { Transaction } from '../../database/transaction';
 import type { EmailKey } from '../ports/delivery';
-import { type HeldBack, HeldDestinations } from '../shaping/held-destinations';
+import { type HeldBack, HeldDestinations } from '../shaping/held-destinations.service';
 import { DeliveryQueueRepository, type OpenDelivery } from './delivery-queue.repository';
 import { type LastDeferral, type Waiting, waitingOf } from './waiting';
 

@@ -3,7 +3,7 @@ import { UnavailableError } from '../../common/errors/app-error';
 import { InstallationGauges } from '../../common/jobs/installation-gauges';
 import type { JobLeases } from '../../common/jobs/job-leases';
 import { Metrics } from '../../common/metrics/metrics';
-import { type HeldDestinations, HeldLookup } from '../shaping/held-destinations';
+import { type HeldDestinations, HeldLookup } from '../shaping/held-destinations.service';
 import type { DeliveryQueueRepository } from './delivery-queue.repository';
 import { QueueMetrics } from './queue.metrics';
 

@@ -4,7 +4,7 @@ import { BriefCache, within } from '../../common/async/promises';
 import { Clock, MINUTE, SECOND } from '../../common/clock';
 import { type InstallationGauge, InstallationGauges } from '../../common/jobs/installation-gauges';
 import { Metrics, type Reading } from '../../common/metrics/metrics';
-import { HeldDestinations } from '../shaping/held-destinations';
+import { HeldDestinations } from '../shaping/held-destinations.service';
 import { DeliveryQueueRepository } from './delivery-queue.repository';
 import type { QueueBloat, QueueMeasure } from './sql/measure-queue.sql';
 

@@ -1,6 +1,6 @@
 import { SOURCE_SUSPENDED, WARMING_UP } from '../ports/outcome';
 import { SENDING_PAUSED } from '../ports/sender-sources';
-import type { HeldBack } from '../shaping/held-destinations';
+import type { HeldBack } from '../shaping/held-destinations.service';
 import type { Delivery } from './delivery.entity';
 
 export const WAITING_REASONS = [

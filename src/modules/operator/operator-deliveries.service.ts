@@ -6,7 +6,7 @@ import {
   type ListedDelivery,
 } from '../../delivery/queue/delivery-queue.repository';
 import { type Waiting, waitingOf } from '../../delivery/queue/waiting';
-import { HeldDestinations } from '../../delivery/shaping/held-destinations';
+import { HeldDestinations } from '../../delivery/shaping/held-destinations.service';
 import { EmailLookupService } from '../emails/email-lookup.service';
 
 export interface WaitingDelivery extends ListedDelivery {

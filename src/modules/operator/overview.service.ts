@@ -3,7 +3,7 @@ import { OrganizationsService } from '../../auth/organizations.service';
 import { BriefCache } from '../../common/async/promises';
 import { Clock, SECOND } from '../../common/clock';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
-import { HeldDestinations } from '../../delivery/shaping/held-destinations';
+import { HeldDestinations } from '../../delivery/shaping/held-destinations.service';
 import { DomainsService } from '../domains/domains.service';
 import { type SentAmounts, StatsService } from '../stats/stats.service';
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { newId } from '../../../src/common/ids';
 import { type Destination, DestinationsService } from '../../../src/delivery/shaping/destinations.service';
-import { HeldDestinations } from '../../../src/delivery/shaping/held-destinations';
+import { HeldDestinations } from '../../../src/delivery/shaping/held-destinations.service';
 import { DestinationsRepository } from '../../../src/delivery/shaping/destinations.repository';
 import { type Route, Router } from '../../../src/delivery/routing/router';
 import { ShapingSync } from '../../../src/delivery/worker/shaping-sync.job';

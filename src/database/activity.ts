@@ -1,4 +1,4 @@
-import type { Statement } from '../statement';
+import type { Statement } from './statement';
 
 /** A connection to this database, of whatever program. */
 export interface DatabaseConnection {

@@ -1,4 +1,4 @@
-import { HeldLookup } from './held-destinations';
+import { HeldLookup } from './held-destinations.service';
 
 const until = new Date('2026-03-01T12:00:00Z');
 const GROUPS = [
