@@ -85,7 +85,7 @@ export function evaluateFailure(
     reason,
     class: kind,
     ruleId,
-    ...(explanation !== undefined && { explanation }),
+    explanation,
     countsAgainstSender: countsAgainstSender(reason),
     code: reply?.code,
     enhancedCode,
