@@ -1,7 +1,12 @@
 import type { LastDeferral } from '../../../delivery/queue/waiting';
-import type { EmailEvent } from '../email-event.entity';
+import type { StoredTrace } from './stored-trace';
 
-type Facts = Pick<EmailEvent, 'eventType' | 'data' | 'trace'>;
+/** What is read of an event. */
+interface Facts {
+  readonly eventType: string;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly trace: StoredTrace | null;
+}
 
 /** What each recipient's last attempt came to, by address. @param events of one email, in their order */
 export function lastDeferrals(events: readonly Facts[]): Map<string, LastDeferral> {
