@@ -4,16 +4,16 @@
  * Who may import whom, top to bottom: entry > features > {auth > audit, throttling, delivery} > database > config >
  * common. `npm run architecture` shows each broken rule with its comment, which says what to do.
  */
-const LEAVES = 'events|stats|health|mailbox|templates';
+const LEAVES = 'events|stats|health|inbound-mail|mailbox|templates';
 
 /** What the features above the leaves may see of other features. */
 const FEATURES_BELOW = {
   console: 'emails',
   domains: 'stats',
   emails: 'domains|events|stats|suppressions|templates',
-  inbound: 'domains|emails',
+  inbound: 'domains|emails|inbound-mail',
   operator: 'domains|emails|stats',
-  privacy: 'emails|inbound|mailbox|suppressions',
+  privacy: 'emails|inbound|inbound-mail|mailbox|suppressions',
   tracking: 'emails',
   webhooks: 'events',
 };

@@ -20,3 +20,6 @@ export const EVENT_TYPES = [
 ] as const;
 
 export type EventType = (typeof EVENT_TYPES)[number];
+
+/** Mail that came to an inbound route (contract, section 21): the one event that is about no email of ours. */
+export const INBOUND_RECEIVED = 'inbound.received';

@@ -51,6 +51,7 @@ import { ConsoleSessions1700000000052 } from './migrations/0052-console-sessions
 import { Destinations1700000000053 } from './migrations/0053-destinations';
 import { EgressSuspensions1700000000054 } from './migrations/0054-egress-suspensions';
 import { TraceContext1700000000056 } from './migrations/0056-trace-context';
+import { InboundMail1700000000057 } from './migrations/0057-inbound-mail';
 import { ProviderStats1700000000058 } from './migrations/0058-provider-stats';
 import { BlockListChecks1700000000059 } from './migrations/0059-block-list-checks';
 import { AddressWarmUp1700000000062 } from './migrations/0062-address-warm-up';
@@ -117,6 +118,7 @@ export const MIGRATIONS = [
   Destinations1700000000053,
   EgressSuspensions1700000000054,
   TraceContext1700000000056,
+  InboundMail1700000000057,
   ProviderStats1700000000058,
   BlockListChecks1700000000059,
   AddressWarmUp1700000000062,

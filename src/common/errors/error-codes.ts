@@ -24,6 +24,8 @@ export const ERROR_CODES = {
   idempotency_in_progress: { status: 409, summary: 'The first request with this idempotency key is still running.' },
   template_already_exists: { status: 409, summary: 'The organization has a template of this name already.' },
   template_limit_reached: { status: 409, summary: 'The organization has as many templates as it may have.' },
+  inbound_route_already_exists: { status: 409, summary: 'The organization has a route for this address already.' },
+  inbound_route_limit_reached: { status: 409, summary: 'The organization has as many inbound routes as it may have.' },
   api_key_limit_reached: { status: 409, summary: 'The organization has as many usable API keys as it may have.' },
   webhook_limit_reached: { status: 409, summary: 'The organization has as many webhooks of this mode as it may have.' },
   webhook_disabled: { status: 409, summary: 'The webhook is disabled: nothing is sent to it.' },

@@ -16,6 +16,8 @@ export const SCOPES = {
   'template:manage': 'Manage templates',
   'webhook:read': 'Read webhooks',
   'webhook:manage': 'Manage webhooks',
+  'inbound:read': 'Read inbound routes and the mail that came by them',
+  'inbound:manage': 'Manage inbound routes',
   'key:manage': 'Manage API keys',
 } as const;
 
@@ -36,6 +38,7 @@ export const ALL_SCOPES = Object.keys(SCOPES) as Scope[];
 /** Scopes that another scope brings with it. */
 const IMPLIED: Partial<Record<string, readonly string[]>> = {
   'domain:manage': ['domain:read'],
+  'inbound:manage': ['inbound:read'],
   'operator:manage': ['operator:read'],
   'template:manage': ['template:read'],
 };

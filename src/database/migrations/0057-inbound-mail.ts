@@ -1,0 +1,84 @@
+// Old code still runs against it: it only adds tables.
+import { commentOn, OWNER } from './data-map/comment-on';
+import { ForwardOnlyMigration } from './forward-only';
+
+/** Owner: inbound-mail. */
+export class InboundMail1700000000057 extends ForwardOnlyMigration {
+  readonly name = 'InboundMail1700000000057';
+
+  protected readonly sql = `
+    create table inbound_routes (
+      organization_id uuid not null,
+      id uuid not null,
+      -- Lower case: local@domain, or *@domain.
+      address text not null,
+      -- The verified domain at or above the address's.
+      domain_id uuid not null,
+      webhook_id uuid,
+      created_at timestamptz not null,
+      updated_at timestamptz not null,
+      primary key (organization_id, id)
+    );
+    create unique index inbound_routes_address on inbound_routes (address, organization_id);
+    ${commentOn('inbound_routes', 'until it is deleted', {
+      organization_id: 'none: the tenant',
+      id: 'none: the route',
+      address: 'none: an address or a pattern of the customer’s own domain',
+      domain_id: 'none: the domain that it belongs to',
+      webhook_id: 'none: the webhook that alone is told of its mail',
+      created_at: 'none: when it was made',
+      updated_at: 'none: when it was changed',
+    })}
+    -- Mail that came to a route; also its event, whose id is the row's.
+    create table inbound_emails (
+      organization_id uuid not null,
+      mode text not null,
+      id uuid not null,
+      route_id uuid not null,
+      domain_id uuid not null,
+      webhook_id uuid,
+      digest bytea not null,
+      envelope_from text not null,
+      envelope_to text[] not null,
+      from_address text not null,
+      -- All addresses of envelope and header, in lower case: for erasure and export.
+      addresses text[] not null,
+      data jsonb not null,
+      size_bytes integer not null,
+      received_at timestamptz not null,
+      primary key (organization_id, mode, id)
+    );
+    create unique index inbound_emails_digest on inbound_emails (organization_id, mode, digest);
+    create index inbound_emails_age on inbound_emails (id);
+    ${commentOn('inbound_emails', 'RETENTION_INBOUND_DAYS after it came', {
+      ...OWNER,
+      id: 'none: the email, and its event',
+      route_id: 'none: the route that it came by',
+      domain_id: 'none: the route’s domain',
+      webhook_id: 'none: the webhook that alone is told',
+      digest: 'hash: the same message twice is stored once',
+      envelope_from: 'address: who sent it',
+      envelope_to: 'address: whom it came to',
+      from_address: 'address: who wrote it',
+      addresses: 'address: whose data it is',
+      data: 'content: what lists and events show of it',
+      size_bytes: 'none: limits',
+      received_at: 'none: when it came',
+    })}
+    create table inbound_email_parts (
+      organization_id uuid not null,
+      mode text not null,
+      email_id uuid not null,
+      position integer not null,
+      content bytea not null,
+      primary key (organization_id, mode, email_id, position)
+    );
+    alter table inbound_email_parts alter column content set storage external;
+    ${commentOn('inbound_email_parts', 'RETENTION_INBOUND_DAYS after it came', {
+      ...OWNER,
+      email_id: 'none: the email',
+      position: 'none: its place, in steps of 1 MiB',
+      content: 'content: the message as it came',
+    })}
+  `;
+}

@@ -1,0 +1,70 @@
+import type { Mode } from '../../common/tenant';
+
+/** One method's result (RFC 8601 section 2.7): pass, fail, none, temperror, … */
+export interface MethodResult {
+  readonly result: string;
+  /** What it is about: the sender's domain, or the signature's. */
+  readonly domain?: string;
+  readonly selector?: string;
+  /** Of DMARC: what the domain asks for. */
+  readonly policy?: string;
+}
+
+/** What was found of the sender when the mail came. Never a reason to refuse it. */
+export interface Authentication {
+  readonly spf: MethodResult;
+  readonly dkim: readonly MethodResult[];
+  readonly dmarc: MethodResult;
+  /** Where the message has such a chain. */
+  readonly arc?: MethodResult;
+}
+
+/**
+ * Why nobody should answer it by machine. `auto_submitted`: written by one (RFC 3834); `bulk`: by its Precedence; `list`: from
+ * a mailing list (RFC 2919); `own`: it is mail of ours coming back; `loop`: it has passed too many servers.
+ */
+export const MAIL_MARKS = ['auto_submitted', 'bulk', 'list', 'own', 'loop'] as const;
+
+export type MailMark = (typeof MAIL_MARKS)[number];
+
+/** What lists and events show, read from the header when the mail came. */
+export interface InboundEmailData {
+  readonly from: string;
+  readonly to: readonly string[];
+  readonly cc: readonly string[];
+  readonly subject: string;
+  readonly messageId: string | null;
+  readonly inReplyTo?: string;
+  readonly references: readonly string[];
+  readonly marks: readonly MailMark[];
+  readonly authentication: Authentication;
+}
+
+/** A route that a recipient of a message belongs to. */
+export interface RouteMatch {
+  readonly organizationId: string;
+  readonly routeId: string;
+  readonly domainId: string;
+  readonly webhookId: string | null;
+}
+
+/** One copy of a message, for one route. */
+export interface NewInboundEmail extends RouteMatch {
+  readonly digest: Buffer;
+  readonly envelopeFrom: string;
+  /** Those of this route alone. */
+  readonly envelopeTo: readonly string[];
+  readonly fromAddress: string;
+  readonly addresses: readonly string[];
+  readonly data: InboundEmailData;
+  readonly sizeBytes: number;
+}
+
+/** `known`: the same message came before; `full`: over a limit, to be tried again later. */
+export type Stored = 'new' | 'known' | 'full';
+
+export interface InboundEmailKey {
+  readonly organizationId: string;
+  readonly mode: Mode;
+  readonly id: string;
+}

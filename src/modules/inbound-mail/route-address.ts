@@ -1,0 +1,37 @@
+import { ValidationError } from '../../common/errors/app-error';
+import { addressKey, parseAddress } from '../../common/mail-address';
+
+/** Stands for every local part. */
+const WILDCARD = '*';
+
+/**
+ * The normal form of a route: `local@domain` in lower case, or `*@domain`.
+ * @throws ValidationError
+ */
+export function parseRouteAddress(text: string): { readonly address: string; readonly host: string } {
+  const isWildcard = text.startsWith(`${WILDCARD}@`);
+  const parsed = parseAddress(isWildcard ? `any${text.slice(WILDCARD.length)}` : text);
+  if (!parsed.ok) throw new ValidationError({ address: [`address ${parsed.message}, or *@ and a domain`] });
+  const [localPart = '', host = ''] = addressKey(parsed.email).split('@');
+  if (!isWildcard && localPart.includes(WILDCARD)) {
+    throw new ValidationError({ address: ['address must be one address, or *@ and a domain'] });
+  }
+  return { address: `${isWildcard ? WILDCARD : localPart}@${host}`, host };
+}
+
+/** The addresses under which routes take this recipient's mail: its own, then the wildcard. Undefined for what is no address. */
+export function routesFor(
+  recipient: string,
+): { readonly exact: string; readonly wildcard: string; readonly host: string } | undefined {
+  const parsed = parseAddress(recipient);
+  if (!parsed.ok) return undefined;
+  const exact = addressKey(parsed.email);
+  const host = exact.slice(exact.indexOf('@') + 1);
+  return { exact, wildcard: `${WILDCARD}@${host}`, host };
+}
+
+/** A host and the names above it that have a dot: where its verified domain may be. */
+export function domainsAbove(host: string): string[] {
+  const labels = host.split('.');
+  return labels.slice(0, -1).map((_label, index) => labels.slice(index).join('.'));
+}

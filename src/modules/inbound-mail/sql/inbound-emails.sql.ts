@@ -1,0 +1,152 @@
+// Inbound mail: how it is stored and read, in parts of 1 MiB, and how it goes.
+import type { Statement } from '../../../database/statement';
+import type { InboundEmailKey, NewInboundEmail } from '../inbound-email';
+
+export interface InboundCapacity {
+  /** Of an organization, in an hour. */
+  readonly perHour: number;
+  readonly bytesPerHour: number;
+  /** Of a route, in an hour. */
+  readonly perRouteAndHour: number;
+}
+
+// Adds one copy of a message, unless it is there or its organization or route has had too many within the hour. The id is
+// an event's (migration 0017), made in this transaction by the database's clock, so that the feed never passes it over.
+// Reads and writes: inbound_emails (primary key, up to $12 entries of the last hour; digest). Locks: the new row. Rows: 1.
+// Messages that come at the same moment may exceed a limit by their number; it is a bound, not an account.
+// Not the ORM: the limits and the insert are one statement.
+const INSERT = `
+  with recent as materialized (
+    select route_id, size_bytes
+    from inbound_emails
+    where organization_id = $1 and mode = 'live' and id >= uuid_v7_floor(clock_timestamp() - interval '1 hour')
+    limit $12
+  ), state as materialized (
+    select
+      exists (select from inbound_emails where organization_id = $1 and mode = 'live' and digest = $5) as is_known,
+      count(*) < $12 and coalesce(sum(size_bytes), 0) + $11 <= $13 and count(*) filter (where route_id = $2) < $14
+        as has_capacity
+    from recent
+  ), added as (
+    insert into inbound_emails (
+      organization_id, mode, id, route_id, domain_id, webhook_id, digest, envelope_from, envelope_to, from_address,
+      addresses, data, size_bytes, received_at
+    )
+    select $1::uuid, 'live', event_id(clock_timestamp(), 0), $2::uuid, $3::uuid, $4::uuid, $5::bytea, $6::text, $7::text[],
+      $8::text, $9::text[], $10::jsonb, $11::integer, clock_timestamp()
+    from state
+    where has_capacity and not is_known
+    on conflict (organization_id, mode, digest) do nothing
+    returning id
+  )
+  select (select id from added) as id, is_known or has_capacity as "isTaken" from state`;
+
+export function insertInboundEmail(
+  email: NewInboundEmail,
+  { perHour, bytesPerHour, perRouteAndHour }: InboundCapacity,
+): Statement<{ id: string | null; isTaken: boolean }> {
+  return {
+    name: 'insert-inbound-email',
+    text: INSERT,
+    values: [
+      ...[email.organizationId, email.routeId, email.domainId, email.webhookId, email.digest, email.envelopeFrom],
+      ...[email.envelopeTo, email.fromAddress, email.addresses, JSON.stringify(email.data), email.sizeBytes],
+      ...[perHour, bytesPerHour, perRouteAndHour],
+    ],
+  };
+}
+
+// One part of a message. Writes: inbound_email_parts. Locks: the new row. Rows: 1.
+// Not the ORM: a MiB goes through the driver once, and nothing else with it.
+const INSERT_PART = `
+  insert into inbound_email_parts (organization_id, mode, email_id, position, content)
+  values ($1, $2, $3, $4, $5)`;
+
+export function insertInboundPart(
+  { organizationId, mode, id }: InboundEmailKey,
+  position: number,
+  content: Buffer,
+): Statement<unknown> {
+  return {
+    name: 'insert-inbound-part',
+    text: INSERT_PART,
+    values: [organizationId, mode, id, position, content],
+  };
+}
+
+// The sizes of a message's parts, then one of them with its bytes. Reads: inbound_email_parts (primary key). Locks: none.
+// Not the ORM: the driver holds one part at a time.
+const SIZES = `
+  select position, octet_length(content) as size
+  from inbound_email_parts
+  where organization_id = $1 and mode = $2 and email_id = $3
+  order by position`;
+
+export function readInboundSizes({ organizationId, mode, id }: InboundEmailKey) {
+  const values = [organizationId, mode, id];
+  return { name: 'read-inbound-sizes', text: SIZES, values } satisfies Statement<unknown> as Statement<{
+    position: number;
+    size: number;
+  }>;
+}
+
+const PART = `
+  select content
+  from inbound_email_parts
+  where organization_id = $1 and mode = $2 and email_id = $3 and position = $4`;
+
+export function readInboundPart(
+  { organizationId, mode, id }: InboundEmailKey,
+  position: number,
+): Statement<{ content: Buffer }> {
+  return { name: 'read-inbound-part', text: PART, values: [organizationId, mode, id, position] };
+}
+
+// Deletes up to $2 messages with an id below $1 (ids sort by arrival), oldest first, with their parts.
+// Writes: inbound_emails (index inbound_emails_age), inbound_email_parts. Locks: the rows, skip locked. Rows: up to $2.
+// Not the ORM: a bounded delete over two tables.
+const DELETE_OLD = `
+  with old as materialized (
+    select organization_id, mode, id from inbound_emails where id < $1 order by id limit $2 for update skip locked
+  ), parts as (
+    delete from inbound_email_parts p
+    using old
+    where p.organization_id = old.organization_id and p.mode = old.mode and p.email_id = old.id
+  )
+  delete from inbound_emails e
+  using old
+  where e.organization_id = old.organization_id and e.mode = old.mode and e.id = old.id
+  returning 1 as deleted`;
+
+export function deleteOldInboundEmails(beforeId: string, limit: number): Statement<{ deleted: 1 }> {
+  return { name: 'delete-old-inbound-emails', text: DELETE_OLD, values: [beforeId, limit] };
+}
+
+// Deletes up to $4 messages that show an address, with their parts.
+// Reads: inbound_emails (all of one organization, kept for RETENTION_INBOUND_DAYS). Writes: both tables. Locks: the rows.
+// Not the ORM: a bounded delete over two tables.
+const DELETE_OF = `
+  with shown as materialized (
+    select organization_id, mode, id
+    from inbound_emails
+    where organization_id = $1 and mode = $2 and $3 = any(addresses)
+    order by id
+    limit $4
+    for update
+  ), parts as (
+    delete from inbound_email_parts p
+    using shown s
+    where p.organization_id = s.organization_id and p.mode = s.mode and p.email_id = s.id
+  )
+  delete from inbound_emails e
+  using shown s
+  where e.organization_id = s.organization_id and e.mode = s.mode and e.id = s.id
+  returning 1 as deleted`;
+
+export function deleteInboundEmailsOf(
+  { organizationId, mode }: Pick<InboundEmailKey, 'organizationId' | 'mode'>,
+  address: string,
+  limit: number,
+): Statement<{ deleted: 1 }> {
+  return { name: 'delete-inbound-emails-of', text: DELETE_OF, values: [organizationId, mode, address, limit] };
+}
