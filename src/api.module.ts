@@ -10,6 +10,7 @@ import { ConsoleModule } from './modules/console/console.module';
 import { DomainsModule } from './modules/domains/domains.module';
 import { EmailsModule } from './modules/emails/emails.module';
 import { HealthModule } from './modules/health/health.module';
+import { InboundMailModule } from './modules/inbound-mail/inbound-mail.module';
 import { MailboxModule } from './modules/mailbox/mailbox.module';
 import { OperatorModule } from './modules/operator/operator.module';
 import { PrivacyModule } from './modules/privacy/privacy.module';
@@ -38,6 +39,7 @@ import { ThrottlingModule } from './throttling/throttling.module';
     TrackingModule,
     WebhooksModule,
     HealthModule,
+    InboundMailModule,
   ],
   providers: [
     { provide: APP_FILTER, useClass: ErrorFilter },

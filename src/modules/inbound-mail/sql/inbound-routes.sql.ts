@@ -52,3 +52,12 @@ const HAS_WEBHOOK = `
 export function hasWebhook(organizationId: string, id: string): Statement<{ hasWebhook: boolean }> {
   return { name: 'has-inbound-webhook', text: HAS_WEBHOOK, values: [organizationId, id] };
 }
+
+// Whether an email of the organization has this id, which our Message-IDs carry.
+// Reads: emails (primary key). Locks: none. Rows: 1. Not the ORM: another room's table.
+const IS_OWN_EMAIL = `
+  select exists (select from emails where organization_id = $1 and mode = 'live' and id = $2) as "isOwn"`;
+
+export function isOwnEmail(organizationId: string, id: string): Statement<{ isOwn: boolean }> {
+  return { name: 'is-own-inbound-email', text: IS_OWN_EMAIL, values: [organizationId, id] };
+}

@@ -1,0 +1,153 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Readable } from 'node:stream';
+import { Injectable, Logger } from '@nestjs/common';
+import type { authenticate, AuthenticateResult } from 'mailauth';
+import { FairLimit } from '../../common/async/fair-limit';
+import { type DnsAnswer, DnsResolver } from '../../common/dns/dns-resolver';
+import type { HeaderFields } from '../../common/mime/mime-message';
+import { AppConfig } from '../../config/config';
+import type { Authentication, MethodResult } from './inbound-email';
+import { InboundMailLimits } from './inbound-mail-limits';
+
+/** Hashed in one turn of the event loop: less than a millisecond for each signature. */
+const CHUNK_BYTES = 64 * 1024;
+/** Messages at a time, of one sender's network one. */
+const AT_A_TIME = 4;
+const SIGNATURE_FIELDS = ['dkim-signature', 'arc-seal', 'arc-message-signature'] as const;
+
+/** From whom a message came. */
+export interface Client {
+  readonly address: string;
+  readonly helo: string;
+  /** The network that waits for its turn. */
+  readonly network: string;
+  /** Of the envelope; empty for the null sender. */
+  readonly sender: string;
+}
+
+/**
+ * SPF, DKIM, DMARC and ARC of a message, by mailauth. It never throws and is bounded in time: what cannot be known is a
+ * `temperror`, since mail is taken whatever comes out.
+ */
+@Injectable()
+export class AuthenticationService {
+  private readonly logger = new Logger(AuthenticationService.name);
+  private readonly limit = new FairLimit(AT_A_TIME);
+  private library: Promise<typeof authenticate> | undefined;
+
+  constructor(
+    private readonly dns: DnsResolver,
+    private readonly limits: InboundMailLimits,
+    private readonly config: AppConfig,
+  ) {}
+
+  async examine(message: Buffer, fields: HeaderFields, client: Client): Promise<Authentication> {
+    const signatures = SIGNATURE_FIELDS.reduce((sum, name) => sum + fields.all(name).length, 0);
+    // Each may cost a hash of the whole message, and a look-up where it says.
+    if (signatures > this.limits.maxSignatures) return nothingKnown('permerror');
+    const ending = new AbortController();
+    const timer = setTimeout(() => ending.abort(), this.limits.authenticationMs);
+    const ended = new Promise<Authentication>((resolve) =>
+      ending.signal.addEventListener('abort', () => resolve(nothingKnown('temperror')), { once: true }),
+    );
+    try {
+      return await Promise.race([
+        ended,
+        this.limit.run(client.network, () => this.run(message, client, ending.signal)),
+      ]);
+    } catch (error) {
+      this.logger.debug(`A message could not be authenticated: ${(error as Error).message}`);
+      return nothingKnown('temperror');
+    } finally {
+      clearTimeout(timer);
+      ending.abort();
+    }
+  }
+
+  private async run(message: Buffer, { address, helo, sender }: Client, signal: AbortSignal): Promise<Authentication> {
+    if (signal.aborted) return nothingKnown('temperror');
+    this.library ??= import('mailauth').then((mailauth) => mailauth.authenticate);
+    const check = await this.library;
+    const result = await check(Readable.from(chunksOf(message, signal), { objectMode: false }), {
+      ...{ ip: address, helo, sender, mta: this.config.delivery.mailHost },
+      disableBimi: true,
+      resolver: (name, type) => this.resolve(name, type, signal),
+    });
+    return toAuthentication(result);
+  }
+
+  /** In the form of `dns.promises.resolve`. The names behind addresses (`ptr`, which RFC 7208 section 5.5 advises against) are not looked up. */
+  private async resolve(name: string, type: string, signal: AbortSignal): Promise<string[][] | string[]> {
+    switch (type) {
+      case 'TXT':
+        return recordsOf(await this.dns.resolveTxt(name, { signal })).map((text) => [text]);
+      case 'A':
+      case 'AAAA': {
+        const family = type === 'A' ? 4 : 6;
+        const found = recordsOf(await this.dns.resolveAddresses(name, { signal }));
+        return found.filter((record) => record.family === family).map(({ address }) => address);
+      }
+      case 'MX': {
+        const hosts = recordsOf(await this.dns.resolveMx(name, { signal }));
+        // The declared type knows no MX records, which the library does ask for.
+        return hosts.map(({ exchange, preference }) => ({ exchange, priority: preference })) as unknown as string[];
+      }
+      default:
+        throw failure('ENODATA');
+    }
+  }
+}
+
+async function* chunksOf(message: Buffer, signal: AbortSignal): AsyncGenerator<Buffer> {
+  for (let at = 0; at < message.length; at += CHUNK_BYTES) {
+    if (signal.aborted) throw failure('ETIMEOUT');
+    yield message.subarray(at, at + CHUNK_BYTES);
+    await nextTurn();
+  }
+}
+
+function recordsOf<Item>(answer: DnsAnswer<Item>): readonly Item[] {
+  switch (answer.kind) {
+    case 'found':
+      return answer.records;
+    case 'no-data':
+      throw failure('ENODATA');
+    case 'no-domain':
+      throw failure('ENOTFOUND');
+    case 'temporary':
+      throw failure('ESERVFAIL');
+  }
+}
+
+function failure(code: string): Error {
+  return Object.assign(new Error(code), { code });
+}
+
+function nothingKnown(result: 'permerror' | 'temperror'): Authentication {
+  return { spf: { result }, dkim: [], dmarc: { result } };
+}
+
+function toAuthentication({ spf, dkim, dmarc, arc }: AuthenticateResult): Authentication {
+  const chain = arc && arc.i ? toResult(arc.status.result, {}) : undefined;
+  return {
+    spf: spf ? toResult(spf.status.result, { domain: spf.domain }) : { result: 'none' },
+    dkim: dkim.results
+      .filter(({ status }) => status.result !== 'none')
+      .map(({ status, signingDomain, selector }) => toResult(status.result, { domain: signingDomain, selector })),
+    dmarc: dmarc ? toResult(dmarc.status.result, { domain: dmarc.domain, policy: dmarc.policy }) : { result: 'none' },
+    ...(chain && { arc: chain }),
+  };
+}
+
+/** Only what is text: all of it comes from the message or from anyone's DNS. */
+function toResult(result: unknown, about: Omit<{ [Key in keyof MethodResult]: unknown }, 'result'>): MethodResult {
+  const known = Object.entries(about).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  const texts = known.map(([name, text]) => [
+    name,
+    text
+      .slice(0, 255)
+      .replaceAll('\0', '')
+      .replace(/\p{Cs}/gu, '\ufffd'),
+  ]);
+  return { ...(Object.fromEntries(texts) as Omit<MethodResult, 'result'>), result: String(result) };
+}

@@ -1,0 +1,89 @@
+import { type PipeTransform } from '@nestjs/common';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { IsOptional, IsString, MaxLength } from 'class-validator';
+import { NotFoundError } from '../../../common/errors/app-error';
+import { QueryInteger } from '../../../common/http/dto-decorators';
+import { MAIL_MARKS, type MailMark } from '../inbound-email';
+
+const MAX_ADDRESS = 320;
+
+export class ListInboundEmailsQuery {
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, default: 1 }) @QueryInteger(1, 1_000_000) page: number = 1;
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 20 }) @QueryInteger(1, 100) limit: number =
+    20;
+  @ApiPropertyOptional({ description: 'An address that it came to', example: 'support@in.example.com' })
+  @IsOptional()
+  @IsString()
+  @MaxLength(MAX_ADDRESS)
+  to?: string;
+  @ApiPropertyOptional({ description: 'The address of its author, or of its envelope', example: 'ada@example.com' })
+  @IsOptional()
+  @IsString()
+  @MaxLength(MAX_ADDRESS)
+  from?: string;
+}
+
+export class InboundEnvelopeDto {
+  @ApiProperty({ description: 'Empty for the null sender' }) from!: string;
+  @ApiProperty({ type: [String], description: "The route's recipients" }) to!: string[];
+}
+
+export class AuthenticationResultDto {
+  @ApiProperty({ description: 'As RFC 8601 names them', example: 'pass' }) result!: string;
+  @ApiPropertyOptional({ example: 'example.com' }) domain?: string;
+  @ApiPropertyOptional() selector?: string;
+  @ApiPropertyOptional({ description: 'Of DMARC: what the domain asks for', example: 'reject' }) policy?: string;
+}
+
+export class InboundAuthenticationDto {
+  @ApiProperty({ type: AuthenticationResultDto }) spf!: AuthenticationResultDto;
+  @ApiProperty({ type: [AuthenticationResultDto], description: 'One for each signature' })
+  dkim!: AuthenticationResultDto[];
+  @ApiProperty({ type: AuthenticationResultDto }) dmarc!: AuthenticationResultDto;
+  @ApiPropertyOptional({ type: AuthenticationResultDto }) arc?: AuthenticationResultDto;
+}
+
+export class InboundHeaderDto {
+  @ApiProperty({ example: 'Subject' }) name!: string;
+  @ApiProperty() value!: string;
+}
+
+export class InboundAttachmentDto {
+  @ApiProperty({ type: 'integer' }) index!: number;
+  @ApiProperty() filename!: string;
+  @ApiProperty({ description: 'As the sender says' }) contentType!: string;
+  @ApiProperty({ type: 'integer', description: 'Bytes' }) size!: number;
+  @ApiPropertyOptional() contentId?: string;
+}
+
+export class InboundEmailListItemDto {
+  @ApiProperty({ format: 'uuid' }) id!: string;
+  @ApiProperty({ format: 'uuid' }) routeId!: string;
+  @ApiProperty({ type: InboundEnvelopeDto }) envelope!: InboundEnvelopeDto;
+  @ApiProperty({ example: 'Ada <ada@example.com>' }) from!: string;
+  @ApiProperty({ type: [String] }) to!: string[];
+  @ApiProperty({ type: [String] }) cc!: string[];
+  @ApiProperty() subject!: string;
+  @ApiProperty({ type: String, nullable: true }) messageId!: string | null;
+  @ApiPropertyOptional() inReplyTo?: string;
+  @ApiProperty({ type: [String] }) references!: string[];
+  @ApiProperty({ enum: MAIL_MARKS, isArray: true, description: 'Why no machine should answer it' }) marks!: MailMark[];
+  @ApiProperty({ type: InboundAuthenticationDto }) authentication!: InboundAuthenticationDto;
+  @ApiProperty({ type: 'integer' }) sizeBytes!: number;
+  @ApiProperty({ format: 'date-time' }) receivedAt!: string;
+}
+
+export class InboundEmailDto extends InboundEmailListItemDto {
+  @ApiPropertyOptional() text?: string;
+  @ApiPropertyOptional({ description: 'As it came: to be shown in a sandbox only' }) html?: string;
+  @ApiProperty({ type: [InboundHeaderDto], description: 'In their order' }) headers!: InboundHeaderDto[];
+  @ApiProperty({ type: [InboundAttachmentDto] }) attachments!: InboundAttachmentDto[];
+}
+
+/** An attachment that no message can have is not found, like one that this message does not have. */
+export class InboundAttachmentIndexPipe implements PipeTransform<string, number> {
+  transform(value: string): number {
+    if (!/^(0|[1-9]\d{0,3})$/.test(value)) throw new NotFoundError('Attachment');
+    return Number(value);
+  }
+}

@@ -1,0 +1,56 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { IsOptional, IsString, IsUUID, MaxLength } from 'class-validator';
+import { Nullable, QueryInteger } from '../../../common/http/dto-decorators';
+import type { InboundRoute } from '../inbound-routes.service';
+
+const MAX_ADDRESS = 254;
+const ADDRESS = {
+  maxLength: MAX_ADDRESS,
+  example: 'support@in.example.com',
+  description: 'An address, or `*@` and a domain. The domain, or one above it, must be verified',
+};
+const WEBHOOK = {
+  format: 'uuid',
+  description: 'The webhook that alone is told of its mail, whatever it is subscribed to; else all that are subscribed',
+};
+
+export class AddInboundRouteDto {
+  @ApiProperty(ADDRESS) @IsString() @MaxLength(MAX_ADDRESS) address!: string;
+  @ApiPropertyOptional(WEBHOOK) @IsOptional() @IsUUID() webhookId?: string;
+}
+
+export class ChangeInboundRouteDto {
+  @ApiPropertyOptional(ADDRESS) @IsOptional() @IsString() @MaxLength(MAX_ADDRESS) address?: string;
+
+  @ApiPropertyOptional({ ...WEBHOOK, type: String, nullable: true, description: 'null takes it away' })
+  @IsOptional()
+  @Nullable()
+  @IsUUID()
+  webhookId?: string | null;
+}
+
+export class ListInboundRoutesQuery {
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, default: 1 }) @QueryInteger(1, 1_000_000) page: number = 1;
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 20 }) @QueryInteger(1, 100) limit: number =
+    20;
+}
+
+export class InboundRouteDto {
+  @ApiProperty({ format: 'uuid' }) id!: string;
+  @ApiProperty({ example: 'support@in.example.com' }) address!: string;
+  @ApiProperty({ format: 'uuid', description: 'The verified domain that it belongs to' }) domainId!: string;
+  @ApiPropertyOptional({ format: 'uuid' }) webhookId?: string;
+  @ApiProperty({ format: 'date-time' }) createdAt!: string;
+  @ApiProperty({ format: 'date-time' }) updatedAt!: string;
+}
+
+export class RemovedInboundRouteDto {
+  @ApiProperty({ format: 'uuid' }) id!: string;
+  @ApiProperty({ enum: [true] }) deleted!: true;
+}
+
+export function toInboundRouteDto({ id, address, domainId, webhookId, ...times }: InboundRoute): InboundRouteDto {
+  const createdAt = times.createdAt.toISOString();
+  const updatedAt = times.updatedAt.toISOString();
+  return { id, address, domainId, ...(webhookId !== null && { webhookId }), createdAt, updatedAt };
+}

@@ -1,0 +1,87 @@
+import { Controller, Get, Header, Param, Query, Res } from '@nestjs/common';
+import { ApiOperation, ApiParam, ApiProduces, ApiTags } from '@nestjs/swagger';
+import { encodeExtended } from 'content-disposition';
+import type { Response } from 'express';
+import { PaginationDto } from '../../common/http/envelope.dto';
+import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
+import { PathId } from '../../common/http/path-id.decorator';
+import { CurrentPrincipal, type Principal } from '../../common/http/principal';
+import { RequireScope } from '../../common/http/scopes';
+import {
+  InboundAttachmentIndexPipe,
+  InboundEmailDto,
+  InboundEmailListItemDto,
+  ListInboundEmailsQuery,
+} from './dto/inbound-email.dto';
+import { toInboundEmailDto, toListItem } from './dto/inbound-email.mapper';
+import { InboundEmailsService } from './inbound-emails.service';
+
+/** Never a type that a browser shows: the bytes are a stranger's. */
+const BYTES = 'application/octet-stream';
+
+/** Mail that has come to routes. A key that is bound to a domain sees the mail of that domain's routes. */
+@ApiTags('Inbound')
+@Controller('v1/inbound-emails')
+@RequireScope('inbound:read')
+export class InboundEmailsController {
+  constructor(private readonly emails: InboundEmailsService) {}
+
+  @Get()
+  @ApiOperation({ summary: 'List inbound emails', description: 'Newest first, without their bodies.' })
+  @ApiList(InboundEmailListItemDto, PaginationDto)
+  @ApiErrors('invalid_request')
+  async list(@CurrentPrincipal() principal: Principal, @Query() { page, limit, from, to }: ListInboundEmailsQuery) {
+    const { emails, total } = await this.emails.page(principal, { from, to }, { page, limit });
+    return { data: emails.map(toListItem), pagination: { page, limit, total, totalPages: Math.ceil(total / limit) } };
+  }
+
+  @Get(':id')
+  @ApiOperation({ summary: 'Read an inbound email' })
+  @ApiData(InboundEmailDto)
+  @ApiErrors('resource_not_found')
+  async detail(@CurrentPrincipal() principal: Principal, @PathId('id', 'Inbound email') id: string) {
+    return { data: toInboundEmailDto(await this.emails.get(principal, id)) };
+  }
+
+  @Get(':id/raw')
+  @ApiOperation({
+    operationId: 'inboundEmails.raw',
+    summary: 'Download an inbound email',
+    description: 'The message as it came, byte for byte.',
+  })
+  @ApiProduces(BYTES)
+  @Header('content-type', BYTES)
+  @ApiErrors('resource_not_found')
+  async raw(
+    @CurrentPrincipal() principal: Principal,
+    @PathId('id', 'Inbound email') id: string,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<Buffer> {
+    const bytes = await this.emails.raw(principal, id);
+    response.setHeader('content-disposition', downloadAs(`${id}.eml`));
+    return bytes;
+  }
+
+  @Get(':id/attachments/:index')
+  @ApiOperation({ operationId: 'inboundEmails.attachment', summary: 'Download an attachment of an inbound email' })
+  @ApiParam({ name: 'index', schema: { type: 'integer', minimum: 0 } })
+  @ApiProduces(BYTES)
+  @Header('content-type', BYTES)
+  @ApiErrors('resource_not_found')
+  async attachment(
+    @CurrentPrincipal() principal: Principal,
+    @PathId('id', 'Inbound email') id: string,
+    @Param('index', InboundAttachmentIndexPipe) index: number,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<Buffer> {
+    const { filename, bytes } = await this.emails.attachment(principal, id, index);
+    response.setHeader('content-disposition', downloadAs(filename));
+    return bytes;
+  }
+}
+
+/** RFC 6266 and 8187, both forms. The name is a stranger's, and has neither folders nor controls any more. */
+function downloadAs(filename: string): string {
+  const plain = filename.replace(/[^\x20-\x7e]|[%"\\]/g, '_');
+  return `attachment; filename="${plain}"; filename*=${encodeExtended(filename.replace(/\p{Cs}/gu, '\ufffd'))}`;
+}

@@ -1,0 +1,82 @@
+import { Injectable } from '@nestjs/common';
+import { FairLimit } from '../../common/async/fair-limit';
+import { NotFoundError } from '../../common/errors/app-error';
+import { addressKey } from '../../common/mail-address';
+import { type ReadMessage, readFile, readMessage } from '../../common/mime/message-view';
+import type { Tenant } from '../../common/tenant';
+import type { Transaction } from '../../database/transaction';
+import type { InboundEmail } from './inbound-email.entity';
+import { type InboundEmailFilter, InboundEmailsRepository } from './inbound-emails.repository';
+
+/** Each may be of 25 MiB. */
+const AT_A_TIME = 4;
+/** Of one step of an erasure, in one transaction: up to 25 parts each. */
+const ERASED_AT_ONCE = 50;
+
+export interface ShownInboundEmail {
+  readonly email: InboundEmail;
+  readonly message: ReadMessage;
+}
+
+/** Mail that has come, as clients read it: it is stored as it came, and taken apart when somebody looks. */
+@Injectable()
+export class InboundEmailsService {
+  private readonly limit = new FairLimit(AT_A_TIME);
+
+  constructor(private readonly emails: InboundEmailsRepository) {}
+
+  /** Newest first. @throws UnavailableError */
+  async page(tenant: Tenant, { from, to }: InboundEmailFilter, { page, limit }: { page: number; limit: number }) {
+    const filter = { from: from && addressKey(from), to: to && addressKey(to) };
+    const [emails, total] = await this.emails.page(tenant, filter, { offset: (page - 1) * limit, limit });
+    return { emails, total };
+  }
+
+  /** @throws NotFoundError, UnavailableError */
+  async get(tenant: Tenant, id: string): Promise<ShownInboundEmail> {
+    const email = await this.require(tenant, id);
+    const message = await this.limit.run(tenant.organizationId, async () => readMessage(await this.load(email)));
+    return { email, message };
+  }
+
+  /** As it came. @throws NotFoundError, UnavailableError */
+  async raw(tenant: Tenant, id: string): Promise<Buffer> {
+    const email = await this.require(tenant, id);
+    return this.limit.run(tenant.organizationId, () => this.load(email));
+  }
+
+  /** @throws NotFoundError, UnavailableError */
+  async attachment(tenant: Tenant, id: string, index: number): Promise<{ filename: string; bytes: Buffer }> {
+    const email = await this.require(tenant, id);
+    return this.limit.run(tenant.organizationId, async () => {
+      const file = await readFile(await this.load(email), index);
+      if (!file) throw new NotFoundError('Attachment');
+      return file;
+    });
+  }
+
+  /** Those that show a person's address, in order, for an export. @throws UnavailableError */
+  pageOf(tenant: Tenant, address: string, after: string, limit: number): Promise<InboundEmail[]> {
+    return this.emails.pageOf(tenant, addressKey(address), after, limit);
+  }
+
+  /** Deletes some of those that show a person's address, from whomever they are. @returns how many, and whether there may be more */
+  async erase(tenant: Tenant, address: string, tx: Transaction): Promise<{ deleted: number; isMore: boolean }> {
+    const deleted = await this.emails.deleteOf(tenant, addressKey(address), ERASED_AT_ONCE, tx);
+    return { deleted, isMore: deleted === ERASED_AT_ONCE };
+  }
+
+  private async require(tenant: Tenant, id: string): Promise<InboundEmail> {
+    const email = await this.emails.find(tenant, id);
+    if (!email) throw new NotFoundError('Inbound email');
+    return email;
+  }
+
+  private async load(email: InboundEmail): Promise<Buffer> {
+    const bytes = await this.emails.load(email);
+    if (!bytes) throw new NotFoundError('Inbound email');
+    return bytes;
+  }
+}
+
+export type { InboundEmail };

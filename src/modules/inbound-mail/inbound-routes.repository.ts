@@ -1,0 +1,78 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
+import { Database } from '../../database/database.service';
+import type { Transaction } from '../../database/transaction';
+import type { RouteMatch } from './inbound-email';
+import { InboundRoute } from './inbound-route.entity';
+import { findNearestDomain, findRoutes, hasWebhook, isHosted, isOwnEmail } from './sql/inbound-routes.sql';
+
+/** Routes of inbound mail. All of it throws UnavailableError. */
+@Injectable()
+export class InboundRoutesRepository {
+  constructor(
+    @InjectRepository(InboundRoute) private readonly routes: Repository<InboundRoute>,
+    private readonly database: Database,
+  ) {}
+
+  /** Everyone's: for the listener. One of each organization. */
+  match(exact: string, wildcard: string): Promise<RouteMatch[]> {
+    return this.database.run(findRoutes(exact, wildcard));
+  }
+
+  /** Whether one of these names is anyone's verified domain: for the listener. */
+  async isHosted(names: readonly string[]): Promise<boolean> {
+    const [row] = await this.database.run(isHosted(names));
+    return row?.isHosted ?? false;
+  }
+
+  async isOwnEmail(organizationId: string, id: string): Promise<boolean> {
+    const [row] = await this.database.run(isOwnEmail(organizationId, id));
+    return row?.isOwn ?? false;
+  }
+
+  /** The id of the nearest of these names that is a verified domain of the organization. */
+  async findDomain(organizationId: string, names: readonly string[]): Promise<string | undefined> {
+    const [row] = await this.database.run(findNearestDomain(organizationId, names));
+    return row?.id;
+  }
+
+  async hasWebhook(organizationId: string, id: string): Promise<boolean> {
+    const [row] = await this.database.run(hasWebhook(organizationId, id));
+    return row?.hasWebhook ?? false;
+  }
+
+  /** By address; also how many there are in all. */
+  page(
+    organizationId: string,
+    { offset, limit }: { offset: number; limit: number },
+  ): Promise<[InboundRoute[], number]> {
+    const order = { address: 'ASC' } as const;
+    return this.routes.findAndCount({ where: { organizationId }, order, skip: offset, take: limit });
+  }
+
+  find(organizationId: string, id: string): Promise<InboundRoute | null> {
+    return this.routes.findOneBy({ organizationId, id });
+  }
+
+  count(organizationId: string): Promise<number> {
+    return this.routes.countBy({ organizationId });
+  }
+
+  /** Holds back other changes to it until the end of the transaction. */
+  lock(organizationId: string, id: string, tx: Transaction): Promise<InboundRoute | null> {
+    return tx.manager.findOne(InboundRoute, { where: { organizationId, id }, lock: { mode: 'pessimistic_write' } });
+  }
+
+  async insert(route: InboundRoute, tx: Transaction): Promise<void> {
+    await tx.manager.insert(InboundRoute, route);
+  }
+
+  async update({ organizationId, id, ...values }: InboundRoute, tx: Transaction): Promise<void> {
+    await tx.manager.update(InboundRoute, { organizationId, id }, values);
+  }
+
+  async delete(organizationId: string, id: string, tx: Transaction): Promise<void> {
+    await tx.manager.delete(InboundRoute, { organizationId, id });
+  }
+}

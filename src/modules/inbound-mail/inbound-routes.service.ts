@@ -1,0 +1,142 @@
+import { Injectable } from '@nestjs/common';
+import { AuditService } from '../../audit/audit.service';
+import { Clock } from '../../common/clock';
+import { AppError, NotFoundError, ValidationError } from '../../common/errors/app-error';
+import { newId } from '../../common/ids';
+import { Database } from '../../database/database.service';
+import { violatedConstraint } from '../../database/database-errors';
+import type { Transaction } from '../../database/transaction';
+import { InboundMailLimits } from './inbound-mail-limits';
+import type { InboundRoute } from './inbound-route.entity';
+import { InboundRoutesRepository } from './inbound-routes.repository';
+import { domainsAbove, parseRouteAddress } from './route-address';
+
+/** Who changes it. */
+export interface RouteAuthor {
+  readonly organizationId: string;
+  readonly actor: string;
+}
+
+/** What is undefined stays; `null` takes the webhook away. */
+export interface RouteChange {
+  readonly address?: string | undefined;
+  readonly webhookId?: string | null | undefined;
+}
+
+/** The addresses whose mail an organization takes: at its verified domains, and below them. */
+@Injectable()
+export class InboundRoutesService {
+  constructor(
+    private readonly routes: InboundRoutesRepository,
+    private readonly audit: AuditService,
+    private readonly limits: InboundMailLimits,
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @throws AppError invalid_request, domain_not_verified, inbound_route_already_exists, inbound_route_limit_reached */
+  async create(
+    author: RouteAuthor,
+    { address, webhookId = null }: RouteChange & { address: string },
+  ): Promise<InboundRoute> {
+    const { organizationId } = author;
+    const named = await this.named(organizationId, address);
+    await this.checkWebhook(organizationId, webhookId);
+    if ((await this.routes.count(organizationId)) >= this.limits.maxRoutes) throw tooMany(this.limits.maxRoutes);
+    const now = this.clock.now();
+    const route = { organizationId, id: newId(), ...named, webhookId, createdAt: now, updatedAt: now };
+    await this.write(named.address, async (tx) => {
+      await this.routes.insert(route, tx);
+      await this.record(author, 'inbound_route.created', route, tx);
+    });
+    return route;
+  }
+
+  /** By address. */
+  async page(organizationId: string, { page, limit }: { page: number; limit: number }) {
+    const [routes, total] = await this.routes.page(organizationId, { offset: (page - 1) * limit, limit });
+    return { routes, total };
+  }
+
+  /** @throws NotFoundError */
+  async get(organizationId: string, id: string): Promise<InboundRoute> {
+    const route = await this.routes.find(organizationId, id);
+    if (!route) throw unknownRoute();
+    return route;
+  }
+
+  /** Mail that has come stays as it is. @throws NotFoundError, and as `create` */
+  async change(author: RouteAuthor, id: string, { address, webhookId }: RouteChange): Promise<InboundRoute> {
+    const { organizationId } = author;
+    if (address === undefined && webhookId === undefined) {
+      throw new ValidationError({ body: ['body must hold address or webhookId'] });
+    }
+    const named = address === undefined ? {} : await this.named(organizationId, address);
+    await this.checkWebhook(organizationId, webhookId ?? null);
+    return this.write(address ?? '', async (tx) => {
+      const before = await this.routes.lock(organizationId, id, tx);
+      if (!before) throw unknownRoute();
+      const kept = webhookId === undefined ? before.webhookId : webhookId;
+      const route = { ...before, ...named, webhookId: kept, updatedAt: this.clock.now() };
+      await this.routes.update(route, tx);
+      await this.record(author, 'inbound_route.changed', route, tx);
+      return route;
+    });
+  }
+
+  /** Mail to it is refused from now on; what has come stays. @throws NotFoundError */
+  async remove(author: RouteAuthor, id: string): Promise<void> {
+    const { organizationId } = author;
+    await this.database.transaction(async (tx) => {
+      const route = await this.routes.lock(organizationId, id, tx);
+      if (!route) throw unknownRoute();
+      await this.routes.delete(organizationId, id, tx);
+      await this.record(author, 'inbound_route.deleted', route, tx);
+    });
+  }
+
+  private async named(organizationId: string, text: string): Promise<{ address: string; domainId: string }> {
+    const { address, host } = parseRouteAddress(text);
+    // Bounces and complaints come there, whoever's it is.
+    if (/^bounce\.[^.]/.test(host)) throw new ValidationError({ address: ['address must not be at a bounce. host'] });
+    const domainId = await this.routes.findDomain(organizationId, domainsAbove(host));
+    if (domainId !== undefined) return { address, domainId };
+    throw new AppError('domain_not_verified', `Neither ${host} nor a domain above it is verified`, {
+      suggestion: 'Add the domain under /v1/domains, publish its records and verify it',
+    });
+  }
+
+  private async checkWebhook(organizationId: string, webhookId: string | null): Promise<void> {
+    if (webhookId === null || (await this.routes.hasWebhook(organizationId, webhookId))) return;
+    throw new ValidationError({ webhookId: ['webhookId must be a live webhook of the organization'] });
+  }
+
+  private async write<T>(address: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    try {
+      return await this.database.transaction(work);
+    } catch (error) {
+      if (violatedConstraint(error) !== 'inbound_routes_address') throw error;
+      throw new AppError('inbound_route_already_exists', `The organization has a route for ${address} already`);
+    }
+  }
+
+  private async record(
+    { organizationId, actor }: RouteAuthor,
+    action: string,
+    { id: targetId, address, webhookId }: InboundRoute,
+    tx: Transaction,
+  ): Promise<void> {
+    const data = { mode: 'live', address, webhookId };
+    await this.audit.record([{ organizationId, actor, action, targetType: 'inbound_route', targetId, data }], tx);
+  }
+}
+
+function unknownRoute(): NotFoundError {
+  return new NotFoundError('Inbound route');
+}
+
+function tooMany(limit: number): AppError {
+  return new AppError('inbound_route_limit_reached', `An organization has at most ${limit} inbound routes`);
+}
+
+export type { InboundRoute };

@@ -1,0 +1,47 @@
+import fc from 'fast-check';
+import { everyAddress, fromAddressOf, readFields, showHeader } from './read-envelope';
+
+const fieldsOf = (...lines: string[]) => readFields(Buffer.from(`${lines.join('\r\n')}\r\n\r\nbody`));
+
+describe('showHeader', () => {
+  it('reads what lists show', () => {
+    const fields = fieldsOf(
+      'From: =?utf-8?q?Ad=C3=A1?= <Ada@Example.com>',
+      'To: "Lovelace, A." <a@example.com>, b@example.com',
+      'Cc: c@example.com',
+      'Subject: =?utf-8?b?w6k=?=',
+      'Message-ID: <1@example.com>',
+      'In-Reply-To: <0@example.com>',
+      'References: <x@example.com>',
+      ' <0@example.com>',
+    );
+    expect(showHeader(fields)).toEqual({
+      from: 'Adá <Ada@Example.com>',
+      to: ['"Lovelace, A." <a@example.com>', 'b@example.com'],
+      cc: ['c@example.com'],
+      subject: 'é',
+      messageId: '<1@example.com>',
+      inReplyTo: '<0@example.com>',
+      references: ['<x@example.com>', '<0@example.com>'],
+    });
+    expect(fromAddressOf(fields)).toBe('ada@example.com');
+    expect(everyAddress(fields, ['Bounce@Example.com', ''])).toEqual([
+      ...['bounce@example.com', 'ada@example.com', 'a@example.com', 'b@example.com', 'c@example.com'],
+    ]);
+  });
+
+  it('shows a message without a header as empty', () => {
+    const empty = { from: '', to: [], cc: [], subject: '', messageId: null, references: [] };
+    expect(showHeader(fieldsOf(''))).toEqual(empty);
+  });
+
+  it('makes JSON that the database takes, of any bytes', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
+        const header = Buffer.concat([Buffer.from('Subject: '), bytes, Buffer.from('\r\nFrom: '), bytes]);
+        const text = JSON.stringify(showHeader(readFields(header)));
+        expect(text).not.toMatch(/\\u0000|\\ud[89a-f]/);
+      }),
+    );
+  });
+});

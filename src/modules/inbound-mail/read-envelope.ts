@@ -1,0 +1,75 @@
+import { addressKey, parseAddress } from '../../common/mail-address';
+import { type HeaderFields, readHeader } from '../../common/mime/mime-message';
+import { decodeField } from '../../common/mime/part-text';
+import type { InboundEmailData } from './inbound-email';
+
+const HEADER_BYTES = 256 * 1024;
+const MAX_SUBJECT = 998;
+const MAX_LINE = 1_000;
+const MAX_ADDRESSES = 200;
+const MAX_REFERENCES = 100;
+/** Bounded, so that it is linear in any field. */
+const ADDRESS = /[^\s<>(),;:"@[\]]{1,64}@[^\s<>(),;:"@[\]]{1,253}/g;
+const MESSAGE_ID = /<[^<>\s]{1,500}>/g;
+const CONTROLS = /[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
+
+/** What the header says of a message: to be shown, not to be believed. */
+export type ShownHeader = Omit<InboundEmailData, 'marks' | 'authentication'>;
+
+export function readFields(message: Buffer): HeaderFields {
+  return readHeader(message.toString('latin1', 0, HEADER_BYTES)).fields;
+}
+
+export function showHeader(fields: HeaderFields): ShownHeader {
+  const [inReplyTo] = idsIn(fields.first('in-reply-to'));
+  return {
+    from: line(fields.first('from')),
+    to: entries(fields.all('to')),
+    cc: entries(fields.all('cc')),
+    subject: line(fields.first('subject')).slice(0, MAX_SUBJECT),
+    messageId: idsIn(fields.first('message-id'))[0] ?? null,
+    ...(inReplyTo !== undefined && { inReplyTo }),
+    references: idsIn(fields.first('references')),
+  };
+}
+
+/** The address that wrote it, in lower case; empty when there is none. */
+export function fromAddressOf(fields: HeaderFields): string {
+  return addressesIn(decodeField(fields.first('from') ?? ''))[0] ?? '';
+}
+
+/** Everyone whom envelope and header name, in lower case, each once. */
+export function everyAddress(fields: HeaderFields, envelope: readonly string[]): string[] {
+  const named = ['from', 'sender', 'reply-to', 'to', 'cc'].flatMap((name) => fields.all(name));
+  const found = [...envelope.map(addressKey), ...named.flatMap((value) => addressesIn(decodeField(value)))];
+  return [...new Set(found)].filter((address) => address !== '').slice(0, MAX_ADDRESSES);
+}
+
+function addressesIn(text: string): string[] {
+  return [...text.matchAll(ADDRESS)].slice(0, MAX_ADDRESSES).flatMap(([address]) => {
+    const parsed = parseAddress(address);
+    return parsed.ok ? [addressKey(parsed.email)] : [];
+  });
+}
+
+/** One for each mailbox, as it is written. A comma within quotes belongs to the name. */
+function entries(values: readonly string[]): string[] {
+  const parts = values.flatMap((value) => value.match(/(?:"[^"]{0,1000}"|[^,"]){1,2000}/g) ?? []);
+  return parts
+    .map(line)
+    .filter((entry) => entry !== '')
+    .slice(0, MAX_ADDRESSES);
+}
+
+function idsIn(value = ''): string[] {
+  return [...value.matchAll(MESSAGE_ID)].slice(0, MAX_REFERENCES).map(([id]) => storable(id));
+}
+
+function line(value = ''): string {
+  return storable(decodeField(value)).trim().slice(0, MAX_LINE);
+}
+
+/** JSON of Postgres takes neither NUL nor halves of surrogate pairs. */
+function storable(text: string): string {
+  return text.replace(CONTROLS, ' ').replace(/\p{Cs}/gu, '\ufffd');
+}
