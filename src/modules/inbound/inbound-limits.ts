@@ -13,6 +13,7 @@ export class InboundLimits {
   readonly maxRecipients: number = 10;
   /** Refused recipients in one connection, before it is cut: a client that is refused so often is guessing. */
   readonly maxRefusals: number = 20;
+  /** To return paths. What routes take is `InboundMailLimits`. */
   readonly maxMessageBytes: number = 2 * 1024 * 1024;
   /** To a public mailbox: no token vouches for it. A feedback report holds one mail of ours at most. */
   readonly maxFeedbackBytes: number = 512 * 1024;
@@ -24,7 +25,9 @@ export class InboundLimits {
   /** On one delivery, processed ones included: far more than a server that warns every few hours for five days. */
   readonly maxReportsPerDelivery: number = 100;
   /** A client that goes on beyond the limit is answered 552 at its end of data, up to here; then it is cut off. */
-  readonly maxDataBytes: number = 8 * 1024 * 1024;
+  readonly maxDataBytes: number = 50 * 1024 * 1024;
+  /** Messages to routes from one client network in an hour, of each process; more are put off. */
+  readonly maxRoutedPerHourOfClient: number = 2_000;
   /** Without a byte from the client. */
   readonly idleMs: number = 60 * SECOND;
   /** For a whole connection, however busy it looks. */

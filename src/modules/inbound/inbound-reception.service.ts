@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
+import { clientNetworkOf } from '../../common/http/client-address';
 import { DiskFullError, DiskSpace } from '../../common/disk-space';
 import { AppConfig } from '../../config/config';
 import { readBounceAddress } from './bounce-address';
@@ -7,24 +8,25 @@ import { InboundLimits } from './inbound-limits';
 import { InboundMetrics } from './inbound.metrics';
 import { type PublicMailbox, PUBLIC_MAILBOXES, type ReportSubject } from './inbound-report';
 import { InboundService } from './inbound.service';
+import { type RoutedRecipient, RoutedReception } from './routed-reception.service';
 import {
   full,
   noRoom,
   relayDenied,
   SmtpRefusal,
   tooLarge,
+  tooManyMessages,
   tooManyRefusals,
-  tooMuchData,
   unavailable,
   unknownAddress,
 } from './smtp-refusal';
 
 /** What a recipient stands for. */
-type Destination = ReportSubject | { readonly mailbox: PublicMailbox };
+type Destination = ReportSubject | { readonly mailbox: PublicMailbox } | RoutedRecipient;
 
 /**
- * What the listener answers to RCPT and to the end of data. Only our own return paths and the public mailboxes are
- * recipients; a message is answered 250 once it is committed, and also when it had been committed before.
+ * What the listener answers to MAIL, RCPT and the end of data. Only our own return paths, the public mailboxes and the
+ * inbound routes of organizations are recipients; the first two keep their meaning whatever routes there are. A message is answered 250 once it is committed, and also when it had been committed before.
  */
 @Injectable()
 export class InboundReception {
@@ -35,17 +37,23 @@ export class InboundReception {
 
   constructor(
     private readonly inbound: InboundService,
+    private readonly routed: RoutedReception,
     private readonly limits: InboundLimits,
     private readonly metrics: InboundMetrics,
     private readonly config: AppConfig,
     private readonly disk: DiskSpace,
   ) {}
 
-  /** @throws SmtpRefusal for any address but a genuine return path or a public mailbox */
+  /** Of any message; less where no recipient is a route. */
+  get maxMessageBytes(): number {
+    return this.routed.maxMessageBytes;
+  }
+
+  /** @throws SmtpRefusal for any address but a genuine return path, a public mailbox or one that a route takes */
   async admit(address: SMTPServerAddress, session: SMTPServerSession): Promise<void> {
     try {
       this.disk.assertRoom();
-      this.destinations.set(address, await this.destinationOf(address.address));
+      this.destinations.set(address, await this.destinationOf(address.address, session));
     } catch (error) {
       throw this.counted(error instanceof SmtpRefusal ? this.refusalIn(session, error) : this.outage(error));
     }
@@ -55,19 +63,44 @@ export class InboundReception {
    * Takes the message to its end and commits it.
    * @throws SmtpRefusal, or the stream's error when the client has gone
    */
-  async receive(stream: SMTPServerDataStream, { envelope }: SMTPServerSession): Promise<void> {
-    const message = await this.collect(stream);
+  async receive(stream: SMTPServerDataStream, session: SMTPServerSession): Promise<void> {
+    const { envelope } = session;
     const destinations = envelope.rcptTo.flatMap((address) => this.destinations.get(address) ?? []);
-    const sender = envelope.mailFrom ? envelope.mailFrom.address : '';
+    const routes = destinations.filter((destination) => 'routes' in destination);
+    try {
+      await this.routed.collect(stream, session, this.limitOf(routes), (message) =>
+        this.commit(message, destinations, session),
+      );
+    } catch (error) {
+      throw error instanceof SmtpRefusal ? this.counted(error) : error;
+    }
+  }
+
+  private async commit(message: Buffer, destinations: readonly Destination[], session: SMTPServerSession) {
+    const { mailFrom } = session.envelope;
+    const routes = destinations.filter((destination) => 'routes' in destination);
+    try {
+      await this.takeOwn(destinations, mailFrom ? mailFrom.address : '', message);
+      if (routes.length > 0) await this.routed.take(message, routes, session);
+    } catch (error) {
+      throw error instanceof SmtpRefusal ? error : this.outage(error);
+    }
+  }
+
+  /** A message to reports and routes alike is too large for the former when it has reached them. */
+  private limitOf(routes: readonly RoutedRecipient[]): number {
+    return routes.length > 0 ? this.maxMessageBytes : this.limits.maxMessageBytes;
+  }
+
+  /** Bounces and complaints. */
+  private async takeOwn(destinations: readonly Destination[], sender: string, message: Buffer): Promise<void> {
     const subjects = destinations.filter((destination) => 'emailId' in destination);
     const mailbox = PUBLIC_MAILBOXES.find((name) => destinations.some((to) => 'mailbox' in to && to.mailbox === name));
-    try {
-      // The one that may be refused first: whatever comes after it is taken, also when it comes again.
-      if (mailbox) await this.takeFeedback(mailbox, sender, message);
-      if (subjects.length > 0) await this.takeReports(subjects, sender, message);
-    } catch (error) {
-      throw this.counted(error instanceof SmtpRefusal ? error : this.outage(error));
-    }
+    // The one that may be refused first: whatever comes after it is taken, also when it comes again.
+    if (mailbox) await this.takeFeedback(mailbox, sender, message);
+    if (subjects.length === 0) return;
+    if (message.length > this.limits.maxMessageBytes) throw tooLarge();
+    await this.takeReports(subjects, sender, message);
   }
 
   private async takeReports(subjects: readonly ReportSubject[], sender: string, message: Buffer): Promise<void> {
@@ -91,26 +124,22 @@ export class InboundReception {
     if (result === 'full') throw full();
   }
 
-  private async destinationOf(address: string): Promise<Destination> {
+  private async destinationOf(address: string, session: SMTPServerSession): Promise<Destination> {
     if (address.toLowerCase() === this.config.dns.dmarcReportAddress.toLowerCase()) return { mailbox: 'dmarc' };
     const bounce = readBounceAddress(address, this.config.delivery.mailHost);
-    if (bounce.kind === 'foreign') throw relayDenied();
+    if (bounce.kind === 'foreign') return this.routeOf(address, session);
     if (bounce.kind === 'public') return { mailbox: bounce.mailbox };
     const subject = bounce.kind === 'ours' ? await this.inbound.subjectOf(bounce.localPart) : undefined;
     if (!subject) throw unknownAddress();
     return subject;
   }
 
-  /** Reads on beyond the limit, since a client reads its 552 at the end of its data only, but not for ever. */
-  private async collect(stream: SMTPServerDataStream): Promise<Buffer> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
-      if (stream.sizeExceeded) chunks.length = 0;
-      else chunks.push(chunk);
-      if (stream.byteLength > this.limits.maxDataBytes) throw this.counted(tooMuchData());
-    }
-    if (stream.sizeExceeded) throw this.counted(tooLarge());
-    return Buffer.concat(chunks);
+  private async routeOf(address: string, { remoteAddress }: SMTPServerSession): Promise<RoutedRecipient> {
+    const routing = await this.routed.route(address);
+    if (routing === 'foreign') throw relayDenied();
+    if (routing === 'unknown') throw unknownAddress();
+    if (!this.routed.hasTurn(clientNetworkOf(remoteAddress))) throw tooManyMessages();
+    return routing;
   }
 
   /** The refusal itself, or the end of the connection for a client that has collected too many. */

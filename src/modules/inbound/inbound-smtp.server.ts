@@ -13,7 +13,8 @@ import { type SmtpRefusal, tooManyConnections } from './smtp-refusal';
 const MAX_COMMAND_BYTES = 2_048;
 
 /**
- * The bounce listener: SMTP from unknown clients, for our own return paths, three public mailboxes and nothing else. It
+ * The listener for mail from everywhere: SMTP from unknown clients, for our own return paths, three public mailboxes and the
+ * inbound routes of organizations. It
  * offers no AUTH, no STARTTLS and no relaying, does not disclose who exists (VRFY is answered 252, EXPN 500), and ends a message at CRLF.CRLF only.
  */
 @Injectable()
@@ -73,10 +74,10 @@ export class InboundSmtpServer implements OnApplicationShutdown {
     const { limits, reception } = this;
     return {
       name: this.config.delivery.mailHost,
-      banner: 'for reports on our own mail only',
+      banner: 'for our own domains only',
       disabledCommands: ['AUTH', 'STARTTLS', 'XCLIENT', 'XFORWARD', 'WIZ', 'SHELL', 'KILL', 'HELP'],
       disableReverseLookup: true,
-      size: limits.maxMessageBytes,
+      size: reception.maxMessageBytes,
       maxRecipients: limits.maxRecipients,
       maxCommandLength: MAX_COMMAND_BYTES,
       socketTimeout: limits.idleMs,

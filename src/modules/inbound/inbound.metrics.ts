@@ -6,6 +6,8 @@ import { REFUSAL_REASONS, type RefusalReason } from './smtp-refusal';
 
 const APPENDED: readonly Appended[] = ['new', 'duplicate', 'full'];
 
+const ROUTED = ['new', 'known', 'full'] as const;
+
 /** What the listener counts. */
 @Injectable()
 export class InboundMetrics {
@@ -13,6 +15,7 @@ export class InboundMetrics {
   private readonly reports;
   private readonly feedback;
   private readonly refusals;
+  private readonly routed;
 
   constructor(metrics: Metrics) {
     this.connections = metrics.counter({
@@ -28,6 +31,11 @@ export class InboundMetrics {
       name: 'inbound_feedback_total',
       help: 'Mail to the addresses that anyone may write to',
       labels: { mailbox: PUBLIC_MAILBOXES, result: APPENDED },
+    });
+    this.routed = metrics.counter({
+      name: 'inbound_emails_total',
+      help: 'Mail to inbound routes, one for each route',
+      labels: { result: ROUTED },
     });
     this.refusals = metrics.counter({
       name: 'inbound_refusals_total',
@@ -47,6 +55,10 @@ export class InboundMetrics {
 
   countFeedback(mailbox: PublicMailbox, result: Appended): void {
     this.feedback.inc({ mailbox, result });
+  }
+
+  countRouted(result: (typeof ROUTED)[number]): void {
+    this.routed.inc({ result });
   }
 
   countRefusal(reason: RefusalReason): void {

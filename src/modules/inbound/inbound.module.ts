@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuthModule } from '../../auth/auth.module';
+import { InboundMailModule } from '../inbound-mail/inbound-mail.module';
 import { DeleteOldReportsJob } from './delete-old-reports.job';
 import { FeedbackReport } from './feedback-report.entity';
 import { InboundLimits } from './inbound-limits';
@@ -10,6 +11,7 @@ import { InboundSmtpServer } from './inbound-smtp.server';
 import { InboundMetrics } from './inbound.metrics';
 import { InboundRepository } from './inbound.repository';
 import { InboundService } from './inbound.service';
+import { RoutedReception } from './routed-reception.service';
 
 /**
  * The stored reports and the listener that takes them; the listener opens its port only when the role `inbound` calls
@@ -17,10 +19,10 @@ import { InboundService } from './inbound.service';
  * alone does not load.
  */
 @Module({
-  imports: [TypeOrmModule.forFeature([InboundReport, FeedbackReport]), AuthModule],
+  imports: [TypeOrmModule.forFeature([InboundReport, FeedbackReport]), AuthModule, InboundMailModule],
   providers: [
     ...[InboundLimits, InboundRepository, InboundService, DeleteOldReportsJob],
-    ...[InboundMetrics, InboundReception, InboundSmtpServer],
+    ...[InboundMetrics, InboundReception, RoutedReception, InboundSmtpServer],
   ],
   exports: [InboundRepository, InboundService, InboundSmtpServer],
 })

@@ -1,7 +1,7 @@
 /** Why something was refused; the label of a metric. */
 export const REFUSAL_REASONS = [
   ...(['unknown-address', 'relay', 'too-many-refusals', 'too-large', 'too-many-connections', 'full'] as const),
-  'unavailable',
+  ...(['too-many-messages', 'unavailable'] as const),
 ] as const;
 
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
@@ -24,8 +24,7 @@ export class SmtpRefusal extends Error {
 /** One text for malformed, forged, expired and unknown addresses: a client learns nothing of what exists. */
 export const unknownAddress = () => new SmtpRefusal('unknown-address', 550, '5.1.1 No such address here');
 
-export const relayDenied = () =>
-  new SmtpRefusal('relay', 550, '5.7.1 Relaying denied: only answers to our own mail are taken here');
+export const relayDenied = () => new SmtpRefusal('relay', 550, '5.7.1 Relaying denied: no such domain here');
 
 export const tooManyRefusals = () => new SmtpRefusal('too-many-refusals', 421, '4.7.0 Too many refused recipients');
 
@@ -37,6 +36,12 @@ export const tooManyConnections = () => new SmtpRefusal('too-many-connections', 
 
 /** RFC 5321 section 4.2.3: insufficient storage. The client keeps the message and comes again. */
 export const full = () => new SmtpRefusal('full', 452, '4.3.1 Too much mail to this address, try again later');
+
+export const tooManyMessages = () =>
+  new SmtpRefusal('too-many-messages', 450, '4.7.1 Too many messages from your network, try again later');
+
+/** No memory for one more large message just now. */
+export const busy = () => new SmtpRefusal('unavailable', 452, '4.3.1 Too much mail at a time, try again later');
 
 /** The disk is nearly full; the same for every address. */
 export const noRoom = () => new SmtpRefusal('unavailable', 452, '4.3.1 Insufficient storage, try again later');

@@ -8,7 +8,7 @@ import { addressKey, parseAddress } from '../../common/mail-address';
 import { LineEndCheck } from '../../common/mime/line-end-check';
 import { SendRawService } from '../emails/accept/raw/send-raw.service';
 import { LoginService } from './login.service';
-import { MessageCollector } from './message-collector';
+import { MessageCollector } from '../../common/mime/message-collector';
 import { SubmissionLimits } from './submission-limits';
 import {
   badAddress,

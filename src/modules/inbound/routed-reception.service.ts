@@ -1,0 +1,104 @@
+import { Injectable } from '@nestjs/common';
+import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
+import { Clock, HOUR } from '../../common/clock';
+import { clientNetworkOf } from '../../common/http/client-address';
+import { BodyBudget } from '../../common/http/request-body';
+import { MessageCollector } from '../../common/mime/message-collector';
+import { InboundMailService, type RoutedRecipient, type Routing } from '../inbound-mail/inbound-mail.service';
+import { InboundLimits } from './inbound-limits';
+import { InboundMetrics } from './inbound.metrics';
+import { busy, full, tooLarge, tooManyMessages, tooMuchData } from './smtp-refusal';
+
+/** Clients that are counted; beyond it the count begins anew. */
+const MAX_CLIENTS = 10_000;
+
+/** Mail to routes on its way through the listener: how much of it is in memory, and how much a client may send. */
+@Injectable()
+export class RoutedReception {
+  /** Messages by client network since `countedSinceMs`. */
+  private readonly messagesOf = new Map<string, number>();
+  private countedSinceMs = 0;
+
+  constructor(
+    private readonly mail: InboundMailService,
+    private readonly budget: BodyBudget,
+    private readonly limits: InboundLimits,
+    private readonly metrics: InboundMetrics,
+    private readonly clock: Clock,
+  ) {}
+
+  get maxMessageBytes(): number {
+    return this.mail.maxMessageBytes;
+  }
+
+  /** @throws UnavailableError */
+  route(address: string): Promise<Routing> {
+    return this.mail.route(address);
+  }
+
+  /** Whether a client may send more within this hour. */
+  hasTurn(client: string): boolean {
+    return (this.messagesOf.get(client) ?? 0) < this.limits.maxRoutedPerHourOfClient || this.isOver();
+  }
+
+  /**
+   * Reads a message to its end and hands it to `use`; its bytes are a share of the memory for bodies until that has ended.
+   * Reads on beyond a limit, since a client reads its 552 at the end of its data only, but not for ever.
+   * @throws SmtpRefusal, or the stream's error when the client has gone
+   */
+  async collect(
+    stream: SMTPServerDataStream,
+    { remoteAddress }: SMTPServerSession,
+    maxBytes: number,
+    use: (message: Buffer) => Promise<void>,
+  ): Promise<void> {
+    const client = clientNetworkOf(remoteAddress);
+    const collector = new MessageCollector(0);
+    let held = 0;
+    let isRefused = false;
+    try {
+      for await (const chunk of stream as AsyncIterable<Buffer>) {
+        if (stream.byteLength > this.limits.maxDataBytes) throw tooMuchData();
+        isRefused ||= stream.byteLength <= maxBytes && !this.budget.take(client, chunk.length);
+        if (isRefused || stream.byteLength > maxBytes) continue;
+        held += chunk.length;
+        collector.add(chunk);
+      }
+      if (stream.byteLength > maxBytes) throw tooLarge();
+      if (isRefused) throw busy();
+      await use(collector.take());
+    } finally {
+      this.budget.give(client, held);
+    }
+  }
+
+  /** Commits a copy for each route. @throws SmtpRefusal when one has no capacity, UnavailableError */
+  async take(message: Buffer, recipients: readonly RoutedRecipient[], session: SMTPServerSession): Promise<void> {
+    const { remoteAddress, hostNameAppearsAs, envelope } = session;
+    const network = clientNetworkOf(remoteAddress);
+    if (!this.countOne(network)) throw tooManyMessages();
+    const sender = envelope.mailFrom ? envelope.mailFrom.address : '';
+    const client = { address: remoteAddress.replace(/^::ffff:/, ''), helo: hostNameAppearsAs || '', network, sender };
+    const results = await this.mail.take(message, recipients, client);
+    for (const result of results) this.metrics.countRouted(result);
+    // It comes again for all of them; what is stored now is known then.
+    if (results.includes('full')) throw full();
+  }
+
+  private countOne(client: string): boolean {
+    if (this.isOver()) {
+      this.messagesOf.clear();
+      this.countedSinceMs = this.clock.monotonicMs();
+    }
+    const count = this.messagesOf.get(client) ?? 0;
+    if (count >= this.limits.maxRoutedPerHourOfClient) return false;
+    this.messagesOf.set(client, count + 1);
+    return true;
+  }
+
+  private isOver(): boolean {
+    return this.clock.monotonicMs() - this.countedSinceMs > HOUR || this.messagesOf.size >= MAX_CLIENTS;
+  }
+}
+
+export type { RoutedRecipient };
