@@ -63,6 +63,7 @@ export const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   Privacy: "A data subject's rights: exports and erasures; who changed what.",
   Webhooks: 'Events pushed to your endpoints, signed per the Standard Webhooks specification.',
   Events: 'The events of all emails in order, to be pulled.',
+  Inbound: 'Mail that comes to your domains: routes, and what has come by them.',
   'API keys': 'Create, list and revoke keys.',
   Operator: 'For operators, with keys of their own (`waybill operator-key create`) that open nothing else.',
   Mailbox: 'What the built-in catch-all mailbox of the local mode has received.',

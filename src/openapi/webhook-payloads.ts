@@ -1,5 +1,5 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { EVENT_TYPES } from '../common/event-types';
+import { EVENT_TYPES, INBOUND_RECEIVED } from '../common/event-types';
 import type { Schema } from './schemas';
 
 const DESCRIPTION = `Sent to the endpoints that are subscribed to it, signed as Standard Webhooks 1.0 defines
@@ -23,6 +23,39 @@ const EVENT_DATA: Schema = {
     recipient: { type: 'string', format: 'email', description: 'Where the event is about one' },
     tags: { type: 'array', items: text },
     metadata: { type: 'object', additionalProperties: true },
+  },
+  additionalProperties: true,
+};
+
+const texts = { type: 'array', items: text };
+const method: Schema = {
+  type: 'object',
+  required: ['result'],
+  properties: { result: text, domain: text, selector: text, policy: text },
+};
+
+/** Of mail that came to an inbound route; its bodies are read under `/v1/inbound-emails`. */
+const INBOUND_DATA: Schema = {
+  type: 'object',
+  required: [
+    ...['eventId', 'inboundEmailId', 'domainId', 'routeId', 'eventType', 'source', 'envelope', 'from', 'to', 'cc'],
+    ...['subject', 'messageId', 'references', 'marks', 'authentication', 'sizeBytes'],
+  ],
+  properties: {
+    eventId: { ...id, description: 'The same in every attempt' },
+    ...{ inboundEmailId: id, domainId: id, routeId: id },
+    eventType: { type: 'string', enum: [INBOUND_RECEIVED] },
+    source: { ...text, description: 'What recorded it' },
+    envelope: { type: 'object', required: ['from', 'to'], properties: { from: text, to: texts } },
+    ...{ from: text, to: texts, cc: texts, subject: text },
+    messageId: { type: ['string', 'null'] },
+    ...{ inReplyTo: text, references: texts, marks: texts },
+    authentication: {
+      type: 'object',
+      required: ['spf', 'dkim', 'dmarc'],
+      properties: { spf: method, dkim: { type: 'array', items: method }, dmarc: method, arc: method },
+    },
+    sizeBytes: { type: 'integer' },
   },
   additionalProperties: true,
 };
@@ -69,6 +102,6 @@ export function describeWebhooks(): NonNullable<OpenAPIObject['webhooks']> {
     required: ['webhookId'],
     properties: { webhookId: { ...id, description: 'The endpoint that is tested' } },
   };
-  const all: (readonly [string, Schema])[] = [...events, ['webhook.test', test]];
+  const all: (readonly [string, Schema])[] = [...events, [INBOUND_RECEIVED, INBOUND_DATA], ['webhook.test', test]];
   return Object.fromEntries(all.map(([type, data]) => [type, describe(type, payloadOf(type, data))]));
 }

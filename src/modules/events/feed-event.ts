@@ -1,3 +1,4 @@
+import { INBOUND_RECEIVED } from '../../common/event-types';
 import type { EmailKey } from '../../delivery/ports/delivery';
 import { withPresentPhase } from '../../delivery/ports/smtp-phase';
 
@@ -6,7 +7,7 @@ export interface FeedEvent extends EmailKey {
   /** Version 7; later events have greater ids, those of one email too. */
   readonly id: string;
   readonly domainId: string;
-  /** Counts the email's events from 1. */
+  /** Counts the email's events from 1; 0 for inbound mail. */
   readonly sequence: number;
   readonly eventType: string;
   readonly source: string;
@@ -14,6 +15,8 @@ export interface FeedEvent extends EmailKey {
   readonly data: Readonly<Record<string, unknown>>;
   readonly tags: readonly string[] | null;
   readonly metadata: Readonly<Record<string, unknown>> | null;
+  /** The webhook that alone is told, as an inbound route may have one; else null. */
+  readonly webhookId?: string | null;
 }
 
 /** One organization's events of one mode, from a position on. */
@@ -31,7 +34,7 @@ export interface EventKey extends EmailKey {
 
 /** What a receiver gets, and what the pull feed lists. */
 export interface WebhookPayload {
-  /** `email.<eventType>`, or `webhook.test`. */
+  /** `email.<eventType>`, `inbound.received`, or `webhook.test`. */
   readonly type: string;
   /** When it happened, ISO 8601. */
   readonly timestamp: string;
@@ -40,6 +43,7 @@ export interface WebhookPayload {
 
 /** What an event says of itself comes first, so that nothing in it can pass for the email's id or the sequence. */
 export function toPayload(event: FeedEvent): WebhookPayload {
+  if (event.eventType === INBOUND_RECEIVED) return toInboundPayload(event);
   const { emailId, domainId, sequence, eventType, source, tags, metadata } = event;
   return {
     type: `email.${eventType}`,
@@ -50,5 +54,14 @@ export function toPayload(event: FeedEvent): WebhookPayload {
       ...(tags && { tags }),
       ...(metadata && { metadata }),
     },
+  };
+}
+
+/** The mail's id is no email's. Bodies and attachments are read under it: a webhook would carry 25 MiB. */
+function toInboundPayload({ id, domainId, eventType, source, occurredAt, data }: FeedEvent): WebhookPayload {
+  return {
+    type: eventType,
+    timestamp: occurredAt.toISOString(),
+    data: { ...data, eventId: id, inboundEmailId: id, domainId, eventType, source },
   };
 }

@@ -62,7 +62,7 @@ export class ReplayWebhooksJob implements OnApplicationBootstrap {
     await this.database.transaction(async (tx) => {
       const isOurs = await (last ? this.replays.advance(replay, last.id, now, tx) : this.replays.finish(replay, tx));
       if (!isOurs) return;
-      const subscribed = events.filter((event) => isSubscribed(replay, event));
+      const subscribed = events.filter((event) => isSubscribed(replay, event, replay.id));
       await this.messages.renew(replay, subscribed, now, tx);
     });
   }

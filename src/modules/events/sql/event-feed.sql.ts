@@ -1,7 +1,8 @@
-// The next events of one organization's stream, oldest first.
-// Reads: email_events (index email_events_feed), emails (primary key). Locks: none. Rows: up to $5.
+// The next events of one organization's stream, oldest first: those of emails, and inbound mail, whose rows are events.
+// Reads: email_events (index email_events_feed), emails, inbound_emails (primary keys). Locks: none. Rows: up to $5.
 // One tenant by parameter: a limit for each of many streams could not be sent to the tenants' nodes (docs/scaling.md).
 // Not the ORM: two tables joined in the order of one index; many streams in one round trip.
+import { INBOUND_RECEIVED } from '../../../common/event-types';
 import type { Tenant } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
 import type { EventKey, FeedEvent, FeedStream } from '../feed-event';
@@ -23,16 +24,45 @@ const COLUMNS = `
     e.occurred_at as "occurredAt",
     e.data,
     m.tags,
-    m.metadata`;
+    m.metadata,
+    null::uuid as "webhookId"`;
+
+/** Sequence 0: an email's own events count from 1. What happened to inbound mail is all that is known of it. */
+const INBOUND_COLUMNS = `
+    i.organization_id as "organizationId",
+    i.mode,
+    i.id as "emailId",
+    i.id,
+    i.domain_id as "domainId",
+    0 as sequence,
+    '${INBOUND_RECEIVED}' as "eventType",
+    'inbound' as source,
+    i.received_at as "occurredAt",
+    i.data || jsonb_build_object(
+      'routeId', i.route_id,
+      'envelope', jsonb_build_object('from', i.envelope_from, 'to', to_jsonb(i.envelope_to)),
+      'sizeBytes', i.size_bytes
+    ) as data,
+    null::text[] as tags,
+    null::jsonb as metadata,
+    i.webhook_id as "webhookId"`;
 
 const FEED = `
-  select ${COLUMNS}
+  (select ${COLUMNS}
   from email_events e
   cross join lateral (
     select domain_id, tags, metadata from emails where organization_id = $1 and mode = $2 and id = e.email_id limit 1
   ) m
   where e.organization_id = $1 and e.mode = $2 and e.id > $3 and e.id < $4
   order by e.id
+  limit $5)
+  union all
+  (select ${INBOUND_COLUMNS}
+  from inbound_emails i
+  where i.organization_id = $1 and i.mode = $2 and i.id > $3 and i.id < $4
+  order by i.id
+  limit $5)
+  order by id
   limit $5`;
 
 export function readEventFeed(
@@ -44,7 +74,7 @@ export function readEventFeed(
 }
 
 // Events by their keys, of one tenant.
-// Reads: email_events, emails (primary keys). Locks: none. Rows: a batch of webhook messages.
+// Reads: email_events, emails, inbound_emails (primary keys). Locks: none. Rows: a batch of webhook messages.
 // Look-ups in subqueries of their own, so that they are asked for one key after the other whatever the planner knows.
 // Not the ORM: a batch of keys joined across two partitioned tables.
 
@@ -62,7 +92,12 @@ const BY_KEY = `
     from emails
     where organization_id = $1 and mode = $2 and id = wanted.email_id
     limit 1
-  ) m`;
+  ) m
+  union all
+  select ${INBOUND_COLUMNS}
+  from unnest($3::uuid[], $4::int[]) as wanted (email_id, sequence)
+  join inbound_emails i on i.organization_id = $1 and i.mode = $2 and i.id = wanted.email_id
+  where wanted.sequence = 0`;
 
 /** @param keys of this tenant */
 export function findFeedEvents({ organizationId, mode }: Tenant, keys: readonly EventKey[]): Statement<FeedEvent> {

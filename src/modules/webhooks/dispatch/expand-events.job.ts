@@ -140,7 +140,7 @@ function stepOf(follower: Follower, events: readonly FeedEvent[]): Step[] {
   if (!last) return [];
   const { organizationId, mode, endpointId, position } = follower;
   const messages = events
-    .filter((event) => isSubscribed(follower, event))
+    .filter((event) => isSubscribed(follower, event, endpointId))
     .map(({ id, emailId, sequence, eventType }) => ({ endpointId, id, emailId, sequence, eventType }));
   const advance = { organizationId, mode, endpointId, position, next: last.id };
   return [{ ...advance, follower, messages, isFull: events.length === EVENTS }];

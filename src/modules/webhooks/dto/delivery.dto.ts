@@ -1,12 +1,12 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional, IsUUID } from 'class-validator';
 import { QueryInteger } from '../../../common/http/dto-decorators';
-import { EVENT_TYPES } from '../../../common/event-types';
+import { EVENT_TYPES, INBOUND_RECEIVED } from '../../../common/event-types';
 import { TEST_EVENT_TYPE } from '../webhook-deliveries.service';
 import type { WebhookMessageState } from '../webhook-message.entity';
 
 const STATES = ['pending', 'sending', 'delivered', 'failed'] as const satisfies WebhookMessageState[];
-const TYPES = [...EVENT_TYPES, TEST_EVENT_TYPE] as const;
+const TYPES = [...EVENT_TYPES, INBOUND_RECEIVED, TEST_EVENT_TYPE] as const;
 
 export class ListDeliveriesQuery {
   @ApiPropertyOptional({ enum: STATES }) @IsOptional() @IsIn(STATES) state?: WebhookMessageState;
@@ -27,6 +27,8 @@ export class WebhookDeliveryDto {
   id!: string;
   @ApiProperty({ enum: TYPES }) eventType!: string;
   @ApiPropertyOptional({ format: 'uuid' }) emailId?: string;
+  @ApiPropertyOptional({ format: 'uuid', description: 'Instead of emailId, of `inbound.received`' })
+  inboundEmailId?: string;
   @ApiPropertyOptional({ type: 'integer', description: "Counts the email's events from 1" }) sequence?: number;
   @ApiProperty({ enum: STATES }) state!: WebhookMessageState;
   @ApiProperty({ type: 'integer' }) attempts!: number;

@@ -2,12 +2,12 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayMinSize, ArrayUnique, IsArray, IsBoolean, IsIn, IsOptional } from 'class-validator';
 import { IsString, MaxLength } from 'class-validator';
 import { Timestamp } from '../../../common/http/dto-decorators';
-import { EVENT_TYPES } from '../../../common/event-types';
+import { EVENT_TYPES, INBOUND_RECEIVED } from '../../../common/event-types';
 import type { DisabledReason } from '../webhook-endpoint.entity';
 import { EVERY_TYPE } from '../webhook-subscription';
 import { MAX_URL_LENGTH } from '../webhook-url.service';
 
-const SUBSCRIPTIONS = [...EVENT_TYPES, EVERY_TYPE] as const;
+const SUBSCRIPTIONS = [...EVENT_TYPES, INBOUND_RECEIVED, EVERY_TYPE] as const;
 const MAX_EVENTS = 32;
 const DISABLED_REASONS = ['request', 'gone', 'failing'] as const satisfies DisabledReason[];
 

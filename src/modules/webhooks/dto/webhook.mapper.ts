@@ -1,3 +1,4 @@
+import { INBOUND_RECEIVED } from '../../../common/event-types';
 import type { DeliveriesView } from '../webhook-deliveries.service';
 import type { WebhookEndpoint } from '../webhook-endpoint.entity';
 import type { WebhookMessage } from '../webhook-message.entity';
@@ -37,8 +38,8 @@ function toDeliveryDto(message: WebhookMessage): WebhookDeliveryDto {
   const { id, eventType, emailId, sequence, state, attempts, lastStatus, lastError } = message;
   return {
     ...{ id, eventType },
-    ...(emailId !== null && { emailId }),
-    ...(sequence !== null && { sequence }),
+    ...(emailId !== null && (eventType === INBOUND_RECEIVED ? { inboundEmailId: emailId } : { emailId })),
+    ...(sequence !== null && sequence > 0 && { sequence }),
     ...{ state, attempts },
     ...(state === 'pending' && { nextAttemptAt: message.nextAttemptAt.toISOString() }),
     ...(message.lastAttemptAt && { lastAttemptAt: message.lastAttemptAt.toISOString() }),
