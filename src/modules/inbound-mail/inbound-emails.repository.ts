@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { ArrayContains, type FindOptionsWhere, MoreThan, type Repository } from 'typeorm';
+import { And, ArrayContains, type FindOptionsWhere, LessThan, MoreThan, type Repository } from 'typeorm';
 import { firstIdAt } from '../../common/ids';
 import type { Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
@@ -24,6 +24,13 @@ export interface InboundEmailFilter {
   /** Addresses in lower case. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
+}
+
+/** Ids after the one and before the other. */
+export interface IdRange {
+  readonly after: string;
+  readonly before: string;
+  readonly limit: number;
 }
 
 /** Mail that came to routes. All of it throws UnavailableError. */
@@ -85,8 +92,13 @@ export class InboundEmailsRepository {
   }
 
   /** Those that show an address, in the order of their ids, for an export. */
-  pageOf({ organizationId, mode }: Tenant, address: string, after: string, limit: number): Promise<InboundEmail[]> {
-    const where = { organizationId, mode, addresses: ArrayContains([address]), id: MoreThan(after) };
+  pageOf(
+    { organizationId, mode }: Tenant,
+    address: string,
+    { after, before, limit }: IdRange,
+  ): Promise<InboundEmail[]> {
+    const id = And(MoreThan(after), LessThan(before));
+    const where = { organizationId, mode, addresses: ArrayContains([address]), id };
     return this.emails.find({ where, order: { id: 'ASC' }, take: limit });
   }
 

@@ -6,7 +6,7 @@ import { type ReadMessage, readFile, readMessage } from '../../common/mime/messa
 import type { Tenant } from '../../common/tenant';
 import type { Transaction } from '../../database/transaction';
 import type { InboundEmail } from './inbound-email.entity';
-import { type InboundEmailFilter, InboundEmailsRepository } from './inbound-emails.repository';
+import { type IdRange, type InboundEmailFilter, InboundEmailsRepository } from './inbound-emails.repository';
 
 /** Each may be of 25 MiB. */
 const AT_A_TIME = 4;
@@ -56,8 +56,16 @@ export class InboundEmailsService {
   }
 
   /** Those that show a person's address, in order, for an export. @throws UnavailableError */
-  pageOf(tenant: Tenant, address: string, after: string, limit: number): Promise<InboundEmail[]> {
-    return this.emails.pageOf(tenant, addressKey(address), after, limit);
+  pageOf(tenant: Tenant, address: string, range: IdRange): Promise<InboundEmail[]> {
+    return this.emails.pageOf(tenant, addressKey(address), range);
+  }
+
+  /** Nothing once it is gone. @throws UnavailableError */
+  async bodiesOf(email: InboundEmail): Promise<Partial<Pick<ReadMessage, 'text' | 'html'>>> {
+    return this.limit.run(email.organizationId, async () => {
+      const bytes = await this.emails.load(email);
+      return bytes ? readMessage(bytes) : {};
+    });
   }
 
   /** Deletes some of those that show a person's address, from whomever they are. @returns how many, and whether there may be more */

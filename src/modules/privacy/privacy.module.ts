@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../../audit/audit.module';
 import { EmailsModule } from '../emails/emails.module';
+import { InboundMailModule } from '../inbound-mail/inbound-mail.module';
 import { InboundModule } from '../inbound/inbound.module';
 import { MailboxModule } from '../mailbox/mailbox.module';
 import { SuppressionsModule } from '../suppressions/suppressions.module';
@@ -36,7 +37,7 @@ const STORING = [
 const EXPORTING = [CleanUpExportsJob, ExportCollector, ExportHandler, ExportParts, ExportsService];
 const ERASING = [ErasureHandler, ErasureSteps, RetentionExceptionsService];
 /** Those who own data of subjects. */
-const OWNERS = [EmailsModule, InboundModule, MailboxModule, SuppressionsModule];
+const OWNERS = [EmailsModule, InboundMailModule, InboundModule, MailboxModule, SuppressionsModule];
 
 /** Exports and erasures of data subjects: the API accepts and shows them, workers work them off. */
 @Module({

@@ -86,6 +86,7 @@ class ErasureReceiptDto {
   @ApiProperty(COUNT) suppressionsHashed!: number;
   @ApiProperty(COUNT) mailboxCopiesDeleted!: number;
   @ApiProperty(COUNT) reportsDeleted!: number;
+  @ApiProperty(COUNT) inboundEmailsDeleted!: number;
   @ApiProperty(COUNT) exportsDeleted!: number;
 }
 

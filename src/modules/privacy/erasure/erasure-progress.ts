@@ -8,6 +8,7 @@ export const ERASURE_STEPS = [
   'sent',
   'responses',
   'suppressions',
+  'inbound',
   'mailbox',
   'late',
   'requests',
@@ -27,6 +28,7 @@ export interface ErasureCounts {
   readonly suppressionsHashed: number;
   readonly mailboxCopiesDeleted: number;
   readonly reportsDeleted: number;
+  readonly inboundEmailsDeleted: number;
   readonly exportsDeleted: number;
 }
 
@@ -72,11 +74,15 @@ const NOTHING: ErasureCounts = {
   suppressionsHashed: 0,
   mailboxCopiesDeleted: 0,
   reportsDeleted: 0,
+  inboundEmailsDeleted: 0,
   exportsDeleted: 0,
 };
 
 export function progressOf({ progress }: { readonly progress: Record<string, unknown> }): ErasureProgress {
-  return { step: 'received', lastId: newId(), busy: 0, rounds: 0, counts: NOTHING, kept: [], ...progress };
+  const begun = progress as Partial<ErasureProgress>;
+  // One that a release before has begun knows fewer kinds.
+  const counts = { ...NOTHING, ...begun.counts };
+  return { step: 'received', lastId: newId(), busy: 0, rounds: 0, kept: [], ...begun, counts };
 }
 
 /** The progress after a page. A step with busy emails has another round. */

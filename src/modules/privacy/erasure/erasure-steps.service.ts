@@ -5,6 +5,7 @@ import {
   type ErasedSubject,
   SubjectErasureService,
 } from '../../emails/privacy/subject-erasure.service';
+import { InboundEmailsService } from '../../inbound-mail/inbound-emails.service';
 import { InboundService } from '../../inbound/inbound.service';
 import { MailboxErasureService } from '../../mailbox/mailbox-erasure.service';
 import { SuppressionErasure } from '../../suppressions/suppression-erasure.service';
@@ -31,6 +32,7 @@ export class ErasureSteps {
     private readonly emails: SubjectErasureService,
     private readonly reports: InboundService,
     private readonly suppressions: SuppressionErasure,
+    private readonly inbound: InboundEmailsService,
     private readonly mailbox: MailboxErasureService,
     private readonly requests: PrivacyRequestsService,
   ) {}
@@ -52,6 +54,8 @@ export class ErasureSteps {
         return (tx) => this.eraseResponses(target, progress, tx);
       case 'suppressions':
         return (tx) => this.eraseSuppressions(target, tx);
+      case 'inbound':
+        return (tx) => this.eraseInbound(target, tx);
       case 'mailbox':
         return this.prepareCopies(target, progress);
       case 'requests':
@@ -89,6 +93,12 @@ export class ErasureSteps {
   private async eraseSuppressions({ request, email }: ErasureTarget, tx: Transaction) {
     const { removed, hashed, kept } = await this.suppressions.erase(request, email, tx);
     return { counts: { suppressionsRemoved: removed, suppressionsHashed: hashed }, kept };
+  }
+
+  /** Mail that the subject has sent to a route, or that names them: whole, as nobody can tell what else of it is theirs. */
+  private async eraseInbound({ request, email }: ErasureTarget, tx: Transaction): Promise<PageResult> {
+    const { deleted, isMore } = await this.inbound.erase(request, email, tx);
+    return { counts: { inboundEmailsDeleted: deleted }, ...(isMore && { next: NIL_ID }) };
   }
 
   /** Test mail never leaves, so no copy of it gets there. */

@@ -6,10 +6,13 @@ import {
   type SubjectRange,
   type SubjectScope,
 } from '../../emails/privacy/subject-emails.service';
+import { type InboundEmail, InboundEmailsService } from '../../inbound-mail/inbound-emails.service';
 import { SuppressionListService } from '../../suppressions/suppression-list.service';
 import type { ExportedEmail, ExportedEvent, ExportedSuppression, ExportItems } from './export-items';
 import { redactAddress, redactOthers } from './redact-others';
 
+/** Each may be of 25 MiB, one after the other. */
+const INBOUND_PAGE = 20;
 /** One for each reason at most. */
 const MAX_SUPPRESSIONS = 100;
 
@@ -19,6 +22,7 @@ export class ExportCollector {
   constructor(
     private readonly emails: SubjectEmailsService,
     private readonly suppressions: SuppressionListService,
+    private readonly inbound: InboundEmailsService,
   ) {}
 
   /** The next emails with their events, and the last id of them; undefined when there are no more. */
@@ -51,6 +55,22 @@ export class ExportCollector {
     };
   }
 
+  /** The next inbound mail that names the subject; what it says only where the subject has written it. */
+  async nextInbound(
+    scope: SubjectScope,
+    range: SubjectRange,
+  ): Promise<(Pick<ExportItems, 'emails' | 'events'> & { last: string }) | undefined> {
+    const page = await this.inbound.pageOf(scope, scope.address, { ...range, limit: INBOUND_PAGE });
+    const last = page.at(-1)?.id;
+    if (last === undefined) return undefined;
+    const emails: ExportedEmail[] = [];
+    for (const email of page) {
+      const bodies = isSame(email.fromAddress, scope.address) ? await this.inbound.bodiesOf(email) : {};
+      emails.push(toExportedInbound(email, bodies, scope.address));
+    }
+    return { last, emails, events: [] };
+  }
+
   /** The entries in force. */
   async suppressionsOf(scope: SubjectScope): Promise<ExportedSuppression[]> {
     const filter = { key: addressKey(scope.address), limit: MAX_SUPPRESSIONS, offset: 0 };
@@ -59,6 +79,24 @@ export class ExportCollector {
       return { id, email, reason, suppressedAt: suppressedAt.toISOString() };
     });
   }
+}
+
+function toExportedInbound(
+  { id, data, fromAddress, receivedAt }: InboundEmail,
+  { text, html }: { readonly text?: string | undefined; readonly html?: string | undefined },
+  subject: string,
+): ExportedEmail {
+  const shown = (texts: readonly string[]) => texts.map((each) => redactOthers(each, subject) as string);
+  return {
+    id,
+    fromEmail: redactAddress(fromAddress, subject),
+    ...{ toEmails: shown(data.to), ccEmails: shown(data.cc), bccEmails: [] },
+    subject: data.subject,
+    createdAt: receivedAt.toISOString(),
+    status: 'received',
+    ...(html !== undefined && { htmlBody: html }),
+    ...(text !== undefined && { textBody: text }),
+  };
 }
 
 /** @param subject the data subject's address, in normal form */

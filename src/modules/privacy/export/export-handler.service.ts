@@ -4,7 +4,7 @@ import { NIL_ID } from '../../../common/ids';
 import { AppConfig } from '../../../config/config';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
-import type { SubjectScope } from '../../emails/privacy/subject-emails.service';
+import type { SubjectRange, SubjectScope } from '../../emails/privacy/subject-emails.service';
 import type { ExportSection } from '../requests/privacy-export-part.entity';
 import { type LeasedRequest, type PrivacyRequestHandler, PrivacyWork } from '../requests/privacy-work.service';
 import { ExportCollector } from './export-collector.service';
@@ -52,14 +52,20 @@ export class ExportHandler implements PrivacyRequestHandler {
     await (signal.aborted ? this.work.putBack(leased) : this.work.yieldTurn(leased));
   }
 
-  /** Emails to the subject, then those from it; undefined after the last. */
-  private async nextPage(scope: SubjectScope, { after, sentAfter }: ExportProgress, before: string) {
+  /** Emails to the subject, those from it, then inbound mail; undefined after the last. */
+  private async nextPage(scope: SubjectScope, { after, sentAfter, inboundAfter }: ExportProgress, before: string) {
+    if (inboundAfter !== undefined) return this.nextInbound(scope, { after: inboundAfter, before });
     if (sentAfter === undefined) {
       const { last, ...items } = (await this.collector.nextEmails(scope, { after, before })) ?? NO_EMAILS;
       return { items, place: last === undefined ? { sentAfter: NIL_ID } : { after: last } };
     }
-    const page = await this.collector.nextSent(scope, { after: sentAfter, before });
-    return page && { items: { emails: page.emails, events: page.events }, place: { sentAfter: page.last } };
+    const { last, ...items } = (await this.collector.nextSent(scope, { after: sentAfter, before })) ?? NO_EMAILS;
+    return { items, place: last === undefined ? { inboundAfter: NIL_ID } : { sentAfter: last } };
+  }
+
+  private async nextInbound(scope: SubjectScope, range: SubjectRange) {
+    const page = await this.collector.nextInbound(scope, range);
+    return page && { items: { emails: page.emails, events: page.events }, place: { inboundAfter: page.last } };
   }
 
   private async finish(leased: LeasedRequest, progress: ExportProgress, items: ExportItems): Promise<void> {

@@ -7,6 +7,8 @@ export interface ExportProgress {
   readonly after: string;
   /** The same among emails from the subject, which come after those to it. */
   readonly sentAfter?: string;
+  /** The same among inbound mail that names the subject, which comes last. */
+  readonly inboundAfter?: string;
   /** Parts written of each section. */
   readonly parts: Readonly<Record<ExportSection, number>>;
   readonly items: Readonly<Record<ExportSection, number>>;
