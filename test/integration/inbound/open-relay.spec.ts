@@ -116,7 +116,7 @@ describe('the bounce listener refuses', () => {
     const greeting = await client.command('EHLO client.example');
     expect(greeting).not.toMatch(/AUTH|STARTTLS|VRFY|EXPN|XCLIENT|CHUNKING/);
     expect(greeting).toContain('PIPELINING');
-    expect(greeting).toContain('SIZE 2097152');
+    expect(greeting).toContain('SIZE 26214400');
     for (const line of ['AUTH PLAIN AGEAYg==', 'STARTTLS', 'EXPN staff', 'WIZ x', 'XCLIENT ADDR=127.0.0.1']) {
       expect(await client.command(line)).toMatch(/^500 /);
     }

@@ -41,7 +41,7 @@ describe('a delete request', () => {
       receipt: {
         ...{ emailsAnonymized: 1, recipientsAnonymized: 1, eventsAnonymized: expect.any(Number), contentsDeleted: 1 },
         ...{ deliveriesCancelled: 0, suppressionsRemoved: 0, suppressionsHashed: 1, mailboxCopiesDeleted: 0 },
-        ...{ reportsDeleted: 0, exportsDeleted: 0 },
+        ...{ reportsDeleted: 0, inboundEmailsDeleted: 0, exportsDeleted: 0 },
       },
     });
     const [entry] = dataOf(await acme.api.get('/v1/gdpr/status')).requests;

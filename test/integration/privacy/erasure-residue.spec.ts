@@ -107,6 +107,7 @@ describe('after an erasure', () => {
       suppressionsHashed: 1,
       mailboxCopiesDeleted: 2,
       reportsDeleted: 1,
+      inboundEmailsDeleted: 0,
       exportsDeleted: 1,
       retentionExceptions: [{ category: 'suppression', reason: 'hard_bounce', basis: expect.any(String) }],
     });

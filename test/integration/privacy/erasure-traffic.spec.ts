@@ -15,6 +15,7 @@ import { ErasureScene } from './erasure-scene';
 const NONE = {
   ...{ emailsAnonymized: 0, eventsAnonymized: 0, recipientsAnonymized: 0, contentsDeleted: 0, deliveriesCancelled: 0 },
   ...{ suppressionsRemoved: 0, suppressionsHashed: 0, mailboxCopiesDeleted: 0, reportsDeleted: 0, exportsDeleted: 0 },
+  ...{ inboundEmailsDeleted: 0 },
   retentionExceptions: [],
 };
 
