@@ -13,6 +13,9 @@ export type Kind =
   | 'erasure'
   | 'suppression'
   | 'template'
+  | 'inbound-route'
+  | 'inbound-email'
+  | 'first'
   | 'nothing';
 
 /** Who calls, as far as a request depends on it. */
@@ -55,6 +58,9 @@ const OWN = { testKeys: 'apart', boundKeys: 'blind', status: 200 } as const;
 const UNBOUND = { testKeys: 'apart', boundKeys: 'refused', status: 200 } as const;
 const CHANGES_DOMAINS = { scope: 'domain:manage', testKeys: 'refused', status: 200 } as const;
 const CHANGES_TEMPLATES = { scope: 'template:manage', testKeys: 'refused', boundKeys: 'refused', status: 200 } as const;
+
+const CHANGES_INBOUND = { scope: 'inbound:manage', testKeys: 'refused', boundKeys: 'refused', status: 200 } as const;
+const READS_INBOUND = { ...OWN, scope: 'inbound:read' } as const;
 
 const someone = () => `${randomUUID()}@x.example`;
 const mail = ({ domain }: Caller) => ({ from: `hello@${domain}`, to: [someone()], subject: 'Hello', text: 'Hello' });
@@ -134,6 +140,24 @@ export const KEYED_ROUTES: Readonly<Record<string, KeyedRoute>> = {
     names: ['template'],
     body: () => ({}),
   },
+
+  'POST /v1/inbound-routes': {
+    ...CHANGES_INBOUND,
+    body: ({ domain }) => ({ address: `${randomUUID()}@${domain}` }),
+    status: 201,
+  },
+  'GET /v1/inbound-routes': { ...UNBOUND, scope: 'inbound:read', testKeys: 'shared' },
+  'GET /v1/inbound-routes/{id}': { ...UNBOUND, scope: 'inbound:read', testKeys: 'shared', names: ['inbound-route'] },
+  'PATCH /v1/inbound-routes/{id}': {
+    ...CHANGES_INBOUND,
+    names: ['inbound-route'],
+    body: ({ domain }) => ({ address: `${randomUUID()}@${domain}` }),
+  },
+  'DELETE /v1/inbound-routes/{id}': { ...CHANGES_INBOUND, names: ['inbound-route'] },
+  'GET /v1/inbound-emails': READS_INBOUND,
+  'GET /v1/inbound-emails/{id}': { ...READS_INBOUND, names: ['inbound-email'] },
+  'GET /v1/inbound-emails/{id}/raw': { ...READS_INBOUND, names: ['inbound-email'] },
+  'GET /v1/inbound-emails/{id}/attachments/{index}': { ...READS_INBOUND, names: ['inbound-email', 'first'] },
 
   'POST /v1/webhooks': {
     ...OWN,

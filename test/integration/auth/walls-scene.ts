@@ -1,3 +1,4 @@
+import { insertInboundEmail } from '../../factories/inbound-emails';
 import { randomUUID } from 'node:crypto';
 import { ApiKeysService } from '../../../src/auth/api-keys.service';
 import { HOUR } from '../../../src/common/clock';
@@ -80,6 +81,14 @@ export class WallsScene {
         return idOf(
           await (await party.key()).post('/v1/templates', { name: randomUUID(), subject: 'Hello', text: 'Hi' }),
         );
+      case 'inbound-route': {
+        const address = `${randomUUID()}@${party.domain}`;
+        return idOf(await (await party.key()).post('/v1/inbound-routes', { address }));
+      }
+      case 'inbound-email':
+        return insertInboundEmail(this.app.db, { organizationId: party.organizationId, mode });
+      case 'first':
+        return '0';
       case 'delivery':
         throw new Error('A delivery is made with its webhook');
       case 'nothing':
@@ -135,8 +144,16 @@ export class WallsScene {
       erasure: await make('erasure'),
       suppression: await make('suppression'),
       template: await make('template'),
+      'inbound-route': await make('inbound-route'),
+      'inbound-email': await this.inboundEmail(party.organizationId, domain, mode),
+      first: '0',
       nothing: randomUUID(),
     };
+  }
+
+  /** Of the party's own domain, so that keys of the other one do not see it. */
+  private inboundEmail(organizationId: string, domainId: string, mode: Mode): Promise<string> {
+    return insertInboundEmail(this.app.db, { organizationId, domainId, mode });
   }
 
   private async addDomain(organizationId: string): Promise<{ id: string; domain: string }> {
