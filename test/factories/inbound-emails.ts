@@ -5,10 +5,22 @@ import type { Queryable } from './tenants';
 
 /** A message with a text and one file. */
 export const INBOUND_MESSAGE = [
-  ...['From: Ada <ada@sender.example>', 'To: support@in.example.com', 'Subject: Hello', 'Message-ID: <1@sender.example>'],
+  ...[
+    'From: Ada <ada@sender.example>',
+    'To: support@in.example.com',
+    'Subject: Hello',
+    'Message-ID: <1@sender.example>',
+  ],
   ...['MIME-Version: 1.0', 'Content-Type: multipart/mixed; boundary=b', ''],
   ...['--b', 'Content-Type: text/plain; charset=utf-8', '', 'Good morning', '--b'],
-  ...['Content-Type: application/pdf; name="bill.pdf"', 'Content-Transfer-Encoding: base64', '', 'JVBERi0=', '--b--', ''],
+  ...[
+    'Content-Type: application/pdf; name="bill.pdf"',
+    'Content-Transfer-Encoding: base64',
+    '',
+    'JVBERi0=',
+    '--b--',
+    '',
+  ],
 ].join('\r\n');
 
 const DATA = {

@@ -53,7 +53,10 @@ function expectError({ status, body }: Answer, wanted: number, code: string): vo
 function expectBlind({ body }: Answer, { objects, domain }: Seen, mode: Mode, kinds: 'all' | 'but domains'): void {
   const text = JSON.stringify(body);
   // A template is of no mode: live keys make them.
-  const isHidden = (kind: Kind) => (kinds === 'all' || kind !== 'domain') && (mode === 'live' || !['template', 'inbound-route'].includes(kind)) && kind !== 'first';
+  const isHidden = (kind: Kind) =>
+    (kinds === 'all' || kind !== 'domain') &&
+    (mode === 'live' || !['template', 'inbound-route'].includes(kind)) &&
+    kind !== 'first';
   const hidden = Object.entries(objects[mode]).filter(([kind]) => isHidden(kind as Kind));
   for (const [, id] of hidden) expect(text).not.toContain(id);
   if (kinds === 'all') expect(text).not.toContain(domain);

@@ -1,0 +1,248 @@
+import { ExpandEventsJob } from '../../../src/modules/webhooks/dispatch/expand-events.job';
+import { WebhookDispatchModule } from '../../../src/modules/webhooks/dispatch/webhook-dispatch.module';
+import { InboundEmailsService } from '../../../src/modules/inbound-mail/inbound-emails.service';
+import { InboundMailLimits } from '../../../src/modules/inbound-mail/inbound-mail-limits';
+import { DeleteOldInboundEmailsJob } from '../../../src/modules/inbound-mail/delete-old-inbound-emails.job';
+import { InboundModule } from '../../../src/modules/inbound/inbound.module';
+import { InboundSmtpServer } from '../../../src/modules/inbound/inbound-smtp.server';
+import { DAY } from '../../../src/common/clock';
+import { Database } from '../../../src/database/database.service';
+import { INBOUND_MESSAGE } from '../../factories/inbound-emails';
+import { addDomain } from '../../factories/tenants';
+import { DomainsApp, type Owner } from '../domains/domains-app';
+import { RawSmtpClient } from '../inbound/raw-smtp-client';
+
+interface Customer extends Owner {
+  readonly domain: string;
+  readonly domainId: string;
+}
+
+describe('mail to inbound routes', () => {
+  let app: DomainsApp;
+  let port: number;
+  let acme: Customer;
+
+  beforeAll(async () => {
+    const env = { INBOUND_SMTP_PORT: '0', MAIL_HOST: 'mail.example.org' };
+    app = await DomainsApp.start(env, [InboundModule, WebhookDispatchModule]);
+    // Event ids are of the database's clock.
+    app.clock.set(new Date());
+    app.dns.set({ 'hooks.example.com': { A: ['93.184.215.14'] } });
+    port = await app.get(InboundSmtpServer).listen();
+  });
+  beforeEach(async () => (acme = await customer()));
+  afterAll(() => app.close());
+
+  async function customer(): Promise<Customer> {
+    const owner = await app.owner();
+    const domain = `d${owner.organizationId.slice(-12)}.example`;
+    return { ...owner, domain, domainId: await addDomain(app.db, owner.organizationId, { domain }) };
+  }
+
+  const dataOf = ({ status, body }: { status: number; body: any }, wanted = 200) => {
+    expect({ status, error: body.error }).toEqual({ status: wanted, error: undefined });
+    return body.data;
+  };
+
+  const route = async ({ api }: Owner, address: string, fields: object = {}) =>
+    dataOf(await api.post('/v1/inbound-routes', { address, ...fields }), 201);
+
+  const list = async ({ api }: Owner, query = '') => dataOf(await api.get(`/v1/inbound-emails${query}`));
+
+  /** Replies to each RCPT, and to the end of data when one was admitted. */
+  async function deliver(to: readonly string[], message = INBOUND_MESSAGE, from = 'ada@sender.example') {
+    const client = await RawSmtpClient.greeted(port);
+    await client.command(`MAIL FROM:<${from}>`);
+    const admitted: string[] = [];
+    for (const each of to) admitted.push(await client.command(`RCPT TO:<${each}>`));
+    let taken: string | undefined;
+    if (admitted.some((reply) => reply.startsWith('250'))) {
+      await client.command('DATA');
+      const stuffed = message.replace(/^\./gm, '..');
+      taken = await client.send(`${stuffed}${stuffed.endsWith('\r\n') ? '' : '\r\n'}.\r\n`).reply();
+    }
+    client.close();
+    return { admitted, taken };
+  }
+
+  it('is stored, and shown with its parts', async () => {
+    const { id: routeId } = await route(acme, `support@in.${acme.domain}`);
+    const { taken } = await deliver([`Support@IN.${acme.domain}`]);
+    expect(taken).toMatch(/^250 /);
+    const [item] = await list(acme);
+    const email = dataOf(await acme.api.get(`/v1/inbound-emails/${item.id}`));
+    expect(email).toEqual({
+      ...item,
+      text: 'Good morning',
+      headers: expect.arrayContaining([{ name: 'Subject', value: 'Hello' }]),
+      attachments: [{ index: 0, filename: 'bill.pdf', contentType: 'application/pdf', size: 5 }],
+    });
+    expect(item).toMatchObject({
+      ...{ routeId, envelope: { from: 'ada@sender.example', to: [`support@in.${acme.domain}`] } },
+      ...{ from: 'Ada <ada@sender.example>', to: ['support@in.example.com'], cc: [], subject: 'Hello' },
+      ...{ messageId: '<1@sender.example>', references: [], marks: [] },
+      authentication: { spf: { result: 'none' }, dkim: [], dmarc: { result: 'none' } },
+      sizeBytes: INBOUND_MESSAGE.length,
+    });
+  });
+
+  it('is taken by a wildcard where no exact route is', async () => {
+    const all = await route(acme, `*@${acme.domain}`);
+    const exact = await route(acme, `one@${acme.domain}`);
+    for (const local of ['one', 'two']) await deliver([`${local}@${acme.domain}`]);
+    const found = await list(acme);
+    expect(found.map((each: any) => [each.envelope.to[0], each.routeId])).toEqual([
+      [`two@${acme.domain}`, all.id],
+      [`one@${acme.domain}`, exact.id],
+    ]);
+  });
+
+  it('is stored for each organization, without the recipients of the others', async () => {
+    const other = await customer();
+    await route(acme, `a@${acme.domain}`);
+    await route(other, `*@${other.domain}`);
+    const { taken } = await deliver([`a@${acme.domain}`, `b@${other.domain}`, `c@${other.domain}`]);
+    expect(taken).toMatch(/^250 /);
+    const [[ours], [theirs]] = [await list(acme), await list(other)];
+    expect(ours.envelope.to).toEqual([`a@${acme.domain}`]);
+    expect(theirs.envelope.to).toEqual([`b@${other.domain}`, `c@${other.domain}`]);
+    expect((await other.api.get(`/v1/inbound-emails/${ours.id}`)).status).toBe(404);
+    expect((await other.api.get(`/v1/inbound-emails/${ours.id}/raw`)).status).toBe(404);
+  });
+
+  it('is refused without a route, and where nobody is at home', async () => {
+    await route(acme, `a@${acme.domain}`);
+    const { admitted, taken } = await deliver([`b@${acme.domain}`, 'a@elsewhere.example']);
+    expect(admitted).toEqual([expect.stringMatching(/^550 5\.1\.1 /), expect.stringMatching(/^550 5\.7\.1 /)]);
+    expect(taken).toBeUndefined();
+  });
+
+  it('is refused once its route is deleted, or its domain is verified no more', async () => {
+    const { id } = await route(acme, `a@${acme.domain}`);
+    await route(acme, `b@${acme.domain}`);
+    dataOf(await acme.api.delete(`/v1/inbound-routes/${id}`));
+    expect((await deliver([`a@${acme.domain}`])).admitted[0]).toMatch(/^550 5\.1\.1 /);
+    await app.db.query(`update domains set verification_status = 'failed' where id = $1`, [acme.domainId]);
+    expect((await deliver([`b@${acme.domain}`])).admitted[0]).toMatch(/^550 /);
+  });
+
+  it('that comes twice is stored once; to another recipient of the route it is new', async () => {
+    await route(acme, `*@${acme.domain}`);
+    for (const local of ['a', 'a', 'b']) expect((await deliver([`${local}@${acme.domain}`])).taken).toMatch(/^250 /);
+    expect(await list(acme)).toHaveLength(2);
+  });
+
+  it('is filtered by sender and recipient', async () => {
+    await route(acme, `*@${acme.domain}`);
+    await deliver([`a@${acme.domain}`]);
+    await deliver([`b@${acme.domain}`], INBOUND_MESSAGE, 'bounce@other.example');
+    expect(await list(acme, `?to=A@${acme.domain}`)).toHaveLength(1);
+    expect(await list(acme, '?from=bounce@other.example')).toHaveLength(1);
+    expect(await list(acme, '?from=Ada@sender.example')).toHaveLength(2);
+    expect(await list(acme, '?from=nobody@sender.example')).toEqual([]);
+  });
+
+  it('of several parts comes back as it came', async () => {
+    await route(acme, `a@${acme.domain}`);
+    const message = `Subject: large\r\n\r\n${`${'x'.repeat(998)}\r\n`.repeat(2_500)}`;
+    expect((await deliver([`a@${acme.domain}`], message)).taken).toMatch(/^250 /);
+    const [{ id }] = await list(acme);
+    const tenant = { organizationId: acme.organizationId, mode: 'live' } as const;
+    expect((await app.get(InboundEmailsService).raw(tenant, id)).toString('latin1')).toBe(message);
+    const parts = await app.db.query('select octet_length(content) as size from inbound_email_parts where email_id = $1 order by position', [id]); // prettier-ignore
+    expect(parts.map((part: any) => part.size)).toEqual([1_048_576, 1_048_576, message.length - 2 * 1_048_576]);
+  });
+
+  it('over 25 MiB is refused with 552, whether its client says so or not', async () => {
+    await route(acme, `a@${acme.domain}`);
+    const client = await RawSmtpClient.greeted(port);
+    expect(await client.command(`MAIL FROM:<> SIZE=${25 * 1024 * 1024 + 1}`)).toMatch(/^552 /);
+    client.close();
+    const limits = app.get(InboundMailLimits) as { maxMessageBytes: number };
+    limits.maxMessageBytes = 64 * 1024;
+    const { taken } = await deliver([`a@${acme.domain}`], `Subject: x\r\n\r\n${'x\r\n'.repeat(30_000)}`);
+    limits.maxMessageBytes = 25 * 1024 * 1024;
+    expect(taken).toMatch(/^552 5\.3\.4 /);
+    expect(await list(acme)).toEqual([]);
+  });
+
+  it('is put off beyond what a route may have in an hour, and what is known is taken', async () => {
+    const limits = app.get(InboundMailLimits) as { capacity: object };
+    const before = limits.capacity;
+    limits.capacity = { ...before, perRouteAndHour: 2 };
+    await route(acme, `*@${acme.domain}`);
+    const replies: (string | undefined)[] = [];
+    for (const local of ['a', 'b', 'c', 'a']) replies.push((await deliver([`${local}@${acme.domain}`])).taken);
+    limits.capacity = before;
+    expect(replies.map((reply) => reply?.slice(0, 3))).toEqual(['250', '250', '452', '250']);
+    expect(await list(acme)).toHaveLength(2);
+  });
+
+  it('is marked when a machine wrote it, and never answered', async () => {
+    await route(acme, `a@${acme.domain}`);
+    await deliver([`a@${acme.domain}`], 'Auto-Submitted: auto-replied\r\nList-Id: <x.example>\r\n\r\nx', '');
+    expect((await list(acme))[0].marks).toEqual(['auto_submitted', 'list']);
+    expect(await app.db.query('select 1 from emails where organization_id = $1', [acme.organizationId])).toEqual([]);
+  });
+
+  it('keeps its wall: a test key sees none, nor does one that is bound to another domain', async () => {
+    await route(acme, `a@${acme.domain}`);
+    await deliver([`a@${acme.domain}`]);
+    const otherDomainId = await addDomain(app.db, acme.organizationId);
+    const bound = await acme.client(['inbound:read'], otherDomainId);
+    expect(dataOf(await bound.get('/v1/inbound-emails'))).toEqual([]);
+    const own = await acme.client(['inbound:read'], acme.domainId);
+    expect(dataOf(await own.get('/v1/inbound-emails'))).toHaveLength(1);
+  });
+
+  it('is an event of the feed, and of the webhooks that are subscribed', async () => {
+    const add = (events: string[]) =>
+      acme.api.post('/v1/webhooks', { url: 'https://hooks.example.com/mail', events }).then((one) => dataOf(one, 201));
+    const [all, inbound, sent] = [await add(['*']), await add(['inbound.received']), await add(['sent'])];
+    const { id: routeId } = await route(acme, `a@${acme.domain}`);
+    const named = await route(acme, `b@${acme.domain}`, { webhookId: sent.id });
+    await deliver([`a@${acme.domain}`, `b@${acme.domain}`]);
+    const events = dataOf(await acme.api.get('/v1/events'));
+    expect(events.map((event: any) => [event.type, event.data.routeId])).toEqual(
+      expect.arrayContaining([
+        ['inbound.received', routeId],
+        ['inbound.received', named.id],
+      ]),
+    );
+    const [{ data }] = events;
+    expect(data).toMatchObject({ eventType: 'inbound.received', inboundEmailId: data.eventId, subject: 'Hello' });
+    expect(data).not.toHaveProperty('emailId');
+    await app.get(ExpandEventsJob).expand();
+    const told = await app.db.query(
+      `select m.endpoint_id as webhook, e.route_id as route
+       from webhook_messages m join inbound_emails e on e.organization_id = m.organization_id and e.id = m.email_id
+       where m.organization_id = $1`,
+      [acme.organizationId],
+    );
+    expect(told).toHaveLength(3);
+    expect(told).toEqual(
+      expect.arrayContaining([
+        { webhook: all.id, route: routeId },
+        { webhook: inbound.id, route: routeId },
+        { webhook: sent.id, route: named.id },
+      ]),
+    );
+  });
+
+  it('goes when its time is over, and with a person who is erased', async () => {
+    await route(acme, `*@${acme.domain}`);
+    await deliver([`a@${acme.domain}`]);
+    await deliver([`b@${acme.domain}`], 'From: Bob <bob@other.example>\r\n\r\nx', 'bob@other.example');
+    const tenant = { organizationId: acme.organizationId, mode: 'live' } as const;
+    const erased = await app.get(Database).transaction((tx) => app.get(InboundEmailsService).erase(tenant, 'ADA@sender.example', tx)); // prettier-ignore
+    expect(erased).toEqual({ deleted: 1, isMore: false });
+    expect((await list(acme)).map((email: any) => email.from)).toEqual(['Bob <bob@other.example>']);
+    const now = app.clock.now();
+    app.clock.set(new Date(now.getTime() + 31 * DAY));
+    await app.get(DeleteOldInboundEmailsJob).deleteOld();
+    app.clock.set(now);
+    expect(await list(acme)).toEqual([]);
+    const left = await app.db.query('select 1 from inbound_email_parts where organization_id = $1', [acme.organizationId]); // prettier-ignore
+    expect(left).toEqual([]);
+  });
+});

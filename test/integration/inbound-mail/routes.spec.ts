@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import { addDomain } from '../../factories/tenants';
+import { DomainsApp, type Owner } from '../domains/domains-app';
+
+describe('/v1/inbound-routes', () => {
+  let app: DomainsApp;
+  let acme: Owner;
+  let domain: string;
+  let domainId: string;
+
+  beforeAll(async () => {
+    app = await DomainsApp.start();
+    app.clock.set(new Date());
+    app.dns.set({ 'hooks.example.com': { A: ['93.184.215.14'] } });
+  });
+  beforeEach(async () => {
+    acme = await app.owner();
+    domain = `d${acme.organizationId.slice(-12)}.example`;
+    domainId = await addDomain(app.db, acme.organizationId, { domain });
+  });
+  afterAll(() => app.close());
+
+  const PATH = '/v1/inbound-routes';
+
+  it('are added, listed by address, changed and deleted, and the audit log tells of it', async () => {
+    const { status, body } = await acme.api.post(PATH, { address: `Support@In.${domain}` });
+    expect(status).toBe(201);
+    const { id } = body.data;
+    const times = { createdAt: expect.any(String), updatedAt: expect.any(String) };
+    expect(body.data).toEqual({ id, address: `support@in.${domain}`, domainId, ...times });
+    await acme.api.post(PATH, { address: `*@${domain}` });
+    const listed = await acme.api.get(`${PATH}?limit=1`);
+    expect(listed.body.data.map((route: any) => route.address)).toEqual([`*@${domain}`]);
+    expect(listed.body.pagination).toEqual({ page: 1, limit: 1, total: 2, totalPages: 2 });
+    const changed = await acme.api.patch(`${PATH}/${id}`, { address: `help@${domain}` });
+    expect(changed.body.data.address).toBe(`help@${domain}`);
+    expect((await acme.api.get(`${PATH}/${id}`)).body.data).toEqual(changed.body.data);
+    expect((await acme.api.delete(`${PATH}/${id}`)).body.data).toEqual({ id, deleted: true });
+    expect((await acme.api.get(`${PATH}/${id}`)).status).toBe(404);
+    const actions = (await app.audit(acme.organizationId)).map(({ action }) => action);
+    expect(actions.filter((action) => action.startsWith('inbound_route.'))).toEqual([
+      ...['inbound_route.created', 'inbound_route.created', 'inbound_route.changed', 'inbound_route.deleted'],
+    ]);
+  });
+
+  it('belong to the nearest verified domain', async () => {
+    const nearer = await addDomain(app.db, acme.organizationId, { domain: `in.${domain}` });
+    const { body } = await acme.api.post(PATH, { address: `a@deep.in.${domain}` });
+    expect(body.data.domainId).toBe(nearer);
+  });
+
+  it.each([
+    ['nobody’s domain', 'a@elsewhere.example', 422, 'domain_not_verified'],
+    ['no address', 'support', 400, 'invalid_request'],
+    ['a pattern of the local part', 'sup*@elsewhere.example', 400, 'invalid_request'],
+    ['two addresses', 'a@b.example, c@d.example', 400, 'invalid_request'],
+    ['the host of bounces', 'a@bounce.elsewhere.example', 400, 'invalid_request'],
+  ])('refuse %s', async (_what, address, status, code) => {
+    const answer = await acme.api.post(PATH, { address });
+    expect([answer.status, answer.body.error.code]).toEqual([status, code]);
+  });
+
+  it('refuse a domain that is not verified, and a look-alike of one that is', async () => {
+    await addDomain(app.db, acme.organizationId, { domain: `new-${domain}`, status: 'pending' });
+    for (const host of [`new-${domain}`, `not${domain}`]) {
+      expect((await acme.api.post(PATH, { address: `*@${host}` })).body.error.code).toBe('domain_not_verified');
+    }
+  });
+
+  it('are one for each address of an organization', async () => {
+    await acme.api.post(PATH, { address: `a@${domain}` });
+    const { status, body } = await acme.api.post(PATH, { address: `A@${domain}` });
+    expect([status, body.error.code]).toEqual([409, 'inbound_route_already_exists']);
+  });
+
+  it('name a webhook of their own, and let go of it', async () => {
+    const unknown = await acme.api.post(PATH, { address: `a@${domain}`, webhookId: randomUUID() });
+    expect(unknown.body.error.details.validation).toHaveProperty('webhookId');
+    const hook = await acme.api.post('/v1/webhooks', { url: 'https://hooks.example.com/', events: ['*'] });
+    const webhookId = hook.body.data.id;
+    const { body } = await acme.api.post(PATH, { address: `a@${domain}`, webhookId });
+    expect(body.data.webhookId).toBe(webhookId);
+    const changed = await acme.api.patch(`${PATH}/${body.data.id}`, { webhookId: null });
+    expect(changed.body.data).not.toHaveProperty('webhookId');
+  });
+
+  it('need their scopes', async () => {
+    const reader = await acme.client(['inbound:read']);
+    expect((await reader.get(PATH)).status).toBe(200);
+    expect((await reader.post(PATH, { address: `a@${domain}` })).status).toBe(403);
+    const manager = await acme.client(['inbound:manage']);
+    expect((await manager.get(PATH)).status).toBe(200);
+    expect((await (await acme.client(['email:read'])).get(PATH)).status).toBe(403);
+  });
+});
