@@ -1,5 +1,5 @@
 import { Controller, Get, Header, Param, Query, Res } from '@nestjs/common';
-import { ApiOperation, ApiParam, ApiProduces, ApiTags } from '@nestjs/swagger';
+import { ApiOperation, ApiParam, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { encodeExtended } from 'content-disposition';
 import type { Response } from 'express';
 import { PaginationDto } from '../../common/http/envelope.dto';
@@ -18,6 +18,11 @@ import { InboundEmailsService } from './inbound-emails.service';
 
 /** Never a type that a browser shows: the bytes are a stranger's. */
 const BYTES = 'application/octet-stream';
+const FILE = {
+  status: 200,
+  description: 'The bytes',
+  content: { [BYTES]: { schema: { type: 'string', format: 'binary' } } },
+};
 
 /** Mail that has come to routes. A key that is bound to a domain sees the mail of that domain's routes. */
 @ApiTags('Inbound')
@@ -49,7 +54,7 @@ export class InboundEmailsController {
     summary: 'Download an inbound email',
     description: 'The message as it came, byte for byte.',
   })
-  @ApiProduces(BYTES)
+  @ApiResponse(FILE)
   @Header('content-type', BYTES)
   @ApiErrors('resource_not_found')
   async raw(
@@ -65,7 +70,7 @@ export class InboundEmailsController {
   @Get(':id/attachments/:index')
   @ApiOperation({ operationId: 'inboundEmails.attachment', summary: 'Download an attachment of an inbound email' })
   @ApiParam({ name: 'index', schema: { type: 'integer', minimum: 0 } })
-  @ApiProduces(BYTES)
+  @ApiResponse(FILE)
   @Header('content-type', BYTES)
   @ApiErrors('resource_not_found')
   async attachment(
