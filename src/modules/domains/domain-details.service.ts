@@ -5,7 +5,7 @@ import { DkimKeysService } from './dkim/dkim-keys.service';
 import type { Domain } from './registry/domain.entity';
 import type { DomainCheck } from './registry/domain-check.entity';
 import { DomainsRepository } from './registry/domains.repository';
-import { type WantedRecord, wantedRecords } from './registry/wanted-records';
+import { inboundRecords, type WantedRecord, wantedRecords } from './registry/wanted-records';
 import { WarmUpService } from './restrictions/warm-up.service';
 import type { PublishedRecord } from './verification/verification-report';
 
@@ -28,24 +28,36 @@ export class DomainDetailsService {
 
   async detailOf(domain: Domain): Promise<DomainDetail> {
     const keys = await this.keys.published(domain.organizationId, domain.id);
-    return this.describe(domain, keys, await this.domains.checksOf(domain.organizationId, [domain.id]));
+    const checks = await this.domains.checksOf(domain.organizationId, [domain.id]);
+    const inbound = await this.domains.inboundHosts(domain.organizationId, [domain.id]);
+    return this.describe(domain, keys, checks, inbound);
   }
 
-  /** In the order of the domains: two look-ups, however many they are. */
+  /** In the order of the domains: three look-ups, however many they are. */
   async detailsOf(organizationId: string, domains: readonly Domain[]): Promise<DomainDetail[]> {
     const ids = domains.map(({ id }) => id);
-    const [keys, checks] = await Promise.all([
+    const [keys, checks, inbound] = await Promise.all([
       this.keys.publishedOf(organizationId, ids),
       this.domains.checksOf(organizationId, ids),
+      this.domains.inboundHosts(organizationId, ids),
     ]);
-    return domains.map((domain) => this.describe(domain, keys.get(domain.id) ?? [], checks));
+    return domains.map((domain) => this.describe(domain, keys.get(domain.id) ?? [], checks, inbound));
   }
 
-  private describe(domain: Domain, keys: readonly DkimKey[], checks: readonly DomainCheck[]): DomainDetail {
+  private describe(
+    domain: Domain,
+    keys: readonly DkimKey[],
+    checks: readonly DomainCheck[],
+    inbound: ReadonlyMap<string, readonly string[]>,
+  ): DomainDetail {
     const verified = new Set(
       checks.filter((check) => check.verified && check.domainId === domain.id).map((check) => placeOf(check)),
     );
-    const records = wantedRecords(domain, keys, this.config.dns).map((record) => ({
+    const wanted = [
+      ...wantedRecords(domain, keys, this.config.dns),
+      ...inboundRecords(inbound.get(domain.id) ?? [], this.config.delivery.mailHost),
+    ];
+    const records = wanted.map((record) => ({
       record,
       verified: verified.has(placeOf(record)),
     }));

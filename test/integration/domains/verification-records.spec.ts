@@ -2,6 +2,7 @@ import type { DnsResolver } from '../../../src/common/dns/dns-resolver';
 import { NodeDnsResolver } from '../../../src/common/dns/node-dns-resolver';
 import { checkRecords } from '../../../src/modules/domains/verification/check-records';
 import {
+  inboundRecords,
   type RecordPurpose,
   type WantedRecord,
   wantedRecords,
@@ -54,7 +55,7 @@ async function checkerOn(zones: DnsZones) {
 }
 
 /** The check of one record, with everything else as it should be. */
-async function check(purpose: RecordPurpose, zones: DnsZones) {
+async function check(purpose: keyof typeof HOSTS, zones: DnsZones) {
   const { checker } = await checkerOn({ ...COMPLETE, ...zones });
   const records = wanted();
   const checks = await checker.check(records, DOMAIN);
@@ -83,8 +84,38 @@ describe('a complete set of records', () => {
   });
 });
 
+describe('the MX of an inbound route', () => {
+  const HOST = 'in.acme.example';
+  const looked = async (zones: DnsZones) => {
+    const { checker } = await checkerOn(zones);
+    const [result] = await checker.check(inboundRecords([HOST], 'Mail.waybill.example'), DOMAIN);
+    return result;
+  };
+
+  it.each<[string, DnsZones, object]>([
+    ['leads here', { [HOST]: { MX: [[10, 'mail.waybill.example']] } }, { result: 'verified' }],
+    [
+      'leads here beside others',
+      {
+        [HOST]: {
+          MX: [
+            [5, 'mx.other.example'],
+            [10, 'mail.waybill.example'],
+          ],
+        },
+      },
+      { result: 'verified' },
+    ],
+    ['leads elsewhere', { [HOST]: { MX: [[10, 'mx.other.example']] } }, { result: 'wrong' }],
+    ['is the null MX', { [HOST]: { MX: [[0, '.']] } }, { result: 'wrong' }],
+    ['is not there', { [HOST]: { A: ['192.0.2.1'] } }, { result: 'missing' }],
+    ['has no name', {}, { result: 'missing' }],
+    ['gets no answer', { [HOST]: 'servfail' }, { result: 'unreachable' }],
+  ])('%s', async (_what, zones, expected) => expect(await looked(zones)).toMatchObject(expected));
+});
+
 describe('every record', () => {
-  const purposes = Object.keys(HOSTS) as RecordPurpose[];
+  const purposes = Object.keys(HOSTS) as (keyof typeof HOSTS)[];
 
   it.each(purposes)('%s is missing where the name does not exist', async (purpose) => {
     const { checker } = await checkerOn({});

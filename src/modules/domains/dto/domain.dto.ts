@@ -35,7 +35,7 @@ export class ListDomainsQuery {
 }
 
 export class DnsRecordDto {
-  @ApiProperty({ enum: ['TXT', 'CNAME'] }) type!: string;
+  @ApiProperty({ enum: ['TXT', 'CNAME', 'MX'] }) type!: string;
   @ApiProperty({ description: 'Fully qualified, without the last dot', example: '_waybill.mail.example.com' })
   host!: string;
   @ApiProperty({ example: 'waybill-verification=0123456789abcdef0123456789abcdef' }) value!: string;

@@ -37,8 +37,8 @@ export function toVerificationDto(report: VerificationReport): DomainVerificatio
   };
 }
 
-/** MX records alone have a priority, and none is needed. */
+/** MX records alone have a priority. */
 function toDnsRecordDto({ record, verified }: PublishedRecord): DnsRecordDto {
-  const { type, host, value, purpose, ttlSeconds } = record;
-  return { type, host, value, purpose, verified, ttl: ttlSeconds, priority: null };
+  const { type, host, value, purpose, ttlSeconds, priority = null } = record;
+  return { type, host, value, purpose, verified, ttl: ttlSeconds, priority };
 }

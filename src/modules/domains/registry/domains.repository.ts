@@ -13,6 +13,7 @@ import {
   type DueDomain,
   type DueDomains,
   listDueOwners,
+  listInboundHosts,
   lockDomainList,
   takeDueDomains,
 } from './sql/domains.sql';
@@ -184,6 +185,20 @@ export class DomainsRepository {
   }
 
   /** Forgets the records that the domain no longer needs. */
+  /** The hosts of inbound routes, by domain: those for which an MX is wanted. */
+  async inboundHosts(
+    organizationId: string,
+    domainIds: readonly string[],
+  ): Promise<ReadonlyMap<string, readonly string[]>> {
+    const hosts = new Map<string, string[]>();
+    for (const { domainId, host } of await this.database.run(listInboundHosts(organizationId, domainIds))) {
+      const known = hosts.get(domainId);
+      if (known) known.push(host);
+      else hosts.set(domainId, [host]);
+    }
+    return hosts;
+  }
+
   async saveChecks(
     { organizationId, domainId }: Owner,
     states: readonly CheckedState[],

@@ -1,18 +1,20 @@
 import type { DnsConfig } from '../../../config/config';
 import type { Domain } from './domain.entity';
 
-export const RECORD_PURPOSES = ['verification', 'dkim', 'spf', 'dmarc', 'return_path', 'tracking'] as const;
+export const RECORD_PURPOSES = ['verification', 'dkim', 'spf', 'dmarc', 'return_path', 'tracking', 'inbound'] as const;
 
 export type RecordPurpose = (typeof RECORD_PURPOSES)[number];
 
 /** A DNS record that a customer should publish. */
 export interface WantedRecord {
   readonly purpose: RecordPurpose;
-  readonly type: 'TXT' | 'CNAME';
+  readonly type: 'TXT' | 'CNAME' | 'MX';
   /** Fully qualified, lower case, without the last dot. */
   readonly host: string;
   readonly value: string;
   readonly ttlSeconds: number;
+  /** Of MX records. */
+  readonly priority?: number;
 }
 
 /**
@@ -34,6 +36,7 @@ interface PublishedKey {
 export const ALTERNATING_SELECTORS = ['wb1', 'wb2'] as const;
 
 const TTL_SECONDS = 300;
+const MX_PRIORITY = 10;
 
 /**
  * The records that the owner of a domain publishes, in the order in which a person goes through them.
@@ -49,6 +52,14 @@ export function wantedRecords(domain: NamedDomain, keys: readonly PublishedKey[]
     alias('return_path', returnPathHostOf(name), dns.bounceHost),
     alias('tracking', trackingHostOf(name), dns.trackingHost),
   ];
+}
+
+/** Where the mail of inbound routes is to go: only domains with routes have it, one for each host of theirs. */
+export function inboundRecords(hosts: readonly string[], mailHost: string): WantedRecord[] {
+  return hosts.map((host) => ({
+    ...{ purpose: 'inbound', type: 'MX', host, value: mailHost },
+    ...{ ttlSeconds: TTL_SECONDS, priority: MX_PRIORITY },
+  }));
 }
 
 /** Host of the envelope sender once its record is seen; the bounce listener takes genuine return paths at any such host. */

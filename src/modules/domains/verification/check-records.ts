@@ -3,6 +3,7 @@ import type { DkimKey } from '../dkim/dkim-key.entity';
 import type { RecordCheck, WantedRecord } from '../registry/wanted-records';
 import { checkAlias } from './check-alias';
 import { checkDelegatedKey, evaluateDkim } from './check-dkim';
+import { checkInboundMx } from './check-inbound-mx';
 import { checkDmarc } from './check-dmarc';
 import { checkSpf } from './check-spf';
 import { DnsLookups } from './dns-lookups';
@@ -45,6 +46,8 @@ async function checkRecord(
     case 'return_path':
     case 'tracking':
       return checkAlias(record, lookups);
+    case 'inbound':
+      return checkInboundMx(record, lookups);
   }
 }
 

@@ -5,7 +5,14 @@ import { AppConfig } from '../../../config/config';
 import type { DkimKey } from '../dkim/dkim-key.entity';
 import { DkimKeysService } from '../dkim/dkim-keys.service';
 import type { Domain } from '../registry/domain.entity';
-import { RECORD_PURPOSES, type RecordCheck, type WantedRecord, wantedRecords } from '../registry/wanted-records';
+import { DomainsRepository } from '../registry/domains.repository';
+import {
+  inboundRecords,
+  RECORD_PURPOSES,
+  type RecordCheck,
+  type WantedRecord,
+  wantedRecords,
+} from '../registry/wanted-records';
 import { checkRecords } from './check-records';
 import type { CheckedRecord } from './record-state';
 
@@ -13,7 +20,7 @@ const RESULTS: readonly RecordCheck['result'][] = ['verified', 'missing', 'wrong
 
 /** Links and bounces would not find their way over hosts that are in no DNS; mail does without them. */
 function checkVouched({ purpose, host }: WantedRecord): RecordCheck {
-  if (purpose !== 'return_path' && purpose !== 'tracking') return { result: 'verified' };
+  if (purpose !== 'return_path' && purpose !== 'tracking' && purpose !== 'inbound') return { result: 'verified' };
   return { result: 'missing', problem: `${host} is in no DNS: nothing under test is (RFC 6761)` };
 }
 
@@ -32,6 +39,7 @@ export class DnsCheckService {
   constructor(
     private readonly resolver: DnsResolver,
     private readonly keys: DkimKeysService,
+    private readonly domains: DomainsRepository,
     private readonly config: AppConfig,
     metrics: Metrics,
   ) {
@@ -45,7 +53,11 @@ export class DnsCheckService {
   /** Within ten seconds and forty look-ups. Never throws for what the DNS says. */
   async check(domain: Domain): Promise<DnsCheck> {
     const keys = await this.keys.published(domain.organizationId, domain.id);
-    const records = wantedRecords(domain, keys, this.config.dns);
+    const inbound = await this.domains.inboundHosts(domain.organizationId, [domain.id]);
+    const records = [
+      ...wantedRecords(domain, keys, this.config.dns),
+      ...inboundRecords(inbound.get(domain.id) ?? [], this.config.delivery.mailHost),
+    ];
     const checks = this.isVouchedFor(domain)
       ? records.map(checkVouched)
       : await checkRecords(this.resolver, records, domain.domain, keys);

@@ -1,5 +1,5 @@
 import { SECOND } from '../../../common/clock';
-import type { DnsAnswer, DnsResolver } from '../../../common/dns/dns-resolver';
+import type { DnsAnswer, DnsResolver, MxRecord } from '../../../common/dns/dns-resolver';
 
 const TOTAL_MS = 10 * SECOND;
 /** A zone of many aliases and includes must not turn one check into hundreds of queries. */
@@ -23,6 +23,10 @@ export class DnsLookups {
 
   cname(name: string): Promise<DnsAnswer<string>> {
     return this.bounded(1, () => this.resolver.resolveCname(name, { signal: this.signal }));
+  }
+
+  mx(name: string): Promise<DnsAnswer<MxRecord>> {
+    return this.bounded(1, () => this.resolver.resolveMx(name, { signal: this.signal }));
   }
 
   /** A and AAAA: two queries. */
