@@ -66,7 +66,12 @@ const OWNERS: Record<string, string> = {
 /** Folders that read another folder's tables, and why. */
 const READERS: Record<string, readonly string[]> = {
   // The event log is the outbox (docs/adr/0017): the feed reads what the outcomes of emails have written.
-  'modules/events': ['email_events', 'emails'],
+  // Inbound mail is its own event (docs/adr/0029).
+  'modules/events': ['email_events', 'emails', 'inbound_emails'],
+  // The listener's process knows neither domains nor emails nor webhooks, but has to see whether there are such.
+  'modules/inbound-mail': ['domains', 'emails', 'webhook_endpoints'],
+  // For which hosts an MX is wanted.
+  'modules/domains': ['inbound_routes'],
 };
 
 /** Tables whose rows are no single organization's, and why: row-level security (docs/adr/0023) cannot keep them apart. */

@@ -13,10 +13,10 @@ import {
   type DueDomain,
   type DueDomains,
   listDueOwners,
-  listInboundHosts,
   lockDomainList,
   takeDueDomains,
 } from './sql/domains.sql';
+import { listInboundHosts } from './sql/inbound-hosts.sql';
 
 export type { DueDomain };
 
