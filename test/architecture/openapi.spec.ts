@@ -95,7 +95,7 @@ describe('the API documentation', () => {
   });
 
   it('describes what webhooks receive', () => {
-    const types = [...EVENT_TYPES.map((type) => `email.${type}`), 'webhook.test'];
+    const types = [...EVENT_TYPES.map((type) => `email.${type}`), 'inbound.received', 'webhook.test'];
     expect(Object.keys(document.webhooks ?? {})).toEqual(types);
   });
 

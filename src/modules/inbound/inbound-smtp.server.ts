@@ -6,7 +6,7 @@ import { opensPort } from '../../common/network';
 import { AppConfig } from '../../config/config';
 import { InboundLimits } from './inbound-limits';
 import { InboundMetrics } from './inbound.metrics';
-import { InboundReception } from './inbound-reception.service';
+import { InboundReception } from './inbound-reception';
 import { type SmtpRefusal, tooManyConnections } from './smtp-refusal';
 
 /** A command line carries an address and a few parameters; RFC 5321 section 4.5.3.1.4 asks for 512 octets. */

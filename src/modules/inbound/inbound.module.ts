@@ -5,13 +5,13 @@ import { InboundMailModule } from '../inbound-mail/inbound-mail.module';
 import { DeleteOldReportsJob } from './delete-old-reports.job';
 import { FeedbackReport } from './feedback-report.entity';
 import { InboundLimits } from './inbound-limits';
-import { InboundReception } from './inbound-reception.service';
+import { InboundReception } from './inbound-reception';
 import { InboundReport } from './inbound-report.entity';
 import { InboundSmtpServer } from './inbound-smtp.server';
 import { InboundMetrics } from './inbound.metrics';
 import { InboundRepository } from './inbound.repository';
 import { InboundService } from './inbound.service';
-import { RoutedReception } from './routed-reception.service';
+import { RoutedReception } from './routed-reception';
 
 /**
  * The stored reports and the listener that takes them; the listener opens its port only when the role `inbound` calls

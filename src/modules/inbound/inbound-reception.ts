@@ -8,7 +8,7 @@ import { InboundLimits } from './inbound-limits';
 import { InboundMetrics } from './inbound.metrics';
 import { type PublicMailbox, PUBLIC_MAILBOXES, type ReportSubject } from './inbound-report';
 import { InboundService } from './inbound.service';
-import { type RoutedRecipient, RoutedReception } from './routed-reception.service';
+import { type RoutedRecipient, RoutedReception } from './routed-reception';
 import {
   full,
   noRoom,
