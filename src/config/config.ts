@@ -115,6 +115,8 @@ export interface LimitsConfig {
   readonly testRecipientsPerDay: number;
   readonly testRecipientsPerLifetime: number;
   readonly testRequestsPerHour: number;
+  /** What an organization may keep of mail that came to its routes. */
+  readonly inboundStoredBytes: number;
   /** Overrides of the default limits, by endpoint class: requests per window. */
   readonly requestLimits: Readonly<Record<string, number>>;
 }

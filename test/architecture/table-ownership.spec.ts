@@ -53,6 +53,7 @@ const OWNERS: Record<string, string> = {
   inbound_routes: 'modules/inbound-mail',
   inbound_emails: 'modules/inbound-mail',
   inbound_email_parts: 'modules/inbound-mail',
+  inbound_usage: 'modules/inbound-mail',
   privacy_requests: 'modules/privacy',
   privacy_export_parts: 'modules/privacy',
   templates: 'modules/templates',

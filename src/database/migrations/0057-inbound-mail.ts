@@ -80,11 +80,22 @@ export class InboundMail1700000000057 extends ForwardOnlyMigration {
       primary key (organization_id, mode, email_id, position)
     );
     alter table inbound_email_parts alter column content set storage external;
+    -- What an organization keeps of it, written with each message that comes or goes.
+    create table inbound_usage (
+      organization_id uuid not null primary key,
+      emails bigint not null,
+      bytes bigint not null
+    );
     ${commentOn('inbound_email_parts', 'RETENTION_INBOUND_DAYS after it came', {
       ...OWNER,
       email_id: 'none: the email',
       position: 'none: its place, in steps of 1 MiB',
       content: 'content: the message as it came',
+    })}
+    ${commentOn('inbound_usage', 'as long as the organization has had inbound mail', {
+      organization_id: 'none: the tenant',
+      emails: 'none: how many are stored',
+      bytes: 'none: how much they take, for its limit',
     })}
   `;
 }

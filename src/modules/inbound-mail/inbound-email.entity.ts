@@ -25,6 +25,14 @@ export class InboundEmail {
   @Column('timestamptz', { name: 'received_at' }) receivedAt!: Date;
 }
 
+/** What an organization keeps. */
+@Entity('inbound_usage')
+export class InboundUsage {
+  @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
+  @Column('bigint') emails!: string;
+  @Column('bigint') bytes!: string;
+}
+
 /** A part of the message as it came; all but the last are of 1 MiB. */
 @Entity('inbound_email_parts')
 export class InboundEmailPart {

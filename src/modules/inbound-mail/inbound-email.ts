@@ -60,8 +60,26 @@ export interface NewInboundEmail extends RouteMatch {
   readonly sizeBytes: number;
 }
 
-/** `known`: the same message came before; `full`: over a limit, to be tried again later. */
-export type Stored = 'new' | 'known' | 'full';
+/**
+ * `known`: the same message came before; `full`: over a limit of the hour; `no_room`: the organization has as much as it may
+ * keep. The last two are to be tried again later.
+ */
+export const STORED = ['new', 'known', 'full', 'no_room'] as const;
+
+export type Stored = (typeof STORED)[number];
+
+export interface InboundCapacity {
+  /** Of an organization, in an hour. */
+  readonly perHour: number;
+  readonly bytesPerHour: number;
+  /** Of a route, in an hour. */
+  readonly perRouteAndHour: number;
+  /** Of an organization, in all. Each message counts as its size and `ROW_BYTES`. */
+  readonly storedBytes: number;
+}
+
+/** What a message takes beside its bytes: its row, its index entries. */
+export const ROW_BYTES = 4_096;
 
 export interface InboundEmailKey {
   readonly organizationId: string;

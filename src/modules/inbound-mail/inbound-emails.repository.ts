@@ -6,11 +6,12 @@ import type { Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import { InboundEmail } from './inbound-email.entity';
-import type { InboundEmailKey, NewInboundEmail, Stored } from './inbound-email';
+import type { InboundCapacity, InboundEmailKey, NewInboundEmail, Stored } from './inbound-email';
 import {
+  countInboundEmail,
+  deleteInboundEmail,
   deleteInboundEmailsOf,
   deleteOldInboundEmails,
-  type InboundCapacity,
   insertInboundEmail,
   insertInboundPart,
   readInboundPart,
@@ -45,11 +46,12 @@ export class InboundEmailsRepository {
   store(email: NewInboundEmail, message: Buffer, capacity: InboundCapacity): Promise<Stored> {
     return this.database.transaction(async (tx) => {
       const [row] = await tx.run(insertInboundEmail(email, capacity));
-      if (!row?.id) return row?.isTaken ? 'known' : 'full';
+      if (!row?.id) return row?.else ?? 'known';
       const key: InboundEmailKey = { organizationId: email.organizationId, mode: 'live', id: row.id };
       for (let at = 0, position = 0; at < message.length; at += PART_BYTES, position += 1) {
         await tx.run(insertInboundPart(key, position, message.subarray(at, at + PART_BYTES)));
       }
+      await tx.run(countInboundEmail(email.organizationId, message.length));
       return 'new';
     });
   }
@@ -100,6 +102,11 @@ export class InboundEmailsRepository {
     const id = And(MoreThan(after), LessThan(before));
     const where = { organizationId, mode, addresses: ArrayContains([address]), id };
     return this.emails.find({ where, order: { id: 'ASC' }, take: limit });
+  }
+
+  /** Whether there was one. */
+  async delete({ organizationId, mode, domainId }: Tenant, id: string, tx: Transaction): Promise<boolean> {
+    return (await tx.run(deleteInboundEmail({ organizationId, mode, id }, domainId))).length > 0;
   }
 
   /** Returns how many. */

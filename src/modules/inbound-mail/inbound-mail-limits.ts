@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { SECOND } from '../../common/clock';
-import type { InboundCapacity } from './sql/inbound-emails.sql';
+import type { InboundCapacity } from './inbound-email';
 
 /** What mail to routes may take. What a single client may is `InboundLimits`. */
 @Injectable()
@@ -8,7 +8,11 @@ export class InboundMailLimits {
   readonly maxRoutes: number = 1_000;
   readonly maxMessageBytes: number = 25 * 1024 * 1024;
   /** Of all listeners together; more is put off with 452. */
-  readonly capacity: InboundCapacity = { perHour: 5_000, bytesPerHour: 2 * 1024 ** 3, perRouteAndHour: 2_000 };
+  readonly capacity: Omit<InboundCapacity, 'storedBytes'> = {
+    perHour: 5_000,
+    bytesPerHour: 2 * 1024 ** 3,
+    perRouteAndHour: 2_000,
+  };
   /** For the look-ups of SPF, DKIM, DMARC and ARC; what is not known by then is a `temperror`. */
   readonly authenticationMs: number = 10 * SECOND;
   /** Signatures and sealed hops that are looked at: each may cost a hash of the whole message. */

@@ -6,7 +6,7 @@ import { NodeDnsResolver } from '../../common/dns/node-dns-resolver';
 import { AppConfig } from '../../config/config';
 import { AuthenticationService } from './authentication.service';
 import { DeleteOldInboundEmailsJob } from './delete-old-inbound-emails.job';
-import { InboundEmail, InboundEmailPart } from './inbound-email.entity';
+import { InboundEmail, InboundEmailPart, InboundUsage } from './inbound-email.entity';
 import { InboundEmailsController } from './inbound-emails.controller';
 import { InboundEmailsRepository } from './inbound-emails.repository';
 import { InboundEmailsService } from './inbound-emails.service';
@@ -19,7 +19,7 @@ import { InboundRoutesService } from './inbound-routes.service';
 
 /** Inbound mail: routes, what has come by them, and how the listener hands it in. */
 @Module({
-  imports: [TypeOrmModule.forFeature([InboundRoute, InboundEmail, InboundEmailPart]), AuditModule],
+  imports: [TypeOrmModule.forFeature([InboundRoute, InboundEmail, InboundEmailPart, InboundUsage]), AuditModule],
   controllers: [InboundRoutesController, InboundEmailsController],
   providers: [
     ...[InboundMailLimits, InboundRoutesRepository, InboundRoutesService, InboundMailService, AuthenticationService],

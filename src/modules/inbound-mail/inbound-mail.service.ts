@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { addressKey } from '../../common/mail-address';
+import { AppConfig } from '../../config/config';
 import { AuthenticationService, type Client } from './authentication.service';
-import type { InboundEmailData, MailMark, NewInboundEmail, RouteMatch, Stored } from './inbound-email';
+import type { InboundCapacity, InboundEmailData, MailMark, NewInboundEmail, RouteMatch, Stored } from './inbound-email';
 import { InboundEmailsRepository } from './inbound-emails.repository';
 import { InboundMailLimits } from './inbound-mail-limits';
 import { InboundRoutesRepository } from './inbound-routes.repository';
@@ -33,6 +34,7 @@ export class InboundMailService {
     private readonly emails: InboundEmailsRepository,
     private readonly authentication: AuthenticationService,
     private readonly limits: InboundMailLimits,
+    private readonly config: AppConfig,
   ) {}
 
   get maxMessageBytes(): number {
@@ -72,9 +74,13 @@ export class InboundMailService {
         data,
         sizeBytes: message.length,
       };
-      results.push(await this.emails.store(email, message, this.limits.capacity));
+      results.push(await this.emails.store(email, message, this.capacity()));
     }
     return results;
+  }
+
+  private capacity(): InboundCapacity {
+    return { ...this.limits.capacity, storedBytes: this.config.limits.inboundStoredBytes };
   }
 
   private async withOwn(
@@ -118,4 +124,5 @@ function digestOfCopy(message: Buffer, { routeId, recipients }: Share, sender: s
   return createHash('sha256').update(message).update(envelope).digest();
 }
 
-export type { Client };
+export { STORED } from './inbound-email';
+export type { Client, Stored };

@@ -2,11 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { Metrics } from '../../common/metrics/metrics';
 import { PUBLIC_MAILBOXES, type PublicMailbox } from './inbound-report';
 import type { Appended } from './inbound.repository';
+import { STORED, type Stored } from '../inbound-mail/inbound-mail.service';
 import { REFUSAL_REASONS, type RefusalReason } from './smtp-refusal';
 
 const APPENDED: readonly Appended[] = ['new', 'duplicate', 'full'];
-
-const ROUTED = ['new', 'known', 'full'] as const;
 
 /** What the listener counts. */
 @Injectable()
@@ -35,7 +34,7 @@ export class InboundMetrics {
     this.routed = metrics.counter({
       name: 'inbound_emails_total',
       help: 'Mail to inbound routes, one for each route',
-      labels: { result: ROUTED },
+      labels: { result: STORED },
     });
     this.refusals = metrics.counter({
       name: 'inbound_refusals_total',
@@ -57,7 +56,7 @@ export class InboundMetrics {
     this.feedback.inc({ mailbox, result });
   }
 
-  countRouted(result: (typeof ROUTED)[number]): void {
+  countRouted(result: Stored): void {
     this.routed.inc({ result });
   }
 

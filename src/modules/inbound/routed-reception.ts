@@ -7,7 +7,7 @@ import { MessageCollector } from '../../common/mime/message-collector';
 import { InboundMailService, type RoutedRecipient, type Routing } from '../inbound-mail/inbound-mail.service';
 import { InboundLimits } from './inbound-limits';
 import { InboundMetrics } from './inbound.metrics';
-import { busy, full, tooLarge, tooManyMessages, tooMuchData } from './smtp-refusal';
+import { busy, full, noRoomLeft, tooLarge, tooManyMessages, tooMuchData } from './smtp-refusal';
 
 /** Clients that are counted; beyond it the count begins anew. */
 const MAX_CLIENTS = 10_000;
@@ -82,6 +82,7 @@ export class RoutedReception {
     const results = await this.mail.take(message, recipients, client);
     for (const result of results) this.metrics.countRouted(result);
     // It comes again for all of them; what is stored now is known then.
+    if (results.includes('no_room')) throw noRoomLeft();
     if (results.includes('full')) throw full();
   }
 

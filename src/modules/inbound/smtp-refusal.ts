@@ -1,7 +1,7 @@
 /** Why something was refused; the label of a metric. */
 export const REFUSAL_REASONS = [
   ...(['unknown-address', 'relay', 'too-many-refusals', 'too-large', 'too-many-connections', 'full'] as const),
-  ...(['too-many-messages', 'unavailable'] as const),
+  ...(['too-many-messages', 'no-room', 'unavailable'] as const),
 ] as const;
 
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
@@ -36,6 +36,10 @@ export const tooManyConnections = () => new SmtpRefusal('too-many-connections', 
 
 /** RFC 5321 section 4.2.3: insufficient storage. The client keeps the message and comes again. */
 export const full = () => new SmtpRefusal('full', 452, '4.3.1 Too much mail to this address, try again later');
+
+/** RFC 3463, X.2.2. What its owner has to do is in the text, since the client's bounce may be all that anybody reads. */
+export const noRoomLeft = () =>
+  new SmtpRefusal('no-room', 452, '4.2.2 Too much mail is stored for this address: its owner has to delete some');
 
 export const tooManyMessages = () =>
   new SmtpRefusal('too-many-messages', 450, '4.7.1 Too many messages from your network, try again later');

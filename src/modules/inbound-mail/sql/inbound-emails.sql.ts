@@ -1,18 +1,18 @@
 // Inbound mail: how it is stored and read, in parts of 1 MiB, and how it goes.
 import type { Statement } from '../../../database/statement';
-import type { InboundEmailKey, NewInboundEmail } from '../inbound-email';
+import {
+  type InboundCapacity,
+  type InboundEmailKey,
+  type NewInboundEmail,
+  ROW_BYTES,
+  type Stored,
+} from '../inbound-email';
 
-export interface InboundCapacity {
-  /** Of an organization, in an hour. */
-  readonly perHour: number;
-  readonly bytesPerHour: number;
-  /** Of a route, in an hour. */
-  readonly perRouteAndHour: number;
-}
-
-// Adds one copy of a message, unless it is there or its organization or route has had too many within the hour. The id is
+// Adds one copy of a message, unless it is there, its organization or route has had too many within the hour, or the
+// organization keeps too much; "else" says which. The id is
 // an event's (migration 0017), made in this transaction by the database's clock, so that the feed never passes it over.
-// Reads and writes: inbound_emails (primary key, up to $12 entries of the last hour; digest). Locks: the new row. Rows: 1.
+// Reads: inbound_usage. Reads and writes: inbound_emails (primary key, up to $12 entries of the last hour; digest). Locks: the
+// new row. Rows: 1.
 // Messages that come at the same moment may exceed a limit by their number; it is a bound, not an account.
 // Not the ORM: the limits and the insert are one statement.
 const INSERT = `
@@ -25,7 +25,8 @@ const INSERT = `
     select
       exists (select from inbound_emails where organization_id = $1 and mode = 'live' and digest = $5) as is_known,
       count(*) < $12 and coalesce(sum(size_bytes), 0) + $11 <= $13 and count(*) filter (where route_id = $2) < $14
-        as has_capacity
+        as has_capacity,
+      coalesce((select bytes from inbound_usage where organization_id = $1), 0) + $11 + ${ROW_BYTES} <= $15 as has_room
     from recent
   ), added as (
     insert into inbound_emails (
@@ -35,26 +36,52 @@ const INSERT = `
     select $1::uuid, 'live', event_id(clock_timestamp(), 0), $2::uuid, $3::uuid, $4::uuid, $5::bytea, $6::text, $7::text[],
       $8::text, $9::text[], $10::jsonb, $11::integer, clock_timestamp()
     from state
-    where has_capacity and not is_known
+    where has_capacity and has_room and not is_known
     on conflict (organization_id, mode, digest) do nothing
     returning id
   )
-  select (select id from added) as id, is_known or has_capacity as "isTaken" from state`;
+  select
+    (select id from added) as id,
+    case when is_known then 'known' when not has_room then 'no_room' when not has_capacity then 'full' else 'known' end
+      as "else"
+  from state`;
 
 export function insertInboundEmail(
   email: NewInboundEmail,
-  { perHour, bytesPerHour, perRouteAndHour }: InboundCapacity,
-): Statement<{ id: string | null; isTaken: boolean }> {
+  { perHour, bytesPerHour, perRouteAndHour, storedBytes }: InboundCapacity,
+): Statement<{ id: string | null; else: Exclude<Stored, 'new'> }> {
   return {
     name: 'insert-inbound-email',
     text: INSERT,
     values: [
       ...[email.organizationId, email.routeId, email.domainId, email.webhookId, email.digest, email.envelopeFrom],
       ...[email.envelopeTo, email.fromAddress, email.addresses, JSON.stringify(email.data), email.sizeBytes],
-      ...[perHour, bytesPerHour, perRouteAndHour],
+      ...[perHour, bytesPerHour, perRouteAndHour, storedBytes],
     ],
   };
 }
+
+// Counts a message that has been added: the last statement of its transaction, so that others wait for the commit alone.
+// Writes: inbound_usage (primary key). Locks: the organization's row. Rows: 1.
+// Not the ORM: an upsert that adds.
+const COUNT = `
+  insert into inbound_usage as u (organization_id, emails, bytes) values ($1, 1, $2::bigint + ${ROW_BYTES})
+  on conflict (organization_id) do update set emails = u.emails + 1, bytes = u.bytes + excluded.bytes`;
+
+export function countInboundEmail(organizationId: string, sizeBytes: number): Statement<unknown> {
+  return { name: 'count-inbound-email', text: COUNT, values: [organizationId, sizeBytes] };
+}
+
+/** What messages took of their organizations' room is free again. */
+const UNCOUNTED = `uncounted as (
+    update inbound_usage u
+    set emails = u.emails - g.emails, bytes = u.bytes - g.bytes
+    from (
+      select organization_id, count(*) as emails, sum(size_bytes + ${ROW_BYTES}) as bytes from gone group by organization_id
+    ) g
+    where u.organization_id = g.organization_id
+  )
+  select 1 as deleted from gone`;
 
 // One part of a message. Writes: inbound_email_parts. Locks: the new row. Rows: 1.
 // Not the ORM: a MiB goes through the driver once, and nothing else with it.
@@ -103,8 +130,8 @@ export function readInboundPart(
 }
 
 // Deletes up to $2 messages with an id below $1 (ids sort by arrival), oldest first, with their parts.
-// Writes: inbound_emails (index inbound_emails_age), inbound_email_parts. Locks: the rows, skip locked. Rows: up to $2.
-// Not the ORM: a bounded delete over two tables.
+// Writes: inbound_emails (index inbound_emails_age), inbound_email_parts, inbound_usage. Locks: the rows, skip locked; then
+// the organizations' counts. Rows: up to $2. Not the ORM: a bounded delete over three tables.
 const DELETE_OLD = `
   with old as materialized (
     select organization_id, mode, id from inbound_emails where id < $1 order by id limit $2 for update skip locked
@@ -112,19 +139,20 @@ const DELETE_OLD = `
     delete from inbound_email_parts p
     using old
     where p.organization_id = old.organization_id and p.mode = old.mode and p.email_id = old.id
-  )
-  delete from inbound_emails e
-  using old
-  where e.organization_id = old.organization_id and e.mode = old.mode and e.id = old.id
-  returning 1 as deleted`;
+  ), gone as (
+    delete from inbound_emails e
+    using old
+    where e.organization_id = old.organization_id and e.mode = old.mode and e.id = old.id
+    returning e.organization_id, e.size_bytes
+  ), ${UNCOUNTED}`;
 
 export function deleteOldInboundEmails(beforeId: string, limit: number): Statement<{ deleted: 1 }> {
   return { name: 'delete-old-inbound-emails', text: DELETE_OLD, values: [beforeId, limit] };
 }
 
 // Deletes up to $4 messages that show an address, with their parts.
-// Reads: inbound_emails (all of one organization, kept for RETENTION_INBOUND_DAYS). Writes: both tables. Locks: the rows.
-// Not the ORM: a bounded delete over two tables.
+// Reads: inbound_emails (all of one organization, kept for RETENTION_INBOUND_DAYS). Writes: all three tables. Locks: the rows,
+// then the organization's count. Not the ORM: a bounded delete over three tables.
 const DELETE_OF = `
   with shown as materialized (
     select organization_id, mode, id
@@ -137,11 +165,12 @@ const DELETE_OF = `
     delete from inbound_email_parts p
     using shown s
     where p.organization_id = s.organization_id and p.mode = s.mode and p.email_id = s.id
-  )
-  delete from inbound_emails e
-  using shown s
-  where e.organization_id = s.organization_id and e.mode = s.mode and e.id = s.id
-  returning 1 as deleted`;
+  ), gone as (
+    delete from inbound_emails e
+    using shown s
+    where e.organization_id = s.organization_id and e.mode = s.mode and e.id = s.id
+    returning e.organization_id, e.size_bytes
+  ), ${UNCOUNTED}`;
 
 export function deleteInboundEmailsOf(
   { organizationId, mode }: Pick<InboundEmailKey, 'organizationId' | 'mode'>,
@@ -149,4 +178,25 @@ export function deleteInboundEmailsOf(
   limit: number,
 ): Statement<{ deleted: 1 }> {
   return { name: 'delete-inbound-emails-of', text: DELETE_OF, values: [organizationId, mode, address, limit] };
+}
+
+// Deletes one message, with its parts, when it is of this domain or $4 is null.
+// Writes: all three tables (primary keys). Locks: the row, then the organization's count. Rows: 1.
+// Not the ORM: a delete over three tables.
+const DELETE_ONE = `
+  with gone as (
+    delete from inbound_emails
+    where organization_id = $1 and mode = $2 and id = $3 and domain_id = coalesce($4::uuid, domain_id)
+    returning organization_id, mode, id, size_bytes
+  ), parts as (
+    delete from inbound_email_parts p
+    using gone
+    where p.organization_id = gone.organization_id and p.mode = gone.mode and p.email_id = gone.id
+  ), ${UNCOUNTED}`;
+
+export function deleteInboundEmail({ organizationId, mode, id }: InboundEmailKey, domainId?: string) {
+  const values = [organizationId, mode, id, domainId ?? null];
+  return { name: 'delete-inbound-email', text: DELETE_ONE, values } satisfies Statement<unknown> as Statement<{
+    deleted: 1;
+  }>;
 }
