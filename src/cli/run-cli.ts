@@ -11,6 +11,7 @@ import { addDoctorCommand } from './doctor/doctor-command';
 import { addDomainCommands } from './domain-commands';
 import { addEgressCommands } from './egress-commands';
 import { addInboundCommands } from './inbound-commands';
+import { addInboundRouteCommands } from './inbound-route-commands';
 import { addKeyCommands } from './key-commands';
 import { addMigrateCommand, addStatsCommands } from './operations-commands';
 import { addOperatorKeyCommands } from './operator-key-commands';
@@ -76,6 +77,7 @@ export function createProgram(session: CliSession, help: string[]): Command {
   addReEncryptCommands(program, session);
   addDomainCommands(program, session);
   addInboundCommands(program, session);
+  addInboundRouteCommands(program, session);
   addStatsCommands(program, session);
   addSuppressionCommands(program, session);
   addTemplateCommands(program, session);

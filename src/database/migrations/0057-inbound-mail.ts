@@ -56,6 +56,7 @@ export class InboundMail1700000000057 extends ForwardOnlyMigration {
     );
     create unique index inbound_emails_digest on inbound_emails (organization_id, mode, digest);
     create index inbound_emails_age on inbound_emails (id);
+    create index inbound_emails_addresses on inbound_emails using gin (addresses);
     ${commentOn('inbound_emails', 'RETENTION_INBOUND_DAYS after it came', {
       ...OWNER,
       id: 'none: the email, and its event',

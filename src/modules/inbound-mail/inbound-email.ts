@@ -81,6 +81,13 @@ export interface InboundCapacity {
 /** What a message takes beside its bytes: its row, its index entries. */
 export const ROW_BYTES = 4_096;
 
+/** Ids after the one and before the other. */
+export interface IdRange {
+  readonly after: string;
+  readonly before: string;
+  readonly limit: number;
+}
+
 export interface InboundEmailKey {
   readonly organizationId: string;
   readonly mode: Mode;

@@ -1,8 +1,9 @@
-import { Controller, Get, Header, Param, Query, Res } from '@nestjs/common';
+import { Controller, Delete, Get, Header, HttpCode, Param, Query, Res } from '@nestjs/common';
 import { ApiOperation, ApiParam, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { encodeExtended } from 'content-disposition';
 import type { Response } from 'express';
 import { PaginationDto } from '../../common/http/envelope.dto';
+import { LiveOnly } from '../../common/http/key-restrictions.guard';
 import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
 import { PathId } from '../../common/http/path-id.decorator';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
@@ -12,6 +13,7 @@ import {
   InboundEmailDto,
   InboundEmailListItemDto,
   ListInboundEmailsQuery,
+  RemovedInboundEmailDto,
 } from './dto/inbound-email.dto';
 import { toInboundEmailDto, toListItem } from './dto/inbound-email.mapper';
 import { InboundEmailsService } from './inbound-emails.service';
@@ -46,6 +48,21 @@ export class InboundEmailsController {
   @ApiErrors('resource_not_found')
   async detail(@CurrentPrincipal() principal: Principal, @PathId('id', 'Inbound email') id: string) {
     return { data: toInboundEmailDto(await this.emails.get(principal, id)) };
+  }
+
+  @Delete(':id')
+  @HttpCode(200)
+  @RequireScope('inbound:manage')
+  @LiveOnly()
+  @ApiOperation({
+    summary: 'Delete an inbound email',
+    description: 'With its attachments, before `RETENTION_INBOUND_DAYS` are over. Its event goes too.',
+  })
+  @ApiData(RemovedInboundEmailDto)
+  @ApiErrors('resource_not_found')
+  async remove(@CurrentPrincipal() principal: Principal, @PathId('id', 'Inbound email') id: string) {
+    await this.emails.remove(principal, principal.apiKeyId, id);
+    return { data: { id, deleted: true } satisfies RemovedInboundEmailDto };
   }
 
   @Get(':id/raw')

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { And, ArrayContains, type FindOptionsWhere, LessThan, MoreThan, type Repository } from 'typeorm';
+import { ArrayContains, type FindOptionsWhere, In, type Repository } from 'typeorm';
 import { firstIdAt } from '../../common/ids';
 import type { Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import { InboundEmail } from './inbound-email.entity';
-import type { InboundCapacity, InboundEmailKey, NewInboundEmail, Stored } from './inbound-email';
+import type { IdRange, InboundCapacity, InboundEmailKey, NewInboundEmail, Stored } from './inbound-email';
 import {
   countInboundEmail,
   deleteInboundEmail,
@@ -14,6 +14,7 @@ import {
   deleteOldInboundEmails,
   insertInboundEmail,
   insertInboundPart,
+  listInboundEmailsOf,
   readInboundPart,
   readInboundSizes,
 } from './sql/inbound-emails.sql';
@@ -25,13 +26,6 @@ export interface InboundEmailFilter {
   /** Addresses in lower case. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
-}
-
-/** Ids after the one and before the other. */
-export interface IdRange {
-  readonly after: string;
-  readonly before: string;
-  readonly limit: number;
 }
 
 /** Mail that came to routes. All of it throws UnavailableError. */
@@ -94,14 +88,10 @@ export class InboundEmailsRepository {
   }
 
   /** Those that show an address, in the order of their ids, for an export. */
-  pageOf(
-    { organizationId, mode }: Tenant,
-    address: string,
-    { after, before, limit }: IdRange,
-  ): Promise<InboundEmail[]> {
-    const id = And(MoreThan(after), LessThan(before));
-    const where = { organizationId, mode, addresses: ArrayContains([address]), id };
-    return this.emails.find({ where, order: { id: 'ASC' }, take: limit });
+  async pageOf({ organizationId, mode }: Tenant, address: string, range: IdRange): Promise<InboundEmail[]> {
+    const found = await this.database.run(listInboundEmailsOf({ organizationId, mode }, address, range));
+    const where = { organizationId, mode, id: In(found.map(({ id }) => id)) };
+    return this.emails.find({ where, order: { id: 'ASC' } });
   }
 
   /** Whether there was one. */

@@ -1,12 +1,15 @@
 import { Injectable } from '@nestjs/common';
+import { AuditService } from '../../audit/audit.service';
 import { FairLimit } from '../../common/async/fair-limit';
 import { NotFoundError } from '../../common/errors/app-error';
 import { addressKey } from '../../common/mail-address';
 import { type ReadMessage, readFile, readMessage } from '../../common/mime/message-view';
 import type { Tenant } from '../../common/tenant';
+import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import type { InboundEmail } from './inbound-email.entity';
-import { type IdRange, type InboundEmailFilter, InboundEmailsRepository } from './inbound-emails.repository';
+import type { IdRange } from './inbound-email';
+import { type InboundEmailFilter, InboundEmailsRepository } from './inbound-emails.repository';
 
 /** Each may be of 25 MiB. */
 const AT_A_TIME = 4;
@@ -23,7 +26,11 @@ export interface ShownInboundEmail {
 export class InboundEmailsService {
   private readonly limit = new FairLimit(AT_A_TIME);
 
-  constructor(private readonly emails: InboundEmailsRepository) {}
+  constructor(
+    private readonly emails: InboundEmailsRepository,
+    private readonly audit: AuditService,
+    private readonly database: Database,
+  ) {}
 
   /** Newest first. @throws UnavailableError */
   async page(tenant: Tenant, { from, to }: InboundEmailFilter, { page, limit }: { page: number; limit: number }) {
@@ -52,6 +59,16 @@ export class InboundEmailsService {
       const file = await readFile(await this.load(email), index);
       if (!file) throw new NotFoundError('Attachment');
       return file;
+    });
+  }
+
+  /** Deletes it with its bytes; its event goes from the feed too. @throws NotFoundError, UnavailableError */
+  async remove(tenant: Tenant, actor: string, id: string): Promise<void> {
+    const { organizationId, mode } = tenant;
+    await this.database.transaction(async (tx) => {
+      if (!(await this.emails.delete(tenant, id, tx))) throw new NotFoundError('Inbound email');
+      const what = { action: 'inbound_email.deleted', targetType: 'inbound_email', targetId: id, data: { mode } };
+      await this.audit.record([{ organizationId, actor, ...what }], tx);
     });
   }
 

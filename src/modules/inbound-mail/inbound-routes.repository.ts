@@ -4,6 +4,7 @@ import type { Repository } from 'typeorm';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import type { RouteMatch } from './inbound-email';
+import { InboundUsage } from './inbound-email.entity';
 import { InboundRoute } from './inbound-route.entity';
 import { findNearestDomain, findRoutes, hasWebhook, isHosted, isOwnEmail } from './sql/inbound-routes.sql';
 
@@ -53,6 +54,10 @@ export class InboundRoutesRepository {
 
   find(organizationId: string, id: string): Promise<InboundRoute | null> {
     return this.routes.findOneBy({ organizationId, id });
+  }
+
+  usage(organizationId: string): Promise<InboundUsage | null> {
+    return this.routes.manager.findOneBy(InboundUsage, { organizationId });
   }
 
   count(organizationId: string): Promise<number> {

@@ -3,6 +3,7 @@ import { AuditService } from '../../audit/audit.service';
 import { Clock } from '../../common/clock';
 import { AppError, NotFoundError, ValidationError } from '../../common/errors/app-error';
 import { newId } from '../../common/ids';
+import { AppConfig } from '../../config/config';
 import { Database } from '../../database/database.service';
 import { violatedConstraint } from '../../database/database-errors';
 import type { Transaction } from '../../database/transaction';
@@ -32,6 +33,7 @@ export class InboundRoutesService {
     private readonly limits: InboundMailLimits,
     private readonly database: Database,
     private readonly clock: Clock,
+    private readonly config: AppConfig,
   ) {}
 
   /** @throws AppError invalid_request, domain_not_verified, inbound_route_already_exists, inbound_route_limit_reached */
@@ -56,6 +58,17 @@ export class InboundRoutesService {
   async page(organizationId: string, { page, limit }: { page: number; limit: number }) {
     const [routes, total] = await this.routes.page(organizationId, { offset: (page - 1) * limit, limit });
     return { routes, total };
+  }
+
+  /** By address: at most `maxRoutes`. */
+  async all(organizationId: string): Promise<InboundRoute[]> {
+    return (await this.routes.page(organizationId, { offset: 0, limit: this.limits.maxRoutes }))[0];
+  }
+
+  /** What the organization keeps of the mail that came; beyond `maxBytes` more is put off. */
+  async usage(organizationId: string): Promise<{ emails: number; bytes: number; maxBytes: number }> {
+    const { emails, bytes } = (await this.routes.usage(organizationId)) ?? { emails: 0, bytes: 0 };
+    return { emails: Number(emails), bytes: Number(bytes), maxBytes: this.config.limits.inboundStoredBytes };
   }
 
   /** @throws NotFoundError */

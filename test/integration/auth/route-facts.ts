@@ -156,6 +156,7 @@ export const KEYED_ROUTES: Readonly<Record<string, KeyedRoute>> = {
   'DELETE /v1/inbound-routes/{id}': { ...CHANGES_INBOUND, names: ['inbound-route'] },
   'GET /v1/inbound-emails': READS_INBOUND,
   'GET /v1/inbound-emails/{id}': { ...READS_INBOUND, names: ['inbound-email'] },
+  'DELETE /v1/inbound-emails/{id}': { ...CHANGES_INBOUND, boundKeys: 'blind', names: ['inbound-email'] },
   'GET /v1/inbound-emails/{id}/raw': { ...READS_INBOUND, names: ['inbound-email'] },
   'GET /v1/inbound-emails/{id}/attachments/{index}': { ...READS_INBOUND, names: ['inbound-email', 'first'] },
 

@@ -6,6 +6,7 @@ import { DeleteOldInboundEmailsJob } from '../../../src/modules/inbound-mail/del
 import { InboundModule } from '../../../src/modules/inbound/inbound.module';
 import { InboundSmtpServer } from '../../../src/modules/inbound/inbound-smtp.server';
 import { DAY } from '../../../src/common/clock';
+import { AppConfig } from '../../../src/config/config';
 import { Database } from '../../../src/database/database.service';
 import { INBOUND_MESSAGE } from '../../factories/inbound-emails';
 import { addDomain } from '../../factories/tenants';
@@ -48,6 +49,9 @@ describe('mail to inbound routes', () => {
     dataOf(await api.post('/v1/inbound-routes', { address, ...fields }), 201);
 
   const list = async ({ api }: Owner, query = '') => dataOf(await api.get(`/v1/inbound-emails${query}`));
+
+  const usage = async () =>
+    (await app.db.query('select emails::int, bytes::int from inbound_usage where organization_id = $1', [acme.organizationId]))[0]; // prettier-ignore
 
   /** Replies to each RCPT, and to the end of data when one was admitted. */
   async function deliver(to: readonly string[], message = INBOUND_MESSAGE, from = 'ada@sender.example') {
@@ -178,6 +182,25 @@ describe('mail to inbound routes', () => {
     expect(await list(acme)).toHaveLength(2);
   });
 
+  it('is put off once the organization keeps all it may, until some is deleted', async () => {
+    await route(acme, `*@${acme.domain}`);
+    const limits = app.get(AppConfig).limits as { inboundStoredBytes: number };
+    const before = limits.inboundStoredBytes;
+    limits.inboundStoredBytes = 2 * (INBOUND_MESSAGE.length + 4_096);
+    const send = async (local: string) => (await deliver([`${local}@${acme.domain}`])).taken;
+    for (const local of ['a', 'b']) expect(await send(local)).toMatch(/^250 /);
+    expect(await send('c')).toMatch(/^452 4\.2\.2 Too much mail is stored for this address/);
+    expect(await send('a')).toMatch(/^250 /);
+    const [{ id }] = await list(acme);
+    expect(dataOf(await acme.api.delete(`/v1/inbound-emails/${id}`))).toEqual({ id, deleted: true });
+    expect((await acme.api.delete(`/v1/inbound-emails/${id}`)).status).toBe(404);
+    expect(await send('c')).toMatch(/^250 /);
+    limits.inboundStoredBytes = before;
+    expect(await list(acme)).toHaveLength(2);
+    expect(await usage()).toEqual({ emails: 2, bytes: 2 * (INBOUND_MESSAGE.length + 4_096) });
+    expect((await app.audit(acme.organizationId)).map(({ action }) => action)).toContain('inbound_email.deleted');
+  });
+
   it('is marked when a machine wrote it, and never answered', async () => {
     await route(acme, `a@${acme.domain}`);
     await deliver([`a@${acme.domain}`], 'Auto-Submitted: auto-replied\r\nList-Id: <x.example>\r\n\r\nx', '');
@@ -244,5 +267,6 @@ describe('mail to inbound routes', () => {
     expect(await list(acme)).toEqual([]);
     const left = await app.db.query('select 1 from inbound_email_parts where organization_id = $1', [acme.organizationId]); // prettier-ignore
     expect(left).toEqual([]);
+    expect(await usage()).toEqual({ emails: 0, bytes: 0 });
   });
 });

@@ -5,6 +5,7 @@ import { ACCESS, PrivacyRequestsService } from '../../../src/modules/privacy/req
 import { PrivacyWork } from '../../../src/modules/privacy/requests/privacy-work.service';
 import { SuppressionListService } from '../../../src/modules/suppressions/suppression-list.service';
 import { SuppressionsService } from '../../../src/modules/suppressions/suppressions.service';
+import { insertInboundEmail } from '../../factories/inbound-emails';
 import { DEFERRED, HARD_BOUNCE, SOFT_BOUNCE } from '../../factories/outcomes';
 import { readCounters } from '../../factories/stored-email';
 import { ErasureScene } from './erasure-scene';
@@ -29,6 +30,7 @@ describe('after an erasure', () => {
   let sole: string;
   let shared: string;
   let scheduled: string;
+  let kept: string;
   let countersBefore: Record<string, number>;
   beforeAll(async () => {
     scene = await ErasureScene.open();
@@ -53,6 +55,9 @@ describe('after an erasure', () => {
       .add({ organizationId: scene.tenant.organizationId, mode: 'live' }, { email: ANN, reason: 'manual', notes: ANN });
     await scene.send({ to: [ANN, BOB] }, { key: 'welcome-1' });
     await addReport();
+    await addInboundMail(`Ann Lee <${ANN}>`, 'Bob <bob@y.example>');
+    await addInboundMail('Bob <bob@y.example>', ANN.toLowerCase());
+    kept = await addInboundMail('Bob <bob@y.example>', 'Carl <carl@y.example>');
     await scene.worker
       .get(MailboxRepository)
       .insert([mailboxCopy(ANN, 'Hi'), mailboxCopy(BOB, ANN), mailboxCopy(BOB, '')]);
@@ -68,6 +73,9 @@ describe('after an erasure', () => {
        values ($1, 'live', $2, 0, '\\x01', $3, $4)`,
       [scene.tenant.organizationId, sole, newId(), Buffer.from(`To: ${ANN}`)],
     );
+
+  const addInboundMail = (from: string, to: string) =>
+    insertInboundEmail(scene.db, { organizationId: scene.tenant.organizationId, from, to });
 
   const mailboxCopy = (recipient: string, text: string) => ({
     ...{
@@ -93,7 +101,16 @@ describe('after an erasure', () => {
   it('no table holds the address, in no spelling', async () => {
     expect(await scene.tablesWith(...SPELLINGS)).toEqual([
       ...['deliveries', 'email_attachments', 'email_contents', 'email_events', 'email_recipients', 'emails'],
-      ...['idempotency_keys', 'inbound_reports', 'mailbox_messages', 'missing_domains', 'soft_bounces', 'suppressions'],
+      ...[
+        'idempotency_keys',
+        'inbound_email_parts',
+        'inbound_emails',
+        'inbound_reports',
+        'mailbox_messages',
+        'missing_domains',
+        'soft_bounces',
+        'suppressions',
+      ],
     ]);
     const request = await scene.erase(ANN.toLowerCase());
     expect(request).toMatchObject({ status: 'completed', email: 'a***@x.example', subject: null, progress: {} });
@@ -107,12 +124,15 @@ describe('after an erasure', () => {
       suppressionsHashed: 1,
       mailboxCopiesDeleted: 2,
       reportsDeleted: 1,
-      inboundEmailsDeleted: 0,
+      inboundEmailsDeleted: 2,
       exportsDeleted: 1,
       retentionExceptions: [{ category: 'suppression', reason: 'hard_bounce', basis: expect.any(String) }],
     });
     expect(await scene.tablesWith(...SPELLINGS)).toEqual([]);
     expect(await scene.db.query('select 1 from privacy_export_parts')).toEqual([]);
+    expect(await scene.db.query('select id from inbound_emails')).toEqual([{ id: kept }]);
+    expect(await scene.db.query('select email_id as id from inbound_email_parts')).toEqual([{ id: kept }]);
+    expect(await scene.db.query('select emails::int from inbound_usage')).toEqual([{ emails: 1 }]);
   });
 
   it('an email to nobody else keeps its row and its history', async () => {

@@ -80,6 +80,11 @@ export class InboundEmailDto extends InboundEmailListItemDto {
   @ApiProperty({ type: [InboundAttachmentDto] }) attachments!: InboundAttachmentDto[];
 }
 
+export class RemovedInboundEmailDto {
+  @ApiProperty({ format: 'uuid' }) id!: string;
+  @ApiProperty({ enum: [true] }) deleted!: true;
+}
+
 /** An attachment that no message can have is not found, like one that this message does not have. */
 export class InboundAttachmentIndexPipe implements PipeTransform<string, number> {
   transform(value: string): number {
