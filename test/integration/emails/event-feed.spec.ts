@@ -3,13 +3,24 @@ import { firstIdAt, newId } from '../../../src/common/ids';
 import { poolOf } from '../../../src/database/data-source';
 import { EventsRepository } from '../../../src/modules/events/events.repository';
 import { EventsService } from '../../../src/modules/events/events.service';
+import { deleteInboundEmailsOf, listInboundEmailsOf } from '../../../src/modules/inbound-mail/sql/inbound-emails.sql';
 import { findFeedEvents, readEventFeed } from '../../../src/modules/events/sql/event-feed.sql';
+import { insertInboundEmail } from '../../factories/inbound-emails';
 import { insertEvents } from '../../factories/feed-events';
 import { createTenant, type Tenant } from '../../factories/tenants';
 import { explainPrepared } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 import { waitFor } from '../../setup/wait-for';
 
+/** One in a thousand shows the same address. */
+const MANY_INBOUND = `
+  insert into inbound_emails (
+    organization_id, mode, id, route_id, domain_id, digest, envelope_from, envelope_to, from_address, addresses, data,
+    size_bytes, received_at
+  )
+  select $1, 'live', event_id(clock_timestamp(), n), gen_random_uuid(), gen_random_uuid(), decode(md5(n::text), 'hex'), '',
+    '{}', '', array['a' || n % 1000 || '@x.example'], '{}', 1, now()
+  from generate_series(1, 20000) n`;
 const START = firstIdAt(new Date(0));
 
 describe('the event feed', () => {
@@ -56,7 +67,13 @@ describe('the event feed', () => {
     expect(events).toEqual(
       ['queued', 'sent'].map((eventType, n) => ({
         ...{ id: eventIds[n], organizationId, mode: 'live', emailId, domainId, sequence: n + 1, eventType },
-        ...{ source: 'smtp', occurredAt: expect.any(Date), data: { recipient: 'r@x.example' }, ...fields },
+        ...{
+          source: 'smtp',
+          occurredAt: expect.any(Date),
+          data: { recipient: 'r@x.example' },
+          ...fields,
+          webhookId: null,
+        },
       })),
     );
     expect(await feed.find([{ organizationId, mode: 'live', emailId, sequence: 2 }])).toEqual([events?.[1]]);
@@ -71,6 +88,21 @@ describe('the event feed', () => {
     const pages = await feed.readAfter(streams, 2);
     expect(pages.map((page) => page.map(({ id }) => id))).toEqual([own.slice(1), others, [], own.slice(0, 2)]);
     expect(await feed.readAfter([], 2)).toEqual([]);
+  });
+
+  it('holds inbound mail among the events of emails, and finds it by its key', async () => {
+    const { organizationId, domainId } = tenant;
+    const before = await insertEvents(db, tenant, ['queued']);
+    const mail = await insertInboundEmail(db, { organizationId, domainId });
+    const after = await insertEvents(db, tenant, ['sent']);
+    const all = [...before.eventIds, mail, ...after.eventIds];
+    expect(await read()).toEqual(all);
+    expect(await read(START, 2)).toEqual(all.slice(0, 2));
+    expect(await read(mail)).toEqual(after.eventIds);
+    const key = { organizationId, mode: 'live' as const, emailId: mail, sequence: 0 };
+    const found = { id: mail, emailId: mail, domainId, eventType: 'inbound.received', source: 'inbound', tags: null };
+    expect(await feed.find([key])).toMatchObject([found]);
+    expect(await feed.find([{ ...key, sequence: 1 }])).toEqual([]);
   });
 
   it('waits for a transaction that may still commit, and shows it then', async () => {
@@ -134,7 +166,9 @@ describe('the event feed', () => {
     const { eventIds } = await insertEvents(db, tenant, Array(20_000).fill('opened'));
     const small = await createTenant(db);
     const { emailId } = await insertEvents(db, small, ['queued']);
+    await db.query(MANY_INBOUND, [tenant.organizationId]);
     await db.query('analyze email_events');
+    await db.query('analyze inbound_emails');
     await db.query('analyze emails');
     const horizon = await feed.head();
     const client: PoolClient = await poolOf(db.dataSource).connect();
@@ -143,13 +177,26 @@ describe('the event feed', () => {
         const plan = await explainPrepared(client, readEventFeed(one, horizon, 10));
         expect(plan.map((node) => node['Node Type'])).not.toContain('Seq Scan');
         expect(plan.map((node) => node['Index Name'])).toContainEqual(expect.stringMatching(/^email_events_.*_id_idx/));
+        expect(plan.map((node) => node['Index Name'])).toContain('inbound_emails_pkey');
         for (const { 'Actual Rows': rows = 0, 'Actual Loops': loops = 1 } of plan) {
           expect(rows * loops).toBeLessThanOrEqual(50);
         }
       }
       const key = { organizationId: small.organizationId, mode: 'live' as const, emailId, sequence: 1 };
-      const found = await explainPrepared(client, findFeedEvents(key, [key]));
-      expect(found.map((node) => node['Node Type'])).not.toContain('Seq Scan');
+      for (const statement of [
+        findFeedEvents(key, [key]),
+        findFeedEvents(key, [{ ...key, sequence: 0 }]),
+        listInboundEmailsOf(stream(), 'a7@x.example', { after: START, before: newId(), limit: 10 }),
+        deleteInboundEmailsOf(stream(), 'a7@x.example', 10),
+      ]) {
+        const plan = await explainPrepared(client, statement);
+        expect(
+          plan.filter((node) => node['Node Type'] === 'Seq Scan' && node['Relation Name'] !== 'inbound_usage'),
+        ).toEqual([]);
+        for (const { 'Actual Rows': rows = 0, 'Actual Loops': loops = 1 } of plan) {
+          expect(rows * loops).toBeLessThanOrEqual(100);
+        }
+      }
     } finally {
       client.release();
     }

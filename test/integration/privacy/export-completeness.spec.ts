@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { insertInboundEmail } from '../../factories/inbound-emails';
 import { storeEmail } from '../../factories/subject-emails';
 import { addSuppression } from '../../factories/tenants';
 import { PrivacyScene, type Requester } from './privacy-scene';
@@ -84,6 +85,24 @@ describe('an export holds', () => {
     expect(shown).toHaveLength(2);
     expect(exportedData.suppressions).toEqual(expect.arrayContaining(shown));
     expect(exportedData.suppressions).toHaveLength(2);
+  });
+
+  it('mail that came from the subject with what it says, and mail that names it without', async () => {
+    const { organizationId } = acme;
+    const insert = (from: string, to: string) => insertInboundEmail(scene.db, { organizationId, from, to });
+    const written = await insert(`Ada <${ADA.toUpperCase()}>`, 'help@acme.example');
+    const named = await insert('Bob <bob@example.com>', ADA);
+    await insert('Bob <bob@example.com>', 'help@acme.example');
+    const { exportedData, itemCounts } = await scene.export(acme.api, ADA);
+    const shown = { status: 'received', subject: 'Hello', ccEmails: [], bccEmails: [] };
+    expect(exportedData.emails).toEqual([
+      {
+        ...{ ...shown, id: written, fromEmail: ADA, toEmails: ['[redacted]'], textBody: 'Good morning' },
+        createdAt: expect.any(String),
+      },
+      { ...shown, id: named, fromEmail: '[redacted]', toEmails: [ADA], createdAt: expect.any(String) },
+    ]);
+    expect(itemCounts).toMatchObject({ emails: 2, events: 0 });
   });
 
   it('what emails say beside their bodies, and emails from the subject or for answers to it', async () => {
