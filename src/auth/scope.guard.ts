@@ -5,7 +5,17 @@ import { AppError } from '../common/errors/app-error';
 import { patternOf } from '../common/http/request';
 import { RequestLimits } from '../common/http/request-limits';
 import { RefusedAccessService } from './refused-access.service';
-import { OPERATOR_SCOPE_METADATA, PUBLIC_METADATA, SCOPE_METADATA } from '../common/http/scopes';
+import { ALL_OPERATOR_SCOPES, OPERATOR_SCOPE_METADATA, PUBLIC_METADATA, SCOPE_METADATA } from '../common/http/scopes';
+
+/** No scope would help: the key is of the other kind. */
+const NO_TENANT_KEY = [
+  'Operator keys open /operator/v1 and nothing else',
+  'Use an API key of the organization: `waybill key create`, or POST /operator/v1/organizations/{id}/api-keys',
+] as const;
+const NO_OPERATOR_KEY = [
+  'API keys of organizations do not open /operator/v1',
+  'Use an operator key: `waybill operator-key create`',
+] as const;
 
 /**
  * Second guard: what the caller may do. Deny by default: a route that declares nothing is refused. Tenants' keys and
@@ -35,14 +45,23 @@ export class ScopeGuard implements CanActivate {
   /** A refused request counts too, and its response carries the limits like every authenticated one. */
   private async refuse(context: ExecutionContext, required: string | undefined): Promise<never> {
     await this.limits.count(context);
-    throw missingScope(required);
+    throw missingScope(required, context.switchToHttp().getRequest<Request>().operator !== undefined);
   }
 }
 
-function missingScope(required: string | undefined): AppError {
+function missingScope(required: string | undefined, isOperator: boolean): AppError {
   if (required === undefined) return new AppError('insufficient_permissions', 'This route is not open to any scope');
+  const details = { required };
+  if (isOperator !== isOfOperators(required)) {
+    const [message, suggestion] = isOperator ? NO_TENANT_KEY : NO_OPERATOR_KEY;
+    return new AppError('insufficient_permissions', message, { details, suggestion });
+  }
   return new AppError('insufficient_permissions', `This API key lacks the required scope ${required}`, {
-    details: { required },
+    details,
     suggestion: `Use a key with the scope ${required}`,
   });
+}
+
+function isOfOperators(scope: string): boolean {
+  return ALL_OPERATOR_SCOPES.some((name) => name === scope);
 }

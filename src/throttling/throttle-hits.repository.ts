@@ -1,7 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { acrossTenants } from '../common/tenant-scope';
 import { Database } from '../database/database.service';
-import { deleteExpiredHits, type Hits, recordHits, type SharedHits } from './sql/throttle-hits.sql';
+import {
+  addRecentHit,
+  countRecentHits,
+  deleteExpiredHits,
+  type Hits,
+  recordHits,
+  type SharedHits,
+} from './sql/throttle-hits.sql';
 
 export type { Hits, SharedHits } from './sql/throttle-hits.sql';
 
@@ -13,6 +20,17 @@ export class ThrottleHitsRepository {
   /** Adds hits and returns the shared totals, in no particular order. */
   record(batch: readonly Hits[]): Promise<SharedHits[]> {
     return acrossTenants(() => this.database.run(recordHits(batch)));
+  }
+
+  /** Adds one hit to the present minute of a counter that looks back over some minutes. */
+  async addRecent(key: string, minutes: number): Promise<void> {
+    await this.database.run(addRecentHit(key, minutes));
+  }
+
+  /** Hits of the last minutes, the present one included. */
+  async recent(key: string, minutes: number): Promise<number> {
+    const [row] = await this.database.run(countRecentHits(key, minutes));
+    return row?.hits ?? 0;
   }
 
   /** @returns how many were deleted, a bounded number. */

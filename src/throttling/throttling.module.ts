@@ -1,10 +1,11 @@
 import { Module } from '@nestjs/common';
 import { getOptionsToken, getStorageToken } from '@nestjs/throttler';
-import { AuthenticationFailures, RequestLimits } from '../common/http/request-limits';
+import { AuthenticationFailures, LoginFailures, RequestLimits } from '../common/http/request-limits';
 import { AppConfig } from '../config/config';
 import { AuthenticationFailureLimiter } from './authentication-failure-limiter';
 import { limitsWith, ThrottlingConfig } from './limits';
 import { RateLimitGuard } from './rate-limit.guard';
+import { SharedLoginFailures } from './shared-login-failures';
 import { SharedThrottleStorage } from './shared-throttle.storage';
 import { ThrottleHitsRepository } from './throttle-hits.repository';
 
@@ -23,11 +24,12 @@ import { ThrottleHitsRepository } from './throttle-hits.repository';
     { provide: getOptionsToken(), useValue: { throttlers: [{ name: 'default', limit: 0, ttl: 0 }] } },
     { provide: getStorageToken(), useExisting: SharedThrottleStorage },
     { provide: AuthenticationFailures, useClass: AuthenticationFailureLimiter },
+    { provide: LoginFailures, useClass: SharedLoginFailures },
     ThrottleHitsRepository,
     SharedThrottleStorage,
     RateLimitGuard,
     { provide: RequestLimits, useExisting: RateLimitGuard },
   ],
-  exports: [AuthenticationFailures, RateLimitGuard, RequestLimits],
+  exports: [AuthenticationFailures, LoginFailures, RateLimitGuard, RequestLimits],
 })
 export class ThrottlingModule {}

@@ -22,6 +22,17 @@ export abstract class AuthenticationFailures {
   abstract refusalFor(ip: string, failure: AppError): AppError;
 }
 
+/**
+ * Failed logins of a client network over SMTP, of all processes together: one that is locked out at one of them is locked out
+ * at all. throttling implements it.
+ */
+export abstract class LoginFailures {
+  /** How many in the last minutes. @throws UnavailableError */
+  abstract count(client: string, minutes: number): Promise<number>;
+  /** Adds one; returns how many there are now. @throws UnavailableError */
+  abstract add(client: string, minutes: number): Promise<number>;
+}
+
 /** Which of a key's limits an endpoint counts against; the figures are throttling's. */
 export type EndpointClass =
   | 'send'

@@ -16,7 +16,14 @@ import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace
 import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
-import { type FinishedSpan, type OtlpProtocol, type RequestSpan, type TraceContext, Tracing } from './tracing';
+import {
+  type FinishedSpan,
+  type MessageSpan,
+  type OtlpProtocol,
+  type RequestSpan,
+  type TraceContext,
+  Tracing,
+} from './tracing';
 
 /** Of this service; `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` win over it. */
 export interface ServiceFacts {
@@ -63,6 +70,11 @@ export class OpenTelemetryTracing extends Tracing {
     return { context: contextOf(span), end: (answer) => endRequest(span, answer) };
   }
 
+  startMessage(): MessageSpan | undefined {
+    const span = this.tracer.startSpan('SMTP DATA', { kind: SpanKind.SERVER }, ROOT_CONTEXT);
+    return span.isRecording() ? { context: contextOf(span), end: (reply) => endMessage(span, reply) } : undefined;
+  }
+
   record({ name, kind, parent, startedAt, endedAt, attributes, error }: FinishedSpan): TraceContext {
     const options = {
       kind: kind ? KINDS[kind] : SpanKind.INTERNAL,
@@ -100,6 +112,15 @@ function endRequest(span: Span, { method, route, status }: Parameters<RequestSpa
   span.setAttributes({ 'http.request.method': method, 'http.response.status_code': status });
   if (route !== undefined) span.setAttribute('http.route', route);
   if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+  span.end();
+}
+
+function endMessage(span: Span, { code, reason }: Parameters<MessageSpan['end']>[0]): void {
+  span.setAttribute('network.protocol.name', 'smtp');
+  if (code !== undefined) span.setAttribute('smtp.response.code', code);
+  if (reason !== undefined) span.setAttribute('error.type', reason);
+  // As of HTTP: what the client did wrong is no error of the service.
+  if (reason === 'unavailable') span.setStatus({ code: SpanStatusCode.ERROR });
   span.end();
 }
 

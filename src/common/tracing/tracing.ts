@@ -32,6 +32,13 @@ export interface RequestSpan {
   end(answer: { readonly method: string; readonly route: string | undefined; readonly status: number }): void;
 }
 
+/** A message that is being taken over SMTP, and is traced. */
+export interface MessageSpan {
+  readonly context: TraceContext;
+  /** @param code of the reply to its end; undefined when the client has gone */
+  end(reply: { readonly code: number | undefined; readonly reason?: string | undefined }): void;
+}
+
 /** Where spans go: nowhere, unless tracing is on. Nothing here waits for the network, and nothing throws. */
 export abstract class Tracing {
   abstract readonly isOn: boolean;
@@ -41,6 +48,8 @@ export abstract class Tracing {
    * @returns undefined when the trace is not sampled
    */
   abstract startRequest(traceParent: string | undefined): RequestSpan | undefined;
+  /** Begins the span of a message over SMTP, and with it a trace. @returns undefined when it is not sampled */
+  abstract startMessage(): MessageSpan | undefined;
   /** Records what is over. @returns its context, for those within it */
   abstract record(span: FinishedSpan): TraceContext;
   /** Sends what is still here. */
@@ -52,6 +61,10 @@ export class NoTracing extends Tracing {
   readonly isOn = false;
 
   startRequest(): undefined {
+    return undefined;
+  }
+
+  startMessage(): undefined {
     return undefined;
   }
 

@@ -54,10 +54,11 @@ export class InboundEmailsService {
 
   /** @throws NotFoundError, UnavailableError */
   async attachment(tenant: Tenant, id: string, index: number): Promise<{ filename: string; bytes: Buffer }> {
-    const email = await this.require(tenant, id);
+    const email = await this.emails.find(tenant, id);
+    if (!email) throw unknownFile();
     return this.limit.run(tenant.organizationId, async () => {
       const file = await readFile(await this.load(email), index);
-      if (!file) throw new NotFoundError('Attachment');
+      if (!file) throw unknownFile();
       return file;
     });
   }
@@ -102,6 +103,11 @@ export class InboundEmailsService {
     if (!bytes) throw new NotFoundError('Inbound email');
     return bytes;
   }
+}
+
+/** The same for a file of no mail: nobody learns whose mail there is. */
+function unknownFile(): NotFoundError {
+  return new NotFoundError('Attachment');
 }
 
 export type { InboundEmail };

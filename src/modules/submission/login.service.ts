@@ -1,42 +1,39 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { ApiKeyVerifier } from '../../auth/api-key-verifier.service';
-import { Clock } from '../../common/clock';
+import { SECOND } from '../../common/clock';
 import { AppError } from '../../common/errors/app-error';
 import type { Principal } from '../../common/http/principal';
+import { LoginFailures } from '../../common/http/request-limits';
 import { SubmissionLimits } from './submission-limits';
-import { keyEnded, locked, loginRefused, loginUnavailable } from './submission-refusal';
+import { keyEnded, locked, loginRefused, loginUnavailable, SubmissionRefusal } from './submission-refusal';
 
 export const SUBMISSION_USER = 'waybill';
 const SCOPE = 'email:send';
 const MAX_CLIENTS = 10_000;
 
-interface Failures {
-  count: number;
-  readonly endMs: number;
-}
-
 /** Who may send over SMTP: user `waybill`, and an API key with `email:send` as the password. */
 @Injectable()
 export class LoginService {
-  private readonly failures = new LRUCache<string, Failures>({ max: MAX_CLIENTS });
+  /** Failures by client, as they were known lately. */
+  private readonly known = new LRUCache<string, number>({ max: MAX_CLIENTS, ttl: 2 * SECOND });
 
   constructor(
     private readonly keys: ApiKeyVerifier,
+    private readonly failures: LoginFailures,
     private readonly limits: SubmissionLimits,
-    private readonly clock: Clock,
   ) {}
 
   /** @throws SubmissionRefusal also for a good key, once the client has failed too often */
   async logIn(client: string, user: string, password: string): Promise<Principal> {
-    if (this.isLocked(client)) throw locked();
     try {
+      if ((await this.failuresOf(client)) >= this.limits.maxFailures) throw locked();
       if (user !== SUBMISSION_USER) throw loginRefused(`The user name is ${SUBMISSION_USER}, the password an API key`);
       const principal = await this.keys.verify(password);
       if (!principal.scopes.has(SCOPE)) throw loginRefused(`This API key lacks the scope ${SCOPE}`);
       return principal;
     } catch (error) {
-      throw this.counted(client, error);
+      throw await this.counted(client, error);
     }
   }
 
@@ -50,27 +47,24 @@ export class LoginService {
     }
   }
 
-  private counted(client: string, error: unknown): Error {
-    if (error instanceof AppError && !isRefused(error)) return loginUnavailable();
-    if (!(error instanceof Error) || !('responseCode' in error || isRefused(error))) return loginUnavailable();
-    const failures = this.failuresOf(client);
-    failures.count += 1;
-    return error instanceof AppError ? loginRefused(error.message) : error;
+  private async counted(client: string, error: unknown): Promise<Error> {
+    const isGuess = isRefused(error) || (error instanceof SubmissionRefusal && error.reason === 'authentication');
+    if (!isGuess) return error instanceof SubmissionRefusal ? error : loginUnavailable();
+    try {
+      this.known.set(client, await this.failures.add(client, this.limits.failureMinutes));
+    } catch {
+      return loginUnavailable();
+    }
+    return error instanceof SubmissionRefusal ? error : loginRefused((error as AppError).message);
   }
 
-  private isLocked(client: string): boolean {
-    const known = this.failures.get(client);
-    const isOver = known === undefined || this.clock.monotonicMs() >= known.endMs;
-    return !isOver && known.count >= this.limits.maxFailures;
-  }
-
-  private failuresOf(client: string): Failures {
-    const nowMs = this.clock.monotonicMs();
-    const known = this.failures.get(client);
-    if (known && nowMs < known.endMs) return known;
-    const failures = { count: 0, endMs: nowMs + this.limits.failureMs };
-    this.failures.set(client, failures);
-    return failures;
+  /** Asked once in two seconds at most: what other processes count takes as long to be heard of. */
+  private async failuresOf(client: string): Promise<number> {
+    const known = this.known.get(client);
+    if (known !== undefined) return known;
+    const count = await this.failures.count(client, this.limits.failureMinutes);
+    this.known.set(client, count);
+    return count;
   }
 }
 

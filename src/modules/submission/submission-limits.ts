@@ -16,9 +16,9 @@ export class SubmissionLimits {
   readonly maxMessageBytes: number = 25 * 1024 * 1024;
   /** A client that goes on beyond the limit is answered 552 at its end of data, up to here; then it is cut off. */
   readonly maxDataBytes: number = 50 * 1024 * 1024;
-  /** Wrong passwords of one client address, in a time that begins with the first; then all it gets is 421. */
+  /** Wrong passwords of one client address at all processes, in so many minutes; then all it gets is 421. */
   readonly maxFailures: number = 10;
-  readonly failureMs: number = 10 * MINUTE;
+  readonly failureMinutes: number = 10;
   /** Without a byte from the client. */
   readonly idleMs: number = MINUTE;
   /** For one message, however busy the client looks. */

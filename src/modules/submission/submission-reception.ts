@@ -6,6 +6,8 @@ import { BodyBudget } from '../../common/http/request-body';
 import { RequestLimits } from '../../common/http/request-limits';
 import { addressKey, parseAddress } from '../../common/mail-address';
 import { LineEndCheck } from '../../common/mime/line-end-check';
+import { withinTenants } from '../../common/tenant-scope';
+import type { TraceContext } from '../../common/tracing/tracing';
 import { SendRawService } from '../emails/accept/raw/send-raw.service';
 import { LoginService } from './login.service';
 import { MessageCollector } from '../../common/mime/message-collector';
@@ -57,13 +59,15 @@ export class SubmissionReception {
   }
 
   /**
-   * Takes the message to its end and commits it; returns the text of the 250.
+   * Takes the message to its end and commits it; returns the text of the 250. What it reads and writes is the organization's.
+   * @param trace the span that it is part of
    * @throws SubmissionRefusal, or the stream's error when the client has gone
    */
   async receive(
     stream: SMTPServerDataStream,
     { envelope }: SMTPServerSession,
     session: SubmissionSession,
+    trace?: TraceContext,
   ): Promise<string> {
     const { login } = session;
     if (!login) throw loginNeeded();
@@ -74,7 +78,8 @@ export class SubmissionReception {
       await this.logins.check(login.key);
       const recipients = envelope.rcptTo.map(({ address }) => [addressKey(address), address] as const);
       const submitted = { bytes, recipients: [...new Map(recipients).values()] };
-      const { accepted } = await this.emails.submit(submitted, login.principal);
+      const submitter = { ...login.principal, trace };
+      const { accepted } = await withinTenants([organizationId], () => this.emails.submit(submitted, submitter));
       return `2.0.0 queued as ${accepted.id}`;
     } catch (error) {
       throw this.replyTo(error);

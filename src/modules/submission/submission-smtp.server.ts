@@ -12,6 +12,7 @@ import { Clock, SECOND } from '../../common/clock';
 import { clientNetworkOf } from '../../common/http/client-address';
 import { opensPort, type PortVariable } from '../../common/network';
 import type { Certificate } from '../../common/tls/self-signed';
+import { Tracing } from '../../common/tracing/tracing';
 import { AppConfig } from '../../config/config';
 import { EnhancedSmtpServer } from './enhanced-smtp-server';
 import { LoginService } from './login.service';
@@ -82,6 +83,7 @@ export class SubmissionSmtpServer implements OnApplicationShutdown {
     private readonly limits: SubmissionLimits,
     private readonly metrics: SubmissionMetrics,
     private readonly clock: Clock,
+    private readonly tracing: Tracing,
   ) {}
 
   /** Opens the ports the first time it is called. */
@@ -234,12 +236,16 @@ export class SubmissionSmtpServer implements OnApplicationShutdown {
     const own = this.sessions.get(session.id);
     if (!own) return reply(stopping());
     own.dataSinceMs = this.clock.monotonicMs();
+    const span = this.tracing.startMessage();
     try {
-      const text = await this.services.reception.receive(stream, session, own);
+      const text = await this.services.reception.receive(stream, session, own, span?.context);
       this.metrics.countMessage();
       reply(null, text);
+      span?.end({ code: 250 });
     } catch (error) {
-      reply(this.counted(error));
+      const refusal = this.counted(error);
+      reply(refusal);
+      span?.end({ code: refusal.responseCode, reason: refusal.reason });
     } finally {
       own.dataSinceMs = undefined;
       if (this.stopped) setImmediate(() => this.cut(session.id, stopping()));
@@ -277,7 +283,7 @@ export class SubmissionSmtpServer implements OnApplicationShutdown {
     for (const server of this.servers) server.cut(id, message);
   }
 
-  private counted(error: unknown): Error {
+  private counted(error: unknown): SubmissionRefusal {
     const refusal = replyTo(error);
     this.metrics.countRefusal(refusal.reason);
     return refusal;

@@ -41,6 +41,29 @@ export function recordHits(batch: readonly Hits[]): Statement<SharedHits> {
   };
 }
 
+// One hit in the present minute of a counter that looks back over $2 minutes.
+// Writes: throttle_hits (primary key). Locks: that row. Rows: 1; a failed login.
+// Not the ORM: an upsert that adds, by the database's clock.
+const ADD_RECENT = `
+  insert into throttle_hits as stored (key, window_start, hits, expires_at)
+  values ($1, date_trunc('minute', now()), 1, now() + ($2 + 1) * interval '1 minute')
+  on conflict (key, window_start) do update set hits = stored.hits + 1`;
+
+export function addRecentHit(key: string, minutes: number): Statement<unknown> {
+  return { name: 'add-recent-hit', text: ADD_RECENT, values: [key, minutes] };
+}
+
+// Hits of the last $2 minutes, the present one included.
+// Reads: throttle_hits (primary key). Locks: none. Rows: up to $2. Not the ORM: a sum by the database's clock.
+const COUNT_RECENT = `
+  select coalesce(sum(hits), 0)::double precision as hits
+  from throttle_hits
+  where key = $1 and window_start > now() - $2 * interval '1 minute'`;
+
+export function countRecentHits(key: string, minutes: number): Statement<{ hits: number }> {
+  return { name: 'count-recent-hits', text: COUNT_RECENT, values: [key, minutes] };
+}
+
 export interface DeletedHits {
   deleted: number;
 }

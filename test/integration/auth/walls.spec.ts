@@ -176,7 +176,9 @@ describe('operators and tenants', () => {
   it.each(Object.entries(KEYED_ROUTES))('%s is closed to an operator', async (route, facts) => {
     const key = await operator(ALL_OPERATOR_SCOPES);
     const before = await scene.stored(acme.organizationId);
-    expectRefused(await request(route, idsOf(acme, facts), { party: acme, key }), facts.scope);
+    const answer = await request(route, idsOf(acme, facts), { party: acme, key });
+    expectRefused(answer, facts.scope);
+    expect(answer.body.error.message).toBe('Operator keys open /operator/v1 and nothing else');
     expect(await scene.stored(acme.organizationId)).toBe(before);
   });
 

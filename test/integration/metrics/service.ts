@@ -50,6 +50,7 @@ export async function startProcess(url: string, roles: 'all' | 'api' | 'worker',
   return {
     app: service.app,
     port: service.port,
+    submissionPort: service.submission?.port,
     metrics: service.app.get(Metrics),
     scrape: async (): Promise<Family[]> => {
       const response = await fetch(`http://127.0.0.1:${service.metricsPort}/metrics`);

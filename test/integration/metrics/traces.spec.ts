@@ -5,6 +5,7 @@ import { Tracing } from '../../../src/common/tracing/tracing';
 import { OtlpReceiver, type ReceivedSpan } from '../../doubles/otlp-receiver';
 import { TenantFactory } from '../../e2e/kit/tenant';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
+import { RawSmtpClient } from '../inbound/raw-smtp-client';
 import { waitFor } from '../../setup/wait-for';
 import { type RunningProcess, startProcess } from './service';
 
@@ -96,6 +97,31 @@ describe('a send', () => {
     }
     expect(spans).toHaveLength(9);
     expect(JSON.stringify(spans)).not.toContain('@');
+  });
+
+  it('over SMTP begins a trace, which tells what the reply was', async () => {
+    const client = await RawSmtpClient.greeted(service.submissionPort ?? 0);
+    await client.command(`AUTH PLAIN ${Buffer.from(`\0waybill\0${key}`).toString('base64')}`);
+    const submit = async (from: string) => {
+      const lines = ['MAIL FROM:<a@acme.example>', 'RCPT TO:<delivered@simulator.waybill.test>', 'DATA'];
+      for (const line of lines) await client.command(line);
+      return client.send(`From: ${from}\r\n\r\nHello\r\n.\r\n`).reply();
+    };
+    expect(await submit('app@acme.example')).toMatch(/^250 /);
+    expect(await submit('app@elsewhere.example')).toMatch(/^550 /);
+    client.close();
+    const all = () =>
+      receiver.exports().flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => named(spans, 'SMTP DATA')));
+    const [taken, refused] = await waitFor(() => all().length === 2 && all(), { what: 'two messages' });
+    expect([taken, refused].map((span) => [span?.kind, Boolean(span?.parentSpanId)])).toEqual(
+      Array(2).fill([2, false]),
+    );
+    const told = [taken, refused].map((span) => [attribute(span, 'smtp.response.code'), attribute(span, 'error.type')]);
+    expect(told.map(([code, reason]) => [Number(code), reason])).toEqual([[250, undefined], [550, 'sender']]); // prettier-ignore
+    const spans = await spansWhen(taken?.traceId ?? '', (some) => named(some, 'settle').length === 1);
+    for (const name of ['accept', 'queue wait', 'delivery attempt']) {
+      expect(named(spans, name).map(({ parentSpanId }) => parentSpanId)).toEqual([taken?.spanId]);
+    }
   });
 
   it('keeps 24 bytes with the delivery where its trace is sampled, and none elsewhere', async () => {

@@ -34,6 +34,20 @@ export class SubmissionApp {
 
   static async start(env: Record<string, string> = {}, limits: Partial<SubmissionLimits> = {}): Promise<SubmissionApp> {
     const db = await openTestDatabase({ poolSize: 3, applicationName: 'observer' });
+    return SubmissionApp.on(db, env, limits, () => db.drop());
+  }
+
+  /** A further process on the same database. */
+  beside(): Promise<SubmissionApp> {
+    return SubmissionApp.on(this.db, {}, {}, () => Promise.resolve());
+  }
+
+  private static async on(
+    db: OpenTestDatabase,
+    env: Record<string, string>,
+    limits: Partial<SubmissionLimits>,
+    drop: () => Promise<void>,
+  ): Promise<SubmissionApp> {
     const { proxy, url } = await TcpProxy.before(db.url);
     const dataDir = await mkdtemp(join(tmpdir(), 'waybill-submission-'));
     const ports = { SUBMISSION_PORT: '0', SUBMISSIONS_PORT: '0', HOST: '127.0.0.1' };
@@ -46,7 +60,7 @@ export class SubmissionApp {
     const closeAll = async () => {
       await core.close();
       await proxy.stop();
-      await db.drop();
+      await drop();
       await rm(dataDir, { recursive: true, force: true });
     };
     try {

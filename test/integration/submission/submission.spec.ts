@@ -2,6 +2,8 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { createTransport } from 'nodemailer';
 import { ApiKeysService } from '../../../src/auth/api-keys.service';
+import { currentScope } from '../../../src/common/tenant-scope';
+import { SendRawService } from '../../../src/modules/emails/accept/raw/send-raw.service';
 import { SuppressionListService } from '../../../src/modules/suppressions/suppression-list.service';
 import { SubmissionSmtpServer } from '../../../src/modules/submission/submission-smtp.server';
 import { RawSmtpClient } from '../inbound/raw-smtp-client';
@@ -190,7 +192,43 @@ describe('SMTP submission', () => {
     const client = await RawSmtpClient.greeted(own.ports.port);
     expect(await client.command(plain(sender.key))).toMatch(/^421 4\.7\.0 /);
     await client.untilClosed();
+    await own.db.query("update throttle_hits set window_start = window_start - interval '10 minutes'");
+    const later = await own.beside();
+    (await later.session(sender.key)).close();
+    await later.close();
     await own.close();
+  });
+
+  it('refuses the client at every process once it has failed too often at one of them', async () => {
+    const own = await SubmissionApp.start({}, { maxFailures: 2 });
+    const sender = await own.sender('own.example');
+    const second = await own.beside();
+    for (let n = 0; n < 10; n += 1) {
+      const client = await RawSmtpClient.greeted(own.ports.port);
+      expect(await client.command(plain('wb_live_wrong'))).toMatch(n < 2 ? /^535 5\.7\.8 / : /^421 4\.7\.0 /);
+      client.close();
+    }
+    // Two are too few for its limit.
+    (await second.session(sender.key)).close();
+    await own.db.query('update throttle_hits set hits = 10');
+    const further = await own.beside();
+    const client = await RawSmtpClient.greeted(further.ports.port);
+    expect(await client.command(plain(sender.key))).toMatch(/^421 4\.7\.0 /);
+    client.close();
+    for (const each of [further, second, own]) await each.close();
+  });
+
+  it('reads and writes within the organization of its key', async () => {
+    const emails = app.get(SendRawService);
+    const submit = emails.submit.bind(emails);
+    const scopes: unknown[] = [];
+    const spy = jest.spyOn(emails, 'submit').mockImplementation((...given) => {
+      scopes.push(currentScope());
+      return submit(...given);
+    });
+    expect(await app.submit(await session(), ['a@x.example'], message('hi'))).toMatch(QUEUED);
+    spy.mockRestore();
+    expect(scopes).toEqual([[acme.organizationId]]);
   });
 
   it('stops when nothing is under way any more; a message that is being sent is committed', async () => {

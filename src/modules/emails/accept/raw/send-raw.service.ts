@@ -5,7 +5,6 @@ import { Clock } from '../../../../common/clock';
 import { AppError, ValidationError } from '../../../../common/errors/app-error';
 import { addressKey, parseMailbox } from '../../../../common/mail-address';
 import { LineEndCheck, type LineEnds } from '../../../../common/mime/line-end-check';
-import type { Tenant } from '../../../../common/tenant';
 import { crlfChunks } from '../../../../common/mime/line-ends';
 import { FieldReader } from '../field-reader';
 import { fingerprint, idempotencyKeyOf } from '../idempotency';
@@ -65,7 +64,7 @@ export class SendRawService {
    * other dates and boundaries in it, so that its sender, subject and recipients are what an idempotency key stands for.
    * @throws ValidationError, AppError; InvalidSenderError when its From is not one address
    */
-  submit({ bytes, recipients }: SubmittedMessage, tenant: Tenant): Promise<AcceptedRequest> {
+  submit({ bytes, recipients }: SubmittedMessage, tenant: Submitter): Promise<AcceptedRequest> {
     const request = this.toRequest(new FieldReader(), { bytes, recipients }, {});
     const { idempotencyKey: key } = request;
     const idempotency = key === undefined ? undefined : claim(SMTP_PATH, key, fingerprintOf(request), tenant);
