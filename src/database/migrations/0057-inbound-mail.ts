@@ -18,8 +18,6 @@ export class InboundMail1700000000057 extends ForwardOnlyMigration {
       id uuid not null,
       -- Lower case: local@domain, or *@domain.
       address text not null,
-      -- The verified domain at or above the address's.
-      domain_id uuid not null,
       webhook_id uuid,
       created_at timestamptz not null,
       updated_at timestamptz not null,
@@ -30,7 +28,6 @@ export class InboundMail1700000000057 extends ForwardOnlyMigration {
       organization_id: 'none: the tenant',
       id: 'none: the route',
       address: 'none: an address or a pattern of the customer’s own domain',
-      domain_id: 'none: the domain that it belongs to',
       webhook_id: 'none: the webhook that alone is told of its mail',
       created_at: 'none: when it was made',
       updated_at: 'none: when it was changed',
@@ -97,6 +94,10 @@ export class InboundMail1700000000057 extends ForwardOnlyMigration {
       organization_id: 'none: the tenant',
       emails: 'none: how many are stored',
       bytes: 'none: how much they take, for its limit',
+    })}
+    -- Failed logins over SMTP are counted by all processes together.
+    ${commentOn('throttle_hits', 'the window: an hour at most, a day for test limits', {
+      key: 'ip: the id of an API key or a domain, and the limit; of failed logins over SMTP the client’s network',
     })}
   `;
 }

@@ -2,11 +2,13 @@ import { Controller, Delete, Get, Header, HttpCode, Param, Query, Res } from '@n
 import { ApiOperation, ApiParam, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { encodeExtended } from 'content-disposition';
 import type { Response } from 'express';
+import { UnavailableError } from '../../common/errors/app-error';
 import { PaginationDto } from '../../common/http/envelope.dto';
 import { LiveOnly } from '../../common/http/key-restrictions.guard';
 import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
 import { PathId } from '../../common/http/path-id.decorator';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
+import { BodyBudget } from '../../common/http/request-body';
 import { RequireScope } from '../../common/http/scopes';
 import {
   InboundAttachmentIndexPipe,
@@ -16,7 +18,7 @@ import {
   RemovedInboundEmailDto,
 } from './dto/inbound-email.dto';
 import { toInboundEmailDto, toListItem } from './dto/inbound-email.mapper';
-import { InboundEmailsService } from './inbound-emails.service';
+import { InboundEmailsService, type TakeMemory } from './inbound-emails.service';
 
 /** Never a type that a browser shows: the bytes are a stranger's. */
 const BYTES = 'application/octet-stream';
@@ -31,7 +33,10 @@ const FILE = {
 @Controller('v1/inbound-emails')
 @RequireScope('inbound:read')
 export class InboundEmailsController {
-  constructor(private readonly emails: InboundEmailsService) {}
+  constructor(
+    private readonly emails: InboundEmailsService,
+    private readonly budget: BodyBudget,
+  ) {}
 
   @Get()
   @ApiOperation({ summary: 'List inbound emails', description: 'Newest first, without their bodies.' })
@@ -46,8 +51,12 @@ export class InboundEmailsController {
   @ApiOperation({ summary: 'Read an inbound email' })
   @ApiData(InboundEmailDto)
   @ApiErrors('resource_not_found')
-  async detail(@CurrentPrincipal() principal: Principal, @PathId('id', 'Inbound email') id: string) {
-    return { data: toInboundEmailDto(await this.emails.get(principal, id)) };
+  async detail(
+    @CurrentPrincipal() principal: Principal,
+    @PathId('id', 'Inbound email') id: string,
+    @Res({ passthrough: true }) response: Response,
+  ) {
+    return { data: toInboundEmailDto(await this.emails.get(principal, id, this.memoryFor(principal, response))) };
   }
 
   @Delete(':id')
@@ -79,7 +88,7 @@ export class InboundEmailsController {
     @PathId('id', 'Inbound email') id: string,
     @Res({ passthrough: true }) response: Response,
   ): Promise<Buffer> {
-    const bytes = await this.emails.raw(principal, id);
+    const bytes = await this.emails.raw(principal, id, this.memoryFor(principal, response));
     response.setHeader('content-disposition', downloadAs(`${id}.eml`));
     return bytes;
   }
@@ -96,9 +105,18 @@ export class InboundEmailsController {
     @Param('index', InboundAttachmentIndexPipe) index: number,
     @Res({ passthrough: true }) response: Response,
   ): Promise<Buffer> {
-    const { filename, bytes } = await this.emails.attachment(principal, id, index);
+    const { filename, bytes } = await this.emails.attachment(principal, id, index, this.memoryFor(principal, response));
     response.setHeader('content-disposition', downloadAs(filename));
     return bytes;
+  }
+
+  /** Of the memory for bodies, until the client has read the answer or is gone: it may read slowly, and many at once. */
+  private memoryFor({ organizationId }: Principal, response: Response): TakeMemory {
+    return (bytes) => {
+      if (response.destroyed) return;
+      if (!this.budget.take(organizationId, bytes)) throw new UnavailableError('Too many large messages at a time');
+      response.once('close', () => this.budget.give(organizationId, bytes));
+    };
   }
 }
 

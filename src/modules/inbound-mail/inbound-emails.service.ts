@@ -21,6 +21,9 @@ export interface ShownInboundEmail {
   readonly message: ReadMessage;
 }
 
+/** Takes so much memory for an answer until the client has read it. @throws AppError when there is not so much */
+export type TakeMemory = (bytes: number) => void;
+
 /** Mail that has come, as clients read it: it is stored as it came, and taken apart when somebody looks. */
 @Injectable()
 export class InboundEmailsService {
@@ -40,22 +43,30 @@ export class InboundEmailsService {
   }
 
   /** @throws NotFoundError, UnavailableError */
-  async get(tenant: Tenant, id: string): Promise<ShownInboundEmail> {
+  async get(tenant: Tenant, id: string, take: TakeMemory): Promise<ShownInboundEmail> {
     const email = await this.require(tenant, id);
+    take(email.sizeBytes);
     const message = await this.limit.run(tenant.organizationId, async () => readMessage(await this.load(email)));
     return { email, message };
   }
 
   /** As it came. @throws NotFoundError, UnavailableError */
-  async raw(tenant: Tenant, id: string): Promise<Buffer> {
+  async raw(tenant: Tenant, id: string, take: TakeMemory): Promise<Buffer> {
     const email = await this.require(tenant, id);
+    take(email.sizeBytes);
     return this.limit.run(tenant.organizationId, () => this.load(email));
   }
 
   /** @throws NotFoundError, UnavailableError */
-  async attachment(tenant: Tenant, id: string, index: number): Promise<{ filename: string; bytes: Buffer }> {
+  async attachment(
+    tenant: Tenant,
+    id: string,
+    index: number,
+    take: TakeMemory,
+  ): Promise<{ filename: string; bytes: Buffer }> {
     const email = await this.emails.find(tenant, id);
     if (!email) throw unknownFile();
+    take(email.sizeBytes);
     return this.limit.run(tenant.organizationId, async () => {
       const file = await readFile(await this.load(email), index);
       if (!file) throw unknownFile();

@@ -10,7 +10,7 @@ import { InboundMailLimits } from './inbound-mail-limits';
 import { InboundRoutesRepository } from './inbound-routes.repository';
 import { marksOf, ownEmailId } from './mail-marks';
 import { everyAddress, fromAddressOf, readFields, showHeader } from './read-envelope';
-import { domainsAbove, routesFor } from './route-address';
+import { routesFor } from './route-address';
 
 /** A recipient that the listener has admitted, and where its mail goes: to one route of each organization. */
 export interface RoutedRecipient {
@@ -45,9 +45,9 @@ export class InboundMailService {
   async route(recipient: string): Promise<Routing> {
     const wanted = routesFor(recipient);
     if (!wanted) return 'foreign';
-    const routes = await this.routes.match(wanted.exact, wanted.wildcard);
+    const routes = await this.routes.match(wanted);
     if (routes.length > 0) return { recipient, routes };
-    return (await this.routes.isHosted(domainsAbove(wanted.host))) ? 'unknown' : 'foreign';
+    return (await this.routes.isHosted(wanted.names)) ? 'unknown' : 'foreign';
   }
 
   /**

@@ -7,8 +7,6 @@ export class InboundRoute {
   @PrimaryColumn('uuid') id!: string;
   /** Lower case: `local@domain`, or `*@domain`. */
   @Column('text') address!: string;
-  /** The verified domain at or above the address's. */
-  @Column('uuid', { name: 'domain_id' }) domainId!: string;
   /** It alone is told of the mail; without one, every webhook that is subscribed. */
   @Column('uuid', { name: 'webhook_id', nullable: true }) webhookId!: string | null;
   @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;

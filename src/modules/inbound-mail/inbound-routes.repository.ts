@@ -6,7 +6,8 @@ import type { Transaction } from '../../database/transaction';
 import type { RouteMatch } from './inbound-email';
 import { InboundUsage } from './inbound-email.entity';
 import { InboundRoute } from './inbound-route.entity';
-import { findNearestDomain, findRoutes, hasWebhook, isHosted, isOwnEmail } from './sql/inbound-routes.sql';
+import type { RouteKeys } from './route-address';
+import { findDomainsOf, findRoutes, hasWebhook, isHosted, isOwnEmail } from './sql/inbound-routes.sql';
 
 /** Routes of inbound mail. All of it throws UnavailableError. */
 @Injectable()
@@ -17,8 +18,8 @@ export class InboundRoutesRepository {
   ) {}
 
   /** Everyone's: for the listener. One of each organization. */
-  match(exact: string, wildcard: string): Promise<RouteMatch[]> {
-    return this.database.run(findRoutes(exact, wildcard));
+  match({ exact, wildcard, names }: RouteKeys): Promise<RouteMatch[]> {
+    return this.database.run(findRoutes(exact, wildcard, names));
   }
 
   /** Whether one of these names is anyone's verified domain: for the listener. */
@@ -32,10 +33,10 @@ export class InboundRoutesRepository {
     return row?.isOwn ?? false;
   }
 
-  /** The id of the nearest of these names that is a verified domain of the organization. */
-  async findDomain(organizationId: string, names: readonly string[]): Promise<string | undefined> {
-    const [row] = await this.database.run(findNearestDomain(organizationId, names));
-    return row?.id;
+  /** The id of the organization's verified domain at each host, or the nearest one above it. */
+  async domainsOf(organizationId: string, hosts: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const found = await this.database.run(findDomainsOf(organizationId, hosts));
+    return new Map(found.map(({ host, domainId }) => [host, domainId]));
   }
 
   async hasWebhook(organizationId: string, id: string): Promise<boolean> {

@@ -10,12 +10,17 @@ import type { Transaction } from '../../database/transaction';
 import { InboundMailLimits } from './inbound-mail-limits';
 import type { InboundRoute } from './inbound-route.entity';
 import { InboundRoutesRepository } from './inbound-routes.repository';
-import { domainsAbove, parseRouteAddress } from './route-address';
+import { parseRouteAddress } from './route-address';
 
 /** Who changes it. */
 export interface RouteAuthor {
   readonly organizationId: string;
   readonly actor: string;
+}
+
+/** A route, with the verified domain at or above its host; without one, mail to it is refused. */
+export interface ShownRoute extends InboundRoute {
+  readonly domainId: string | undefined;
 }
 
 /** What is undefined stays; `null` takes the webhook away. */
@@ -40,9 +45,9 @@ export class InboundRoutesService {
   async create(
     author: RouteAuthor,
     { address, webhookId = null }: RouteChange & { address: string },
-  ): Promise<InboundRoute> {
+  ): Promise<ShownRoute> {
     const { organizationId } = author;
-    const named = await this.named(organizationId, address);
+    const { domainId, ...named } = await this.named(organizationId, address);
     await this.checkWebhook(organizationId, webhookId);
     if ((await this.routes.count(organizationId)) >= this.limits.maxRoutes) throw tooMany(this.limits.maxRoutes);
     const now = this.clock.now();
@@ -51,18 +56,18 @@ export class InboundRoutesService {
       await this.routes.insert(route, tx);
       await this.record(author, 'inbound_route.created', route, tx);
     });
-    return route;
+    return { ...route, domainId };
   }
 
   /** By address. */
   async page(organizationId: string, { page, limit }: { page: number; limit: number }) {
     const [routes, total] = await this.routes.page(organizationId, { offset: (page - 1) * limit, limit });
-    return { routes, total };
+    return { routes: await this.withDomains(organizationId, routes), total };
   }
 
   /** By address: at most `maxRoutes`. */
-  async all(organizationId: string): Promise<InboundRoute[]> {
-    return (await this.routes.page(organizationId, { offset: 0, limit: this.limits.maxRoutes }))[0];
+  async all(organizationId: string): Promise<ShownRoute[]> {
+    return (await this.page(organizationId, { page: 1, limit: this.limits.maxRoutes })).routes;
   }
 
   /** What the organization keeps of the mail that came; beyond `maxBytes` more is put off. */
@@ -72,29 +77,31 @@ export class InboundRoutesService {
   }
 
   /** @throws NotFoundError */
-  async get(organizationId: string, id: string): Promise<InboundRoute> {
+  async get(organizationId: string, id: string): Promise<ShownRoute> {
     const route = await this.routes.find(organizationId, id);
     if (!route) throw unknownRoute();
-    return route;
+    const [shown] = await this.withDomains(organizationId, [route]);
+    return shown as ShownRoute;
   }
 
   /** Mail that has come stays as it is. @throws NotFoundError, and as `create` */
-  async change(author: RouteAuthor, id: string, { address, webhookId }: RouteChange): Promise<InboundRoute> {
+  async change(author: RouteAuthor, id: string, { address, webhookId }: RouteChange): Promise<ShownRoute> {
     const { organizationId } = author;
     if (address === undefined && webhookId === undefined) {
       throw new ValidationError({ body: ['body must hold address or webhookId'] });
     }
-    const named = address === undefined ? {} : await this.named(organizationId, address);
+    const named = address === undefined ? undefined : await this.named(organizationId, address);
     await this.checkWebhook(organizationId, webhookId ?? null);
-    return this.write(address ?? '', async (tx) => {
+    await this.write(address ?? '', async (tx) => {
       const before = await this.routes.lock(organizationId, id, tx);
       if (!before) throw unknownRoute();
       const kept = webhookId === undefined ? before.webhookId : webhookId;
-      const route = { ...before, ...named, webhookId: kept, updatedAt: this.clock.now() };
+      const changed = { address: named?.address ?? before.address, webhookId: kept, updatedAt: this.clock.now() };
+      const route = { ...before, ...changed };
       await this.routes.update(route, tx);
       await this.record(author, 'inbound_route.changed', route, tx);
-      return route;
     });
+    return this.get(organizationId, id);
   }
 
   /** Mail to it is refused from now on; what has come stays. @throws NotFoundError */
@@ -110,13 +117,27 @@ export class InboundRoutesService {
 
   private async named(organizationId: string, text: string): Promise<{ address: string; domainId: string }> {
     const { address, host } = parseRouteAddress(text);
-    // Bounces and complaints come there, whoever's it is.
-    if (/^bounce\.[^.]/.test(host)) throw new ValidationError({ address: ['address must not be at a bounce. host'] });
-    const domainId = await this.routes.findDomain(organizationId, domainsAbove(host));
+    this.refuseOurs(address, host);
+    const domainId = (await this.routes.domainsOf(organizationId, [host])).get(host);
     if (domainId !== undefined) return { address, domainId };
     throw new AppError('domain_not_verified', `Neither ${host} nor a domain above it is verified`, {
       suggestion: 'Add the domain under /v1/domains, publish its records and verify it',
     });
+  }
+
+  /** Where bounces, complaints and reports come, whoever's domain it is: no route would ever get them. */
+  private refuseOurs(address: string, host: string): void {
+    const { delivery, dns } = this.config;
+    const isTaken = /^bounce\.[^.]/.test(host) || host === delivery.mailHost.toLowerCase();
+    if (!isTaken && address !== dns.dmarcReportAddress.toLowerCase()) return;
+    const where = isTaken ? `at ${host}` : 'the one that DMARC reports come to';
+    throw new ValidationError({ address: [`address must not be ${where}: the service takes that mail itself`] });
+  }
+
+  private async withDomains(organizationId: string, routes: readonly InboundRoute[]): Promise<ShownRoute[]> {
+    const hosts = routes.map(({ address }) => hostOf(address));
+    const domains = await this.routes.domainsOf(organizationId, [...new Set(hosts)]);
+    return routes.map((route, index) => ({ ...route, domainId: domains.get(hosts[index] ?? '') }));
   }
 
   private async checkWebhook(organizationId: string, webhookId: string | null): Promise<void> {
@@ -142,6 +163,10 @@ export class InboundRoutesService {
     const data = { mode: 'live', address, webhookId };
     await this.audit.record([{ organizationId, actor, action, targetType: 'inbound_route', targetId, data }], tx);
   }
+}
+
+function hostOf(address: string): string {
+  return address.slice(address.indexOf('@') + 1);
 }
 
 function unknownRoute(): NotFoundError {

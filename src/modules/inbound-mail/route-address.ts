@@ -19,15 +19,21 @@ export function parseRouteAddress(text: string): { readonly address: string; rea
   return { address: `${isWildcard ? WILDCARD : localPart}@${host}`, host };
 }
 
-/** The addresses under which routes take this recipient's mail: its own, then the wildcard. Undefined for what is no address. */
-export function routesFor(
-  recipient: string,
-): { readonly exact: string; readonly wildcard: string; readonly host: string } | undefined {
+/** The addresses under which routes take a recipient's mail: its own, and the wildcard. */
+export interface RouteKeys {
+  readonly exact: string;
+  readonly wildcard: string;
+  /** The host and those above it: one of them is the verified domain. */
+  readonly names: readonly string[];
+}
+
+/** Undefined for what is no address. */
+export function routesFor(recipient: string): RouteKeys | undefined {
   const parsed = parseAddress(recipient);
   if (!parsed.ok) return undefined;
   const exact = addressKey(parsed.email);
   const host = exact.slice(exact.indexOf('@') + 1);
-  return { exact, wildcard: `${WILDCARD}@${host}`, host };
+  return { exact, wildcard: `${WILDCARD}@${host}`, names: domainsAbove(host) };
 }
 
 /** A host and the names above it that have a dot: where its verified domain may be. */

@@ -5,11 +5,13 @@ import { InboundMailLimits } from '../../../src/modules/inbound-mail/inbound-mai
 import { DeleteOldInboundEmailsJob } from '../../../src/modules/inbound-mail/delete-old-inbound-emails.job';
 import { InboundModule } from '../../../src/modules/inbound/inbound.module';
 import { InboundSmtpServer } from '../../../src/modules/inbound/inbound-smtp.server';
+import { BodyBudget } from '../../../src/common/http/request-body';
 import { DAY } from '../../../src/common/clock';
 import { AppConfig } from '../../../src/config/config';
 import { Database } from '../../../src/database/database.service';
 import { INBOUND_MESSAGE } from '../../factories/inbound-emails';
 import { addDomain } from '../../factories/tenants';
+import { waitFor } from '../../setup/wait-for';
 import { DomainsApp, type Owner } from '../domains/domains-app';
 import { RawSmtpClient } from '../inbound/raw-smtp-client';
 
@@ -152,9 +154,26 @@ describe('mail to inbound routes', () => {
     expect((await deliver([`a@${acme.domain}`], message)).taken).toMatch(/^250 /);
     const [{ id }] = await list(acme);
     const tenant = { organizationId: acme.organizationId, mode: 'live' } as const;
-    expect((await app.get(InboundEmailsService).raw(tenant, id)).toString('latin1')).toBe(message);
+    expect((await app.get(InboundEmailsService).raw(tenant, id, () => undefined)).toString('latin1')).toBe(message);
     const parts = await app.db.query('select octet_length(content) as size from inbound_email_parts where email_id = $1 order by position', [id]); // prettier-ignore
     expect(parts.map((part: any) => part.size)).toEqual([1_048_576, 1_048_576, message.length - 2 * 1_048_576]);
+  });
+
+  it('is in memory until its reader has it, and put off when there is no room', async () => {
+    await route(acme, `a@${acme.domain}`);
+    await deliver([`a@${acme.domain}`]);
+    const [{ id, sizeBytes }] = await list(acme);
+    const budget = app.get(BodyBudget);
+    const [take, give] = [jest.spyOn(budget, 'take'), jest.spyOn(budget, 'give')];
+    for (const path of ['', '/raw', '/attachments/0']) {
+      expect((await acme.api.get(`/v1/inbound-emails/${id}${path}`)).status).toBe(200);
+      await waitFor(() => give.mock.calls.some(([, bytes]) => bytes === sizeBytes), { what: 'the memory' });
+      take.mockReturnValueOnce(false);
+      const refused = await acme.api.get(`/v1/inbound-emails/${id}${path}`);
+      expect([refused.status, refused.body.error.code]).toEqual([503, 'service_unavailable']);
+      give.mockClear();
+    }
+    for (const spy of [take, give]) spy.mockRestore();
   });
 
   it('over 25 MiB is refused with 552, whether its client says so or not', async () => {

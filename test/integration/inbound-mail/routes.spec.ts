@@ -9,7 +9,7 @@ describe('/v1/inbound-routes', () => {
   let domainId: string;
 
   beforeAll(async () => {
-    app = await DomainsApp.start();
+    app = await DomainsApp.start({ MAIL_HOST: 'mail.waybill.example', DMARC_REPORT_ADDRESS: 'dmarc@reports.example' });
     app.clock.set(new Date());
     app.dns.set({ 'hooks.example.com': { A: ['93.184.215.14'] } });
   });
@@ -49,12 +49,27 @@ describe('/v1/inbound-routes', () => {
     expect(body.data.domainId).toBe(nearer);
   });
 
+  it('say that no domain is verified any more, and belong to the one that is verified anew', async () => {
+    const { body } = await acme.api.post(PATH, { address: `a@in.${domain}` });
+    const read = async () => (await acme.api.get(`${PATH}/${body.data.id}`)).body.data;
+    await acme.api.delete(`/v1/domains/${domainId}`);
+    expect(await read()).not.toHaveProperty('domainId');
+    const again = await addDomain(app.db, acme.organizationId, { domain });
+    expect((await read()).domainId).toBe(again);
+    const records = (await acme.api.get(`/v1/domains/${again}`)).body.data.records;
+    expect(records.filter((record: any) => record.purpose === 'inbound')).toMatchObject([
+      { type: 'MX', host: `in.${domain}`, value: 'mail.waybill.example', priority: 10 },
+    ]);
+  });
+
   it.each([
     ['nobody’s domain', 'a@elsewhere.example', 422, 'domain_not_verified'],
     ['no address', 'support', 400, 'invalid_request'],
     ['a pattern of the local part', 'sup*@elsewhere.example', 400, 'invalid_request'],
     ['two addresses', 'a@b.example, c@d.example', 400, 'invalid_request'],
     ['the host of bounces', 'a@bounce.elsewhere.example', 400, 'invalid_request'],
+    ['the mail host', '*@mail.waybill.example', 400, 'invalid_request'],
+    ['the address of DMARC reports', 'dmarc@reports.example', 400, 'invalid_request'],
   ])('refuse %s', async (_what, address, status, code) => {
     const answer = await acme.api.post(PATH, { address });
     expect([answer.status, answer.body.error.code]).toEqual([status, code]);

@@ -184,7 +184,6 @@ export class DomainsRepository {
     return checks.findBy({ organizationId, domainId: In([...domainIds]) });
   }
 
-  /** Forgets the records that the domain no longer needs. */
   /** The hosts of inbound routes, by domain: those for which an MX is wanted. */
   async inboundHosts(
     organizationId: string,
@@ -199,6 +198,7 @@ export class DomainsRepository {
     return hosts;
   }
 
+  /** Forgets the records that the domain no longer needs. */
   async saveChecks(
     { organizationId, domainId }: Owner,
     states: readonly CheckedState[],

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional, IsString, IsUUID, MaxLength } from 'class-validator';
 import { Nullable, QueryInteger } from '../../../common/http/dto-decorators';
-import type { InboundRoute } from '../inbound-routes.service';
+import type { ShownRoute } from '../inbound-routes.service';
 
 const MAX_ADDRESS = 254;
 const ADDRESS = {
@@ -38,7 +38,11 @@ export class ListInboundRoutesQuery {
 export class InboundRouteDto {
   @ApiProperty({ format: 'uuid' }) id!: string;
   @ApiProperty({ example: 'support@in.example.com' }) address!: string;
-  @ApiProperty({ format: 'uuid', description: 'The verified domain that it belongs to' }) domainId!: string;
+  @ApiPropertyOptional({
+    format: 'uuid',
+    description: 'The verified domain at its host, or the nearest one above. Without one, mail to it is refused',
+  })
+  domainId?: string;
   @ApiPropertyOptional({ format: 'uuid' }) webhookId?: string;
   @ApiProperty({ format: 'date-time' }) createdAt!: string;
   @ApiProperty({ format: 'date-time' }) updatedAt!: string;
@@ -49,8 +53,11 @@ export class RemovedInboundRouteDto {
   @ApiProperty({ enum: [true] }) deleted!: true;
 }
 
-export function toInboundRouteDto({ id, address, domainId, webhookId, ...times }: InboundRoute): InboundRouteDto {
+export function toInboundRouteDto({ id, address, domainId, webhookId, ...times }: ShownRoute): InboundRouteDto {
   const createdAt = times.createdAt.toISOString();
   const updatedAt = times.updatedAt.toISOString();
-  return { id, address, domainId, ...(webhookId !== null && { webhookId }), createdAt, updatedAt };
+  return {
+    ...{ id, address, ...(domainId !== undefined && { domainId }), ...(webhookId !== null && { webhookId }) },
+    ...{ createdAt, updatedAt },
+  };
 }

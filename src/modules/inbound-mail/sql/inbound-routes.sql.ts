@@ -2,20 +2,22 @@
 import type { Statement } from '../../../database/statement';
 import type { RouteMatch } from '../inbound-email';
 
-// The routes of a recipient, of each organization one: an exact one goes before a wildcard. Only while their domain is
-// verified. Also whether anyone has such a host at all: mail to it is refused in other words.
-// Reads: inbound_routes (index inbound_routes_address), domains (primary key). Locks: none. Rows: nearly always 0 or 1.
+// The routes of a recipient, of each organization one: an exact one goes before a wildcard. Only while the host, or a name
+// above it, is a verified domain of the organization; the nearest one is the mail's.
+// Reads: inbound_routes (index inbound_routes_address), domains (by name). Locks: none. Rows: nearly always 0 or 1.
 // Not the ORM: one row of each organization.
 const FIND = `
   select distinct on (r.organization_id)
-    r.organization_id as "organizationId", r.id as "routeId", r.domain_id as "domainId", r.webhook_id as "webhookId"
+    r.organization_id as "organizationId", r.id as "routeId", d.id as "domainId", r.webhook_id as "webhookId"
   from inbound_routes r
-  join domains d on d.organization_id = r.organization_id and d.id = r.domain_id and d.verification_status = 'verified'
+  join domains d
+    on d.organization_id = r.organization_id and d.domain = any($3::text[]) and d.verification_status = 'verified'
   where r.address in ($1, $2)
-  order by r.organization_id, (r.address = $1) desc`;
+  order by r.organization_id, (r.address = $1) desc, length(d.domain) desc`;
 
-export function findRoutes(exact: string, wildcard: string): Statement<RouteMatch> {
-  return { name: 'find-inbound-routes', text: FIND, values: [exact, wildcard] };
+/** @param names the host and those above it */
+export function findRoutes(exact: string, wildcard: string, names: readonly string[]): Statement<RouteMatch> {
+  return { name: 'find-inbound-routes', text: FIND, values: [exact, wildcard, names] };
 }
 
 // Whether a host is at or below a verified domain of anyone.
@@ -28,18 +30,24 @@ export function isHosted(names: readonly string[]): Statement<{ isHosted: boolea
   return { name: 'is-inbound-host', text: IS_HOSTED, values: [names] };
 }
 
-// The nearest of these names that is a verified domain of the organization.
-// Reads: domains (of one organization). Locks: none. Rows: 0 or 1.
-// Not the ORM: the longest of several names.
-const NEAREST_DOMAIN = `
-  select id
-  from domains
-  where organization_id = $1 and domain = any($2::text[]) and verification_status = 'verified'
-  order by length(domain) desc
-  limit 1`;
+// The verified domain of the organization at each of these hosts, or the nearest one above it; hosts without one are left out.
+// Reads: domains (of one organization, by name). Locks: none. Rows: one for each host.
+// Not the ORM: the longest of several names, for many hosts at once.
+const DOMAINS_OF = `
+  select distinct on (h.host) h.host, d.id as "domainId"
+  from unnest($2::text[]) as h (host)
+  cross join lateral (
+    select array_to_string(labels[n:], '.') as name
+    from string_to_array(h.host, '.') as labels, generate_subscripts(labels, 1) as n
+  ) above
+  join domains d on d.organization_id = $1 and d.domain = above.name and d.verification_status = 'verified'
+  order by h.host, length(d.domain) desc`;
 
-export function findNearestDomain(organizationId: string, names: readonly string[]): Statement<{ id: string }> {
-  return { name: 'find-inbound-domain', text: NEAREST_DOMAIN, values: [organizationId, names] };
+export function findDomainsOf(
+  organizationId: string,
+  hosts: readonly string[],
+): Statement<{ host: string; domainId: string }> {
+  return { name: 'find-inbound-domains', text: DOMAINS_OF, values: [organizationId, hosts] };
 }
 
 // Whether the organization has this live webhook.

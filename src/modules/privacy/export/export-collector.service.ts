@@ -11,8 +11,9 @@ import { SuppressionListService } from '../../suppressions/suppression-list.serv
 import type { ExportedEmail, ExportedEvent, ExportedSuppression, ExportItems } from './export-items';
 import { redactAddress, redactOthers } from './redact-others';
 
-/** Each may be of 25 MiB, one after the other. */
+/** Of one page: what it says is in memory at once. */
 const INBOUND_PAGE = 20;
+const INBOUND_PAGE_BYTES = 8 * 1024 * 1024;
 /** One for each reason at most. */
 const MAX_SUPPRESSIONS = 100;
 
@@ -61,14 +62,16 @@ export class ExportCollector {
     range: SubjectRange,
   ): Promise<(Pick<ExportItems, 'emails' | 'events'> & { last: string }) | undefined> {
     const page = await this.inbound.pageOf(scope, scope.address, { ...range, limit: INBOUND_PAGE });
-    const last = page.at(-1)?.id;
-    if (last === undefined) return undefined;
     const emails: ExportedEmail[] = [];
+    let bytes = 0;
     for (const email of page) {
       const bodies = isSame(email.fromAddress, scope.address) ? await this.inbound.bodiesOf(email) : {};
       emails.push(toExportedInbound(email, bodies, scope.address));
+      bytes += (bodies.text?.length ?? 0) + (bodies.html?.length ?? 0);
+      if (bytes > INBOUND_PAGE_BYTES) break;
     }
-    return { last, emails, events: [] };
+    const last = emails.at(-1)?.id;
+    return last === undefined ? undefined : { last, emails, events: [] };
   }
 
   /** The entries in force. */
