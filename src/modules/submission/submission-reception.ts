@@ -9,7 +9,7 @@ import { LineEndCheck } from '../../common/mime/line-end-check';
 import { withinTenants } from '../../common/tenant-scope';
 import type { TraceContext } from '../../common/tracing/tracing';
 import { SendRawService } from '../emails/accept/raw/send-raw.service';
-import { LoginService } from './login.service';
+import { SubmissionLogin } from './submission-login';
 import { MessageCollector } from '../../common/mime/message-collector';
 import { SubmissionLimits } from './submission-limits';
 import {
@@ -30,7 +30,7 @@ export class SubmissionReception {
   private readonly logger = new Logger(SubmissionReception.name);
 
   constructor(
-    private readonly logins: LoginService,
+    private readonly logins: SubmissionLogin,
     private readonly emails: SendRawService,
     private readonly rates: RequestLimits,
     private readonly limits: SubmissionLimits,

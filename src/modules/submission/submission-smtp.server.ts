@@ -15,7 +15,7 @@ import type { Certificate } from '../../common/tls/self-signed';
 import { Tracing } from '../../common/tracing/tracing';
 import { AppConfig } from '../../config/config';
 import { EnhancedSmtpServer } from './enhanced-smtp-server';
-import { LoginService } from './login.service';
+import { SubmissionLogin } from './submission-login';
 import { SubmissionCertificate } from './submission-certificate.service';
 import { SubmissionLimits } from './submission-limits';
 import { SubmissionReception } from './submission-reception';
@@ -53,7 +53,7 @@ const NOTHING = '';
 export class SubmissionServices {
   constructor(
     readonly certificate: SubmissionCertificate,
-    readonly logins: LoginService,
+    readonly logins: SubmissionLogin,
     readonly reception: SubmissionReception,
   ) {}
 }

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { AuthModule } from '../../auth/auth.module';
 import { ThrottlingModule } from '../../throttling/throttling.module';
 import { EmailsModule } from '../emails/emails.module';
-import { LoginService } from './login.service';
+import { SubmissionLogin } from './submission-login';
 import { SubmissionCertificate } from './submission-certificate.service';
 import { SubmissionLimits } from './submission-limits';
 import { SubmissionReception } from './submission-reception';
@@ -13,7 +13,7 @@ import { SubmissionMetrics } from './submission.metrics';
 @Module({
   imports: [AuthModule, EmailsModule, ThrottlingModule],
   providers: [
-    ...[SubmissionSmtpServer, SubmissionServices, SubmissionReception, LoginService],
+    ...[SubmissionSmtpServer, SubmissionServices, SubmissionReception, SubmissionLogin],
     ...[SubmissionCertificate, SubmissionLimits, SubmissionMetrics],
   ],
   exports: [SubmissionSmtpServer],

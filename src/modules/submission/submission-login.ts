@@ -14,7 +14,7 @@ const MAX_CLIENTS = 10_000;
 
 /** Who may send over SMTP: user `waybill`, and an API key with `email:send` as the password. */
 @Injectable()
-export class LoginService {
+export class SubmissionLogin {
   /** Failures by client, as they were known lately. */
   private readonly known = new LRUCache<string, number>({ max: MAX_CLIENTS, ttl: 2 * SECOND });
 
