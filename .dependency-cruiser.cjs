@@ -8,7 +8,7 @@ const LEAVES = 'events|stats|health|inbound-mail|mailbox|templates';
 
 /** What the features above the leaves may see of other features. */
 const FEATURES_BELOW = {
-  console: 'emails',
+  console: 'emails|inbound-mail',
   domains: 'stats',
   emails: 'domains|events|stats|suppressions|templates',
   inbound: 'domains|emails|inbound-mail',

@@ -1,5 +1,5 @@
 import { SetMetadata } from '@nestjs/common';
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
 import { AppError, UnavailableError } from '../errors/app-error';
 import { clientAddressOf, clientNetworkOf } from './client-address';
 
@@ -68,6 +68,16 @@ export class BodyBudget {
     if (own > 0) this.heldBy.set(holder, own);
     else this.heldBy.delete(holder);
   }
+}
+
+/**
+ * Takes so much for an answer until its client has read it or is gone: it may read slowly, and ask for many at once.
+ * @throws UnavailableError
+ */
+export function holdUntilRead(budget: BodyBudget, holder: string, bytes: number, response: Response): void {
+  if (response.destroyed || bytes <= FREE_BYTES) return;
+  if (!budget.take(holder, bytes)) throw new UnavailableError('Too many large messages at a time');
+  response.once('close', () => budget.give(holder, bytes));
 }
 
 /** Who holds the body of a request. Decided once: a connection that is gone has no address any more. */

@@ -13,7 +13,7 @@ import { EmailContentService } from '../emails/email-content.service';
  * A mail's html is hostile until proven otherwise: an origin of its own (`sandbox`, which also holds when the document is
  * opened outside its frame), no script, no form, no link that leads anywhere.
  */
-function policy(remote: boolean): string {
+export function previewPolicy(remote: boolean): string {
   const elsewhere = remote ? ' https: http:' : '';
   return [
     `default-src 'none'; img-src data:${elsewhere}; style-src 'unsafe-inline'${elsewhere}; font-src data:${elsewhere}`,
@@ -21,11 +21,11 @@ function policy(remote: boolean): string {
   ].join('; ');
 }
 
-function textPage(text: string): string {
+export function textPage(text: string): string {
   return escapeHtml`<!doctype html><pre style="white-space: pre-wrap">${text}</pre>`.toString();
 }
 
-class PreviewQuery {
+export class PreviewQuery {
   /** Whether pictures and styles of other hosts are loaded, which tells their owners that somebody looks. */
   @ApiPropertyOptional({ type: Boolean, default: false, description: 'With pictures and styles of other hosts' })
   @QueryBoolean()
@@ -57,7 +57,7 @@ export class ConsolePreviewController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<string> {
     const { content } = await this.contents.content(principal, id);
-    response.setHeader('content-security-policy', policy(remote));
+    response.setHeader('content-security-policy', previewPolicy(remote));
     return content.html ?? textPage(content.text ?? '');
   }
 }

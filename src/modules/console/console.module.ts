@@ -2,18 +2,20 @@ import { Module } from '@nestjs/common';
 import { AuthModule } from '../../auth/auth.module';
 import { ThrottlingModule } from '../../throttling/throttling.module';
 import { EmailsModule } from '../emails/emails.module';
+import { InboundMailModule } from '../inbound-mail/inbound-mail.module';
 import { ConsoleAccessGuard } from './console-access.guard';
 import { ConsoleController } from './console.controller';
 import { ConsoleFiles } from './console-files';
 import { ConsolePreviewController } from './console-preview.controller';
 import { ConsoleSessionController } from './console-session.controller';
 import { ConsoleSignIn } from './console-sign-in';
+import { InboundPreviewController } from './inbound-preview.controller';
 import { SessionViewService } from './session-view.service';
 
 /** The browser app at `/console`, and its sessions. What it shows it asks the public API for. */
 @Module({
-  imports: [AuthModule, EmailsModule, ThrottlingModule],
-  controllers: [ConsoleSessionController, ConsolePreviewController, ConsoleController],
+  imports: [AuthModule, EmailsModule, InboundMailModule, ThrottlingModule],
+  controllers: [ConsoleSessionController, InboundPreviewController, ConsolePreviewController, ConsoleController],
   providers: [ConsoleAccessGuard, ConsoleFiles, ConsoleSignIn, SessionViewService],
 })
 export class ConsoleModule {}

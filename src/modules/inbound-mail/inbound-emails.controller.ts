@@ -2,13 +2,12 @@ import { Controller, Delete, Get, Header, HttpCode, Param, Query, Res } from '@n
 import { ApiOperation, ApiParam, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { encodeExtended } from 'content-disposition';
 import type { Response } from 'express';
-import { UnavailableError } from '../../common/errors/app-error';
 import { PaginationDto } from '../../common/http/envelope.dto';
 import { LiveOnly } from '../../common/http/key-restrictions.guard';
 import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
 import { PathId } from '../../common/http/path-id.decorator';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
-import { BodyBudget } from '../../common/http/request-body';
+import { BodyBudget, holdUntilRead } from '../../common/http/request-body';
 import { RequireScope } from '../../common/http/scopes';
 import {
   InboundAttachmentIndexPipe,
@@ -110,13 +109,8 @@ export class InboundEmailsController {
     return bytes;
   }
 
-  /** Of the memory for bodies, until the client has read the answer or is gone: it may read slowly, and many at once. */
   private memoryFor({ organizationId }: Principal, response: Response): TakeMemory {
-    return (bytes) => {
-      if (response.destroyed) return;
-      if (!this.budget.take(organizationId, bytes)) throw new UnavailableError('Too many large messages at a time');
-      response.once('close', () => this.budget.give(organizationId, bytes));
-    };
+    return (bytes) => holdUntilRead(this.budget, organizationId, bytes, response);
   }
 }
 

@@ -229,6 +229,7 @@ export const KEYED_ROUTES: Readonly<Record<string, KeyedRoute>> = {
   },
   'GET /v1/gdpr/delete-request/{requestId}': { ...UNBOUND, scope: 'privacy:read', names: ['erasure'] },
   'GET /v1/gdpr/status': { ...UNBOUND, scope: 'privacy:read' },
+  'GET /console/preview/inbound/{id}': { ...READS_INBOUND, names: ['inbound-email'] },
   'GET /console/preview/{id}': { ...OWN, scope: 'email:read', names: ['email'] },
 
   'GET /v1/audit-log': { ...UNBOUND, scope: 'privacy:read' },

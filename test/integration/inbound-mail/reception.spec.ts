@@ -161,7 +161,10 @@ describe('mail to inbound routes', () => {
 
   it('is in memory until its reader has it, and put off when there is no room', async () => {
     await route(acme, `a@${acme.domain}`);
-    await deliver([`a@${acme.domain}`]);
+    await deliver(
+      [`a@${acme.domain}`],
+      INBOUND_MESSAGE.replace('JVBERi0=', 'JVBERi0x'.repeat(50_000).replace(/(.{64})/g, '$1\r\n')),
+    );
     const [{ id, sizeBytes }] = await list(acme);
     const budget = app.get(BodyBudget);
     const [take, give] = [jest.spyOn(budget, 'take'), jest.spyOn(budget, 'give')];
