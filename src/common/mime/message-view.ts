@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parametersOf } from './mime-message';
 import { decodeCharset, decodeField } from './part-text';
 import { findParts, type PlacedPart, type PlacedParts } from './message-parts';
-import { decodeTransfer } from './transfer-encoding';
+import { decodeTransferInTurns } from './transfer-encoding';
 
 /** Encoded bytes of text, and of html, that are read; what is longer is cut. */
 const MAX_TEXT_BYTES = 5 * 1024 * 1024;
@@ -37,8 +37,8 @@ export async function readMessage(message: Buffer): Promise<ReadMessage> {
   const { shown, attached } = sort(parts);
   return {
     ...{ fields, parts },
-    text: textOf(message, shown.plain),
-    html: textOf(message, shown.html),
+    text: await textOf(message, shown.plain),
+    html: await textOf(message, shown.html),
     files: await toFiles(message, attached),
   };
 }
@@ -47,7 +47,7 @@ async function toFiles(message: Buffer, parts: readonly PlacedPart[]): Promise<M
   const files: MessageFile[] = [];
   for (const [index, part] of parts.entries()) {
     if (part.end - part.start > LARGE_BYTES) await nextTurn();
-    files.push(toFile(message, part, index));
+    files.push(toFile(part, index, (await bytesOf(message, part)).length));
   }
   return files;
 }
@@ -58,7 +58,9 @@ export async function readFile(
   index: number,
 ): Promise<(MessageFile & { readonly bytes: Buffer }) | undefined> {
   const part = sort((await findParts(message)).parts).attached[index];
-  return part && { ...toFile(message, part, index), bytes: bytesOf(message, part) };
+  if (!part) return undefined;
+  const bytes = await bytesOf(message, part);
+  return { ...toFile(part, index, bytes.length), bytes };
 }
 
 function sort(parts: readonly PlacedPart[]) {
@@ -75,28 +77,32 @@ function isFile(part: PlacedPart): boolean {
 }
 
 /** Several texts, such as a list's footer, one below the other. */
-function textOf(message: Buffer, parts: readonly PlacedPart[]): string | undefined {
+async function textOf(message: Buffer, parts: readonly PlacedPart[]): Promise<string | undefined> {
   if (parts.length === 0) return undefined;
   let left = MAX_TEXT_BYTES;
-  const texts = parts.map((part) => {
+  const texts: string[] = [];
+  for (const part of parts) {
     const cut = { ...part, end: Math.min(part.end, part.start + left) };
     left -= cut.end - cut.start;
-    return decodeCharset(bytesOf(message, cut).toString('latin1'), part.contentType.parameters.get('charset'));
-  });
+    const decoded = (await bytesOf(message, cut)).toString('latin1');
+    texts.push(decodeCharset(decoded, part.contentType.parameters.get('charset')));
+    if (decoded.length > LARGE_BYTES) await nextTurn();
+  }
   return texts.join('\n').replaceAll('\0', '');
 }
 
-function bytesOf(message: Buffer, { start, end, fields }: PlacedPart): Buffer {
-  return decodeTransfer(message.subarray(start, end), fields.first('content-transfer-encoding'));
+function bytesOf(message: Buffer, { start, end, fields }: PlacedPart): Promise<Buffer> {
+  return decodeTransferInTurns(message.subarray(start, end), fields.first('content-transfer-encoding'));
 }
 
-function toFile(message: Buffer, part: PlacedPart, index: number): MessageFile {
+/** @param size decoded bytes */
+function toFile(part: PlacedPart, index: number, size: number): MessageFile {
   const contentId = part.fields.first('content-id')?.trim().replace(/^<|>$/g, '');
   return {
     index,
     filename: filenameOf(part) ?? `attachment-${index + 1}`,
     contentType: part.contentType.type,
-    size: bytesOf(message, part).length,
+    size,
     contentId: contentId === undefined ? undefined : clean(contentId),
   };
 }
