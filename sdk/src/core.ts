@@ -129,8 +129,11 @@ export class Core {
 }
 
 async function read<T>(response: Response): Promise<T> {
-  const isJson = response.headers.get('content-type')?.includes('json') === true;
-  const body: unknown = isJson ? await response.json() : await response.text();
+  const type = response.headers.get('content-type') ?? '';
+  if (response.ok && type.startsWith('application/octet-stream')) {
+    return new Uint8Array(await response.arrayBuffer()) as T;
+  }
+  const body: unknown = type.includes('json') ? await response.json() : await response.text();
   if (!response.ok) throw toError(response, body);
   if (typeof body !== 'object' || body === null) return body as T;
   const keys = Object.keys(body);

@@ -17,12 +17,16 @@ type Success<O extends keyof operations> = {
     : never;
 }[keyof operations[O]['responses'] & (200 | 201 | 202)];
 
-/** What a method returns: `data`, or the whole answer where it says more. */
-export type Result<O extends keyof operations> = keyof Success<O> extends 'data'
-  ? Success<O> extends { data: infer D }
-    ? D
-    : never
-  : Success<O>;
+/** What a method returns: `data`, or the whole answer where it says more; bytes where it downloads. */
+export type Result<O extends keyof operations> = operations[O]['responses'] extends {
+  200: { content: { 'application/octet-stream': unknown } };
+}
+  ? Uint8Array
+  : keyof Success<O> extends 'data'
+    ? Success<O> extends { data: infer D }
+      ? D
+      : never
+    : Success<O>;
 
 export type Item<O extends keyof operations> = Success<O> extends { data: (infer I)[] } ? I : never;
 

@@ -174,6 +174,12 @@ describe('@waybill/client', () => {
     await expect(client.emails.list({}, { signal: AbortSignal.abort() })).rejects.toThrow();
   });
 
+  it('brings what is downloaded as the bytes that it is', async () => {
+    const bytes = Uint8Array.from([0, 0xff, 0xc3, 0x28]);
+    const answer = new Response(bytes, { headers: { 'content-type': 'application/octet-stream' } });
+    expect(await through(answer).client.inboundEmails.raw('x')).toEqual(bytes);
+  });
+
   it('makes html of React elements, in batches too', async () => {
     const render = (element: { name: string }) => Promise.resolve(`<p>Hello ${element.name}</p>`);
     const drawing = new sdk.Waybill({ apiKey, baseUrl, render });
@@ -292,6 +298,9 @@ describe('@waybill/client', () => {
         const { pagination } = await waybill.emails.list({ status: 'bounced' });
         const event: WebhookEvent = await waybill.webhooks.verify('', {}, 'whsec_x');
         if (event.type === 'email.bounced') names.push(event.data.emailId);
+        if (event.type === 'inbound.received') names.push(event.data.inboundEmailId, event.data.authentication.spf.result);
+        const raw: Uint8Array = await waybill.inboundEmails.raw(id);
+        names.push(String(raw.length));
         if (event.type === 'webhook.test') names.push(event.data.webhookId);
         try { await waybill.emails.cancel(id); } catch (error) {
           if (isWaybillError(error, 'email_not_cancellable')) names.push(error.code);
