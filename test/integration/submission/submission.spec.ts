@@ -2,8 +2,12 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { createTransport } from 'nodemailer';
 import { ApiKeysService } from '../../../src/auth/api-keys.service';
+import { firstIdAt } from '../../../src/common/ids';
 import { currentScope } from '../../../src/common/tenant-scope';
 import { SendRawService } from '../../../src/modules/emails/accept/raw/send-raw.service';
+import { EventsRepository } from '../../../src/modules/events/events.repository';
+import { EventsService } from '../../../src/modules/events/events.service';
+import { readCounters } from '../../factories/stored-email';
 import { SuppressionListService } from '../../../src/modules/suppressions/suppression-list.service';
 import { SubmissionSmtpServer } from '../../../src/modules/submission/submission-smtp.server';
 import { RawSmtpClient } from '../inbound/raw-smtp-client';
@@ -72,6 +76,36 @@ describe('SMTP submission', () => {
     // The session goes on.
     expect(await app.submit(client, ['c@x.example'], message())).toMatch(QUEUED);
     expect(await client.command('QUIT')).toMatch(/^221/);
+  });
+
+  it('leaves behind what a send over HTTP does, but for its source', async () => {
+    const to = ['a@x.example', 'b@x.example'];
+    const text = message('hi', 'Subject: Hello\r\nX-Waybill-Tags: one\r\nX-Waybill-Metadata: {"order": 7}\r\n');
+    const rival = await app.sender('rival.example');
+    const own = text.replaceAll('acme.example', 'rival.example');
+    const raw = Buffer.from(own).toString('base64');
+    const { accepted } = await app.get(SendRawService).send({ raw, to }, undefined, rival.as('live'));
+    const counted = await readCounters(app.db, rival.organizationId);
+    const reply = await app.submit(await session(rival.key), to, own);
+    const left = async (id: string) => {
+      const { email, recipients, deliveries, events } = await app.read(id);
+      const { subject, tags, metadata, category, status, to_emails, track_opens } = email;
+      return {
+        email: { subject, tags, metadata, category, status, to_emails, track_opens },
+        recipients: recipients.map(({ kind, address, status: state }) => [kind, address, state]),
+        deliveries: deliveries.map(({ recipient, state, attempts }) => [recipient, state, attempts]),
+        events: events.map(({ event_type, data, sequence }) => [event_type, data, sequence]),
+      };
+    };
+    expect(await left(idOf(reply))).toEqual(await left(accepted.id));
+    const twice = Object.fromEntries(Object.entries(counted).map(([name, count]) => [name, 2 * count]));
+    expect(await readCounters(app.db, rival.organizationId)).toEqual(twice);
+    const stream = { organizationId: rival.organizationId, mode: 'live' as const, after: firstIdAt(new Date(0)) };
+    const [told = []] = await new EventsService(new EventsRepository(app.db.database)).readAfter([stream], 10);
+    expect(told.map(({ eventType, source }) => [eventType, source])).toEqual([
+      ['queued', 'api'],
+      ['queued', 'smtp_submission'],
+    ]);
   });
 
   it('judges the From alone: of a domain that the key may use, in one field', async () => {
