@@ -52,7 +52,8 @@ export class InboundMail1700000000057 extends ForwardOnlyMigration {
       primary key (organization_id, mode, id)
     );
     create unique index inbound_emails_digest on inbound_emails (organization_id, mode, digest);
-    create index inbound_emails_age on inbound_emails (id);
+    -- By time, not by id: in the order of ids the feed of a small tenant would be looked for in everyone's mail.
+    create index inbound_emails_age on inbound_emails (received_at);
     create index inbound_emails_addresses on inbound_emails using gin (addresses);
     ${commentOn('inbound_emails', 'RETENTION_INBOUND_DAYS after it came', {
       ...OWNER,

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { ArrayContains, type FindOptionsWhere, In, type Repository } from 'typeorm';
-import { firstIdAt } from '../../common/ids';
 import type { Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
@@ -106,6 +105,6 @@ export class InboundEmailsRepository {
 
   /** Returns how many. */
   async deleteBefore(before: Date, limit: number): Promise<number> {
-    return (await this.database.run(deleteOldInboundEmails(firstIdAt(before), limit))).length;
+    return (await this.database.run(deleteOldInboundEmails(before, limit))).length;
   }
 }

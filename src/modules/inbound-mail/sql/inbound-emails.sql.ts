@@ -130,12 +130,17 @@ export function readInboundPart(
   return { name: 'read-inbound-part', text: PART, values: [organizationId, mode, id, position] };
 }
 
-// Deletes up to $2 messages with an id below $1 (ids sort by arrival), oldest first, with their parts.
+// Deletes up to $2 messages that came before $1, oldest first, with their parts.
 // Writes: inbound_emails (index inbound_emails_age), inbound_email_parts, inbound_usage. Locks: the rows, skip locked; then
 // the organizations' counts. Rows: up to $2. Not the ORM: a bounded delete over three tables.
 const DELETE_OLD = `
   with old as materialized (
-    select organization_id, mode, id from inbound_emails where id < $1 order by id limit $2 for update skip locked
+    select organization_id, mode, id
+    from inbound_emails
+    where received_at < $1
+    order by received_at
+    limit $2
+    for update skip locked
   ), parts as (
     delete from inbound_email_parts p
     using old
@@ -147,8 +152,8 @@ const DELETE_OLD = `
     returning e.organization_id, e.size_bytes
   ), ${UNCOUNTED}`;
 
-export function deleteOldInboundEmails(beforeId: string, limit: number): Statement<{ deleted: 1 }> {
-  return { name: 'delete-old-inbound-emails', text: DELETE_OLD, values: [beforeId, limit] };
+export function deleteOldInboundEmails(before: Date, limit: number): Statement<{ deleted: 1 }> {
+  return { name: 'delete-old-inbound-emails', text: DELETE_OLD, values: [before, limit] };
 }
 
 /** By the index of addresses whatever the planner knows: with an order and a limit it would go through all of a tenant's mail. */
