@@ -1,6 +1,6 @@
 // Pictures of every page of the console, with made-up mail, in docs/images: `npm run console:screenshots`.
 // Light and dark as on a desk, light as on a phone. Needs a Chromium (CHROMIUM_PATH, or an installed one).
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -32,7 +32,7 @@ async function start(dataDir) {
     DNS_PORT: '0',
   };
   const child = spawn(process.execPath, [path.join(root, 'dist/main.js')], {
-    env: { ...env, DNS_SERVERS: '127.0.0.1:9', RATE_LIMIT_ENABLED: 'false' },
+    env: { ...env, DNS_SERVERS: '127.0.0.1:9', RATE_LIMIT_ENABLED: 'false', WEBHOOK_ALLOW_PRIVATE: 'true' },
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   const port = await new Promise((resolve, reject) => {
@@ -98,6 +98,8 @@ async function seed(base, { liveKey, testKey }) {
   for (const email of PEOPLE.slice(0, 3)) {
     await post(liveKey, '/v1/suppressions', { email: `old.${email}`, reason: 'manual', notes: 'Asked by phone' });
   }
+  const webhook = await post(liveKey, '/v1/webhooks', { url: `${base}/hooks`, events: ['*'] });
+  await post(liveKey, `/v1/webhooks/${webhook.id}/test`);
   await post(liveKey, '/v1/gdpr/export', { email: PEOPLE[0] });
   await delay(4_000);
   const answer = await fetch(`${base}/v1/emails?limit=1`, { headers: { authorization: `Bearer ${liveKey}` } });
@@ -109,9 +111,69 @@ async function seed(base, { liveKey, testKey }) {
       domain: `/domains/${domain.id}`,
       template: `/templates/${template.id}`,
       keys: '/keys',
+      domains: '/domains',
+      templates: '/templates',
+      privacy: '/privacy',
+      webhooks: '/webhooks',
+      webhook: `/webhooks/${webhook.id}`,
+    },
+    operator: {
+      ...{ 'operator-overview': '/', queue: '/queue?by=organization', destinations: '/destinations' },
+      ...{ destination: '/destinations/mx.maintenance.example', egress: '/egress' },
+      ...{ organizations: '/organizations', workers: '/workers', audit: '/audit' },
     },
     test: { overview: '/', statistics: '/statistics', events: '/events', suppressions: '/suppressions', send: '/send' },
   };
+}
+
+/** Destinations with something the matter, and mail that waits. */
+async function seedOperator(base, operatorKey, liveKey) {
+  const call = async (method, key, where, body) => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const response = await fetch(base + where, { method, headers, body: JSON.stringify(body) });
+    if (!response.ok) throw new Error(`${where}: ${await response.text()}`);
+  };
+  const change = (host, body) => call('PATCH', operatorKey, `/operator/v1/destinations/${host}`, body);
+  await change('mx1.slowmail.example', { maxConnections: 2, ratePerMinute: 60, reason: 'They asked us to be gentle' });
+  await change('mx.maintenance.example', { paused: true, reason: 'Their maintenance until noon' });
+  for (const name of ['Northwind', 'Blue Yonder', 'Fabrikam']) {
+    await call('POST', operatorKey, '/operator/v1/organizations', { name });
+  }
+  const scheduledAt = new Date(Date.now() + 7_200_000).toISOString();
+  for (const to of PEOPLE) {
+    await call('POST', liveKey, '/v1/emails', {
+      ...{ from: 'hello@waybill.test', to: [to], subject: SUBJECTS[4], html: HTML, scheduledAt },
+    });
+  }
+}
+
+/** By the command line, as an operator makes one. */
+function makeOperatorKey(dataDir) {
+  const cli = path.join(root, 'scripts/waybill.mjs');
+  const env = { ...process.env, WAYBILL_DATA_DIR: dataDir };
+  const args = [cli, 'operator-key', 'create', '--name', 'On call', '--json'];
+  const output = execFileSync(process.execPath, args, { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+  return JSON.parse(output).key;
+}
+
+async function signInPage(browser, base) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  const page = await context.newPage();
+  await page.goto(`${base}/console`);
+  await page.locator('h1').waitFor();
+  return { context, page };
+}
+
+/** How long the first page takes, with nothing kept from before. */
+async function timeFirstPage(browser, base, key) {
+  const context = await browser.newContext();
+  await context.request.post(`${base}/console/session`, { headers: { 'x-waybill-console': '1' }, data: { key } });
+  const page = await context.newPage();
+  await page.goto(`${base}/console`);
+  await page.locator('.figure').first().waitFor();
+  const ms = await page.evaluate('Math.round(performance.now())');
+  await context.close();
+  return ms;
 }
 
 async function shoot(browser, base, key, pages, { name: look, options }) {
@@ -139,11 +201,22 @@ const browser = await chromium.launch({ executablePath, args: FLAGS });
 try {
   await delay(1_000);
   const credentials = JSON.parse(readFileSync(path.join(dataDir, 'credentials.json'), 'utf8'));
-  const { live, test } = await seed(base, credentials);
+  const operatorKey = makeOperatorKey(dataDir);
+  const { live, test, operator } = await seed(base, credentials);
+  await seedOperator(base, operatorKey, credentials.liveKey);
   for (const look of LOOKS) {
     await shoot(browser, base, credentials.liveKey, live, look);
     await shoot(browser, base, credentials.testKey, test, look);
+    await shoot(browser, base, operatorKey, operator, look);
   }
+  const { context, page } = await signInPage(browser, base);
+  for (const { name } of LOOKS) {
+    if (name === 'phone') continue;
+    await page.evaluate(`document.documentElement.dataset.theme = '${name}'`);
+    await page.screenshot({ path: path.join(target, `console-sign-in-${name}.jpg`), type: 'jpeg', quality: 72 });
+  }
+  await context.close();
+  console.log(`the first page is there after ${await timeFirstPage(browser, base, credentials.liveKey)} ms`);
 } finally {
   await browser.close();
   const ended = new Promise((resolve) => child.once('exit', resolve));

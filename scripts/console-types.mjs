@@ -1,13 +1,23 @@
 // Writes the types of the API, from its own OpenAPI document, to console/src/api/schema.d.ts: `npm run types:console`.
 import { createRequire } from 'node:module';
-import { writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import openapiTypescript, { astToString } from 'openapi-typescript';
 import { ensureBuild } from './build/ensure-build.mjs';
 
 const root = path.resolve(import.meta.dirname, '..');
+const target = path.join(root, 'console/src/api/schema.d.ts');
+
+/** Whether nothing was compiled since they were written: `npm run check` asks twice. */
+function isFresh() {
+  if (!existsSync(target)) return false;
+  const writtenMs = statSync(target).mtimeMs;
+  const compiled = readdirSync(path.join(root, 'dist'), { recursive: true }).filter((name) => name.endsWith('.js'));
+  return compiled.every((name) => statSync(path.join(root, 'dist', name)).mtimeMs < writtenMs);
+}
+
 process.exitCode = await ensureBuild(root);
-if (process.exitCode === 0) {
+if (process.exitCode === 0 && !isFresh()) {
   const load = createRequire(path.join(root, 'dist/main.js'));
   load('reflect-metadata');
   const { NestFactory } = load('@nestjs/core');
@@ -24,5 +34,8 @@ if (process.exitCode === 0) {
   // Nothing is connected or started: only the decorators are read.
   const app = await NestFactory.create(module, { preview: true, logger: false, abortOnError: false });
   const document = buildOpenApiDocument(app);
-  writeFileSync(path.join(root, 'console/src/api/schema.d.ts'), astToString(await openapiTypescript(document)));
+  // Whole or not at all: something may read it meanwhile.
+  const temporary = path.join(root, 'dist', `schema-${process.pid}.d.ts`);
+  writeFileSync(temporary, astToString(await openapiTypescript(document)));
+  renameSync(temporary, target);
 }

@@ -1,6 +1,6 @@
 // `npm run dev`: compiles, starts the service, and does both again at every change; the console is built beside it.
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { watchConsole } from './build/console.mjs';
@@ -9,6 +9,7 @@ const root = path.resolve(import.meta.dirname, '..');
 const nest = path.join(root, 'node_modules/@nestjs/cli/bin/nest.js');
 const main = path.join(root, 'dist/main.js');
 
+rmSync(main, { force: true });
 const service = spawn(process.execPath, [nest, 'start', '--watch', '--preserveWatchOutput'], {
   cwd: root,
   stdio: 'inherit',
@@ -16,7 +17,6 @@ const service = spawn(process.execPath, [nest, 'start', '--watch', '--preserveWa
 service.once('exit', (code) => process.exit(code ?? 0));
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => service.kill(signal));
 
-// The compiler begins with an empty dist/: what is put there before it has done so is gone.
-await delay(3_000);
+// The compiler has emptied dist/ when this is there: what is put there before is gone.
 while (!existsSync(main)) await delay(200);
 await watchConsole(root);

@@ -31,6 +31,9 @@ const OPERATOR: Readonly<Record<string, Screen>> = {
   '/': lazy(() => import('./pages/operator-overview/operator-overview')),
   '/organizations': lazy(() => import('./pages/organizations/organizations')),
   '/queue': lazy(() => import('./pages/queue/queue')),
+  '/destinations': lazy(() => import('./pages/destinations/destinations')),
+  '/destinations/:key': lazy(() => import('./pages/destinations/destination')),
+  '/egress': lazy(() => import('./pages/egress/egress')),
   '/workers': lazy(() => import('./pages/workers/workers')),
   '/audit': lazy(() => import('./pages/audit/audit')),
 };

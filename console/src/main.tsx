@@ -27,8 +27,8 @@ const client = new QueryClient({
 
 // Any answer may say that the session has ended: then the sign-in page is shown.
 client.getQueryCache().subscribe(({ query, type }) => {
-  if (type !== 'updated' || query.queryKey[0] === 'session') return;
-  const { error } = query.state;
+  if (type !== 'updated' || (query.queryKey as readonly unknown[])[0] === 'session') return;
+  const error: unknown = query.state.error;
   if (error instanceof ApiError && error.status === 401) client.setQueryData(['session'], null);
 });
 

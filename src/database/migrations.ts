@@ -55,6 +55,7 @@ import { InboundMail1700000000057 } from './migrations/0057-inbound-mail';
 import { ProviderStats1700000000058 } from './migrations/0058-provider-stats';
 import { BlockListChecks1700000000059 } from './migrations/0059-block-list-checks';
 import { AddressWarmUp1700000000062 } from './migrations/0062-address-warm-up';
+import { WebhookAnswers1700000000066 } from './migrations/0066-webhook-answers';
 import { DmarcSources1700000000067 } from './migrations/0067-dmarc-sources';
 
 /**
@@ -122,5 +123,6 @@ export const MIGRATIONS = [
   ProviderStats1700000000058,
   BlockListChecks1700000000059,
   AddressWarmUp1700000000062,
+  WebhookAnswers1700000000066,
   DmarcSources1700000000067,
 ];

@@ -18,7 +18,7 @@ export interface ReceivedWebhook {
 
 /** A status with headers, or: no response, a byte at a time (the body or the head as well), an endless body, no HTTP. */
 export type ReceiverAnswer =
-  | { readonly status: number; readonly headers?: Record<string, string> }
+  | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string }
   | 'hang'
   | 'drip'
   | 'drip-head'
@@ -114,7 +114,7 @@ export class WebhookReceiver {
         this.drip(() => socket?.write('.'), response);
         return;
       default:
-        response.writeHead(answer.status, answer.headers).end('thank you');
+        response.writeHead(answer.status, answer.headers).end(answer.body ?? 'thank you');
     }
   }
 

@@ -1,16 +1,31 @@
+interface Refusal {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+  readonly suggestion?: string | undefined;
+  readonly details?: Record<string, unknown>;
+  readonly requestId?: string | undefined;
+  readonly retryAfterSeconds?: number | undefined;
+}
+
 /** What the service says when it refuses: shown as it is, so that a person can act on it and quote it. */
 export class ApiError extends Error {
-  constructor(
-    readonly status: number,
-    readonly code: string,
-    message: string,
-    readonly suggestion: string | undefined,
-    readonly details: Record<string, unknown>,
-    readonly requestId: string | undefined,
-    readonly retryAfterSeconds: number | undefined,
-  ) {
+  readonly status: number;
+  readonly code: string;
+  readonly suggestion: string | undefined;
+  readonly details: Record<string, unknown>;
+  readonly requestId: string | undefined;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor({ status, code, message, suggestion, details = {}, requestId, retryAfterSeconds }: Refusal) {
     super(message);
     this.name = 'ApiError';
+    this.status = status;
+    this.code = code;
+    this.suggestion = suggestion;
+    this.details = details;
+    this.requestId = requestId;
+    this.retryAfterSeconds = retryAfterSeconds;
   }
 
   /** Messages of a failed validation, by field. */
@@ -47,15 +62,10 @@ export async function call<Answer>(method: string, path: string, options: CallOp
     });
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    throw new ApiError(
-      0,
-      'unreachable',
-      'The service does not answer',
-      'Check the network, then try again',
-      {},
-      undefined,
-      undefined,
-    );
+    throw new ApiError({
+      ...{ status: 0, code: 'unreachable', message: 'The service does not answer' },
+      suggestion: 'Check the network, then try again',
+    });
   }
   const text = await response.text();
   const answer = parse(text);
@@ -71,18 +81,21 @@ function parse(text: string): unknown {
   }
 }
 
+/** A text, or what stands for one that is missing. */
+const textOf = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise);
+
 function toError({ status, headers }: Response, answer: unknown): ApiError {
-  const { error } = (answer ?? {}) as { error?: Record<string, unknown> };
+  const error = (answer as { error?: Record<string, unknown> } | undefined)?.error ?? {};
   const retryAfter = Number(headers.get('retry-after'));
-  return new ApiError(
+  return new ApiError({
     status,
-    String(error?.code ?? `http_${status}`),
-    String(error?.message ?? `The service answered with status ${status}`),
-    error?.suggestion === undefined ? undefined : String(error.suggestion),
-    (error?.details ?? {}) as Record<string, unknown>,
-    headers.get('x-request-id') ?? undefined,
-    retryAfter > 0 ? retryAfter : undefined,
-  );
+    code: textOf(error.code, `http_${status}`),
+    message: textOf(error.message, `The service answered with status ${status}`),
+    suggestion: textOf(error.suggestion, '') || undefined,
+    details: (error.details ?? {}) as Record<string, unknown>,
+    requestId: headers.get('x-request-id') ?? undefined,
+    retryAfterSeconds: retryAfter > 0 ? retryAfter : undefined,
+  });
 }
 
 export const get = <Answer>(path: string, query?: Query, signal?: AbortSignal): Promise<Answer> =>

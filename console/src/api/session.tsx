@@ -51,7 +51,7 @@ export function SessionProvider({ session, children }: { session: Session; child
   return <Current.Provider value={session}>{children}</Current.Provider>;
 }
 
-/** Whoever is signed in: pages are shown to nobody else. */
+/** The session of the page: there is none without one. */
 export function useSession(): Session {
   const session = useContext(Current);
   if (!session) throw new Error('useSession outside of a session');

@@ -66,3 +66,6 @@ export type Template = Schemas['TemplateDto'];
 export type TemplateVersion = Schemas['TemplateVersionDto'];
 export type RenderedTemplate = Schemas['RenderedTemplateDto'];
 export type Attempt = Schemas['AttemptDto'];
+export type Destination = Schemas['DestinationDto'];
+export type EgressPool = Schemas['EgressPoolDto'];
+export type WebhookDeliveryDetail = Schemas['WebhookDeliveryDetailDto'];

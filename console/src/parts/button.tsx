@@ -31,16 +31,18 @@ export function Button({ kind = '', small, icon, busy, children, disabled, type 
 export function ButtonLink({
   to,
   kind = '',
+  small,
   icon,
   children,
 }: {
   to: string;
   kind?: Kind;
+  small?: boolean;
   icon?: IconName;
   children: ReactNode;
 }) {
   return (
-    <Link href={to} className={`button ${kind}`}>
+    <Link href={to} className={`button ${kind}${small ? ' small' : ''}`}>
       {icon && <Icon name={icon} size={16} />}
       {children}
     </Link>

@@ -1,17 +1,96 @@
-import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
-import { Button } from './button';
+import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { ApiError } from '../api/client';
+import { Button, CopyButton } from './button';
+import { TextField } from './field';
 import { InlineError } from './states';
 
-/** The browser's own modal: it keeps the focus inside, closes with Escape, and gives the focus back. */
+/** The browser's own modal: it keeps the focus inside and closes with Escape. Whatever had the focus before gets it back. */
 export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => dialog.current?.showModal(), []);
+  const opener = useRef<Element | null>(null);
+  useEffect(() => {
+    opener.current ??= document.activeElement;
+    dialog.current?.showModal();
+    return () => {
+      // What was asked about may be gone by now, and its button with it.
+      const next = opener.current?.isConnected ? opener.current : document.querySelector('h1');
+      if (next instanceof HTMLElement) next.focus();
+    };
+  }, []);
   return (
     <dialog ref={dialog} aria-labelledby={id} onClose={onClose}>
       <h2 id={id}>{title}</h2>
       {children}
     </dialog>
+  );
+}
+
+/** What the service says about a field, for its place in the form. */
+export type Said = (field: string) => string | undefined;
+
+/** The messages for fields, and what is left of an error for the end of the form. */
+export function readErrors(error: unknown): { readonly said: Said; readonly rest: () => unknown } {
+  const messages = error instanceof ApiError ? error.validation : {};
+  const shown = new Set<string>();
+  return {
+    said: (field) => {
+      shown.add(field);
+      return messages[field]?.join('. ');
+    },
+    // Called after the fields have been drawn: what none of them has shown would be lost.
+    rest: () => {
+      const fields = Object.keys(messages);
+      return fields.length > 0 && fields.every((field) => shown.has(field)) ? undefined : error;
+    },
+  };
+}
+
+interface FormDialogProps {
+  readonly title: string;
+  readonly action: string;
+  readonly isDangerous?: boolean;
+  readonly disabled?: boolean;
+  /** Throws what has gone wrong, which is shown. */
+  readonly onSubmit: () => Promise<unknown>;
+  readonly onClose: () => void;
+  /** Instead of closing, once it is done. */
+  readonly onDone?: () => void;
+  readonly children: (said: Said) => ReactNode;
+}
+
+/** A form in a dialog: busy while it is sent, with errors at their fields or else above its buttons. */
+export function FormDialog(props: FormDialogProps) {
+  const { title, action, isDangerous = false, disabled = false, onSubmit, onClose, onDone = onClose, children } = props;
+  const [error, setError] = useState<unknown>();
+  const [busy, setBusy] = useState(false);
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    setError(undefined);
+    try {
+      await onSubmit();
+      onDone();
+    } catch (failed) {
+      setError(failed);
+      setBusy(false);
+    }
+  };
+  const { said, rest } = readErrors(error);
+  const fields = children(said);
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form className="form" onSubmit={(event) => void submit(event)}>
+        {fields}
+        <InlineError error={rest()} />
+        <div className="dialog-actions">
+          <Button onClick={onClose}>Close</Button>
+          <Button kind={isDangerous ? 'danger primary' : 'primary'} type="submit" busy={busy} disabled={disabled}>
+            {action}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
   );
 }
 
@@ -26,46 +105,59 @@ interface ConfirmProps {
   readonly typed?: string;
 }
 
+/** Asks before something that somebody may regret. */
 export function Confirm({ title, children, action, onConfirm, onClose, typed }: ConfirmProps) {
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>();
   const [text, setText] = useState('');
-  const id = useId();
-  const confirm = async () => {
-    setBusy(true);
-    setError(undefined);
-    try {
-      await onConfirm();
-      onClose();
-    } catch (failed) {
-      setError(failed);
-      setBusy(false);
-    }
-  };
   return (
-    <Dialog title={title} onClose={onClose}>
-      <div className="stack">
-        <div>{children}</div>
-        {typed !== undefined && (
-          <div className="field">
-            <label htmlFor={id}>
-              Type <code>{typed}</code> to confirm
-            </label>
-            <input
-              id={id}
-              className="input"
+    <FormDialog
+      title={title}
+      action={action}
+      isDangerous
+      disabled={typed !== undefined && text !== typed}
+      onSubmit={onConfirm}
+      onClose={onClose}
+    >
+      {() => (
+        <>
+          <div>{children}</div>
+          {typed !== undefined && (
+            <TextField
+              label={`Type ${typed} to confirm`}
               value={text}
               autoComplete="off"
               onChange={(event) => setText(event.target.value)}
             />
-          </div>
-        )}
-        <InlineError error={error} />
+          )}
+        </>
+      )}
+    </FormDialog>
+  );
+}
+
+interface OnceProps {
+  readonly title: string;
+  /** What it is for. */
+  readonly children: ReactNode;
+  readonly secret: string;
+  /** `the key` */
+  readonly what: string;
+  readonly onClose: () => void;
+}
+
+/** A secret that is not kept: now or never. */
+export function OnceDialog({ title, children, secret, what, onClose }: OnceProps) {
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <div className="stack">
+        <p>{children}</p>
+        <code className="secret" data-testid="secret">
+          {secret}
+        </code>
       </div>
       <div className="dialog-actions">
-        <Button onClick={onClose}>Keep</Button>
-        <Button kind="danger primary" busy={busy} disabled={typed !== undefined && text !== typed} onClick={confirm}>
-          {action}
+        <CopyButton text={secret} what={what} label="Copy" />
+        <Button kind="primary" onClick={onClose}>
+          I have it
         </Button>
       </div>
     </Dialog>

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { useSession, useSignOut } from '../api/session';
 import { Button } from './button';
@@ -49,6 +49,8 @@ const OPERATOR: typeof TENANT = [
     [
       { to: '/', name: 'Overview', icon: 'overview' },
       { to: '/queue', name: 'Queue', icon: 'queue', scope: 'operator:read' },
+      { to: '/destinations', name: 'Destinations', icon: 'destinations', scope: 'operator:read' },
+      { to: '/egress', name: 'Egress', icon: 'egress', scope: 'operator:read' },
       { to: '/organizations', name: 'Organizations', icon: 'organizations', scope: 'operator:read' },
       { to: '/workers', name: 'Workers', icon: 'workers', scope: 'operator:read' },
       { to: '/audit', name: 'Audit log', icon: 'audit', scope: 'operator:read' },
@@ -78,8 +80,9 @@ export function Brand() {
 /** What is around every page: where one can go, who is signed in, light or dark. */
 export function Shell({ children }: { children: ReactNode }) {
   const [path] = useLocation();
-  const [isOpen, setOpen] = useState(false);
-  useEffect(() => setOpen(false), [path]);
+  // The menu belongs to the page that it was opened on: another page closes it.
+  const [openOn, setOpenOn] = useState<string>();
+  const isOpen = openOn === path;
   return (
     <div className="shell">
       <a className="skip" href="#main">
@@ -87,7 +90,13 @@ export function Shell({ children }: { children: ReactNode }) {
       </a>
       <div className="topbar">
         <Brand />
-        <Button kind="quiet" icon="menu" aria-expanded={isOpen} aria-controls="side" onClick={() => setOpen(!isOpen)}>
+        <Button
+          kind="quiet"
+          icon="menu"
+          aria-expanded={isOpen}
+          aria-controls="side"
+          onClick={() => setOpenOn(isOpen ? undefined : path)}
+        >
           Menu
         </Button>
       </div>

@@ -3,8 +3,9 @@ import type { ReactNode } from 'react';
 import { ApiError } from '../api/client';
 import { useMay } from '../api/session';
 import { Button } from './button';
+import { span } from './format';
 import { Icon, type IconName } from './icons';
-import { Page } from './page';
+import { Card, Page } from './page';
 
 export function Loading({ lines = 4 }: { lines?: number }) {
   return (
@@ -40,7 +41,7 @@ export function Empty({
 /** An error with all that helps: what happened, what to do, what to quote. */
 export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
   if (error instanceof ApiError && error.status === 403 && error.code === 'insufficient_permissions') {
-    return <NoPermission scope={String(error.details.required ?? '')} message={error.message} />;
+    return <NoPermission scope={requiredScope(error)} message={error.message} />;
   }
   return (
     <div className="state" role="alert">
@@ -56,11 +57,16 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
   );
 }
 
+const requiredScope = ({ details: { required } }: ApiError): string => (typeof required === 'string' ? required : '');
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : JSON.stringify(error));
+
 function ErrorFacts({ error }: { error: unknown }) {
-  if (!(error instanceof ApiError)) return <p>{error instanceof Error ? error.message : String(error)}</p>;
+  if (!(error instanceof ApiError)) return <p>{messageOf(error)}</p>;
   return (
     <>
       {error.suggestion && <p>{error.suggestion}</p>}
+      {error.retryAfterSeconds !== undefined && <p>Try again in {span(error.retryAfterSeconds)}.</p>}
       <p className="hint">
         <code>{error.code}</code>
         {error.requestId && (
@@ -78,25 +84,11 @@ function ErrorFacts({ error }: { error: unknown }) {
 export function InlineError({ error }: { error: unknown }) {
   if (error === null || error === undefined) return null;
   const said = error instanceof ApiError ? Object.values(error.validation).flat() : [];
-  const message = error instanceof Error ? error.message : String(error);
   return (
     <div className="notice bad" role="alert">
       <div>
-        <strong>{said.length > 0 ? said.join('. ') : message}</strong>
-        {error instanceof ApiError && (
-          <>
-            {error.suggestion && <p>{error.suggestion}</p>}
-            <p className="hint">
-              <code>{error.code}</code>
-              {error.requestId && (
-                <>
-                  {' '}
-                  · request <code>{error.requestId}</code>
-                </>
-              )}
-            </p>
-          </>
-        )}
+        <strong>{said.length > 0 ? said.join('. ') : messageOf(error)}</strong>
+        {error instanceof ApiError && <ErrorFacts error={error} />}
       </div>
     </div>
   );
@@ -122,6 +114,28 @@ export function Requires({ scope, children }: { scope: string; children: ReactNo
   return (
     <Page title="Not open to this key">
       <NoPermission scope={scope} />
+    </Page>
+  );
+}
+
+/** The frame of a page about one thing: its states until the thing is there. */
+export function LoadedPage<T>({
+  query,
+  title,
+  up,
+  children,
+}: {
+  query: UseQueryResult<T>;
+  title: string;
+  up: { readonly to: string; readonly name: string };
+  children: (data: T) => ReactNode;
+}) {
+  if (query.data !== undefined) return children(query.data);
+  return (
+    <Page title={title} up={up}>
+      <Card>
+        <Loaded query={query}>{() => null}</Loaded>
+      </Card>
     </Page>
   );
 }

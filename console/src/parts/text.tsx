@@ -1,34 +1,32 @@
-import { useEffect, useState } from 'react';
+import { useSyncExternalStore } from 'react';
 import { fromNow, moment, words } from './format';
 import { type Tone, toneOf } from './tones';
 
-const TICK_MS = 15_000;
+const TICK_MS = 5_000;
 const listeners = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
 
 /** One timer for all times on the page. */
-function useTick(): number {
-  const [now, setNow] = useState(() => Date.now());
-  useEffect(() => {
-    const listener = () => setNow(Date.now());
-    listeners.add(listener);
-    timer ??= setInterval(() => listeners.forEach((each) => each()), TICK_MS);
-    return () => {
-      listeners.delete(listener);
-      if (listeners.size > 0 || timer === undefined) return;
-      clearInterval(timer);
-      timer = undefined;
-    };
-  }, []);
-  return now;
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  timer ??= setInterval(() => listeners.forEach((each) => each()), TICK_MS);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
 }
+
+/** In whole ticks, so that it stays the same while a page is drawn. What is less than a tick away is “just now”. */
+const readNow = (): number => Math.floor(Date.now() / TICK_MS) * TICK_MS;
 
 /** How long ago, or until then; the moment itself as a tool tip and for programs. */
 export function Time({ at }: { at: string }) {
-  const now = useTick();
+  const now = useSyncExternalStore(subscribe, readNow);
   return (
     <time dateTime={at} title={`${moment(at)} · ${at}`} className="nowrap">
-      {fromNow(at, Math.max(now, Date.now() - TICK_MS))}
+      {fromNow(at, now)}
     </time>
   );
 }

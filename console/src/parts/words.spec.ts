@@ -1,5 +1,8 @@
+import type { Destination, EgressPool } from '../api/types';
 import { hostInZone } from '../pages/domains/host-in-zone';
 import { shellQuote, toCurl } from '../pages/email/to-curl';
+import { isSpike } from '../pages/overview/is-spike';
+import { adviceFor, adviceForPool } from './destination-words';
 import { whyItWaits } from './email-words';
 import { fromNow, percent, plural, words } from './format';
 import { before, inSteps, lastHours, weeksOf } from './status-range';
@@ -118,5 +121,58 @@ describe('the short name of a record', () => {
     ['_waybill.example.com', { domain: 'example.com', subdomain: null }, '_waybill'],
   ])('of %s is relative to the zone', (host, domain, short) => {
     expect(hostInZone(host, domain)).toBe(short);
+  });
+});
+
+describe('a spike of suppressions', () => {
+  it.each([
+    [9, 9, false],
+    [10, 100, true],
+    [10, 500, false],
+    [11, 500, true],
+    [50, undefined, false],
+  ])('%d of %s accepted: %s', (suppressed, accepted, expected) => {
+    expect(isSpike(suppressed, accepted)).toBe(expected);
+  });
+});
+
+describe('what is said of a destination', () => {
+  const open: Destination = {
+    ...{ key: 'mx1.x.example', mxHosts: [], domains: [], state: 'open', active: 0, rules: [] },
+    lastHour: { delivered: 1, deferred: 0, bounced: 0 },
+  };
+  const rule = (source: 'operator' | 'reply', effect: string, cause: string) => ({ id: '1', source, effect, cause });
+
+  it('names the cause, why, until when, and what to do', () => {
+    expect(adviceFor(open).what).toBe('Nothing is to be done.');
+    const until = '2026-03-04T12:00:00Z';
+    const paused = { ...open, state: 'paused' as const, cause: 'Their maintenance', until };
+    const own = adviceFor({ ...paused, rules: [rule('operator', 'paused', 'Their maintenance')] });
+    expect(own.why).toMatch(/^An operator has paused it: “Their maintenance”, until .*2026/);
+    expect(own.what).toContain('Resume it');
+    const met = adviceFor({ ...paused, cause: '554 blocked' });
+    expect(met.why).toMatch(/^Its servers refuse everything: “554 blocked”/);
+    expect(met.what).toContain('block list');
+    const slowed = { ...open, state: 'slowed' as const, cause: '421 too many' };
+    expect(adviceFor({ ...slowed, rules: [rule('reply', '5 max connections', '421 too many')] }).why).toContain(
+      'have asked for less',
+    );
+    expect(adviceFor({ ...slowed, rules: [rule('operator', '5 max connections', '421 too many')] }).why).toContain(
+      'An operator has limited it',
+    );
+    expect(adviceFor({ ...open, state: 'probing' }).why).toContain('A few mails are sent');
+  });
+
+  it('tells of a pool whose addresses are refused', () => {
+    const address = (state: 'active' | 'suspended', name: string) =>
+      ({ address: name, ehlo: 'out.x.example', state, suspensions: [] }) as unknown as EgressPool['addresses'][number];
+    const pool = (...addresses: EgressPool['addresses']) => ({ pool: 'p', addresses, organizations: [] });
+    expect(adviceForPool(pool()).what).toContain('Give it addresses');
+    expect(adviceForPool({ ...pool(address('active', 'default')), pool: 'default' }).why).toContain('system chooses');
+    expect(adviceForPool(pool(address('active', '192.0.2.1'))).why).toBe('No receiver refuses any of them.');
+    const some = adviceForPool(pool(address('active', '192.0.2.1'), address('suspended', '192.0.2.2')));
+    expect(some.why).toBe('1 address is refused for its reputation: 192.0.2.2.');
+    expect(some.what).toContain('other addresses');
+    expect(adviceForPool(pool(address('suspended', '192.0.2.2'))).what).toContain('waits');
   });
 });

@@ -47,6 +47,11 @@ describe('EgressClient', () => {
         kind: 'answered',
         status: 503,
         retryAfter: '7',
+        answer: {
+          headers: expect.objectContaining({ 'retry-after': '7' }) as object,
+          body: Buffer.from('thank you'),
+          isCut: false,
+        },
       });
       const [request] = receiver.received;
       expect(request).toMatchObject({ path: '/a?b=c', body: '{"a":"ü"}' });
@@ -80,6 +85,18 @@ describe('EgressClient', () => {
   it('takes the status of a host that drips its body, and ends it', async () => {
     await withReceiver('drip', async (receiver) => {
       expect(await post(receiver.url(), BRIEF)).toMatchObject({ kind: 'answered', status: 200 });
+    });
+  });
+
+  it.each([
+    ['ünd mehr', { body: Buffer.from('ünd mehr'), isCut: false }],
+    ['x'.repeat(10), { body: Buffer.from('x'.repeat(10)), isCut: false }],
+    ['y'.repeat(5_000), { body: Buffer.from('y'.repeat(10)), isCut: true }],
+  ])('hands on the beginning of what was answered: %#', async (body, answer) => {
+    await withReceiver({ status: 500, body, headers: { server: 'x' } }, async (receiver) => {
+      expect(await post(receiver.url(), { keptResponseBytes: 10 })).toMatchObject({
+        answer: { ...answer, headers: { server: 'x' } },
+      });
     });
   });
 

@@ -1,4 +1,4 @@
-import { request as requestPlain, type ClientRequest, type IncomingMessage } from 'node:http';
+import { request as requestPlain, type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { request as requestSecure, type RequestOptions } from 'node:https';
 import { isIP, type LookupFunction, type Socket, type TcpNetConnectOpts } from 'node:net';
 import ipaddr from 'ipaddr.js';
@@ -14,9 +14,23 @@ export interface EgressPost {
   readonly signal?: AbortSignal;
 }
 
+/** What came back beside the status; the body is its beginning. */
+export interface EgressAnswer {
+  /** By lower-case name; of several of one name all, with commas between them. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+  /** Whether there was more. */
+  readonly isCut: boolean;
+}
+
 /** What came back: the status decides, whatever the body is. */
 export type EgressResult =
-  | { readonly kind: 'answered'; readonly status: number; readonly retryAfter: string | undefined }
+  | {
+      readonly kind: 'answered';
+      readonly status: number;
+      readonly retryAfter: string | undefined;
+      readonly answer: EgressAnswer;
+    }
   | { readonly kind: 'failed'; readonly failure: EgressFailure };
 
 export interface EgressLimits {
@@ -26,6 +40,8 @@ export interface EgressLimits {
   readonly totalTimeoutMs: number;
   /** Of the answer's body; the rest is not read. */
   readonly maxResponseBytes: number;
+  /** Of the answer's body that is handed on. */
+  readonly keptResponseBytes: number;
   /** Certificate authorities in PEM instead of the platform's: for tests. */
   readonly authorities?: string;
 }
@@ -34,6 +50,7 @@ export const EGRESS_LIMITS: EgressLimits = {
   connectTimeoutMs: 5 * SECOND,
   totalTimeoutMs: 15 * SECOND,
   maxResponseBytes: 64 * 1024,
+  keptResponseBytes: 2 * 1024,
 };
 
 /** What Node hands on to the socket. */
@@ -81,8 +98,9 @@ export class EgressClient {
     try {
       const response = await this.responseTo(request, addresses);
       const { statusCode = 0, headers } = response;
-      await this.drain(response);
-      return { kind: 'answered', status: statusCode, retryAfter: headers['retry-after'] };
+      const body = await this.drain(response);
+      const answer = { ...body, headers: joinHeaders(headers) };
+      return { kind: 'answered', status: statusCode, retryAfter: headers['retry-after'], answer };
     } finally {
       signal.removeEventListener('abort', end);
       request.destroy();
@@ -127,17 +145,29 @@ export class EgressClient {
   }
 
   /** Reads to the end or to the limit. An end that is late or broken changes nothing: the status is known. */
-  private drain(response: IncomingMessage): Promise<void> {
+  private drain(response: IncomingMessage): Promise<Pick<EgressAnswer, 'body' | 'isCut'>> {
+    const { maxResponseBytes, keptResponseBytes } = this.limits;
+    const kept: Buffer[] = [];
     let bytes = 0;
     return new Promise((resolve) => {
       response.on('data', (chunk: Buffer) => {
+        // A copy: the chunk's memory is a large one's.
+        if (bytes < keptResponseBytes) kept.push(Buffer.from(chunk.subarray(0, keptResponseBytes - bytes)));
         bytes += chunk.length;
-        if (bytes >= this.limits.maxResponseBytes) response.destroy();
+        if (bytes >= maxResponseBytes) response.destroy();
       });
       response.on('error', () => undefined);
-      response.once('close', resolve);
+      response.once('close', () => resolve({ body: Buffer.concat(kept), isCut: bytes > keptResponseBytes }));
     });
   }
+}
+
+function joinHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+  const joined = Object.entries(headers).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? value.join(', ') : value,
+  ]);
+  return Object.fromEntries(joined) as Record<string, string>;
 }
 
 /** A resolver that knows one answer. */

@@ -56,7 +56,7 @@ export class ConsolePreviewController {
     @Query() { remote }: PreviewQuery,
     @Res({ passthrough: true }) response: Response,
   ): Promise<string> {
-    const { content } = await this.contents.content(principal, id);
+    const content = await this.contents.preview(principal, id);
     response.setHeader('content-security-policy', previewPolicy(remote));
     return content.html ?? textPage(content.text ?? '');
   }

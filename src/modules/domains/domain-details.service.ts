@@ -50,17 +50,20 @@ export class DomainDetailsService {
     checks: readonly DomainCheck[],
     inbound: ReadonlyMap<string, readonly string[]>,
   ): DomainDetail {
-    const verified = new Set(
-      checks.filter((check) => check.verified && check.domainId === domain.id).map((check) => placeOf(check)),
+    const own = new Map(
+      checks.filter(({ domainId }) => domainId === domain.id).map((check) => [placeOf(check), check]),
     );
     const wanted = [
       ...wantedRecords(domain, keys, this.config.dns),
       ...inboundRecords(inbound.get(domain.id) ?? [], this.config.delivery.mailHost),
     ];
-    const records = wanted.map((record) => ({
-      record,
-      verified: verified.has(placeOf(record)),
-    }));
+    const records = wanted.map((record) => {
+      const check = own.get(placeOf(record));
+      return {
+        ...{ record, verified: check?.verified === true },
+        ...(check?.problem && { problem: check.problem }),
+      };
+    });
     return { domain, records, warmingCurrentLimit: this.warmUp.currentLimit(domain) };
   }
 }

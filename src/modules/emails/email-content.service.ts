@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { NotFoundError } from '../../common/errors/app-error';
 import { isUuid } from '../../common/ids';
+import { withInlineImages } from '../../common/mime/inline-images';
 import type { Tenant } from '../../common/tenant';
 import { headersOf, RawMessagesService } from './content/raw-messages.service';
 import type { EmailAttachment } from './email-attachment.entity';
@@ -19,6 +20,19 @@ export class EmailContentService {
     private readonly emails: EmailsRepository,
     private readonly messages: RawMessagesService,
   ) {}
+
+  /**
+   * The html with its own small images in it; else its text.
+   * @throws NotFoundError, also once the content's retention has ended
+   */
+  async preview(tenant: Tenant, id: string): Promise<Pick<EmailContent, 'html' | 'text'>> {
+    const { content } = await this.content(tenant, id);
+    if (content.html === null || !/\bcid:/i.test(content.html)) return content;
+    const { organizationId, mode } = tenant;
+    const key = { organizationId, mode, emailId: id.toLowerCase() };
+    const images = [...(await this.emails.loadImages(key)), ...(await this.messages.readImages(key))];
+    return { ...content, html: withInlineImages(content.html, images) };
+  }
 
   /** @throws NotFoundError, also once the content's retention has ended */
   async content(tenant: Tenant, id: string): Promise<EmailContentView> {

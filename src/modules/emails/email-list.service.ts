@@ -12,6 +12,8 @@ export interface EmailFilter {
   readonly tag?: string;
   /** Normal form. */
   readonly recipient?: string;
+  /** A part of it, in any case. */
+  readonly subject?: string;
   readonly domainId?: string;
   readonly from?: Date;
   readonly to?: Date;
@@ -37,7 +39,7 @@ const NOTHING: ListedEmails = { emails: [], total: 0, next: undefined, partial: 
 
 /**
  * Pages of emails, newest first. By time and domain, every page costs the same and `total` is exact, as both come from
- * the counts per hour: they give the hours in which a page lies. By status, tag or recipient there is no such count, and
+ * the counts per hour: they give the hours in which a page lies. By status, tag, recipient or subject there is no such count, and
  * the newest emails of the range are examined, so many and no more (docs/adr/0018).
  */
 @Injectable()
@@ -53,8 +55,8 @@ export class EmailListService {
     if (bound !== undefined && filter.domainId !== undefined && filter.domainId !== bound) return NOTHING;
     const scope = { organizationId, mode, domainId: bound ?? filter.domainId };
     const wanted = { offset: (page - 1) * limit, limit };
-    const { status, tag, recipient } = filter;
-    return status === undefined && tag === undefined && recipient === undefined
+    const { status, tag, recipient, subject } = filter;
+    return [status, tag, recipient, subject].every((term) => term === undefined)
       ? this.listed(scope, filter, wanted, after)
       : this.searched(scope, filter, wanted, after);
   }
@@ -86,8 +88,8 @@ export class EmailListService {
   }
 
   private async searched(scope: Tenant, filter: EmailFilter, page: Page, after?: string): Promise<ListedEmails> {
-    const { status, tag, recipient } = filter;
-    const terms = { status, tag, recipient };
+    const { status, tag, recipient, subject } = filter;
+    const terms = { status, tag, recipient, subject };
     const nothing = { offset: 0, limit: 0 };
     const [found, whole] = await Promise.all([
       this.emails.search(scope, idRange(filter, after), terms, page),

@@ -37,13 +37,14 @@ export class EmailsController {
   @ApiList(EmailListItemDto, PaginationDto)
   @ApiErrors('invalid_request')
   async list(@CurrentPrincipal() principal: Principal, @Query() query: ListEmailsQuery) {
-    const { status, tag, recipient, domain_id: domainId, from, to } = query;
+    const { status, tag, recipient, subject, domain_id: domainId, from, to } = query;
     const page = {
       page: query.cursor === undefined ? query.page : 1,
       limit: query.limit,
       after: fromCursor(query.cursor),
     };
-    return toListDto(await this.emails.list(principal, { status, tag, recipient, domainId, from, to }, page), query);
+    const filter = { status, tag, recipient, subject, domainId, from, to };
+    return toListDto(await this.emails.list(principal, filter, page), query);
   }
 
   @Get(':id')

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { In, type Repository } from 'typeorm';
+import { In, IsNull, LessThanOrEqual, Not, type Repository } from 'typeorm';
+import { INLINE_IMAGE_TYPES, type InlinePart, MAX_INLINE_IMAGE_BYTES } from '../../common/mime/inline-images';
 import { groupByTenant, type Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
@@ -12,6 +13,9 @@ import { EmailRecipient } from './email-recipient.entity';
 import { Email } from './email.entity';
 import { rescheduleEmail } from './sql/change-emails.sql';
 import { findMailRecipients, type LoadedMessage, loadMessages, type MailRecipient } from './sql/load-messages.sql';
+
+/** Of an email, that are shown within its html. */
+const MAX_IMAGES = 20;
 
 export interface WholeEmail {
   readonly email: Email;
@@ -73,6 +77,22 @@ export class EmailsRepository {
   /** Without their bytes. */
   listAttachments({ organizationId, mode, emailId }: EmailKey): Promise<EmailAttachment[]> {
     return this.attachments.find({ where: { organizationId, mode, emailId }, order: { position: 'ASC' } });
+  }
+
+  /** Images that the html may refer to, with their bytes. */
+  async loadImages({ organizationId, mode, emailId }: EmailKey): Promise<InlinePart[]> {
+    const found = await this.attachments.find({
+      select: { position: true, contentType: true, contentId: true, content: true },
+      where: {
+        ...{ organizationId, mode, emailId, contentId: Not(IsNull()), contentType: In(INLINE_IMAGE_TYPES) },
+        size: LessThanOrEqual(MAX_INLINE_IMAGE_BYTES),
+      },
+      order: { position: 'ASC' },
+      take: MAX_IMAGES,
+    });
+    return found.map(({ contentType, contentId, content }) => ({
+      ...{ type: contentType, contentId: contentId ?? undefined, bytes: content },
+    }));
   }
 
   /** With their bytes, for composing. */

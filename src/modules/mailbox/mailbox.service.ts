@@ -2,14 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { NotFoundError } from '../../common/errors/app-error';
 import type { MailboxMessage } from './mailbox-message.entity';
 import { MailboxRepository } from './mailbox.repository';
-import {
-  type HeaderField,
-  type MessageContent,
-  type MessagePart,
-  parseMessage,
-  readHead,
-  withInlineImages,
-} from './message-reader';
+import { withInlineImages } from '../../common/mime/inline-images';
+import { type HeaderField, type MessageContent, type MessagePart, parseMessage, readHead } from './message-reader';
 
 /** What is known of a message without opening it. */
 export type ListedMessage = Omit<MailboxMessage, 'organizationId' | 'raw'>;

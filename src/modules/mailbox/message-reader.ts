@@ -1,4 +1,5 @@
 import PostalMime, { type Attachment } from 'postal-mime';
+import type { InlinePart } from '../../common/mime/inline-images';
 import { displayLine } from './display-text';
 import { type ParsedEmail, parseInThread } from './parsing-thread';
 
@@ -56,14 +57,9 @@ export function summarize(raw: Buffer): MessageSummary {
   };
 }
 
-export interface MessagePart {
+export interface MessagePart extends InlinePart {
   /** Without path; never empty. */
   readonly filename: string;
-  /** As the sender says: to be shown, not to be believed. */
-  readonly type: string;
-  /** Without angle brackets. */
-  readonly contentId: string | undefined;
-  readonly bytes: Buffer;
 }
 
 /** The parts of a message, or why they cannot be told apart. */
@@ -120,39 +116,4 @@ function toBuffer(content: Attachment['content']): Buffer {
   if (typeof content === 'string') return Buffer.from(content);
   if (ArrayBuffer.isView(content)) return Buffer.from(content.buffer, content.byteOffset, content.byteLength);
   return Buffer.from(content);
-}
-
-/** Raster images only: they hold nothing that runs or loads. */
-const INLINE_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp'];
-const MAX_IMAGE_BYTES = 512 * 1024;
-const MAX_TOTAL_BYTES = 4 * 1024 * 1024;
-/** RFC 2392: the content id, percent-encoded. */
-const CID_URL = /\bcid:([^\s"'<>()\\]{1,500})/gi;
-
-/**
- * The html with `cid:` references to small images replaced by the images themselves as `data:` URLs. A reference to
- * anything else stays as it is, and loads nothing.
- */
-export function withInlineImages(html: string, parts: readonly MessagePart[]): string {
-  const images = new Map(parts.filter(isSmallImage).map((part) => [part.contentId, part]));
-  if (images.size === 0) return html;
-  let left = MAX_TOTAL_BYTES;
-  return html.replace(CID_URL, (url: string, id: string) => {
-    const image = images.get(id) ?? images.get(decoded(id));
-    if (!image || image.bytes.length > left) return url;
-    left -= image.bytes.length;
-    return `data:${image.type};base64,${image.bytes.toString('base64')}`;
-  });
-}
-
-function isSmallImage({ type, contentId, bytes }: MessagePart): boolean {
-  return contentId !== undefined && INLINE_TYPES.includes(type) && bytes.length <= MAX_IMAGE_BYTES;
-}
-
-function decoded(id: string): string {
-  try {
-    return decodeURIComponent(id.replaceAll('&amp;', '&'));
-  } catch {
-    return id;
-  }
 }

@@ -5,9 +5,14 @@ import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
 import { PathId } from '../../common/http/path-id.decorator';
 import { CursorPaginationDto } from '../../common/http/envelope.dto';
-import { ListDeliveriesQuery, QueuedDeliveryDto, WebhookDeliveryDto } from './dto/delivery.dto';
+import {
+  ListDeliveriesQuery,
+  QueuedDeliveryDto,
+  WebhookDeliveryDetailDto,
+  WebhookDeliveryDto,
+} from './dto/delivery.dto';
 import { ReplayDto, StartedReplayDto } from './dto/webhook.dto';
-import { toDeliveriesDto } from './dto/webhook.mapper';
+import { toDeliveriesDto, toDeliveryDetailDto } from './dto/webhook.mapper';
 import { WebhookDeliveriesService } from './webhook-deliveries.service';
 
 @ApiTags('Webhooks')
@@ -49,6 +54,23 @@ export class WebhookDeliveriesController {
     const { state, eventType, limit, cursor } = query;
     const after = cursor?.toLowerCase();
     return toDeliveriesDto(await this.deliveries.list(principal, id, { state, eventType }, { limit, after }), query);
+  }
+
+  @Get('deliveries/:deliveryId')
+  @RequireScope('webhook:read')
+  @ApiOperation({
+    operationId: 'webhooks.delivery',
+    summary: 'Read a delivery with its request and its answer',
+    description: 'What is sent, without the signature, and the beginning of what the last attempt was answered.',
+  })
+  @ApiData(WebhookDeliveryDetailDto)
+  @ApiErrors('resource_not_found')
+  async detail(
+    @CurrentPrincipal() principal: Principal,
+    @PathId('id', 'Webhook') id: string,
+    @PathId('deliveryId', 'Delivery') deliveryId: string,
+  ) {
+    return { data: toDeliveryDetailDto(await this.deliveries.detail(principal, id, deliveryId)) };
   }
 
   @Post('test')

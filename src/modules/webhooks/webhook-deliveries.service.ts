@@ -11,6 +11,7 @@ import type { WebhookEndpoint } from './webhook-endpoint.entity';
 import { WebhookEndpointsRepository } from './webhook-endpoints.repository';
 import type { WebhookMessage } from './webhook-message.entity';
 import { type DeliveryFilter, type DeliveryPage, WebhookMessagesRepository } from './webhook-messages.repository';
+import { payloadOf } from './webhook-payload';
 import { WebhookReplaysRepository } from './webhook-replays.repository';
 
 /** The event type of a test. */
@@ -19,6 +20,14 @@ export const TEST_EVENT_TYPE = 'webhook.test';
 export interface DeliveriesView {
   readonly deliveries: readonly WebhookMessage[];
   readonly hasMore: boolean;
+}
+
+export interface DeliveryDetail {
+  readonly message: WebhookMessage;
+  /** Where the next attempt would go to. */
+  readonly url: string;
+  /** Undefined when the event that it is about is no more. */
+  readonly payload: string | undefined;
 }
 
 /** When the events were recorded, the beginning included. */
@@ -48,6 +57,18 @@ export class WebhookDeliveriesService {
     if (!endpoint) throw new NotFoundError('Webhook');
     const found = await this.messages.page(endpoint, filter, { ...page, limit: page.limit + 1 });
     return { deliveries: found.slice(0, page.limit), hasMore: found.length > page.limit };
+  }
+
+  /** One of them with what is sent and what was answered. @throws NotFoundError */
+  async detail(tenant: Tenant, id: string, deliveryId: string): Promise<DeliveryDetail> {
+    const endpoint = await this.endpoints.find(tenant, id);
+    if (!endpoint) throw new NotFoundError('Webhook');
+    const message = await this.messages.findWithAnswer(endpoint, deliveryId);
+    if (!message) throw new NotFoundError('Delivery');
+    const { organizationId, mode, emailId, sequence } = message;
+    const isOfEvent = emailId !== null && sequence !== null;
+    const [event] = await this.feed.find(isOfEvent ? [{ organizationId, mode, emailId, sequence }] : []);
+    return { message, url: endpoint.url, payload: payloadOf(message, event) };
   }
 
   /** Returns the id of the message. @throws NotFoundError, AppError webhook_disabled */

@@ -1,5 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Mode } from '../../common/tenant';
+import type { WebhookAnswer } from './webhook-answer';
 
 /** `pending`: due at `nextAttemptAt`; `sending`: a worker has it until `claimedUntil`; the others are the end. */
 export type WebhookMessageState = 'pending' | 'sending' | 'delivered' | 'failed';
@@ -25,6 +26,8 @@ export class WebhookMessage {
   @Column('integer', { name: 'last_status', nullable: true }) lastStatus!: number | null;
   /** What went wrong last, or why it was given up. */
   @Column('text', { name: 'last_error', nullable: true }) lastError!: string | null;
+  /** What the last attempt was answered; null where nothing was. */
+  @Column('jsonb', { name: 'last_answer', nullable: true, select: false }) lastAnswer?: WebhookAnswer | null;
   @Column('timestamptz', { name: 'delivered_at', nullable: true }) deliveredAt!: Date | null;
   @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
 }

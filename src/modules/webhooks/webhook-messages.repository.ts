@@ -54,6 +54,15 @@ export class WebhookMessagesRepository {
     return tx.manager.findOneBy(WebhookMessage, { ...ofEndpoint(owner), id });
   }
 
+  /** With what its last attempt was answered. */
+  findWithAnswer(owner: Owner, id: string): Promise<WebhookMessage | null> {
+    return this.messages
+      .createQueryBuilder('message')
+      .addSelect('message.lastAnswer')
+      .where({ ...ofEndpoint(owner), id })
+      .getOne();
+  }
+
   /** Inserts messages, due now; existing ones begin anew, unless one is being sent. */
   async renew(owner: Owner, messages: readonly Messageable[], now: Date, tx: Transaction): Promise<void> {
     if (messages.length > 0) await tx.run(renewMessages(owner, messages, now));

@@ -1,4 +1,5 @@
 import type { Mode } from '../../common/tenant';
+import type { WebhookAnswer } from './webhook-answer';
 import type { WebhookEndpoint } from './webhook-endpoint.entity';
 import type { WebhookMessage } from './webhook-message.entity';
 
@@ -57,6 +58,8 @@ export interface SettledMessage {
   readonly nextAttemptAt: Date | null;
   readonly status: number | null;
   readonly error: string | null;
+  /** Null where nothing was answered. */
+  readonly answer: WebhookAnswer | null;
   readonly deliveredAt: Date | null;
   /** Undefined when it says nothing of the endpoint. */
   readonly result: EndpointResult | undefined;

@@ -1,8 +1,9 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { WebhookReceiver } from '../../doubles/webhook-receiver';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 import { ApiClient } from '../kit/api-client';
 import { ServiceProcess } from '../kit/service-process';
@@ -23,6 +24,14 @@ const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-ru
 const AXE = readFileSync(createRequire(__filename).resolve('axe-core/axe.min.js'), 'utf8');
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 
+/** A file that names the addresses that mail leaves from. */
+function poolsIn(folder: string): string {
+  const file = join(folder, 'pools.json');
+  const addresses = [{ address: '127.0.0.1', ehlo: 'out1.acme.example' }];
+  writeFileSync(file, JSON.stringify([{ name: 'newsletters', addresses, category: 'bulk' }]));
+  return file;
+}
+
 /** The built service with real mail in local mode, and a browser. */
 export class ConsoleScene {
   /** What the browser complained of: errors of scripts, what a policy has stopped. */
@@ -33,20 +42,25 @@ export class ConsoleScene {
     readonly tenants: TenantFactory,
     readonly acme: Tenant,
     readonly service: ServiceProcess,
-    private readonly browser: Browser,
-    private readonly folder: string,
+    /** Where webhooks of the scene go to. */
+    readonly receiver: WebhookReceiver,
+    private readonly kept: { readonly browser: Browser; readonly folder: string },
   ) {}
 
   static async start(): Promise<ConsoleScene> {
     const db = await openTestDatabase();
     const tenants = await TenantFactory.open(db.url);
     const folder = mkdtempSync(join(tmpdir(), 'waybill-console-'));
-    const [acme, service, browser] = await Promise.all([
+    const [acme, service, receiver, browser] = await Promise.all([
       tenants.create('acme.example'),
-      ServiceProcess.start({ DATABASE_URL: db.url, WAYBILL_DATA_DIR: folder, RATE_LIMIT_ENABLED: 'false' }),
+      ServiceProcess.start({
+        ...{ DATABASE_URL: db.url, WAYBILL_DATA_DIR: folder, EGRESS_POOLS: poolsIn(folder) },
+        ...{ RATE_LIMIT_ENABLED: 'false', WEBHOOK_ALLOW_PRIVATE: 'true' },
+      }),
+      WebhookReceiver.start(),
       chromium.launch({ executablePath: CHROMIUM ?? '', args: FLAGS }),
     ]);
-    return new ConsoleScene(db, tenants, acme, service, browser, folder);
+    return new ConsoleScene(db, tenants, acme, service, receiver, { browser, folder });
   }
 
   get base(): string {
@@ -59,8 +73,9 @@ export class ConsoleScene {
 
   /** A browser of its own, with nobody signed in. */
   async open(options: BrowserContextOptions = {}): Promise<Page> {
-    const context = await this.browser.newContext({ reducedMotion: 'reduce', ...options });
-    context.setDefaultTimeout(10_000);
+    const context = await this.kept.browser.newContext({ reducedMotion: 'reduce', ...options });
+    // Waits end by their condition; this is for a machine with much else to do.
+    context.setDefaultTimeout(60_000);
     const page = await context.newPage();
     page.on('pageerror', (error) => this.complaints.push(`${page.url()}: ${error.message}`));
     page.on('dialog', (dialog) => {
@@ -95,11 +110,12 @@ export class ConsoleScene {
   }
 
   async close(): Promise<void> {
-    await this.browser.close();
+    await this.kept.browser.close();
+    await this.receiver.stop();
     await this.service.stop();
     await this.tenants.close();
     await this.db.drop();
-    rmSync(this.folder, { recursive: true, force: true });
+    rmSync(this.kept.folder, { recursive: true, force: true });
   }
 }
 
@@ -130,3 +146,7 @@ export function describeInBrowser(name: string, suite: () => void): void {
   process.stderr.write(`${name}: skipped, there is no Chromium (install one, or name it in CHROMIUM_PATH)\n`);
   describe.skip(name, suite);
 }
+
+export const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
+export const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true });
+export const field = (page: Page, name: string) => page.getByLabel(name, { exact: true });

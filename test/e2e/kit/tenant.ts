@@ -3,7 +3,8 @@ import { ApiKeysService } from '../../../src/auth/api-keys.service';
 import { AuthModule } from '../../../src/auth/auth.module';
 import { OrganizationsService } from '../../../src/auth/organizations.service';
 import { ProcessModule } from '../../../src/bootstrap/process.module';
-import { ALL_SCOPES, type Scope } from '../../../src/common/http/scopes';
+import { OperatorKeysService } from '../../../src/auth/operator-keys.service';
+import { ALL_SCOPES, type OperatorScope, type Scope } from '../../../src/common/http/scopes';
 import type { Mode } from '../../../src/common/tenant';
 import { loadConfig } from '../../../src/config/load-config';
 import { DomainsModule } from '../../../src/modules/domains/domains.module';
@@ -47,6 +48,10 @@ export class TenantFactory {
       return created.key;
     };
     return { organizationId, domain, domainId, liveKey: await key('live'), testKey: await key('test'), key };
+  }
+
+  async operatorKey(scopes: OperatorScope[] = ['operator:read', 'operator:manage']): Promise<string> {
+    return (await this.app.get(OperatorKeysService, { strict: false }).create({ name: 'on call', scopes })).key;
   }
 
   suspend(organizationId: string): Promise<void> {

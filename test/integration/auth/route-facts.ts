@@ -185,6 +185,11 @@ export const KEYED_ROUTES: Readonly<Record<string, KeyedRoute>> = {
   },
   'POST /v1/webhooks/{id}/test': { ...OWN, scope: 'webhook:manage', names: ['webhook'], status: 202 },
   'GET /v1/webhooks/{id}/deliveries': { ...OWN, scope: 'webhook:read', names: ['webhook'] },
+  'GET /v1/webhooks/{id}/deliveries/{deliveryId}': {
+    ...OWN,
+    scope: 'webhook:read',
+    names: ['webhook', 'delivery'],
+  },
   'POST /v1/webhooks/{id}/deliveries/{deliveryId}/redeliver': {
     ...OWN,
     scope: 'webhook:manage',

@@ -276,6 +276,37 @@ describe('the console', () => {
     );
   });
 
+  it('shows the pictures that a mail brings with it, and no other files', async () => {
+    const visitor = await signedIn((await newKey()).key);
+    const html = '<img src="cid:logo@x"><img src="cid:page">';
+    const attachments = [
+      { filename: 'logo.png', content: 'iVBORw==', contentType: 'image/png', contentId: 'logo@x' },
+      { filename: 'page.html', content: 'PGI+', contentType: 'text/html', contentId: 'page' },
+    ];
+    const { body } = await visitor.call('POST', '/v1/emails', {
+      to: ['a@x.example'],
+      subject: 'Hi',
+      html,
+      attachments,
+    });
+    const shown = '<img src="data:image/png;base64,iVBORw=="><img src="cid:page">';
+    expect((await visitor.call('GET', `/console/preview/${body.data.id}`)).body).toBe(shown);
+    const part = (...lines: string[]) => ['--b', ...lines].join('\r\n');
+    const raw = [
+      `From: a@${acme.domain}\r\nTo: a@x.example\r\nSubject: Raw\r\nMIME-Version: 1.0`,
+      'Content-Type: multipart/related; boundary=b\r\n',
+      part('Content-Type: text/html\r\n', html),
+      part('Content-Type: image/png', 'Content-Id: <logo@x>', 'Content-Transfer-Encoding: base64\r\n', 'iVBORw=='),
+      '--b--\r\n',
+    ].join('\r\n');
+    const sent = await visitor.call('POST', '/v1/emails/raw', {
+      raw: Buffer.from(raw).toString('base64'),
+      to: ['a@x.example'],
+    });
+    expect(sent.status).toBe(202);
+    expect((await visitor.call('GET', `/console/preview/${sent.body.data.id}`)).body.trim()).toBe(shown);
+  });
+
   it('can be switched off, cookie and all', async () => {
     const other = await startApi(db.url, { env: { CONSOLE_ENABLED: 'false', PUBLIC_URL: 'https://mail.example.com' } });
     const closed = new Browser(other.port);

@@ -338,7 +338,7 @@ function idsOf({ tenant, rows }: TenantGroup<EmailKey>): [Tenant, string[]] {
 }
 
 const PAGE = { offset: 20, limit: 20 };
-const NO_TERMS = { status: undefined, tag: undefined, recipient: undefined };
+const NO_TERMS = { status: undefined, tag: undefined, recipient: undefined, subject: undefined };
 
 function scopeOf([email = unknownEmail()]: readonly EmailKey[]) {
   return { organizationId: email.organizationId, mode: email.mode, domainId: undefined };

@@ -17,6 +17,7 @@ interface StoredEmail {
   readonly id: string;
   readonly domainId: string;
   readonly status: string;
+  readonly subject: string;
 }
 
 describe('lists of emails over many hours', () => {
@@ -35,7 +36,7 @@ describe('lists of emails over many hours', () => {
     otherDomainId = await addDomain(db, tenant.organizationId, { domain: `other.${tenant.domain}` });
     await fill(400);
     stored = await db.query(
-      'select id, domain_id as "domainId", status from emails where organization_id = $1 order by id desc',
+      'select id, domain_id as "domainId", status, subject from emails where organization_id = $1 order by id desc',
       [tenant.organizationId],
     );
   });
@@ -96,6 +97,8 @@ describe('lists of emails over many hours', () => {
     ],
     ['a range that is none', () => ({ from: at(1), to: at(2) }), () => false],
     ['a status', () => ({ status: 'bounced' as const }), ({ status }) => status === 'bounced'],
+    ['a part of the subject', () => ({ subject: 'AIL 12' }), ({ subject }) => subject.includes('ail 12')],
+    ['a recipient and a subject that is no pattern', () => ({ recipient: 'r@x.example', subject: '%1_' }), () => false],
     ['a recipient', () => ({ recipient: 'r@x.example', from: at(12) }), ({ id }) => timeOfId(id) >= at(12)],
   ];
 

@@ -1,6 +1,6 @@
 import { MINUTE } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
-import { type Customer, dataOf, WebhooksApp } from './webhooks-app';
+import { type Customer, dataOf, URL, WebhooksApp } from './webhooks-app';
 
 interface Fields {
   state?: string;
@@ -50,6 +50,40 @@ describe('/v1/webhooks/{id}/deliveries', () => {
       ],
       pagination: { limit: 50, hasMore: false },
     });
+  });
+
+  it('shows one with what is sent and what was answered, without the signature', async () => {
+    const deliveryId = await insert({ type: 'webhook.test', emailId: null });
+    const answer = { headers: { server: 'nginx' }, body: '<b>busy</b>', isCut: false, durationMs: 12 };
+    await app.db.query('update webhook_messages set last_answer = $2 where id = $1', [deliveryId, answer]);
+    const now = app.clock.now();
+    const detail = dataOf(await customer.api.get(path(`/${deliveryId}`)));
+    expect(detail).toMatchObject({ id: deliveryId, state: 'delivered', lastStatus: 503 });
+    expect(detail.answer).toEqual({
+      ...{ status: 503, headers: { server: 'nginx' }, body: '<b>busy</b>', truncated: false, durationMs: 12 },
+    });
+    const { body, ...request } = detail.request;
+    expect(request).toEqual({
+      url: URL,
+      headers: {
+        ...{ 'content-type': 'application/json', 'user-agent': 'Waybill-Webhooks/1.0', 'webhook-id': deliveryId },
+        'webhook-timestamp': String(Math.floor(now.getTime() / 1_000)),
+      },
+    });
+    expect(JSON.parse(body)).toEqual({
+      ...{ type: 'webhook.test', timestamp: now.toISOString(), data: { webhookId: id } },
+    });
+  });
+
+  it('says what is known where the event is gone and nothing was answered', async () => {
+    const detail = dataOf(await customer.api.get(path(`/${await insert()}`)));
+    expect(detail.request).not.toHaveProperty('body');
+    expect(detail).not.toHaveProperty('answer');
+    const other = await app.add(customer.api);
+    for (const missing of [detail.id, newId()]) {
+      const { status, body } = await customer.api.get(`/v1/webhooks/${other.id}/deliveries/${missing}`);
+      expect([status, body.error.message]).toEqual([404, 'Delivery not found']);
+    }
   });
 
   it('goes from page to page, newest first', async () => {

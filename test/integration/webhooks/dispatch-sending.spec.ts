@@ -49,6 +49,31 @@ describe('sending webhooks', () => {
     });
   });
 
+  it('keeps the beginning of the last answer, without what may be secret', async () => {
+    await scene.addEndpoint({ url: receiver.url() });
+    receiver.answer = () => ({
+      ...{ status: 503, headers: { 'set-cookie': 'session=s3cret', server: 'nginx', 'x-request-id': 'r-1' } },
+      body: `no such user ada@example.com \0${'x'.repeat(5_000)}`,
+    });
+    await scene.tell();
+    await scene.send();
+    const { last_answer: answer } = await scene.message();
+    expect(answer).toMatchObject({ isCut: true, headers: { server: 'nginx', 'x-request-id': 'r-1' } });
+    expect(answer.headers).not.toHaveProperty('set-cookie');
+    expect(answer.body).toMatch(/^no such user \[address\] \uFFFDx{1000}/);
+    expect(answer.body.length).toBeLessThanOrEqual(2_048);
+    receiver.answer = () => 'reset';
+    scene.clock.advance(HOUR);
+    await scene.send();
+    expect(await scene.message()).toMatchObject({
+      state: 'pending',
+      attempts: 2,
+      last_status: null,
+      last_answer: null,
+    });
+    receiver.answer = () => ({ status: 200 });
+  });
+
   it('signs with the secret from before as long as it is valid', async () => {
     const previousUntil = new Date(scene.clock.now().getTime() + HOUR);
     const { secret, previousSecret } = await scene.addEndpoint({ url: receiver.url(), previousUntil });

@@ -1,17 +1,44 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { get } from '../../api/client';
 import type { AuditEntry } from '../../api/types';
-import { Button } from '../../parts/button';
-import { TextField } from '../../parts/field';
 import { useFilters } from '../../parts/filters';
-import { Card, Page } from '../../parts/page';
-import { Empty, Loaded, Requires } from '../../parts/states';
+import { type Column, FilterText, ListCard, More } from '../../parts/list';
+import { Page } from '../../parts/page';
+import { Requires } from '../../parts/states';
 import { Time } from '../../parts/text';
 
 interface Entries {
   readonly data: readonly AuditEntry[];
   readonly nextCursor?: string;
 }
+
+const COLUMNS: readonly Column<AuditEntry>[] = [
+  { name: 'When', look: 'soft', cell: ({ at }) => <Time at={at} /> },
+  { name: 'Action', isBare: true, cell: ({ action }) => <code>{action}</code> },
+  { name: 'Who', look: 'wide break', cell: ({ actor }) => <code>{actor}</code> },
+  {
+    name: 'Organization',
+    look: 'wide break',
+    cell: ({ organizationId }) =>
+      organizationId ? <code>{organizationId}</code> : <span className="soft">the installation</span>,
+  },
+  {
+    name: 'What it was done to',
+    look: 'wide break',
+    isBare: true,
+    cell: ({ target, details }) => (
+      <>
+        <bdi>
+          {target.type} <code>{target.id}</code>
+        </bdi>
+        <details>
+          <summary>More</summary>
+          <code className="break">{JSON.stringify(details)}</code>
+        </details>
+      </>
+    ),
+  },
+];
 
 export default function Audit() {
   return (
@@ -34,94 +61,35 @@ function AuditPage() {
     initialPageParam: '',
     getNextPageParam: (page) => page.nextCursor,
   });
-  const entries = query.data?.pages.flatMap((page) => page.data) ?? [];
+  const isFiltered = action !== '' || organization !== '';
   return (
     <Page title="Audit log" lead="Who changed what, in all organizations and in the installation.">
       <div className="filters" role="search">
-        <TextField
-          key={`a${action}`}
+        <FilterText
           label="Action"
           placeholder="organization.suspended"
-          defaultValue={action}
-          onBlur={(event) => change({ action: event.target.value.trim() })}
+          value={action}
+          onChange={(value) => change({ action: value })}
         />
-        <TextField
-          key={`o${organization}`}
+        <FilterText
           label="Organization (id)"
-          defaultValue={organization}
-          onBlur={(event) => change({ organization: event.target.value.trim() })}
+          value={organization}
+          onChange={(value) => change({ organization: value })}
         />
       </div>
-      <Card flush>
-        <Loaded query={query}>
-          {() =>
-            entries.length === 0 ? (
-              <Empty icon="audit" title="Nothing was changed">
-                {action || organization
-                  ? 'Nothing like that, at least.'
-                  : 'Changes stand here as soon as they are made.'}
-              </Empty>
-            ) : (
-              <>
-                <Table entries={entries} />
-                {query.hasNextPage && (
-                  <div className="pager">
-                    <Button small busy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-                      Show more
-                    </Button>
-                  </div>
-                )}
-              </>
-            )
-          }
-        </Loaded>
-      </Card>
+      <ListCard
+        query={query}
+        rowsOf={({ pages }) => pages.flatMap((page) => page.data)}
+        keyOf={({ id }) => id}
+        caption="Audit log, newest first"
+        columns={COLUMNS}
+        empty={{
+          icon: 'audit',
+          title: 'Nothing was changed',
+          text: isFiltered ? 'Nothing like that, at least.' : 'Changes stand here as soon as they are made.',
+        }}
+        pager={() => <More query={query} />}
+      />
     </Page>
-  );
-}
-
-function Table({ entries }: { entries: readonly AuditEntry[] }) {
-  return (
-    <div className="table-wrap">
-      <table className="stacking">
-        <caption className="visually-hidden">Audit log, newest first</caption>
-        <thead>
-          <tr>
-            <th scope="col">When</th>
-            <th scope="col">Action</th>
-            <th scope="col">Who</th>
-            <th scope="col">Organization</th>
-            <th scope="col">What it was done to</th>
-          </tr>
-        </thead>
-        <tbody>
-          {entries.map(({ id, at, action, actor, organizationId, target, details }) => (
-            <tr key={id}>
-              <td className="soft">
-                <Time at={at} />
-              </td>
-              <td>
-                <code>{action}</code>
-              </td>
-              <td className="wide break" data-label="Who">
-                <code>{actor}</code>
-              </td>
-              <td className="wide break" data-label="Organization">
-                {organizationId ? <code>{organizationId}</code> : <span className="soft">the installation</span>}
-              </td>
-              <td className="wide break">
-                <bdi>
-                  {target.type} <code>{target.id}</code>
-                </bdi>
-                <details>
-                  <summary>More</summary>
-                  <code className="break">{JSON.stringify(details)}</code>
-                </details>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
   );
 }

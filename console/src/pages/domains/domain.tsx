@@ -3,16 +3,18 @@ import { useState } from 'react';
 import { useLocation, useParams } from 'wouter';
 import { del, get, post } from '../../api/client';
 import { useMay } from '../../api/session';
-import type { Data, DnsRecord, Domain, DomainVerification, Reputation } from '../../api/types';
+import type { Data, Domain, DomainVerification, Reputation } from '../../api/types';
 import { Button, CopyButton } from '../../parts/button';
 import { Confirm } from '../../parts/dialog';
 import { count, percent, words } from '../../parts/format';
 import { Card, Facts, Figures, Page } from '../../parts/page';
-import { InlineError, Loaded, Requires } from '../../parts/states';
+import { InlineError, Loaded, LoadedPage, Requires } from '../../parts/states';
 import { Badge, Moment } from '../../parts/text';
 import { useToast } from '../../parts/toast';
-import { hostInZone } from './host-in-zone';
+import { Records } from './records';
 import { WarmUp } from './warm-up';
+
+const UP = { to: '/domains', name: 'Domains' };
 
 export default function DomainScreen() {
   const { id = '' } = useParams();
@@ -54,61 +56,55 @@ function DomainPage({ id }: { id: string }) {
       setBusy(false);
     }
   };
-  const domain = query.data?.data;
-  if (!domain) {
-    return (
-      <Page title="Domain" up={{ to: '/domains', name: 'Domains' }}>
-        <Card>
-          <Loaded query={query}>{() => null}</Loaded>
-        </Card>
-      </Page>
-    );
-  }
   return (
-    <Page
-      title={domain.domain}
-      badge={<Badge status={domain.verification_status} />}
-      up={{ to: '/domains', name: 'Domains' }}
-      actions={
-        may('domain:manage') && (
-          <>
-            <Button kind="primary" icon="refresh" busy={busy} onClick={verify}>
-              {busy ? 'Looking into DNS…' : 'Verify now'}
-            </Button>
-            <Manage domain={domain} refresh={refresh} />
-          </>
-        )
-      }
-    >
-      <InlineError error={error} />
-      <Restricted domain={domain} />
-      {verification && <Findings verification={verification} />}
-      <Records domain={domain} records={verification?.records ?? domain.records} />
-      <div className="columns">
-        <ReputationCard id={id} />
-        <div className="stack">
-          <WarmUp domain={domain} />
-          <Card title="Details">
-            <Facts
-              facts={[
-                ['Default', domain.is_default ? 'yes: used when a sender names no domain' : 'no'],
-                ['DKIM', domain.dkim_status ? <Badge status={domain.dkim_status} /> : 'none yet'],
-                ['Selector', domain.dkim_selector && <code>{domain.dkim_selector}</code>],
-                ['Verified', domain.verified_at && <Moment at={domain.verified_at} />],
-                ['Added', <Moment key="added" at={domain.created_at} />],
-                [
-                  'Id',
-                  <span key="id" className="row">
-                    <code className="break">{domain.id}</code>
-                    <CopyButton text={domain.id} what="the id" />
-                  </span>,
-                ],
-              ]}
-            />
-          </Card>
-        </div>
-      </div>
-    </Page>
+    <LoadedPage query={query} title="Domain" up={UP}>
+      {({ data: domain }) => (
+        <Page
+          title={domain.domain}
+          badge={<Badge status={domain.verification_status} />}
+          up={UP}
+          actions={
+            may('domain:manage') && (
+              <>
+                <Button kind="primary" icon="refresh" busy={busy} onClick={verify}>
+                  {busy ? 'Looking into DNS…' : 'Verify now'}
+                </Button>
+                <Manage domain={domain} refresh={refresh} />
+              </>
+            )
+          }
+        >
+          <InlineError error={error} />
+          <Restricted domain={domain} />
+          {verification && <Findings verification={verification} />}
+          <Records domain={domain} records={verification?.records ?? domain.records} />
+          <div className="columns">
+            <ReputationCard id={id} />
+            <div className="stack">
+              <WarmUp domain={domain} />
+              <Card title="Details">
+                <Facts
+                  facts={[
+                    ['Default', domain.is_default ? 'yes: used when a sender names no domain' : 'no'],
+                    ['DKIM', domain.dkim_status ? <Badge status={domain.dkim_status} /> : 'none yet'],
+                    ['Selector', domain.dkim_selector && <code>{domain.dkim_selector}</code>],
+                    ['Verified', domain.verified_at && <Moment at={domain.verified_at} />],
+                    ['Added', <Moment key="added" at={domain.created_at} />],
+                    [
+                      'Id',
+                      <span key="id" className="row">
+                        <code className="break">{domain.id}</code>
+                        <CopyButton text={domain.id} what="the id" />
+                      </span>,
+                    ],
+                  ]}
+                />
+              </Card>
+            </div>
+          </div>
+        </Page>
+      )}
+    </LoadedPage>
   );
 }
 
@@ -157,87 +153,6 @@ function Findings({ verification: { success, errors } }: { verification: DomainV
         )}
       </div>
     </div>
-  );
-}
-
-const PURPOSES: Readonly<Record<string, string>> = {
-  verification: 'Shows that the domain is yours. Mail is sent once it is found.',
-  dkim: 'Lets receivers check our signature. Without it mail is likely to be taken for spam.',
-  spf: 'Says that our servers may send for the domain.',
-  dmarc: 'Says what receivers should do with mail that fails the other two.',
-  return_path: 'Bounces come back under your own name.',
-  tracking: 'Links of opens and clicks under your own name (optional).',
-};
-
-function Records({ domain, records }: { domain: Domain; records: readonly DnsRecord[] }) {
-  return (
-    <Card title="DNS records" flush>
-      <p className="hint" style={{ padding: '12px 24px 0' }}>
-        Publish them where the DNS of <bdi>{domain.domain}</bdi> is kept. Some providers (Cloudflare, GoDaddy,
-        Namecheap) append the zone's name themselves: there, enter the short name. In Cloudflare, switch the proxy off
-        for CNAME records.
-      </p>
-      <div className="table-wrap">
-        <table className="stacking">
-          <caption className="visually-hidden">DNS records to publish</caption>
-          <thead>
-            <tr>
-              <th scope="col">For</th>
-              <th scope="col">Type</th>
-              <th scope="col">Name</th>
-              <th scope="col">Value</th>
-              <th scope="col">In DNS</th>
-            </tr>
-          </thead>
-          <tbody>
-            {records.map((record) => (
-              <tr key={`${record.host} ${record.value}`}>
-                <td className="wide">
-                  <strong>
-                    {record.purpose === 'spf' || record.purpose === 'dkim' || record.purpose === 'dmarc'
-                      ? record.purpose.toUpperCase()
-                      : words(record.purpose)}
-                  </strong>
-                  <span className="hint"> {PURPOSES[record.purpose]}</span>
-                </td>
-                <td data-label="Type">
-                  <code>{record.type}</code>
-                </td>
-                <td data-label="Name">
-                  <Copied text={record.host} what={`the name of the ${record.purpose} record`} />
-                  <span className="hint">
-                    short: <code>{hostInZone(record.host, domain)}</code>
-                  </span>
-                </td>
-                <td data-label="Value" className="wide">
-                  <Copied text={record.value} what={`the value of the ${record.purpose} record`} />
-                </td>
-                <td data-label="In DNS">
-                  {record.verified ? (
-                    <Badge status="found" tone="good" />
-                  ) : (
-                    <Badge
-                      status="missing"
-                      tone={record.purpose === 'tracking' ? 'neutral' : 'warn'}
-                      label="Not found"
-                    />
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </Card>
-  );
-}
-
-function Copied({ text, what }: { text: string; what: string }) {
-  return (
-    <span className="row" style={{ flexWrap: 'nowrap' }}>
-      <code className="break">{text}</code>
-      <CopyButton text={text} what={what} />
-    </span>
   );
 }
 

@@ -1,61 +1,42 @@
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { get } from '../../api/client';
-import type { Attempt, Data } from '../../api/types';
+import type { Attempt, Data, EmailDetail, EmailEvent } from '../../api/types';
 import { words } from '../../parts/format';
-import { Card, Facts } from '../../parts/page';
-import { Empty, Loaded } from '../../parts/states';
-import { Badge, Moment, Time } from '../../parts/text';
-import { toneOf } from '../../parts/tones';
+import { Facts } from '../../parts/page';
+import { Moment, Time } from '../../parts/text';
 
-/** What happened on the wire: each conversation with a server, the newest first. */
-export function Attempts({ id, live }: { id: string; live: boolean }) {
-  const query = useQuery({
-    queryKey: ['attempts', id],
-    queryFn: () => get<Data<Attempt[]>>(`/v1/emails/${encodeURIComponent(id)}/attempts`),
-    refetchInterval: live ? 5_000 : false,
+/** What an attempt ends with; a hand-over that became a delivery is told with the delivery. */
+const ENDINGS: ReadonlySet<string> = new Set(['sent', 'delivered', 'deferred', 'unknown', 'bounced', 'failed']);
+
+const keyOf = (recipient: unknown, attempt: unknown, outcome: string): string =>
+  JSON.stringify([recipient, attempt, outcome]);
+
+/** The attempt that an event is the end of, if it is one. */
+export function useAttempts(email: EmailDetail): (event: EmailEvent) => Attempt | undefined {
+  const { data } = useQuery({
+    // Attempts are events: there is no new one without another event.
+    queryKey: ['attempts', email.id, email.events.length],
+    queryFn: () => get<Data<Attempt[]>>(`/v1/emails/${email.id}/attempts`),
+    placeholderData: keepPreviousData,
+    staleTime: Infinity,
   });
-  return (
-    <Card title="Attempts">
-      <Loaded query={query}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <Empty icon="destinations" title="No server has been spoken to yet" />
-          ) : (
-            <ol className="timeline">
-              {data.map((attempt) => (
-                <li
-                  key={`${attempt.recipient} ${attempt.attempt} ${attempt.startedAt}`}
-                  className={toneOf(attempt.outcome)}
-                >
-                  <OneAttempt attempt={attempt} />
-                </li>
-              ))}
-            </ol>
-          )
-        }
-      </Loaded>
-    </Card>
+  const attempts = new Map(
+    data?.data.map((attempt) => [keyOf(attempt.recipient, attempt.attempt, attempt.outcome), attempt]),
   );
+  return ({ eventType, eventData: { recipient, attempt } }) =>
+    ENDINGS.has(eventType) ? attempts.get(keyOf(recipient, attempt, eventType)) : undefined;
 }
 
-function OneAttempt({ attempt }: { attempt: Attempt }) {
-  const { recipient, route, tls, reply, rule, reason, durationMs, startedAt, nextAttemptAt } = attempt;
+/** What happened on the wire: which server, how it was spoken to, all that it said, and what comes next. */
+export function OnTheWire({ attempt }: { attempt: Attempt }) {
+  const { attempt: number, route, tls, reply, durationMs, nextAttemptAt } = attempt;
   return (
     <>
-      <div className="row between">
-        <strong>
-          Attempt {attempt.attempt} <Badge status={attempt.outcome} />
-        </strong>
-        <span className="soft hint">
-          <Time at={startedAt} />, {durationMs} ms
-        </span>
-      </div>
       <p className="hint break">
-        <bdi>{recipient}</bdi>
+        Attempt {number}, {durationMs} ms
         {route && (
           <>
-            {' '}
-            at <bdi>{route.mxHost}</bdi> ({route.address}:{route.port})
+            , at <bdi>{route.mxHost}</bdi> ({route.address}:{route.port})
           </>
         )}
         {tls ? `, ${tls.version}${tls.verified ? ', certificate verified' : ''}` : route && ', not encrypted'}
@@ -72,18 +53,24 @@ function OneAttempt({ attempt }: { attempt: Attempt }) {
       )}
       <details>
         <summary>Times, rule and encryption</summary>
-        <Facts
-          facts={[
-            ['Began', <Moment key="at" at={startedAt} />],
-            ['Cause', reason],
-            ['Rule', rule && `${rule.id}: ${words(rule.class)}, so ${words(rule.action).toLowerCase()}`],
-            ['Cipher', tls?.cipher],
-            ['Policy', tls?.policy],
-            ['From', route?.source && `${route.source}${route.pool ? ` (${route.pool})` : ''}`],
-            ...Object.entries(attempt.phasesMs ?? {}).map(([phase, ms]) => [words(phase), `${ms} ms`] as const),
-          ]}
-        />
+        <WireFacts attempt={attempt} />
       </details>
     </>
+  );
+}
+
+function WireFacts({ attempt: { startedAt, reason, rule, tls, route, phasesMs = {} } }: { attempt: Attempt }) {
+  return (
+    <Facts
+      facts={[
+        ['Began', <Moment key="at" at={startedAt} />],
+        ['Cause', reason],
+        ['Rule', rule && `${rule.id}: ${words(rule.class)}, so ${words(rule.action).toLowerCase()}`],
+        ['Cipher', tls?.cipher],
+        ['Policy', tls?.policy],
+        ['From', route?.source && `${route.source}${route.pool ? ` (${route.pool})` : ''}`],
+        ...Object.entries(phasesMs).map(([phase, ms]) => [words(phase), `${ms} ms`] as const),
+      ]}
+    />
   );
 }

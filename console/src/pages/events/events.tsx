@@ -6,6 +6,7 @@ import type { FeedEvent } from '../../api/types';
 import { Button } from '../../parts/button';
 import { Segmented, SelectField } from '../../parts/field';
 import { words } from '../../parts/format';
+import { type Column, Table } from '../../parts/list';
 import { Card, Page } from '../../parts/page';
 import { Empty, Loaded, Requires } from '../../parts/states';
 import { Badge, Time } from '../../parts/text';
@@ -87,7 +88,12 @@ function FeedCard({ seconds }: { seconds: number }) {
               It shows by itself what happens from now on.
             </Empty>
           ) : (
-            <EventTable events={shown} />
+            <Table
+              caption="Events, newest first"
+              columns={COLUMNS}
+              rows={shown}
+              keyOf={({ data }) => String(data.eventId)}
+            />
           )
         }
       </Loaded>
@@ -97,44 +103,29 @@ function FeedCard({ seconds }: { seconds: number }) {
 
 const nameOf = (type: string) => words(type.replace(/^email\./, ''));
 
-function EventTable({ events }: { events: readonly FeedEvent[] }) {
-  return (
-    <div className="table-wrap">
-      <table className="stacking">
-        <caption className="visually-hidden">Events, newest first</caption>
-        <thead>
-          <tr>
-            <th scope="col">Event</th>
-            <th scope="col">Recipient</th>
-            <th scope="col">What was said</th>
-            <th scope="col">When</th>
-            <th scope="col">Email</th>
-          </tr>
-        </thead>
-        <tbody>
-          {events.map(({ type, timestamp, data }) => (
-            <tr key={String(data.eventId)}>
-              <td>
-                <Badge status={type} tone={toneOf(type.replace(/^email\./, ''))} label={nameOf(type)} />
-              </td>
-              <td className="wide break" data-label="Recipient">
-                <bdi>{String(data.recipient ?? '')}</bdi>
-              </td>
-              <td className="wide break soft">
-                <bdi>{String(data.response ?? data.url ?? '')}</bdi>
-              </td>
-              <td className="soft">
-                <Time at={timestamp} />
-              </td>
-              <td>
-                <Link href={`/emails/${String(data.emailId)}`}>
-                  Open<span className="visually-hidden"> the email to {String(data.recipient ?? 'nobody')}</span>
-                </Link>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+const COLUMNS: readonly Column<FeedEvent>[] = [
+  {
+    name: 'Event',
+    cell: ({ type }) => <Badge status={type} tone={toneOf(type.replace(/^email\./, ''))} label={nameOf(type)} />,
+  },
+  { name: 'Recipient', look: 'wide break', cell: ({ data }) => <bdi>{textOf(data.recipient)}</bdi> },
+  {
+    name: 'What was said',
+    look: 'wide break soft',
+    isBare: true,
+    cell: ({ data }) => <bdi>{textOf(data.response) || textOf(data.url)}</bdi>,
+  },
+  { name: 'When', look: 'soft', cell: ({ timestamp }) => <Time at={timestamp} /> },
+  {
+    name: 'Email',
+    isHidden: true,
+    cell: ({ data }) =>
+      typeof data.emailId === 'string' && (
+        <Link href={`/emails/${data.emailId}`}>
+          Open<span className="visually-hidden"> the email to {textOf(data.recipient) || 'nobody'}</span>
+        </Link>
+      ),
+  },
+];

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { get } from '../../api/client';
 import type { Data, OperatorOverview } from '../../api/types';
 import { ButtonLink } from '../../parts/button';
-import { count, span } from '../../parts/format';
+import { count, plural, span } from '../../parts/format';
 import { Card, Figures, Page } from '../../parts/page';
 import { Loaded, Requires } from '../../parts/states';
 
@@ -11,22 +11,28 @@ const LIVE_MS = 3_000;
 const LATE_SECONDS = 300;
 
 export default function OperatorOverviewScreen() {
+  return (
+    <Requires scope="operator:read">
+      <OverviewPage />
+    </Requires>
+  );
+}
+
+function OverviewPage() {
   const query = useQuery({
     queryKey: ['operator-overview'],
     queryFn: () => get<Data<OperatorOverview>>('/operator/v1/overview'),
     refetchInterval: LIVE_MS,
   });
   return (
-    <Requires scope="operator:read">
-      <Page title="The installation" lead="Is mail flowing, and what is in its way?">
-        <Loaded query={query}>{({ data }) => <Glance overview={data} />}</Loaded>
-      </Page>
-    </Requires>
+    <Page title="The installation" lead="Is mail flowing, and what is in its way?">
+      <Loaded query={query}>{({ data }) => <Glance overview={data} />}</Loaded>
+    </Page>
   );
 }
 
 function Glance({ overview }: { overview: OperatorOverview }) {
-  const { queue, rates, workers, organizations, restrictedDomains } = overview;
+  const { queue, rates, workers, organizations, restrictedDomains, pausedDestinations } = overview;
   return (
     <>
       <Concerns overview={overview} />
@@ -59,6 +65,7 @@ function Glance({ overview }: { overview: OperatorOverview }) {
           { name: 'Workers', value: count(workers) },
           { name: 'Organizations', value: count(organizations) },
           { name: 'Restricted domains', value: count(restrictedDomains) },
+          { name: 'Paused destinations', value: count(pausedDestinations) },
         ]}
       />
     </>
@@ -67,7 +74,11 @@ function Glance({ overview }: { overview: OperatorOverview }) {
 
 const rate = (perMinute: number): string => (Number.isInteger(perMinute) ? count(perMinute) : perMinute.toFixed(1));
 
-function Concerns({ overview: { queue, workers, restrictedDomains } }: { overview: OperatorOverview }) {
+function Concerns({
+  overview: { queue, workers, restrictedDomains, pausedDestinations },
+}: {
+  overview: OperatorOverview;
+}) {
   const late = queue.ready > 0 && queue.oldestReadySeconds > LATE_SECONDS;
   return (
     <>
@@ -95,6 +106,15 @@ function Concerns({ overview: { queue, workers, restrictedDomains } }: { overvie
             <p>They go on ageing: after four days they end.</p>
           </div>
           <ButtonLink to="/queue?state=held">See them</ButtonLink>
+        </div>
+      )}
+      {pausedDestinations > 0 && (
+        <div className="notice warn">
+          <div>
+            <strong>{plural(pausedDestinations, 'destination gets', 'destinations get')} no mail for now.</strong>
+            <p>Each says why, and until when.</p>
+          </div>
+          <ButtonLink to="/destinations?state=paused">See them</ButtonLink>
         </div>
       )}
       {restrictedDomains > 0 && (

@@ -1,12 +1,13 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { get, post } from '../../api/client';
 import type { Data, QueueAction, QueueFilter, QueueShare } from '../../api/types';
 import { Button } from '../../parts/button';
-import { Dialog } from '../../parts/dialog';
+import { useChange } from '../../parts/change';
+import { Dialog, FormDialog } from '../../parts/dialog';
 import { TextField } from '../../parts/field';
 import { count, plural } from '../../parts/format';
-import { InlineError, Loaded } from '../../parts/states';
+import { Loaded } from '../../parts/states';
 
 export type ActionName = QueueAction['action'];
 
@@ -34,84 +35,83 @@ const WORDS: Readonly<Record<ActionName, { readonly title: string; readonly effe
     },
   };
 
-/** How many open deliveries a filter is for, counted by what the queue itself counts. */
-async function matching({ organizationId, destination }: QueueFilter): Promise<number | undefined> {
-  if (organizationId && destination) return undefined;
+interface Matching {
+  readonly open: number;
+  /** There are more, which are not counted. */
+  readonly orMore: boolean;
+}
+
+const COUNTED = 100;
+
+/** How many open deliveries a filter is for. */
+async function matching({ organizationId, destination }: QueueFilter): Promise<Matching> {
+  if (organizationId && destination) {
+    const page = await get<{ data: unknown[]; nextCursor?: string }>('/operator/v1/queue/deliveries', {
+      ...{ organization_id: organizationId, destination, limit: COUNTED },
+    });
+    return { open: page.data.length, orMore: page.nextCursor !== undefined };
+  }
   const by = organizationId ? 'organization' : 'destination';
   const { data } = await get<Data<QueueShare[]>>('/operator/v1/queue', { by, limit: 500 });
   const share = data.find(({ key }) => key === (organizationId ?? destination));
-  return share ? share.ready + share.waiting + share.claimed + share.held : 0;
+  return { open: share ? share.ready + share.waiting + share.claimed + share.held : 0, orMore: false };
 }
 
-export function ActionDialog({
-  action,
-  filter,
-  onClose,
-}: {
-  action: ActionName;
-  filter: QueueFilter;
-  onClose: () => void;
-}) {
-  const client = useQueryClient();
+interface ActionProps {
+  readonly action: ActionName;
+  readonly filter: QueueFilter;
+  readonly onClose: () => void;
+}
+
+/** Asks before something is done to a part of the queue: whose, how many, why, and whether there is a way back. */
+export function ActionDialog({ action, filter, onClose }: ActionProps) {
+  const change = useChange();
   const [reason, setReason] = useState('');
   const [started, setStarted] = useState<string>();
-  const [error, setError] = useState<unknown>();
-  const [busy, setBusy] = useState(false);
-  const preview = useQuery({
-    queryKey: ['matching', filter],
-    queryFn: () => matching(filter).then((value) => ({ value })),
-  });
+  const preview = useQuery({ queryKey: ['matching', filter], queryFn: () => matching(filter) });
   const { title, effect, back } = WORDS[action];
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
-    setBusy(true);
-    try {
-      setStarted((await post<Data<{ id: string }>>('/operator/v1/queue/actions', { action, filter, reason })).data.id);
-      await client.invalidateQueries({ queryKey: ['open-deliveries'] });
-    } catch (failed) {
-      setError(failed);
-    }
-    setBusy(false);
-  };
   if (started !== undefined) return <Progress id={started} onClose={onClose} />;
+  const begin = async () => {
+    const begun = post<Data<{ id: string }>>('/operator/v1/queue/actions', { action, filter, reason });
+    setStarted((await change(begun, { refresh: ['open-deliveries'] })).data.id);
+  };
   return (
-    <Dialog title={title} onClose={onClose}>
-      <form className="form" onSubmit={submit}>
-        <p>
-          {effect} {back}
-        </p>
-        <Loaded query={preview} lines={1}>
-          {({ value }) => (
-            <p>
-              {value === undefined ? 'All open deliveries' : plural(value, 'open delivery', 'open deliveries')}
-              {filter.organizationId && <> of {filter.organizationId}</>}
-              {filter.destination && <> to {filter.destination}</>}. What a worker has in its hands is left alone.
-            </p>
-          )}
-        </Loaded>
-        <TextField
-          label="Reason"
-          required
-          autoFocus
-          maxLength={500}
-          value={reason}
-          onChange={(event) => setReason(event.target.value)}
-          hint="Kept in the audit log."
-        />
-        <InlineError error={error} />
-        <div className="dialog-actions">
-          <Button onClick={onClose}>Leave them</Button>
-          <Button
-            kind={action === 'fail' ? 'danger primary' : 'primary'}
-            type="submit"
-            busy={busy}
-            disabled={reason.trim() === ''}
-          >
-            {title.replace('?', '')}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={title}
+      action={title.replace('?', '')}
+      isDangerous={action === 'fail'}
+      disabled={reason.trim() === ''}
+      onSubmit={begin}
+      onDone={() => undefined}
+      onClose={onClose}
+    >
+      {(said) => (
+        <>
+          <p>
+            {effect} {back}
+          </p>
+          <Loaded query={preview} lines={1}>
+            {({ open, orMore }) => (
+              <p>
+                {orMore && 'More than '}
+                {plural(open, 'open delivery', 'open deliveries')}
+                {filter.organizationId && <> of {filter.organizationId}</>}
+                {filter.destination && <> to {filter.destination}</>}. What a worker has in its hands is left alone.
+              </p>
+            )}
+          </Loaded>
+          <TextField
+            label="Reason"
+            required
+            maxLength={500}
+            value={reason}
+            onChange={(event) => setReason(event.target.value)}
+            hint="Kept in the audit log."
+            error={said('reason')}
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }
 

@@ -3,12 +3,13 @@ import { useState } from 'react';
 import { get } from '../../api/client';
 import { useMay } from '../../api/session';
 import type { Data, OpenDelivery, QueueFilter, QueueShare } from '../../api/types';
-import { Button } from '../../parts/button';
-import { Segmented, SelectField, TextField } from '../../parts/field';
+import { Button, ButtonLink } from '../../parts/button';
+import { Segmented, SelectField } from '../../parts/field';
 import { useFilters } from '../../parts/filters';
-import { count, span } from '../../parts/format';
-import { Card, Page } from '../../parts/page';
-import { Empty, Loaded, Requires } from '../../parts/states';
+import { count, span, words } from '../../parts/format';
+import { type Column, FilterText, ListCard, More } from '../../parts/list';
+import { Page } from '../../parts/page';
+import { Requires } from '../../parts/states';
 import { Badge, Time } from '../../parts/text';
 import { ActionDialog, type ActionName } from './action-dialog';
 
@@ -68,17 +69,15 @@ function QueuePage() {
         }
       />
       <div className="filters" role="group" aria-label="Whose deliveries">
-        <TextField
-          key={`d${filters.destination}`}
+        <FilterText
           label="Destination (recipients' domain)"
-          defaultValue={filters.destination}
-          onBlur={(event) => change({ destination: event.target.value.trim() })}
+          value={filters.destination}
+          onChange={(value) => change({ destination: value })}
         />
-        <TextField
-          key={`o${filters.organization}`}
+        <FilterText
           label="Organization (id)"
-          defaultValue={filters.organization}
-          onBlur={(event) => change({ organization: event.target.value.trim() })}
+          value={filters.organization}
+          onChange={(value) => change({ organization: value })}
         />
         <SelectField
           label="State"
@@ -99,6 +98,9 @@ function QueuePage() {
               {label}
             </Button>
           ))}
+          {filters.destination && (
+            <ButtonLink to={`/destinations?q=${encodeURIComponent(filters.destination)}`}>Its servers</ButtonLink>
+          )}
           <span className="hint">
             {isChosen
               ? 'for everything of the chosen organization and destination, whatever its state'
@@ -112,6 +114,10 @@ function QueuePage() {
   );
 }
 
+const GROUP_NAMES: Readonly<Record<string, string>> = { organization: 'Organization', destination: 'Destination' };
+const SHARES = ['ready', 'waiting', 'claimed', 'held'] as const;
+const SHARE_NAMES = { ready: 'Ready', waiting: 'Waiting', claimed: 'Being sent', held: 'Held' };
+
 function Shares({ by, choose }: { by: string; choose: (key: string) => void }) {
   const query = useQuery({
     queryKey: ['queue', by],
@@ -119,57 +125,58 @@ function Shares({ by, choose }: { by: string; choose: (key: string) => void }) {
     placeholderData: keepPreviousData,
     refetchInterval: 4_000,
   });
+  const columns: readonly Column<QueueShare>[] = [
+    {
+      name: GROUP_NAMES[by] ?? 'State',
+      look: 'wide break',
+      cell: ({ key, name }) => (
+        <Button kind="quiet" small onClick={() => choose(key)}>
+          <bdi>{name ?? (by === 'state' ? words(key) : key)}</bdi>
+        </Button>
+      ),
+    },
+    ...SHARES.map((state) => ({
+      name: SHARE_NAMES[state],
+      look: 'number',
+      cell: (share: QueueShare) => count(share[state]),
+    })),
+    { name: 'Oldest', look: 'number', cell: ({ oldestSeconds }) => span(oldestSeconds) },
+  ];
   return (
-    <Card flush>
-      <Loaded query={query}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <Empty icon="queue" title="The queue is empty">
-              All mail has come to its end.
-            </Empty>
-          ) : (
-            <div className="table-wrap">
-              <table className="stacking">
-                <caption className="visually-hidden">The queue by {by}</caption>
-                <thead>
-                  <tr>
-                    <th scope="col">
-                      {by === 'organization' ? 'Organization' : by === 'destination' ? 'Destination' : 'State'}
-                    </th>
-                    {['Ready', 'Waiting', 'Being sent', 'Held', 'Oldest'].map((name) => (
-                      <th key={name} scope="col" className="number">
-                        {name}
-                      </th>
-                    ))}
-                  </tr>
-                </thead>
-                <tbody>
-                  {data.map((share) => (
-                    <tr key={share.key}>
-                      <td className="wide break">
-                        <Button kind="quiet" small onClick={() => choose(share.key)}>
-                          <bdi>{share.name ?? share.key}</bdi>
-                        </Button>
-                      </td>
-                      {(['ready', 'waiting', 'claimed', 'held'] as const).map((state) => (
-                        <td key={state} className="number" data-label={state}>
-                          {count(share[state])}
-                        </td>
-                      ))}
-                      <td className="number" data-label="Oldest">
-                        {span(share.oldestSeconds)}
-                      </td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
-          )
-        }
-      </Loaded>
-    </Card>
+    <ListCard
+      query={query}
+      rowsOf={({ data }) => data}
+      keyOf={({ key }) => key}
+      caption={`The queue by ${by}`}
+      columns={columns}
+      empty={{ icon: 'queue', title: 'The queue is empty', text: 'All mail has come to its end.' }}
+    />
   );
 }
+
+const DELIVERY_COLUMNS: readonly Column<OpenDelivery>[] = [
+  {
+    name: 'Recipient',
+    look: 'wide break',
+    cell: ({ recipient, emailId }) => (
+      <>
+        <bdi>{recipient}</bdi>
+        <div className="hint">
+          <code>{emailId}</code>
+        </div>
+      </>
+    ),
+  },
+  { name: 'State', isBare: true, cell: ({ state }) => <Badge status={state} /> },
+  {
+    name: 'Why it waits',
+    look: 'wide break soft',
+    isBare: true,
+    cell: ({ waiting }) => <bdi>{waiting.detail}</bdi>,
+  },
+  { name: 'Attempts', look: 'number', cell: ({ attempts }) => attempts },
+  { name: 'Due', look: 'soft', cell: ({ dueAt }) => <Time at={dueAt} /> },
+];
 
 function DeliveryList({
   filters: { organization, destination, state },
@@ -188,66 +195,19 @@ function DeliveryList({
     getNextPageParam: (page) => page.nextCursor,
     refetchInterval: ({ state: { data } }) => ((data?.pages.length ?? 0) > 1 ? false : 5_000),
   });
-  const deliveries = query.data?.pages.flatMap((page) => page.data) ?? [];
   return (
-    <Card flush title="Deliveries">
-      <Loaded query={query}>
-        {() =>
-          deliveries.length === 0 ? (
-            <Empty icon="queue" title="No delivery is like that" />
-          ) : (
-            <>
-              <div className="table-wrap">
-                <table className="stacking">
-                  <caption className="visually-hidden">Open deliveries</caption>
-                  <thead>
-                    <tr>
-                      <th scope="col">Recipient</th>
-                      <th scope="col">State</th>
-                      <th scope="col">Why it waits</th>
-                      <th scope="col" className="number">
-                        Attempts
-                      </th>
-                      <th scope="col">Due</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {deliveries.map((delivery) => (
-                      <tr key={`${delivery.emailId} ${delivery.recipient}`}>
-                        <td className="wide break">
-                          <bdi>{delivery.recipient}</bdi>
-                          <div className="hint">
-                            <code>{delivery.emailId}</code>
-                          </div>
-                        </td>
-                        <td>
-                          <Badge status={delivery.state} />
-                        </td>
-                        <td className="wide break soft">
-                          <bdi>{delivery.waiting.detail}</bdi>
-                        </td>
-                        <td className="number" data-label="Attempts">
-                          {delivery.attempts}
-                        </td>
-                        <td className="soft" data-label="Due">
-                          <Time at={delivery.dueAt} />
-                        </td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </div>
-              {query.hasNextPage && (
-                <div className="pager">
-                  <Button small busy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-                    Show more
-                  </Button>
-                </div>
-              )}
-            </>
-          )
-        }
-      </Loaded>
-    </Card>
+    <ListCard
+      title="Deliveries"
+      query={query}
+      rowsOf={({ pages }) => pages.flatMap((page) => page.data)}
+      keyOf={({ emailId, recipient }) => `${emailId} ${recipient}`}
+      caption="Open deliveries"
+      columns={DELIVERY_COLUMNS}
+      empty={{
+        icon: 'queue',
+        title: organization || destination || state ? 'No delivery is like that' : 'Nothing is on its way',
+      }}
+      pager={() => <More query={query} />}
+    />
   );
 }

@@ -73,7 +73,7 @@ function useSender(): string | undefined {
 }
 
 function SendForm() {
-  const { key, service } = useSession();
+  const { key } = useSession();
   const sender = useSender();
   const toast = useToast();
   const [, navigate] = useLocation();
@@ -113,23 +113,7 @@ function SendForm() {
   return (
     <Card>
       <form className="form" onSubmit={submit}>
-        {key.mode === 'test' && (
-          <fieldset>
-            <legend>Simulate</legend>
-            <div className="row">
-              {SIMULATOR.map(([local, what]) => (
-                <Button
-                  key={local}
-                  small
-                  aria-pressed={to === `${local}@${service.simulatorDomain}`}
-                  onClick={() => setTo(`${local}@${service.simulatorDomain}`)}
-                >
-                  {what}
-                </Button>
-              ))}
-            </div>
-          </fieldset>
-        )}
+        {key.mode === 'test' && <Simulator to={to} choose={setTo} />}
         <TextField
           label="From"
           type="text"
@@ -183,5 +167,27 @@ function SendForm() {
         </div>
       </form>
     </Card>
+  );
+}
+
+/** The simulator's addresses, each with what becomes of a mail to it. */
+function Simulator({ to, choose }: { to: string; choose: (address: string) => void }) {
+  const { simulatorDomain } = useSession().service;
+  return (
+    <fieldset>
+      <legend>Simulate</legend>
+      <div className="row">
+        {SIMULATOR.map(([local, what]) => (
+          <Button
+            key={local}
+            small
+            aria-pressed={to === `${local}@${simulatorDomain}`}
+            onClick={() => choose(`${local}@${simulatorDomain}`)}
+          >
+            {what}
+          </Button>
+        ))}
+      </div>
+    </fieldset>
   );
 }

@@ -1,4 +1,4 @@
-import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { type FormEvent, useEffect, useEffectEvent, useRef, useState } from 'react';
 import { type Credential, useSignIn } from '../../api/session';
 import { Button } from '../../parts/button';
 import { TextField } from '../../parts/field';
@@ -29,11 +29,14 @@ export function SignIn() {
       setBusy(false);
     }
   };
-  useEffect(() => {
-    document.title = 'Sign in · Waybill';
+  const begin = useEffectEvent(() => {
     const link = begun.current ? undefined : takeLink();
     begun.current = true;
     if (link !== undefined) void enter({ link });
+  });
+  useEffect(() => {
+    document.title = 'Sign in · Waybill';
+    begin();
   }, []);
   const submit = (event: FormEvent) => {
     event.preventDefault();

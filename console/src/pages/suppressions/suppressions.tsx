@@ -1,17 +1,18 @@
-import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
-import { ApiError, del, get, post } from '../../api/client';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { del, get, post } from '../../api/client';
 import { useMay } from '../../api/session';
 import type { Data, OffsetPagination, Suppression } from '../../api/types';
 import { Button } from '../../parts/button';
-import { Confirm, Dialog } from '../../parts/dialog';
+import { useChange } from '../../parts/change';
+import { Confirm, FormDialog } from '../../parts/dialog';
 import { SelectField, TextField } from '../../parts/field';
 import { useFilters } from '../../parts/filters';
 import { count, words } from '../../parts/format';
-import { Card, Page } from '../../parts/page';
-import { Empty, InlineError, Loaded, Requires } from '../../parts/states';
+import { type Column, FilterText, ListCard, Pager } from '../../parts/list';
+import { Page } from '../../parts/page';
+import { Requires } from '../../parts/states';
 import { Badge, Time } from '../../parts/text';
-import { useToast } from '../../parts/toast';
 import { ImportDialog } from './import-dialog';
 
 interface SuppressionList {
@@ -29,6 +30,14 @@ const WHY_NOT: Readonly<Record<string, string>> = {
 };
 const LIMIT = 50;
 
+const COLUMNS: readonly Column<Suppression>[] = [
+  { name: 'Address', look: 'break', cell: ({ email }) => <bdi>{email}</bdi> },
+  { name: 'Reason', isBare: true, cell: ({ reason }) => <Badge status={reason} /> },
+  { name: 'Since', look: 'soft', cell: ({ suppressedAt }) => <Time at={suppressedAt} /> },
+  { name: 'Until', look: 'soft', cell: ({ expiresAt }) => (expiresAt ? <Time at={expiresAt} /> : 'removed') },
+  { name: 'Notes', look: 'wide break soft', isBare: true, cell: ({ notes }) => <bdi>{notes ?? ''}</bdi> },
+];
+
 export default function Suppressions() {
   return (
     <Requires scope="suppression:read">
@@ -39,214 +48,152 @@ export default function Suppressions() {
 
 function SuppressionsPage() {
   const may = useMay();
-  const [{ email, reason, offset }, change] = useFilters(['email', 'reason', 'offset']);
-  const [text, setText] = useState(email);
+  const [{ email, reason, offset }, filter] = useFilters(['email', 'reason', 'offset']);
   const [open, setOpen] = useState<'add' | 'import'>();
+  const [removes, setRemoves] = useState<Suppression>();
+  const turn = (to: number) => () => filter({ offset: to <= 0 ? '' : String(to) });
   const query = useQuery({
     queryKey: ['suppressions', email, reason, offset],
     queryFn: () => get<SuppressionList>('/v1/suppressions', { limit: LIMIT, offset, email, reason }),
     placeholderData: keepPreviousData,
   });
-  const search = (event: FormEvent) => {
-    event.preventDefault();
-    change({ email: text.trim(), offset: '' });
+  const add = may('suppression:manage') && (
+    <>
+      <Button onClick={() => setOpen('import')}>Import CSV</Button>
+      <Button kind="primary" icon="plus" onClick={() => setOpen('add')}>
+        Add an address
+      </Button>
+    </>
+  );
+  const actions: Column<Suppression> = {
+    name: 'Actions',
+    isHidden: true,
+    cell: (entry) => may('suppression:manage') && <Removal entry={entry} ask={setRemoves} />,
   };
   return (
     <Page
       title="Suppressions"
       lead="Addresses that nothing is sent to. Bounces, complaints and unsubscriptions put themselves here."
-      actions={
-        may('suppression:manage') && (
-          <>
-            <Button onClick={() => setOpen('import')}>Import CSV</Button>
-            <Button kind="primary" icon="plus" onClick={() => setOpen('add')}>
-              Add an address
-            </Button>
-          </>
-        )
-      }
+      actions={add}
     >
-      <form className="filters" role="search" onSubmit={search}>
-        <TextField
+      <div className="filters" role="search">
+        <FilterText
           label="Address"
-          type="search"
-          value={text}
+          value={email}
           placeholder="ada@example.com"
-          onChange={(event) => setText(event.target.value)}
           hint="The whole address, then Enter"
+          onChange={(value) => filter({ email: value, offset: '' })}
         />
         <SelectField
           label="Reason"
           value={reason}
           options={[{ value: '', label: 'Any' }, ...REASONS.map((value) => ({ value, label: words(value) }))]}
-          onChange={({ target }) => change({ reason: target.value, offset: '' })}
+          onChange={({ target }) => filter({ reason: target.value, offset: '' })}
         />
-      </form>
-      <Card flush>
-        <Loaded query={query} lines={8}>
-          {(list) =>
-            list.data.length === 0 ? (
-              <Empty icon="suppressions" title={email || reason ? 'No entry is like that' : 'Nobody is suppressed'}>
-                {email
-                  ? 'Mail to this address is sent.'
-                  : 'Addresses that bounce or complain show up here by themselves.'}
-              </Empty>
-            ) : (
-              <List list={list} turn={(to) => change({ offset: to === 0 ? '' : String(to) })} />
-            )
-          }
-        </Loaded>
-      </Card>
+      </div>
+      <ListCard
+        query={query}
+        rowsOf={({ data }) => data}
+        keyOf={({ id }) => id}
+        caption="Suppressed addresses"
+        columns={[...COLUMNS, actions]}
+        empty={{
+          icon: 'suppressions',
+          title: email || reason ? 'No entry is like that' : 'Nobody is suppressed',
+          text: email
+            ? 'Mail to this address is sent.'
+            : 'Addresses that bounce or complain show up here by themselves.',
+        }}
+        pager={({ data, pagination: { total, offset: at, limit, hasMore } }) => (
+          <Pager
+            said={`${count(at + 1)}–${count(at + data.length)} of ${count(total)}`}
+            back={at > 0 ? turn(at - limit) : undefined}
+            on={hasMore ? turn(at + limit) : undefined}
+          />
+        )}
+      />
       {open === 'add' && <AddDialog onClose={() => setOpen(undefined)} />}
       {open === 'import' && <ImportDialog onClose={() => setOpen(undefined)} />}
+      {removes && <RemoveDialog entry={removes} onClose={() => setRemoves(undefined)} />}
     </Page>
   );
 }
 
-function List({ list: { data, pagination }, turn }: { list: SuppressionList; turn: (offset: number) => void }) {
-  const may = useMay();
-  const client = useQueryClient();
-  const toast = useToast();
-  const [removes, setRemoves] = useState<Suppression>();
-  const { total, offset, limit, hasMore } = pagination;
-  const remove = async (entry: Suppression) => {
-    await del(`/v1/suppressions/${encodeURIComponent(entry.email)}`);
-    await client.invalidateQueries({ queryKey: ['suppressions'] });
-    toast(`${entry.email} may be sent to again`);
-  };
+function Removal({ entry, ask }: { entry: Suppression; ask: (entry: Suppression) => void }) {
+  if (!REMOVABLE.includes(entry.reason)) return <span className="hint">{WHY_NOT[entry.reason]}</span>;
   return (
-    <>
-      <div className="table-wrap">
-        <table className="stacking">
-          <caption className="visually-hidden">Suppressed addresses</caption>
-          <thead>
-            <tr>
-              <th scope="col">Address</th>
-              <th scope="col">Reason</th>
-              <th scope="col">Since</th>
-              <th scope="col">Until</th>
-              <th scope="col">Notes</th>
-              <th scope="col">
-                <span className="visually-hidden">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {data.map((entry) => (
-              <tr key={entry.id}>
-                <td className="break">
-                  <bdi>{entry.email}</bdi>
-                </td>
-                <td>
-                  <Badge status={entry.reason} />
-                </td>
-                <td className="soft" data-label="Since">
-                  <Time at={entry.suppressedAt} />
-                </td>
-                <td className="soft" data-label="Until">
-                  {entry.expiresAt ? <Time at={entry.expiresAt} /> : 'removed'}
-                </td>
-                <td className="wide break soft">
-                  <bdi>{entry.notes ?? ''}</bdi>
-                </td>
-                <td>
-                  {may('suppression:manage') &&
-                    (REMOVABLE.includes(entry.reason) ? (
-                      <Button small onClick={() => setRemoves(entry)} aria-label={`Remove ${entry.email}`}>
-                        Remove
-                      </Button>
-                    ) : (
-                      <span className="hint">{WHY_NOT[entry.reason]}</span>
-                    ))}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-      <nav className="pager" aria-label="Pages of the list">
-        <span>
-          {count(offset + 1)}–{count(offset + data.length)} of {count(total)}
-        </span>
-        {(offset > 0 || hasMore) && (
-          <span className="row">
-            <Button small disabled={offset === 0} onClick={() => turn(Math.max(0, offset - limit))}>
-              Back
-            </Button>
-            <Button small disabled={!hasMore} onClick={() => turn(offset + limit)}>
-              On
-            </Button>
-          </span>
-        )}
-      </nav>
-      {removes && (
-        <Confirm
-          title="Remove this address from the list?"
-          action="Remove"
-          onConfirm={() => remove(removes)}
-          onClose={() => setRemoves(undefined)}
-        >
-          <p>
-            Mail to <bdi>{removes.email}</bdi> is sent again.{' '}
-            {removes.reason === 'unsubscribe' &&
-              'Its owner has asked for no more mail: be sure that they have changed their mind.'}{' '}
-            It can be added again at any time.
-          </p>
-        </Confirm>
-      )}
-    </>
+    <Button small onClick={() => ask(entry)} aria-label={`Remove ${entry.email}`}>
+      Remove
+    </Button>
+  );
+}
+
+function RemoveDialog({ entry: { email, reason }, onClose }: { entry: Suppression; onClose: () => void }) {
+  const change = useChange();
+  return (
+    <Confirm
+      title="Remove this address from the list?"
+      action="Remove"
+      onConfirm={() =>
+        change(del(`/v1/suppressions/${encodeURIComponent(email)}`), {
+          refresh: ['suppressions'],
+          said: `${email} may be sent to again`,
+        })
+      }
+      onClose={onClose}
+    >
+      <p>
+        Mail to <bdi>{email}</bdi> is sent again.{' '}
+        {reason === 'unsubscribe' && 'Its owner has asked for no more mail: be sure that they have changed their mind.'}{' '}
+        It can be added again at any time.
+      </p>
+    </Confirm>
   );
 }
 
 function AddDialog({ onClose }: { onClose: () => void }) {
-  const client = useQueryClient();
-  const toast = useToast();
+  const change = useChange();
   const [email, setEmail] = useState('');
   const [reason, setReason] = useState('manual');
   const [notes, setNotes] = useState('');
-  const [error, setError] = useState<unknown>();
-  const [busy, setBusy] = useState(false);
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
-    setBusy(true);
-    try {
-      await post<Data<Suppression>>('/v1/suppressions', { email: email.trim(), reason, ...(notes && { notes }) });
-      await client.invalidateQueries({ queryKey: ['suppressions'] });
-      toast(`Nothing is sent to ${email.trim()} any more`);
-      onClose();
-    } catch (failed) {
-      setError(failed);
-      setBusy(false);
-    }
-  };
-  const said = error instanceof ApiError ? error.validation : {};
+  const body = { email: email.trim(), reason, ...(notes && { notes }) };
   return (
-    <Dialog title="Add an address" onClose={onClose}>
-      <form className="form" onSubmit={submit}>
-        <TextField
-          label="Address"
-          required
-          autoFocus
-          value={email}
-          onChange={(event) => setEmail(event.target.value)}
-          error={said.email?.join('. ')}
-        />
-        <SelectField
-          label="Reason"
-          value={reason}
-          options={REMOVABLE.map((value) => ({ value, label: words(value) }))}
-          onChange={({ target }) => setReason(target.value)}
-          hint="Transactional mail is sent in spite of “unsubscribe”, never in spite of “manual”."
-        />
-        <TextField label="Notes" value={notes} maxLength={500} onChange={(event) => setNotes(event.target.value)} />
-        {Object.keys(said).length === 0 && <InlineError error={error} />}
-        <div className="dialog-actions">
-          <Button onClick={onClose}>Close</Button>
-          <Button kind="primary" type="submit" busy={busy}>
-            Add
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="Add an address"
+      action="Add"
+      onClose={onClose}
+      onSubmit={() =>
+        change(post<Data<Suppression>>('/v1/suppressions', body), {
+          refresh: ['suppressions'],
+          said: `Nothing is sent to ${body.email} any more`,
+        })
+      }
+    >
+      {(said) => (
+        <>
+          <TextField
+            label="Address"
+            required
+            value={email}
+            onChange={(event) => setEmail(event.target.value)}
+            error={said('email')}
+          />
+          <SelectField
+            label="Reason"
+            value={reason}
+            options={REMOVABLE.map((value) => ({ value, label: words(value) }))}
+            onChange={({ target }) => setReason(target.value)}
+            hint="Transactional mail is sent in spite of “unsubscribe”, never in spite of “manual”."
+          />
+          <TextField
+            label="Notes"
+            value={notes}
+            maxLength={500}
+            onChange={(event) => setNotes(event.target.value)}
+            error={said('notes')}
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }

@@ -9,7 +9,7 @@ export function example(variables: readonly string[]): Example {
     let place = whole;
     for (const name of names) {
       const next = place[name];
-      place = typeof next === 'object' ? next : ((place[name] = {}) as Example);
+      place = typeof next === 'object' ? next : (place[name] = {});
     }
     place[last] ??= last;
   }

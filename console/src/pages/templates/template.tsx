@@ -1,16 +1,17 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useLocation, useParams } from 'wouter';
-import { ApiError, del, get, patch, post } from '../../api/client';
+import { del, get, post } from '../../api/client';
 import type { Data, RenderedTemplate, Template, TemplateVersion } from '../../api/types';
 import { Button } from '../../parts/button';
 import { Confirm } from '../../parts/dialog';
-import { TextArea, TextField } from '../../parts/field';
+import { TextArea } from '../../parts/field';
 import { Card, Page } from '../../parts/page';
-import { InlineError, Loaded, Requires } from '../../parts/states';
+import { InlineError, Loaded, LoadedPage, Requires } from '../../parts/states';
 import { Tabs } from '../../parts/tabs';
 import { Time } from '../../parts/text';
 import { useToast } from '../../parts/toast';
+import { Editor } from './editor';
 import { example } from './example';
 import { useMayChange } from './templates';
 
@@ -38,127 +39,28 @@ function TemplatePage({ id }: { id: string }) {
     queryKey: ['template', id],
     queryFn: () => get<Data<Template>>(`/v1/templates/${encodeURIComponent(id)}`),
   });
-  const template = query.data?.data;
   const mayChange = useMayChange();
-  if (!template) {
-    return (
-      <Page title="Template" up={UP}>
-        <Card>
-          <Loaded query={query}>{() => null}</Loaded>
-        </Card>
-      </Page>
-    );
-  }
   return (
-    <Page
-      title={template.name}
-      up={UP}
-      lead={`Version ${template.version}`}
-      actions={mayChange && <Remove template={template} />}
-    >
-      <div className="columns">
-        <Card title="What it says">
-          <Editor key={template.version} template={template} />
-        </Card>
-        <div className="stack">
-          <Preview template={template} />
-          <Versions id={id} />
-        </div>
-      </div>
-    </Page>
-  );
-}
-
-/** Makes a template, or a new version of one. */
-function Editor({ template }: { template?: Template }) {
-  const mayChange = useMayChange();
-  const client = useQueryClient();
-  const toast = useToast();
-  const [, navigate] = useLocation();
-  const [name, setName] = useState(template?.name ?? '');
-  const [subject, setSubject] = useState(template?.subject ?? 'Hello {{ name }}');
-  const [html, setHtml] = useState(template?.html ?? '<p>Hello {{ name }},</p>');
-  const [text, setText] = useState(template?.text ?? '');
-  const [error, setError] = useState<unknown>();
-  const [busy, setBusy] = useState(false);
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
-    setBusy(true);
-    setError(undefined);
-    const body = {
-      name,
-      subject,
-      ...((html !== '' || template?.html) && { html }),
-      ...((text !== '' || template?.text) && { text }),
-    };
-    try {
-      const { data } = template
-        ? await patch<Data<Template>>(`/v1/templates/${template.id}`, body)
-        : await post<Data<Template>>('/v1/templates', body);
-      await Promise.all(
-        [['templates'], ['template', data.id], ['template-versions', data.id]].map((queryKey) =>
-          client.invalidateQueries({ queryKey }),
-        ),
-      );
-      toast(`Version ${data.version} is saved`);
-      if (!template) navigate(`/templates/${data.id}`);
-    } catch (failed) {
-      setError(failed);
-    }
-    setBusy(false);
-  };
-  const said = error instanceof ApiError ? error.validation : {};
-  return (
-    <form className="form" onSubmit={submit}>
-      <TextField
-        label="Name"
-        required
-        readOnly={!mayChange}
-        value={name}
-        placeholder="password-reset"
-        onChange={(event) => setName(event.target.value)}
-        error={said.name?.join('. ')}
-        hint="Lower-case letters, digits and hyphens; sends name it."
-      />
-      <TextField
-        label="Subject"
-        required
-        readOnly={!mayChange}
-        value={subject}
-        onChange={(event) => setSubject(event.target.value)}
-        error={said.subject?.join('. ')}
-      />
-      <TextArea
-        label="HTML"
-        rows={12}
-        spellCheck={false}
-        className="mono"
-        readOnly={!mayChange}
-        value={html}
-        onChange={(event) => setHtml(event.target.value)}
-        error={said.html?.join('. ')}
-        hint="Liquid: {{ name }}, {% if … %}, {% for … %}. What is filled in is escaped."
-      />
-      <TextArea
-        label="Text"
-        rows={4}
-        spellCheck={false}
-        className="mono"
-        readOnly={!mayChange}
-        value={text}
-        onChange={(event) => setText(event.target.value)}
-        error={said.text?.join('. ')}
-        hint="Empty: made of the html."
-      />
-      {Object.keys(said).length === 0 && <InlineError error={error} />}
-      {mayChange && (
-        <div className="row">
-          <Button kind="primary" type="submit" busy={busy}>
-            {template ? 'Save as a new version' : 'Save'}
-          </Button>
-        </div>
+    <LoadedPage query={query} title="Template" up={UP}>
+      {({ data: template }) => (
+        <Page
+          title={template.name}
+          up={UP}
+          lead={`Version ${template.version}`}
+          actions={mayChange && <Remove template={template} />}
+        >
+          <div className="columns">
+            <Card title="What it says">
+              <Editor key={template.version} template={template} />
+            </Card>
+            <div className="stack">
+              <Preview template={template} />
+              <Versions id={id} />
+            </div>
+          </div>
+        </Page>
       )}
-    </form>
+    </LoadedPage>
   );
 }
 
@@ -173,7 +75,7 @@ function Preview({ template }: { template: Template }) {
       setRendered(
         (
           await post<Data<RenderedTemplate>>(`/v1/templates/${template.id}/render`, {
-            variables: JSON.parse(variables),
+            variables: JSON.parse(variables) as unknown,
           })
         ).data,
       );

@@ -1,13 +1,14 @@
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { get } from '../../api/client';
 import { useMay, useSession } from '../../api/session';
 import type { Pagination, TemplateListItem } from '../../api/types';
-import { Button, ButtonLink } from '../../parts/button';
+import { ButtonLink } from '../../parts/button';
 import { useFilters } from '../../parts/filters';
 import { count } from '../../parts/format';
-import { Card, Page } from '../../parts/page';
-import { Empty, Loaded, Requires } from '../../parts/states';
+import { type Column, ListCard, Pager } from '../../parts/list';
+import { Page } from '../../parts/page';
+import { Requires } from '../../parts/states';
 import { Time } from '../../parts/text';
 
 interface TemplateList {
@@ -29,13 +30,23 @@ export default function Templates() {
   );
 }
 
+const COLUMNS: readonly Column<TemplateListItem>[] = [
+  { name: 'Name', look: 'break', cell: ({ id, name }) => <Link href={`/templates/${id}`}>{name}</Link> },
+  { name: 'Subject', look: 'wide break', isBare: true, cell: ({ subject }) => <bdi>{subject}</bdi> },
+  { name: 'Variables', look: 'wide soft break', cell: ({ variables }) => variables.join(', ') || 'none' },
+  { name: 'Version', look: 'number', cell: ({ version }) => version },
+  { name: 'Changed', look: 'soft', cell: ({ updatedAt }) => <Time at={updatedAt} /> },
+];
+
 function TemplatesPage() {
   const mayChange = useMayChange();
   const [{ page }, change] = useFilters(['page']);
   const at = Math.max(1, Number(page) || 1);
+  const turn = (to: number) => () => change({ page: String(to) });
   const query = useQuery({
     queryKey: ['templates', at],
     queryFn: () => get<TemplateList>('/v1/templates', { page: at, limit: 50 }),
+    placeholderData: keepPreviousData,
   });
   const add = mayChange && (
     <ButtonLink to="/templates/new" kind="primary" icon="plus">
@@ -48,80 +59,26 @@ function TemplatesPage() {
       lead="Mail that is written once and filled in at each send. Every change is a new version."
       actions={add}
     >
-      <Card flush>
-        <Loaded query={query}>
-          {({ data, pagination }) =>
-            data.length === 0 ? (
-              <Empty icon="templates" title="No templates yet" action={add}>
-                A send names one and gives its variables, in place of subject and html.
-              </Empty>
-            ) : (
-              <>
-                <Table templates={data} />
-                <div className="pager">
-                  <span>{count(pagination.total)} in all</span>
-                  {pagination.totalPages > 1 && (
-                    <span className="row">
-                      <Button small disabled={at <= 1} onClick={() => change({ page: String(at - 1) })}>
-                        Back
-                      </Button>
-                      <Button
-                        small
-                        disabled={at >= pagination.totalPages}
-                        onClick={() => change({ page: String(at + 1) })}
-                      >
-                        On
-                      </Button>
-                    </span>
-                  )}
-                </div>
-              </>
-            )
-          }
-        </Loaded>
-      </Card>
+      <ListCard
+        query={query}
+        rowsOf={({ data }) => data}
+        keyOf={({ id }) => id}
+        caption="Templates, by name"
+        columns={COLUMNS}
+        empty={{
+          icon: 'templates',
+          title: 'No templates yet',
+          text: 'A send names one and gives its variables, in place of subject and html.',
+          action: add,
+        }}
+        pager={({ pagination: { total, totalPages } }) => (
+          <Pager
+            said={`${count(total)} in all`}
+            back={at > 1 ? turn(at - 1) : undefined}
+            on={at < totalPages ? turn(at + 1) : undefined}
+          />
+        )}
+      />
     </Page>
-  );
-}
-
-function Table({ templates }: { templates: readonly TemplateListItem[] }) {
-  return (
-    <div className="table-wrap">
-      <table className="stacking">
-        <caption className="visually-hidden">Templates, by name</caption>
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Subject</th>
-            <th scope="col">Variables</th>
-            <th scope="col" className="number">
-              Version
-            </th>
-            <th scope="col">Changed</th>
-          </tr>
-        </thead>
-        <tbody>
-          {templates.map(({ id, name, subject, variables, version, updatedAt }) => (
-            <tr key={id}>
-              <td className="break">
-                <Link href={`/templates/${id}`}>{name}</Link>
-              </td>
-              <td className="wide break">
-                <bdi>{subject}</bdi>
-              </td>
-              <td className="wide soft break" data-label="Variables">
-                {variables.join(', ') || 'none'}
-              </td>
-              <td className="number" data-label="Version">
-                {version}
-              </td>
-              <td className="soft" data-label="Changed">
-                <Time at={updatedAt} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
   );
 }

@@ -5,8 +5,9 @@ import { get } from '../../api/client';
 import { useMay } from '../../api/session';
 import type { Data, Webhook } from '../../api/types';
 import { Button } from '../../parts/button';
-import { Card, Page } from '../../parts/page';
-import { Empty, Loaded, Requires } from '../../parts/states';
+import { type Column, ListCard } from '../../parts/list';
+import { Page } from '../../parts/page';
+import { Requires } from '../../parts/states';
 import { Badge, Time } from '../../parts/text';
 import { WebhookDialog } from './webhook-dialog';
 
@@ -23,6 +24,43 @@ export function stateOf({ enabled, failingSince }: Webhook): 'enabled' | 'failin
   if (!enabled) return 'disabled';
   return failingSince ? 'failing' : 'enabled';
 }
+
+export function StateBadge({ webhook }: { webhook: Webhook }) {
+  const state = stateOf(webhook);
+  return <Badge status={state} tone={TONES[state]} />;
+}
+
+const TONES = { enabled: 'good', failing: 'warn', disabled: 'bad' } as const;
+
+const COLUMNS: readonly Column<Webhook>[] = [
+  {
+    name: 'Address',
+    look: 'break',
+    cell: ({ id, url, description }) => (
+      <>
+        <Link href={`/webhooks/${id}`}>
+          <bdi>{url}</bdi>
+        </Link>
+        {description && (
+          <div className="hint">
+            <bdi>{description}</bdi>
+          </div>
+        )}
+      </>
+    ),
+  },
+  { name: 'State', isBare: true, cell: (webhook) => <StateBadge webhook={webhook} /> },
+  {
+    name: 'Events',
+    look: 'wide soft',
+    cell: ({ events }) => (events.includes('*') ? 'all' : events.join(', ')),
+  },
+  {
+    name: 'Last success',
+    look: 'soft',
+    cell: ({ lastSuccessAt }) => (lastSuccessAt ? <Time at={lastSuccessAt} /> : 'none yet'),
+  },
+];
 
 function WebhooksPage() {
   const may = useMay();
@@ -43,66 +81,20 @@ function WebhooksPage() {
       lead="Your programs are told what happens to emails: signed, at least once, and again for a day where they do not answer."
       actions={add}
     >
-      <Card flush>
-        <Loaded query={query}>
-          {({ data }) =>
-            data.length === 0 ? (
-              <Empty icon="webhooks" title="Nobody is told yet" action={add}>
-                Add the address of a program that wants to know of deliveries, bounces and clicks.
-              </Empty>
-            ) : (
-              <Table webhooks={data} />
-            )
-          }
-        </Loaded>
-      </Card>
+      <ListCard
+        query={query}
+        rowsOf={({ data }) => data}
+        keyOf={({ id }) => id}
+        caption="Webhooks"
+        columns={COLUMNS}
+        empty={{
+          icon: 'webhooks',
+          title: 'Nobody is told yet',
+          text: 'Add the address of a program that wants to know of deliveries, bounces and clicks.',
+          action: add,
+        }}
+      />
       {adds && <WebhookDialog onClose={() => setAdds(false)} />}
     </Page>
-  );
-}
-
-function Table({ webhooks }: { webhooks: readonly Webhook[] }) {
-  return (
-    <div className="table-wrap">
-      <table className="stacking">
-        <caption className="visually-hidden">Webhooks</caption>
-        <thead>
-          <tr>
-            <th scope="col">Address</th>
-            <th scope="col">State</th>
-            <th scope="col">Events</th>
-            <th scope="col">Last success</th>
-          </tr>
-        </thead>
-        <tbody>
-          {webhooks.map((webhook) => (
-            <tr key={webhook.id}>
-              <td className="break">
-                <Link href={`/webhooks/${webhook.id}`}>
-                  <bdi>{webhook.url}</bdi>
-                </Link>
-                {webhook.description && (
-                  <div className="hint">
-                    <bdi>{webhook.description}</bdi>
-                  </div>
-                )}
-              </td>
-              <td>
-                <Badge
-                  status={stateOf(webhook)}
-                  tone={{ enabled: 'good', failing: 'warn', disabled: 'bad' }[stateOf(webhook)] as 'good'}
-                />
-              </td>
-              <td className="wide soft" data-label="Events">
-                {webhook.events.includes('*') ? 'all' : webhook.events.join(', ')}
-              </td>
-              <td className="soft" data-label="Last success">
-                {webhook.lastSuccessAt ? <Time at={webhook.lastSuccessAt} /> : 'none yet'}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
   );
 }

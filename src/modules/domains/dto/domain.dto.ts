@@ -43,6 +43,12 @@ export class DnsRecordDto {
   @ApiProperty({ description: 'Whether the last look into DNS found it' }) verified!: boolean;
   @ApiProperty({ type: 'integer', description: 'Seconds', example: 300 }) ttl!: number;
   @ApiProperty({ ...NULLABLE_INTEGER, description: 'Of MX records; null for others' }) priority!: number | null;
+  @ApiPropertyOptional({ description: 'What the last look into DNS found wrong, in a sentence' }) problem?: string;
+  @ApiPropertyOptional({
+    type: [String],
+    description: 'After a verification: what stands in its place, at most 5 values of 300 characters',
+  })
+  found?: string[];
 }
 
 export class DomainDto {

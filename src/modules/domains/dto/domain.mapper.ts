@@ -38,7 +38,11 @@ export function toVerificationDto(report: VerificationReport): DomainVerificatio
 }
 
 /** MX records alone have a priority. */
-function toDnsRecordDto({ record, verified }: PublishedRecord): DnsRecordDto {
+function toDnsRecordDto({ record, verified, problem, found }: PublishedRecord): DnsRecordDto {
   const { type, host, value, purpose, ttlSeconds, priority = null } = record;
-  return { type, host, value, purpose, verified, ttl: ttlSeconds, priority };
+  return {
+    ...{ type, host, value, purpose, verified, ttl: ttlSeconds, priority },
+    ...(problem !== undefined && { problem }),
+    ...(found && { found: [...found] }),
+  };
 }

@@ -22,8 +22,8 @@ export function checkRecords(
   records: readonly WantedRecord[],
   domain: string,
   keys: readonly PublishedKey[] = [],
+  lookups: DnsLookups = new DnsLookups(resolver),
 ): Promise<RecordCheck[]> {
-  const lookups = new DnsLookups(resolver);
   return Promise.all(records.map((record) => checkRecord(record, domain, keys, lookups)));
 }
 

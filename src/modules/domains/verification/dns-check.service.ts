@@ -14,7 +14,9 @@ import {
   wantedRecords,
 } from '../registry/wanted-records';
 import { checkRecords } from './check-records';
+import { DnsLookups } from './dns-lookups';
 import type { CheckedRecord } from './record-state';
+import { foundFor } from './txt-records';
 
 const RESULTS: readonly RecordCheck['result'][] = ['verified', 'missing', 'wrong', 'unreachable'];
 
@@ -58,12 +60,13 @@ export class DnsCheckService {
       ...wantedRecords(domain, keys, this.config.dns),
       ...inboundRecords(inbound.get(domain.id) ?? [], this.config.delivery.mailHost),
     ];
+    const lookups = new DnsLookups(this.resolver);
     const checks = this.isVouchedFor(domain)
       ? records.map(checkVouched)
-      : await checkRecords(this.resolver, records, domain.domain, keys);
+      : await checkRecords(this.resolver, records, domain.domain, keys, lookups);
     const checked = records.flatMap((record, index) => {
       const check = checks[index];
-      return check ? [{ record, check }] : [];
+      return check ? [{ record, check, found: foundFor(record, lookups.seenAt(record.host)) }] : [];
     });
     this.count(checked);
     return { keys, checked };

@@ -8,6 +8,7 @@ const MAXIMUM_QUERIES = 40;
 /** The look-ups of one check of one domain, bounded in time and number; whatever goes beyond is `temporary`. Never cached. */
 export class DnsLookups {
   private readonly signal: AbortSignal;
+  private readonly seen = new Map<string, Set<string>>();
   private queries = 0;
 
   constructor(
@@ -17,12 +18,17 @@ export class DnsLookups {
     this.signal = AbortSignal.timeout(totalMs);
   }
 
-  txt(name: string): Promise<DnsAnswer<string>> {
-    return this.bounded(1, () => this.resolver.resolveTxt(name, { signal: this.signal }));
+  async txt(name: string): Promise<DnsAnswer<string>> {
+    return this.note(name, await this.bounded(1, () => this.resolver.resolveTxt(name, { signal: this.signal })));
   }
 
-  cname(name: string): Promise<DnsAnswer<string>> {
-    return this.bounded(1, () => this.resolver.resolveCname(name, { signal: this.signal }));
+  async cname(name: string): Promise<DnsAnswer<string>> {
+    return this.note(name, await this.bounded(1, () => this.resolver.resolveCname(name, { signal: this.signal })));
+  }
+
+  /** Texts and aliases that have been found at a name, as they were answered. */
+  seenAt(name: string): readonly string[] {
+    return [...(this.seen.get(name) ?? [])];
   }
 
   mx(name: string): Promise<DnsAnswer<MxRecord>> {
@@ -32,6 +38,11 @@ export class DnsLookups {
   /** A and AAAA: two queries. */
   addresses(name: string): Promise<DnsAnswer<unknown>> {
     return this.bounded(2, () => this.resolver.resolveAddresses(name, { signal: this.signal }));
+  }
+
+  private note(name: string, answer: DnsAnswer<string>): DnsAnswer<string> {
+    if (answer.kind === 'found') this.seen.set(name, new Set([...this.seenAt(name), ...answer.records]));
+    return answer;
   }
 
   private async bounded<Item>(count: number, query: () => Promise<DnsAnswer<Item>>): Promise<DnsAnswer<Item>> {

@@ -77,9 +77,9 @@ export class DomainVerificationService {
     if (!known) throw new NotFoundError('Domain');
     const check = await this.dns.check(known);
     const { domain, states } = await this.record(known, check, actor);
-    const checks = check.checked.flatMap(({ record }, index) => {
+    const checks = check.checked.flatMap(({ record, found = [] }, index) => {
       const state = states[index];
-      return state ? [{ record, check: checkOf(state), verified: state.verified }] : [];
+      return state ? [{ record, check: checkOf(state), verified: state.verified, found }] : [];
     });
     return { domain, checks };
   }

@@ -8,6 +8,8 @@ export const PATIENCE_MS = 72 * HOUR;
 export interface CheckedRecord {
   readonly record: WantedRecord;
   readonly check: RecordCheck;
+  /** What stands in its place, if anything does. */
+  readonly found?: readonly string[];
 }
 
 /** What is remembered of a record. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { WantedRecord } from '../registry/wanted-records';
-import { evaluateOwnership, firstTag, parseTagList } from './txt-records';
+import { evaluateOwnership, firstTag, foundFor, parseTagList } from './txt-records';
 
 describe('a tag list', () => {
   it.each([
@@ -79,5 +79,17 @@ describe('the ownership record', () => {
       result: 'unreachable',
       problem: 'The DNS servers of _waybill.example.com gave no usable answer (ESERVFAIL)',
     });
+  });
+});
+
+describe('what is found in the place of a record', () => {
+  it('is what is meant, where something is, short and printable', () => {
+    const texts = ['google-site-verification=x', 'v=spf1 -all', 'v=SPF1 include:x ~all'];
+    expect(foundFor({ purpose: 'spf' }, texts)).toEqual(texts.slice(1));
+    expect(foundFor({ purpose: 'spf' }, texts.slice(0, 1))).toEqual(texts.slice(0, 1));
+    expect(foundFor({ purpose: 'verification' }, texts)).toEqual(texts);
+    expect(foundFor({ purpose: 'dkim' }, ['\u202ea\nb', 'x'.repeat(999), '', '', '', '6'])).toEqual([
+      ...['?a?b', 'x'.repeat(300), '', '', ''],
+    ]);
   });
 });

@@ -31,6 +31,19 @@ export function shown(text: string): string {
   return `"${printable}${text.length > SHOWN_CHARACTERS ? '…' : ''}"`;
 }
 
+const MAX_FOUND = 5;
+const MAX_FOUND_CHARACTERS = 300;
+/** Of the many texts at a domain's own name, those that are meant. */
+const KINDS: Readonly<Partial<Record<WantedRecord['purpose'], RegExp>>> = { spf: /v=spf1/i, dmarc: /v=DMARC1/i };
+
+/** What a zone has where a record should be, to be shown beside it: some, short, without control characters. */
+export function foundFor({ purpose }: Pick<WantedRecord, 'purpose'>, seen: readonly string[]): string[] {
+  const meant = seen.filter((text) => KINDS[purpose]?.test(text));
+  return (meant.length > 0 ? meant : seen)
+    .slice(0, MAX_FOUND)
+    .map((text) => text.slice(0, MAX_FOUND_CHARACTERS).replace(/[^\x20-\x7e]/g, '?'));
+}
+
 /** The ownership record: one of the TXT records is the wanted value; others beside it do not matter. */
 export function evaluateOwnership({ host, value }: WantedRecord, answer: DnsAnswer<string>): RecordCheck {
   const records = textsAt(host, answer);

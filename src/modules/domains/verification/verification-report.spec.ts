@@ -28,8 +28,11 @@ describe('reportOn', () => {
 
   it('tells each problem, and lets the optional records decide nothing', () => {
     const spf = checked('spf', 'acme.example', 'wrong', false);
-    const report = reportOn(VERIFIED, [OWNERSHIP, DKIM, spf], 'wb1');
+    const report = reportOn(VERIFIED, [OWNERSHIP, DKIM, { ...spf, found: ['v=spf1 -all'] }], 'wb1');
     expect(report).toMatchObject({ domainVerified: true, problems: ['spf (TXT acme.example): It is wrong.'] });
+    expect(report.records[2]).toEqual({
+      ...{ record: spf.record, verified: false, problem: 'It is wrong.', found: ['v=spf1 -all'] },
+    });
   });
 
   it('says that the ownership record is gone while the status still holds', () => {

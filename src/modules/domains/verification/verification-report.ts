@@ -6,6 +6,10 @@ import type { CheckedRecord } from './record-state';
 export interface PublishedRecord {
   readonly record: WantedRecord;
   readonly verified: boolean;
+  /** A sentence for the editor of the zone; undefined when nothing is wrong, or before the first look. */
+  readonly problem?: string;
+  /** What this look found in its place; undefined when it is right, nothing is there, or the look was an earlier one. */
+  readonly found?: readonly string[];
 }
 
 export interface VerifiedRecord extends CheckedRecord {
@@ -42,6 +46,10 @@ export function reportOn(
     problems: checks.flatMap(({ record, check }) =>
       check.result === 'verified' ? [] : [`${record.purpose} (${record.type} ${record.host}): ${check.problem}`],
     ),
-    records: checks.map(({ record, verified }) => ({ record, verified })),
+    records: checks.map(({ record, verified, check, found = [] }) => ({
+      ...{ record, verified },
+      ...(check.result !== 'verified' && { problem: check.problem }),
+      ...(check.result === 'wrong' && found.length > 0 && { found }),
+    })),
   };
 }

@@ -1,11 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { FairLimit } from '../../../common/async/fair-limit';
-import { type ReadMessage, readMessage } from '../../../common/mime/message-view';
+import { INLINE_IMAGE_TYPES, type InlinePart, MAX_INLINE_IMAGE_BYTES } from '../../../common/mime/inline-images';
+import { type MessageFile, readFile, type ReadMessage, readMessage } from '../../../common/mime/message-view';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import { RawMessagesStorage } from './raw-messages.storage';
 
 /** Each may be of 25 MiB. */
 const AT_A_TIME = 4;
+const MAX_IMAGES = 20;
 
 /** Raw messages as a reader shows them: they are stored as they came, and taken apart when somebody looks. */
 @Injectable()
@@ -13,6 +15,22 @@ export class RawMessagesService {
   private readonly limit = new FairLimit(AT_A_TIME);
 
   constructor(private readonly messages: RawMessagesStorage) {}
+
+  /** Images that its html may refer to; none of an email that is not raw. @throws UnavailableError */
+  readImages(key: EmailKey): Promise<InlinePart[]> {
+    return this.limit.run(key.organizationId, async () => {
+      const bytes = await this.messages.load(key);
+      if (!bytes) return [];
+      const { files } = await readMessage(bytes);
+      const found = await Promise.all(
+        files
+          .filter(isImage)
+          .slice(0, MAX_IMAGES)
+          .map(({ index }) => readFile(bytes, index)),
+      );
+      return found.flatMap((file) => (file ? [{ ...file, type: file.contentType }] : []));
+    });
+  }
 
   /** Undefined when it is gone. @throws UnavailableError */
   read(key: EmailKey): Promise<ReadMessage | undefined> {
@@ -22,6 +40,9 @@ export class RawMessagesService {
     });
   }
 }
+
+const isImage = ({ contentId, contentType, size }: MessageFile): boolean =>
+  contentId !== undefined && INLINE_IMAGE_TYPES.includes(contentType) && size <= MAX_INLINE_IMAGE_BYTES;
 
 /** Fields as an object; of several of one name the first. */
 export function headersOf({ fields }: Pick<ReadMessage, 'fields'>): Record<string, string> {

@@ -19,6 +19,12 @@ export class ListEmailsQuery {
   @Length(3, 254)
   recipient?: string;
 
+  @ApiPropertyOptional({ minLength: 1, maxLength: 200, description: 'A part of the subject, in any case' })
+  @IsOptional()
+  @IsString()
+  @Length(1, 200)
+  subject?: string;
+
   @ApiPropertyOptional({ format: 'uuid' }) @IsOptional() @IsUUID() domain_id?: string;
 
   @ApiPropertyOptional({ format: 'date-time', type: String, description: 'Created at or after' })

@@ -61,23 +61,28 @@ export interface SearchTerms {
   readonly tag: string | undefined;
   /** Normal form. */
   readonly recipient: string | undefined;
+  /** A part of it, in any case. */
+  readonly subject: string | undefined;
 }
 
+// Worked out where the row is read, so that subjects need not be kept.
+const IS_NAMED = `($11::text is null or strpos(lower(subject), lower($11)) > 0) as is_named`;
+
 const NEWEST = `
-    select id, status, tags, domain_id
+    select id, status, tags, domain_id, ${IS_NAMED}
     from emails
     where organization_id = $1 and mode = $2 and id >= $4 and id < $5
     order by id desc
     limit $8`;
 
 const NEWEST_TO_RECIPIENT = `
-    select id, e.status, tags, domain_id
+    select id, e.status, tags, domain_id, ${IS_NAMED}
     from (
       select distinct email_id
       from (
         select email_id
         from email_recipients
-        where lower(address) = lower($11) and organization_id = $1 and mode = $2 and email_id >= $4 and email_id < $5
+        where lower(address) = lower($12) and organization_id = $1 and mode = $2 and email_id >= $4 and email_id < $5
         order by email_id desc
         limit $8
       ) named
@@ -90,6 +95,7 @@ const search = (seen: string) => `
   ), found as materialized (
     select id from examined
     where ($3::uuid is null or domain_id = $3) and ($6::text is null or status = $6) and ($7::text is null or $7 = any(tags))
+      and is_named
   )
   select
     array(select id::text from found order by id desc offset $9 limit $10) as ids,
@@ -108,7 +114,7 @@ export interface SearchResult {
 export function searchEmails(
   tenant: Tenant,
   range: IdRange,
-  { status, tag, recipient }: SearchTerms,
+  { status, tag, recipient, subject }: SearchTerms,
   { offset, limit }: Page,
 ): Statement<SearchResult> {
   const values = [
@@ -120,6 +126,7 @@ export function searchEmails(
     SEARCH_WINDOW,
     offset,
     limit,
+    subject ?? null,
   ];
   return recipient === undefined
     ? { name: 'search-emails', text: search(NEWEST), values }

@@ -11,7 +11,9 @@ function message(fields: Partial<ClaimedMessage> = {}): ClaimedMessage {
   return { attempts: 1, createdAt: NOW, ...fields } as ClaimedMessage;
 }
 
-const answer = (status: number, retryAfter?: string) => ({ kind: 'answered', status, retryAfter }) as const;
+const ANSWER = { headers: {}, body: Buffer.alloc(0), isCut: false };
+const answer = (status: number, retryAfter?: string) =>
+  ({ kind: 'answered', status, retryAfter, answer: ANSWER }) as const;
 const after = (ms: number) => new Date(NOW.getTime() + ms);
 
 describe('evaluateAttempt', () => {

@@ -36,7 +36,9 @@ export interface Moment {
   readonly random: number;
 }
 
-const UNCHANGED = { nextAttemptAt: null, status: null, error: null, deliveredAt: null, result: undefined } as const;
+const UNCHANGED = {
+  ...{ nextAttemptAt: null, status: null, error: null, answer: null, deliveredAt: null, result: undefined },
+} as const;
 
 /**
  * What a response means: 2xx is a delivery, 410 ends the subscription, anything else a failure: a redirect, too, since

@@ -1,11 +1,12 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Clock, MINUTE } from '../../../common/clock';
 import { EgressClient, type EgressResult } from '../../../common/egress/egress-client';
+import { toWebhookAnswer } from '../webhook-answer';
+import { WEBHOOK_HEADERS } from '../webhook-payload';
 import { WebhookSecrets } from '../webhook-secrets.service';
 import { type AttemptDecision, evaluateAttempt, release } from './evaluate-attempt';
 import { type OutgoingWebhook, signWebhook } from './outgoing-webhook';
 
-const HEADERS = { 'content-type': 'application/json', 'user-agent': 'Waybill-Webhooks/1.0' };
 /** A secret that does not open is the operator's mistake, anything else ours: it does not count against the endpoint. */
 const UNSENDABLE_PAUSE_MS = MINUTE;
 
@@ -23,8 +24,12 @@ export class WebhookSender {
   /** Never throws: what cannot be sent is put off, and counts against no one. */
   async send(message: OutgoingWebhook, signal: AbortSignal): Promise<AttemptDecision> {
     try {
+      const startedMs = this.clock.monotonicMs();
       const outcome = await this.post(message, signal);
-      return evaluateAttempt(message, outcome, { now: this.clock.now(), random: Math.random() });
+      const decision = evaluateAttempt(message, outcome, { now: this.clock.now(), random: Math.random() });
+      if (outcome.kind === 'failed') return decision;
+      const answer = toWebhookAnswer(outcome.answer, Math.round(this.clock.monotonicMs() - startedMs));
+      return { ...decision, settled: { ...decision.settled, answer } };
     } catch (error) {
       this.logger.error(`Webhook endpoint ${message.endpointId} is not sent to: ${(error as Error).message}`);
       const nextAttemptAt = new Date(this.clock.now().getTime() + UNSENDABLE_PAUSE_MS);
@@ -35,7 +40,7 @@ export class WebhookSender {
   private post(message: OutgoingWebhook, signal: AbortSignal): Promise<EgressResult> {
     const { id, url, body, endpointId } = message;
     const secrets = this.secrets.secretsInForce({ ...message, id: endpointId });
-    const headers = { ...HEADERS, ...signWebhook({ id, sentAt: this.clock.now(), body }, secrets) };
+    const headers = { ...WEBHOOK_HEADERS, ...signWebhook({ id, sentAt: this.clock.now(), body }, secrets) };
     return this.client.post({ url: new URL(url), headers, body, signal });
   }
 }

@@ -40,6 +40,37 @@ export class WebhookDeliveryDto {
   @ApiProperty({ format: 'date-time' }) createdAt!: string;
 }
 
+class DeliveryRequestDto {
+  @ApiProperty({ format: 'uri' }) url!: string;
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { type: 'string' },
+    description: 'Without the signature. `webhook-timestamp` is that of the last attempt',
+  })
+  headers!: Record<string, string>;
+  @ApiPropertyOptional({ description: 'JSON; left out once the event has been deleted or erased' }) body?: string;
+}
+
+class DeliveryAnswerDto {
+  @ApiProperty({ type: 'integer' }) status!: number;
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { type: 'string' },
+    description: 'Those that say what the server is and wants; none that may hold a secret',
+  })
+  headers!: Record<string, string>;
+  @ApiProperty({ description: 'Its first 2 KiB as UTF-8; addresses of emails in it are masked' }) body!: string;
+  @ApiProperty({ description: 'Whether the body was longer' }) truncated!: boolean;
+  @ApiProperty({ type: 'integer', description: 'From the look-up of the host to the end of the answer' })
+  durationMs!: number;
+}
+
+export class WebhookDeliveryDetailDto extends WebhookDeliveryDto {
+  @ApiProperty({ description: 'What is sent, as it would be now' }) request!: DeliveryRequestDto;
+  @ApiPropertyOptional({ description: 'Of the last attempt; left out where nothing was answered' })
+  answer?: DeliveryAnswerDto;
+}
+
 export class QueuedDeliveryDto {
   @ApiProperty({ format: 'uuid' }) deliveryId!: string;
 }

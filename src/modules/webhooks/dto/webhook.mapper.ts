@@ -1,9 +1,11 @@
 import { INBOUND_RECEIVED } from '../../../common/event-types';
-import type { DeliveriesView } from '../webhook-deliveries.service';
+import type { WebhookAnswer } from '../webhook-answer';
+import type { DeliveriesView, DeliveryDetail } from '../webhook-deliveries.service';
 import type { WebhookEndpoint } from '../webhook-endpoint.entity';
 import type { WebhookMessage } from '../webhook-message.entity';
 import type { CreatedWebhook } from '../webhooks.service';
-import type { ListDeliveriesQuery, WebhookDeliveryDto } from './delivery.dto';
+import { WEBHOOK_HEADERS } from '../webhook-payload';
+import type { ListDeliveriesQuery, WebhookDeliveryDetailDto, WebhookDeliveryDto } from './delivery.dto';
 import type { CreatedWebhookDto, WebhookDto } from './webhook.dto';
 
 export function toWebhookDto(endpoint: WebhookEndpoint): WebhookDto {
@@ -32,6 +34,21 @@ export function toDeliveriesDto({ deliveries, hasMore }: DeliveriesView, { limit
     data: deliveries.map(toDeliveryDto),
     pagination: { limit, hasMore, ...(hasMore && last && { nextCursor: last.id }) },
   };
+}
+
+export function toDeliveryDetailDto({ message, url, payload }: DeliveryDetail): WebhookDeliveryDetailDto {
+  const { id, lastAttemptAt, lastAnswer, lastStatus } = message;
+  const sentAt = lastAttemptAt && { 'webhook-timestamp': String(Math.floor(lastAttemptAt.getTime() / 1_000)) };
+  const headers = { ...WEBHOOK_HEADERS, 'webhook-id': id, ...sentAt };
+  return {
+    ...toDeliveryDto(message),
+    request: { url, headers, ...(payload !== undefined && { body: payload }) },
+    ...(lastAnswer && lastStatus !== null && { answer: toAnswerDto(lastStatus, lastAnswer) }),
+  };
+}
+
+function toAnswerDto(status: number, { headers, body, isCut, durationMs }: WebhookAnswer) {
+  return { status, headers: { ...headers }, body, truncated: isCut, durationMs };
 }
 
 function toDeliveryDto(message: WebhookMessage): WebhookDeliveryDto {

@@ -96,12 +96,13 @@ export function claimMessages(input: ClaimInput): Statement<ClaimedMessage> {
 const SETTLE = `
   with held as materialized (
     select m.organization_id, m.mode, m.endpoint_id, m.id,
-      s.state, s.is_charged, s.next_attempt_at, s.status, s.error, s.delivered_at
+      s.state, s.is_charged, s.next_attempt_at, s.status, s.error, s.delivered_at, s.answer
     from unnest(
       $1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::timestamptz[], $6::text[], $7::boolean[], $8::timestamptz[],
-      $9::int[], $10::text[], $11::timestamptz[]
+      $9::int[], $10::text[], $11::timestamptz[], $12::text[]
     ) as s (
-      organization_id, mode, endpoint_id, id, claimed_until, state, is_charged, next_attempt_at, status, error, delivered_at
+      organization_id, mode, endpoint_id, id, claimed_until, state, is_charged, next_attempt_at, status, error, delivered_at,
+      answer
     )
     join webhook_messages m using (organization_id, mode, endpoint_id, id)
     where m.state = 'sending' and m.claimed_until = s.claimed_until
@@ -116,6 +117,7 @@ const SETTLE = `
     next_attempt_at = coalesce(h.next_attempt_at, m.next_attempt_at),
     last_status = case when h.is_charged then h.status else m.last_status end,
     last_error = case when h.is_charged then h.error else coalesce(h.error, m.last_error) end,
+    last_answer = case when h.is_charged then h.answer::jsonb else m.last_answer end,
     delivered_at = h.delivered_at
   from held h
   where m.organization_id = h.organization_id and m.mode = h.mode and m.endpoint_id = h.endpoint_id and m.id = h.id`;
@@ -136,6 +138,7 @@ export function settleMessages(settled: readonly SettledMessage[]): Statement<ne
       settled.map(({ status }) => status),
       settled.map(({ error }) => error),
       settled.map(({ deliveredAt }) => deliveredAt),
+      settled.map(({ answer }) => (answer === null ? null : JSON.stringify(answer))),
     ],
   };
 }

@@ -1,7 +1,6 @@
 import { gzipSync } from 'node:zlib';
-import type { Page } from 'playwright-core';
 import { waitFor } from '../../setup/wait-for';
-import { accessibilityProblems, ConsoleScene, describeInBrowser, overflow } from './console-scene';
+import { accessibilityProblems, type ConsoleScene, overflow } from './console-scene';
 
 /** What comes from outside, as bad as it may come. */
 const HOSTILE = [
@@ -24,22 +23,45 @@ const PAGES = [
   '/domains',
   '/suppressions',
   '/webhooks',
+  '/templates',
+  '/templates/new',
   '/keys',
   '/privacy',
   '/nowhere',
 ];
+const OPERATOR_PAGES = [
+  ...[
+    '/',
+    '/queue',
+    '/destinations',
+    '/destinations/mx1.evil.example',
+    '/egress',
+    '/organizations',
+    '/workers',
+    '/audit',
+  ],
+];
 const MAX_FIRST_SCRIPT = 150 * 1024;
 
-describeInBrowser('every page of the console', () => {
+/** A key, and the pages that it opens. */
+interface Seat {
+  readonly key: string;
+  readonly paths: readonly string[];
+}
+
+/** What has to hold on every page, whatever stands on it. */
+export function everyPage(sceneOf: () => ConsoleScene): void {
   let scene: ConsoleScene;
-  let paths: string[];
-  let light: Page;
+  let seats: readonly Seat[];
   beforeAll(async () => {
-    scene = await ConsoleScene.start();
-    paths = [...PAGES, ...(await hostileData())];
-    light = await scene.signedIn();
+    scene = sceneOf();
+    const [tenant, operator] = [await hostileData(), await scene.tenants.operatorKey()];
+    await hostileDestination(operator);
+    seats = [
+      { key: scene.acme.liveKey, paths: [...PAGES, ...tenant] },
+      { key: operator, paths: OPERATOR_PAGES },
+    ];
   });
-  afterAll(() => scene.close());
 
   /** Mail, replies, webhooks and names that somebody else has written; answers the addresses of what has a page of its own. */
   async function hostileData(): Promise<string[]> {
@@ -72,53 +94,112 @@ describeInBrowser('every page of the console', () => {
     }
     await api.post('/v1/suppressions', { email: 'x@x.example', reason: 'manual', notes: evil });
     const webhook = await api.post('/v1/webhooks', {
-      url: 'https://hooks.example.com/a',
-      events: ['*'],
-      description: evil.slice(0, 250),
+      ...{ url: 'https://hooks.example.com/a', events: ['*'], description: evil.slice(0, 250) },
     });
-    await scene.db
-      .query(
-        `insert into webhook_messages (organization_id, mode, endpoint_id, id, event_type, state, attempts, last_error, created_at, next_attempt_at)
-       select organization_id, mode, id, gen_random_uuid(), 'delivered', 'failed', 3, $1, now(), now() from webhook_endpoints`,
-        [evil],
-      )
-      .catch(() => undefined);
+    const [delivery] = await scene.db.query<{ id: string }>(
+      `insert into webhook_messages
+         (organization_id, mode, endpoint_id, id, event_type, state, attempts, last_status, last_error, last_answer,
+          created_at, next_attempt_at)
+       select organization_id, mode, id, gen_random_uuid(), 'delivered', 'failed', 3, 500, $1, $2, now(), now()
+       from webhook_endpoints where id = $3
+       returning id`,
+      [evil, { headers: { server: evil }, body: HOSTILE.join(''), isCut: true, durationMs: 1 }, webhook.body.data.id],
+    );
+    const template = await api.post('/v1/templates', { name: 'evil', subject: 'Hello', html: HOSTILE[0] });
     return [
       `/emails/${id}`,
       `/domains/${scene.acme.domainId}`,
-      ...(webhook.status === 201 ? [`/webhooks/${webhook.body.data.id}`] : []),
+      `/webhooks/${webhook.body.data.id}`,
+      `/webhooks/${webhook.body.data.id}?delivery=${delivery?.id}`,
+      `/templates/${template.body.data.id}`,
     ];
+  }
+
+  /** A rule whose cause is hostile, and an organization that waits with a hostile reply. */
+  async function hostileDestination(key: string): Promise<void> {
+    const changed = await scene.api(key).call('PATCH', '/operator/v1/destinations/mx1.evil.example', {
+      ...{ paused: true, maxConnections: 3, reason: SUBJECT.slice(0, 400) },
+    });
+    if (changed.status !== 200) throw new Error(JSON.stringify(changed.body));
+    const scheduledAt = new Date(Date.now() + 86_400_000).toISOString();
+    await scene.api().send({ from: 'hello@acme.example', to: ['ada@evil.example'], subject: SUBJECT, scheduledAt });
   }
 
   it('has nothing for axe to find, in light and in dark, and shows hostile data as text', async () => {
     const problems: string[] = [];
-    for (const path of paths) {
-      await scene.visit(light, path);
-      const found = await accessibilityProblems(light);
-      await light.evaluate(`document.documentElement.dataset.theme = 'dark'`);
-      found.push(...(await accessibilityProblems(light, ['color-contrast'])));
-      problems.push(...found.map((problem) => `${path}: ${problem}`));
-      expect(await light.evaluate(`'pwned' in window`)).toBe(false);
+    for (const { key, paths } of seats) {
+      const page = await scene.signedIn(key);
+      for (const path of paths) {
+        await scene.visit(page, path);
+        const found = await accessibilityProblems(page);
+        await page.evaluate(`document.documentElement.dataset.theme = 'dark'`);
+        found.push(...(await accessibilityProblems(page, ['color-contrast'])));
+        problems.push(...found.map((problem) => `${path}: ${problem}`));
+        expect(await page.evaluate(`'pwned' in window`)).toBe(false);
+      }
     }
     expect(problems).toEqual([]);
-    await scene.visit(light, '/emails');
-    expect(await light.getByRole('link', { name: SUBJECT }).count()).toBe(1);
+    const page = await scene.signedIn();
+    await scene.visit(page, '/emails?status=delivered');
+    expect(await page.getByRole('link', { name: SUBJECT }).count()).toBe(1);
     expect(scene.complaints).toEqual([]);
   });
 
   it('fits a window of 360 pixels', async () => {
-    const phone = await scene.signedIn(scene.acme.liveKey, { viewport: { width: 360, height: 740 } });
     const wide: string[] = [];
-    for (const path of paths) {
-      await scene.visit(phone, path);
-      const pixels = await overflow(phone);
-      if (pixels > 0) wide.push(`${path}: ${pixels}`);
+    for (const { key, paths } of seats) {
+      const phone = await scene.signedIn(key, { viewport: { width: 360, height: 740 } });
+      for (const path of paths) {
+        await scene.visit(phone, path);
+        const pixels = await overflow(phone);
+        if (pixels > 0) wide.push(`${path}: ${pixels}`);
+      }
     }
     expect(wide).toEqual([]);
+    const phone = await scene.signedIn(scene.acme.liveKey, { viewport: { width: 360, height: 740 } });
+    await scene.visit(phone, '/');
     await phone.getByRole('button', { name: 'Menu' }).click();
     await phone.getByRole('link', { name: 'Domains' }).click();
     await phone.getByRole('heading', { name: 'Domains' }).waitFor();
     expect(await phone.getByRole('link', { name: 'Statistics' }).isVisible()).toBe(false);
+  });
+
+  it('is used with the keyboard alone: dialogs take the focus, and give it back', async () => {
+    const page = await scene.signedIn();
+    const focused = () => page.evaluate(`document.activeElement?.textContent`);
+    await scene.visit(page, '/suppressions');
+    await page.getByRole('button', { name: 'Add an address' }).focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('keyboard@x.example');
+    await page.keyboard.press('Enter');
+    await page.getByText('keyboard@x.example', { exact: true }).waitFor();
+    await waitFor(async () => (await focused()) === 'Add an address', { what: 'the focus where it was' });
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await focused()).toBe('Add an address');
+    await page.getByRole('button', { name: 'Remove keyboard@x.example' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).focus();
+    await page.keyboard.press('Enter');
+    await waitFor(async () => (await focused()) === 'Suppressions', { what: 'the focus at the heading' });
+  });
+
+  it('moves nothing for those who want it still', async () => {
+    const animationIn = async (reducedMotion: 'reduce' | 'no-preference') => {
+      const page = await scene.open({ reducedMotion });
+      await page.goto(`${scene.base}/console`);
+      await page.locator('h1').waitFor();
+      return page.evaluate(`(() => {
+        const skeleton = document.createElement('div');
+        skeleton.className = 'skeleton';
+        const line = skeleton.appendChild(document.createElement('span'));
+        document.body.append(skeleton);
+        return getComputedStyle(line).animationName;
+      })()`);
+    };
+    expect([await animationIn('no-preference'), await animationIn('reduce')]).toEqual(['pulse', 'none']);
   });
 
   it('says what has gone wrong, with what helps to find out why', async () => {
@@ -174,10 +255,10 @@ describeInBrowser('every page of the console', () => {
     const page = await scene.signedIn();
     const hosts = new Set<string>();
     page.on('request', (request) => hosts.add(new URL(request.url()).host));
-    const [email = ''] = paths.filter((path) => path.startsWith('/emails/'));
+    const email = seats[0]?.paths.find((path) => path.startsWith('/emails/')) ?? '';
     await scene.visit(page, email);
     await page.frameLocator('iframe').locator('body').waitFor();
     await waitFor(() => hosts.size > 0, { what: 'requests' });
     expect([...hosts]).toEqual([new URL(scene.base).host]);
   });
-});
+}

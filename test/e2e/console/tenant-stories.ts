@@ -1,19 +1,12 @@
-import type { Page } from 'playwright-core';
 import { waitFor } from '../../setup/wait-for';
-import { ConsoleScene, describeInBrowser } from './console-scene';
+import { button, type ConsoleScene, field, heading } from './console-scene';
 
-const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
-const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true });
-const field = (page: Page, name: string) => page.getByRole('textbox', { name, exact: true });
-
-/** What people come for, each from its beginning to its end, in a browser, on a real service with real mail. */
-describeInBrowser('the console, story by story', () => {
+/** What people come for, each from its beginning to its end. */
+export function tenantStories(sceneOf: () => ConsoleScene): void {
   let scene: ConsoleScene;
-  beforeAll(async () => {
-    scene = await ConsoleScene.start();
+  beforeAll(() => {
+    scene = sceneOf();
   });
-  afterAll(() => scene.close());
-  afterEach(() => expect(scene.complaints.splice(0)).toEqual([]));
 
   const sent = (subject: string, fields: object = {}) =>
     scene.api().send({ from: 'hello@acme.example', to: ['ada@example.com'], subject, ...fields });
@@ -49,6 +42,13 @@ describeInBrowser('the console, story by story', () => {
     for (const step of ['Accepted and stored', "Taken by the recipient's server"]) await page.getByText(step).waitFor();
     const frame = page.frameLocator('iframe');
     expect(await frame.getByRole('heading', { name: 'It works' }).textContent()).toBe('It works');
+    const first = page.url();
+    await button(page, 'Send as new').click();
+    await page.getByRole('dialog').getByText('1 recipient will receive it once more').waitFor();
+    await button(page, 'Send it again').click();
+    await page.getByText('Sent again from').waitFor();
+    expect(page.url()).not.toBe(first);
+    await page.locator('.page-head').getByText('Delivered').waitFor();
   });
 
   it('lists emails, live, and is used with the keyboard alone', async () => {
@@ -62,11 +62,23 @@ describeInBrowser('the console, story by story', () => {
     await page.keyboard.press('j');
     await page.keyboard.press('k');
     await page.keyboard.press('j');
+    // What has been chosen does not jump when there is more.
+    const rows = () => page.getByRole('row').allTextContents();
+    const before = (await rows()).length;
+    await sent('One more, which waits');
+    await button(page, 'Show 1 new email').waitFor();
+    expect([(await rows()).length, (await rows()).join().includes('One more')]).toEqual([before, false]);
     await page.keyboard.press('Enter');
     await heading(page, 'Second of three').waitFor();
     expect(page.url()).toContain(ids[1]);
     await page.goBack();
     await heading(page, 'Emails').waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('second OF');
+    await page.keyboard.press('Enter');
+    await page.getByText('1 email', { exact: true }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByText('Third of three').waitFor();
     await page.keyboard.press('/');
     await page.keyboard.type('nobody@example.com');
     await page.keyboard.press('Enter');
@@ -124,7 +136,9 @@ describeInBrowser('the console, story by story', () => {
     await button(page, 'Import CSV').click();
     const text =
       'email,reason,notes\none@x.example,manual,"asked, by phone"\nno address,manual,\ntwo@x.example,unsubscribe,\n';
-    await page.getByLabel('File').setInputFiles({ name: 'list.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
+    await page
+      .getByLabel('File', { exact: true })
+      .setInputFiles({ name: 'list.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
     await button(page, /^Import$/).click();
     await page.getByText('2 added, 1 refused').waitFor();
     await button(page, 'Close').click();
@@ -142,7 +156,7 @@ describeInBrowser('the console, story by story', () => {
     await button(page, 'Create a key').click();
     await field(page, 'Name').fill('Shop backend');
     await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
-    const key = (await page.getByTestId('created-key').textContent())?.trim();
+    const key = (await page.getByTestId('secret').textContent())?.trim();
     expect((await scene.api(key).get('/v1/emails')).status).toBe(200);
     await button(page, 'I have it').click();
     expect(await page.content()).not.toContain(key);
@@ -181,4 +195,4 @@ describeInBrowser('the console, story by story', () => {
       .click();
     await page.getByRole('dialog').getByText('Recipients anonymized').waitFor();
   });
-});
+}

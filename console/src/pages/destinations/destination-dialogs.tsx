@@ -1,0 +1,170 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { get, patch } from '../../api/client';
+import type { Data, Destination, QueueShare } from '../../api/types';
+import { useChange } from '../../parts/change';
+import { FormDialog, type Said } from '../../parts/dialog';
+import { TextField } from '../../parts/field';
+import { plural } from '../../parts/format';
+import { Loaded } from '../../parts/states';
+
+interface Props {
+  readonly destination: Destination;
+  readonly onClose: () => void;
+}
+
+function useDestinationChange({ key }: Destination) {
+  const change = useChange();
+  return (body: object, said: string) =>
+    change(patch(`/operator/v1/destinations/${encodeURIComponent(key)}`, body), {
+      refresh: ['destination', 'destinations', 'queue'],
+      said,
+    });
+}
+
+const momentOf = (local: string): string | undefined => (local === '' ? undefined : new Date(local).toISOString());
+
+/** Why, and until when: what every change of a destination is asked for. */
+function useTerms() {
+  const [reason, setReason] = useState('');
+  const [until, setUntil] = useState('');
+  const end = momentOf(until);
+  const fields = (said: Said, hasEnd: boolean) => (
+    <>
+      {hasEnd && (
+        <TextField
+          label="Until"
+          type="datetime-local"
+          value={until}
+          onChange={(event) => setUntil(event.target.value)}
+          hint="Empty: until it is taken back."
+          error={said('until')}
+        />
+      )}
+      <TextField
+        label="Reason"
+        required
+        maxLength={500}
+        value={reason}
+        onChange={(event) => setReason(event.target.value)}
+        hint="Shown as its cause, and kept in the audit log."
+        error={said('reason')}
+      />
+    </>
+  );
+  return { terms: { reason: reason.trim(), ...(end !== undefined && { until: end }) }, fields };
+}
+
+/** How much of the queue is for a destination, as far as its domains are known. */
+function Waiting({ destination: { domains } }: { destination: Destination }) {
+  const query = useQuery({
+    queryKey: ['queue', 'destination', 'all'],
+    queryFn: () => get<Data<QueueShare[]>>('/operator/v1/queue', { by: 'destination', limit: 500 }),
+  });
+  return (
+    <Loaded query={query} lines={1}>
+      {({ data }) => {
+        const open = data
+          .filter(({ key }) => domains.includes(key))
+          .reduce((sum, { ready, waiting, claimed, held }) => sum + ready + waiting + claimed + held, 0);
+        return <p>{plural(open, 'open delivery is', 'open deliveries are')} for it now.</p>;
+      }}
+    </Loaded>
+  );
+}
+
+export function PauseDialog({ destination, onClose }: Props) {
+  const change = useDestinationChange(destination);
+  const { terms, fields } = useTerms();
+  return (
+    <FormDialog
+      title={`Pause ${destination.key}?`}
+      action="Pause"
+      isDangerous
+      onClose={onClose}
+      onSubmit={() => change({ paused: true, ...terms }, `Nothing is sent to ${destination.key} any more`)}
+    >
+      {(said) => (
+        <>
+          <p>
+            No worker begins another delivery to it within 5 seconds. What waits ends as failed four days after it was
+            due. It can be resumed at any time.
+          </p>
+          <Waiting destination={destination} />
+          {fields(said, true)}
+        </>
+      )}
+    </FormDialog>
+  );
+}
+
+export function ResumeDialog({ destination, onClose }: Props) {
+  const change = useDestinationChange(destination);
+  const { terms, fields } = useTerms();
+  return (
+    <FormDialog
+      title={`Resume ${destination.key}?`}
+      action="Resume"
+      onClose={onClose}
+      onSubmit={() => change({ paused: false, ...terms }, `${destination.key} is sent to again`)}
+    >
+      {(said) => (
+        <>
+          <p>Also ends a pause that workers have made by themselves: if it refuses again, it is paused for longer.</p>
+          <Waiting destination={destination} />
+          {fields(said, false)}
+        </>
+      )}
+    </FormDialog>
+  );
+}
+
+/** A number, or null to take the limit away; undefined leaves it as it is. */
+function limitOf(text: string, known: number | undefined): number | null | undefined {
+  if (text === String(known ?? '')) return undefined;
+  return text === '' ? null : Number(text);
+}
+
+export function LimitDialog({ destination, onClose }: Props) {
+  const { key, maxConnections, ratePerMinute } = destination;
+  const change = useDestinationChange(destination);
+  const { terms, fields } = useTerms();
+  const [connections, setConnections] = useState(String(maxConnections ?? ''));
+  const [rate, setRate] = useState(String(ratePerMinute ?? ''));
+  const wanted = { maxConnections: limitOf(connections, maxConnections), ratePerMinute: limitOf(rate, ratePerMinute) };
+  return (
+    <FormDialog
+      title={`Limit ${key}`}
+      action="Limit"
+      disabled={wanted.maxConnections === undefined && wanted.ratePerMinute === undefined}
+      onClose={onClose}
+      onSubmit={() => change({ ...wanted, ...terms }, `The limits of ${key} hold within 5 seconds`)}
+    >
+      {(said) => (
+        <>
+          <TextField
+            label="Connections at a time"
+            type="number"
+            min={1}
+            max={10_000}
+            value={connections}
+            onChange={(event) => setConnections(event.target.value)}
+            hint="Of all workers together. Empty: no limit of yours."
+            error={said('maxConnections')}
+          />
+          <TextField
+            label="Mails a minute"
+            type="number"
+            min={1}
+            max={1_000_000}
+            value={rate}
+            onChange={(event) => setRate(event.target.value)}
+            hint="Of all workers together. Empty: no limit of yours."
+            error={said('ratePerMinute')}
+          />
+          {fields(said, true)}
+        </>
+      )}
+    </FormDialog>
+  );
+}

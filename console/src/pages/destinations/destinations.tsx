@@ -1,0 +1,119 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Link } from 'wouter';
+import { get } from '../../api/client';
+import type { Destination, Pagination } from '../../api/types';
+import { adviceFor } from '../../parts/destination-words';
+import { SelectField } from '../../parts/field';
+import { useFilters } from '../../parts/filters';
+import { count, words } from '../../parts/format';
+import { type Column, FilterText, ListCard, Pager } from '../../parts/list';
+import { Page } from '../../parts/page';
+import { Requires } from '../../parts/states';
+import { Badge, Time } from '../../parts/text';
+
+interface DestinationList {
+  readonly data: readonly Destination[];
+  readonly pagination: Pagination;
+}
+
+const LIMIT = 50;
+const STATES = ['paused', 'probing', 'slowed', 'open'];
+
+const COLUMNS: readonly Column<Destination>[] = [
+  {
+    name: 'Mail exchanger',
+    look: 'wide break',
+    cell: ({ key, domains }) => (
+      <>
+        <Link href={`/destinations/${encodeURIComponent(key)}`}>
+          <bdi>{key}</bdi>
+        </Link>
+        {domains.length > 0 && (
+          <div className="hint">
+            for <bdi>{domains.slice(0, 3).join(', ')}</bdi>
+            {domains.length > 3 && ` and ${domains.length - 3} more`}
+          </div>
+        )}
+      </>
+    ),
+  },
+  { name: 'State', isBare: true, cell: ({ state }) => <Badge status={state} /> },
+  {
+    name: 'Why',
+    look: 'wide break soft',
+    cell: (destination) => (destination.state === 'open' ? '' : <bdi>{adviceFor(destination).why}</bdi>),
+  },
+  {
+    name: 'Connections',
+    look: 'number',
+    cell: ({ active, maxConnections }) =>
+      maxConnections === undefined ? count(active) : `${count(active)} of ${count(maxConnections)}`,
+  },
+  { name: 'Delivered', look: 'number', cell: ({ lastHour }) => count(lastHour.delivered) },
+  { name: 'Put off', look: 'number', cell: ({ lastHour }) => count(lastHour.deferred) },
+  { name: 'Bounced', look: 'number', cell: ({ lastHour }) => count(lastHour.bounced) },
+  { name: 'Until', look: 'soft', cell: ({ until }) => (until ? <Time at={until} /> : '') },
+];
+
+export default function Destinations() {
+  return (
+    <Requires scope="operator:read">
+      <DestinationsPage />
+    </Requires>
+  );
+}
+
+function DestinationsPage() {
+  const [{ q, state, page }, change] = useFilters(['q', 'state', 'page']);
+  const at = Math.max(1, Number(page) || 1);
+  const turn = (to: number) => () => change({ page: String(to) });
+  const query = useQuery({
+    queryKey: ['destinations', q, state, at],
+    queryFn: () => get<DestinationList>('/operator/v1/destinations', { q, state, page: at, limit: LIMIT }),
+    placeholderData: keepPreviousData,
+    refetchInterval: 5_000,
+  });
+  const isFiltered = q !== '' || state !== '';
+  return (
+    <Page
+      title="Destinations"
+      lead="Where mail goes: domains with the same mail exchangers share one. Figures are of the last hour."
+    >
+      <div className="filters" role="search">
+        <FilterText
+          label="Host or domain"
+          placeholder="example.com"
+          value={q}
+          onChange={(value) => change({ q: value, page: '' })}
+        />
+        <SelectField
+          label="State"
+          value={state}
+          options={[{ value: '', label: 'Any' }, ...STATES.map((value) => ({ value, label: words(value) }))]}
+          onChange={({ target }) => change({ state: target.value, page: '' })}
+        />
+      </div>
+      <ListCard
+        query={query}
+        rowsOf={({ data }) => data}
+        keyOf={({ key }) => key}
+        caption="Destinations, the busiest first"
+        columns={COLUMNS}
+        empty={{
+          icon: 'destinations',
+          title: isFiltered ? 'No destination is like that' : 'Nothing was sent within the last hour',
+          text: isFiltered
+            ? 'Those that nothing was sent to within the last hour are shown only where they have a rule.'
+            : 'Destinations show up here with the first attempt.',
+        }}
+        pager={({ pagination: { total, totalPages } }) => (
+          <Pager
+            said={`${count(total)} in all`}
+            back={at > 1 ? turn(at - 1) : undefined}
+            on={at < totalPages ? turn(at + 1) : undefined}
+          />
+        )}
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,108 @@
+import type { DnsRecord, Domain } from '../../api/types';
+import { CopyButton } from '../../parts/button';
+import { words } from '../../parts/format';
+import { type Column, Table } from '../../parts/list';
+import { Card } from '../../parts/page';
+import { Badge } from '../../parts/text';
+import { hostInZone } from './host-in-zone';
+
+const PURPOSES: Readonly<Record<string, string>> = {
+  verification: 'Shows that the domain is yours. Mail is sent once it is found.',
+  dkim: 'Lets receivers check our signature. Without it mail is likely to be taken for spam.',
+  spf: 'Says that our servers may send for the domain.',
+  dmarc: 'Says what receivers should do with mail that fails the other two.',
+  return_path: 'Bounces come back under your own name.',
+  tracking: 'Links of opens and clicks under your own name (optional).',
+};
+const ABBREVIATIONS = new Set(['spf', 'dkim', 'dmarc']);
+
+function columnsFor(domain: Domain): readonly Column<DnsRecord>[] {
+  return [
+    {
+      name: 'For',
+      look: 'wide',
+      cell: ({ purpose }) => (
+        <>
+          <strong>{ABBREVIATIONS.has(purpose) ? purpose.toUpperCase() : words(purpose)}</strong>
+          <span className="hint"> {PURPOSES[purpose]}</span>
+        </>
+      ),
+    },
+    { name: 'Type', cell: ({ type }) => <code>{type}</code> },
+    {
+      name: 'Name',
+      cell: ({ host, purpose }) => (
+        <>
+          <Copied text={host} what={`the name of the ${purpose} record`} />
+          <span className="hint">
+            short: <code>{hostInZone(host, domain)}</code>
+          </span>
+        </>
+      ),
+    },
+    {
+      name: 'Value',
+      look: 'wide',
+      cell: ({ value, purpose }) => <Copied text={value} what={`the value of the ${purpose} record`} />,
+    },
+    { name: 'In DNS', look: 'wide', cell: (record) => <Found record={record} /> },
+  ];
+}
+
+/** What DNS has, beside what is wanted, and what is wrong about it. */
+function Found({ record: { verified, purpose, problem, found = [] } }: { record: DnsRecord }) {
+  if (verified && problem === undefined) return <Badge status="found" tone="good" />;
+  const isOther = found.length > 0;
+  return (
+    <>
+      <Badge
+        status="missing"
+        tone={purpose === 'tracking' ? 'neutral' : isOther ? 'bad' : 'warn'}
+        label={verified ? 'Found before' : isOther ? 'Another' : 'Not found'}
+      />
+      {problem !== undefined && <p className="hint break">{problem}.</p>}
+      {found.map((value) => (
+        <code key={value} className="found break">
+          {value}
+        </code>
+      ))}
+    </>
+  );
+}
+
+function Copied({ text, what }: { text: string; what: string }) {
+  return (
+    <span className="row" style={{ flexWrap: 'nowrap' }}>
+      <code className="break">{text}</code>
+      <CopyButton text={text} what={what} />
+    </span>
+  );
+}
+
+/** What to publish, where, and which of it is there. */
+export function Records({ domain, records }: { domain: Domain; records: readonly DnsRecord[] }) {
+  return (
+    <Card title="DNS records" flush>
+      <div className="card-body">
+        <p className="hint">
+          Publish them where the DNS of <bdi>{domain.domain}</bdi> is kept.
+        </p>
+        <details>
+          <summary>How providers want them</summary>
+          <ul className="hint bullets">
+            <li>Cloudflare: the whole name or the short one; switch the proxy off for CNAME records.</li>
+            <li>GoDaddy, Namecheap, IONOS, Hetzner: the short name, as they append the zone's name themselves.</li>
+            <li>Route 53: the whole name, and values of TXT records in quotation marks.</li>
+            <li>Google Cloud DNS: the whole name with a dot at its end.</li>
+          </ul>
+        </details>
+      </div>
+      <Table
+        caption="DNS records to publish"
+        columns={columnsFor(domain)}
+        rows={records}
+        keyOf={({ host, value }) => `${host} ${value}`}
+      />
+    </Card>
+  );
+}

@@ -1,0 +1,58 @@
+import { del, patch } from '../../api/client';
+import type { EgressPool } from '../../api/types';
+import { useChange } from '../../parts/change';
+import { Confirm } from '../../parts/dialog';
+
+export type Address = EgressPool['addresses'][number];
+
+export type AskedEgress =
+  | { readonly what: 'skip' | 'restart'; readonly address: Address }
+  | { readonly what: 'release'; readonly address: Address; readonly destination: string };
+
+const pathOf = ({ address }: Address): string => `/operator/v1/egress/${encodeURIComponent(address)}`;
+
+/** Asks before an address is sent from otherwise than it would be by itself. */
+export function EgressDialog({ asked, onClose }: { asked: AskedEgress; onClose: () => void }) {
+  const change = useChange();
+  const { address } = asked;
+  const act = (work: Promise<unknown>, said: string) => change(work, { refresh: ['egress'], said });
+  if (asked.what === 'release') {
+    const { destination } = asked;
+    return (
+      <Confirm
+        title={`Send from ${address.address} to ${destination} again?`}
+        action="Send again"
+        onClose={onClose}
+        onConfirm={() =>
+          act(
+            del(`${pathOf(address)}/suspensions/${encodeURIComponent(destination)}`),
+            `${address.address} sends to ${destination} again`,
+          )
+        }
+      >
+        <p>Do so after the address has been taken off the list: another refusal suspends it again.</p>
+      </Confirm>
+    );
+  }
+  const isSkip = asked.what === 'skip';
+  return (
+    <Confirm
+      title={`${isSkip ? 'Skip' : 'Restart'} the warm-up of ${address.address}?`}
+      action={isSkip ? 'Skip the warm-up' : 'Restart the warm-up'}
+      onClose={onClose}
+      onConfirm={() =>
+        act(
+          patch(pathOf(address), { warmUp: asked.what }),
+          isSkip ? `${address.address} has no daily volume any more` : `${address.address} begins again with day 1`,
+        )
+      }
+    >
+      <p>
+        {isSkip
+          ? 'It has no daily volume any longer: right for an address that receivers know already. Receivers put off, or refuse, much mail from one that they do not know.'
+          : 'It may send little on the first day, and more each day after.'}{' '}
+        Every worker heeds it within 5 seconds, and it can be taken back.
+      </p>
+    </Confirm>
+  );
+}

@@ -1,0 +1,62 @@
+import type { Attempt, EmailDetail, EmailEvent } from '../../api/types';
+import { sentenceOf, toneOfEvent } from '../../parts/email-words';
+import { Facts } from '../../parts/page';
+import { Moment, Time } from '../../parts/text';
+import { OnTheWire, useAttempts } from './attempts';
+
+const SHOWN_APART = new Set(['recipient', 'response', 'metadata']);
+
+/** Everything that happened, the newest first; what was an attempt, with what was said on the wire. */
+export function Timeline({ email }: { email: EmailDetail }) {
+  const attemptOf = useAttempts(email);
+  return (
+    <ol className="timeline">
+      {email.events.toReversed().map((event) => (
+        <li key={event.id} className={toneOfEvent(event)}>
+          <OneEvent event={event} attempt={attemptOf(event)} />
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function OneEvent({ event, attempt }: { event: EmailEvent; attempt: Attempt | undefined }) {
+  const { recipient, response } = event.eventData;
+  return (
+    <>
+      <div className="row between">
+        <strong>{sentenceOf(event)}</strong>
+        <span className="soft hint">
+          <Time at={event.timestamp} />
+        </span>
+      </div>
+      {typeof recipient === 'string' && (
+        <div className="hint break">
+          <bdi>{recipient}</bdi>
+        </div>
+      )}
+      {attempt ? <OnTheWire attempt={attempt} /> : typeof response === 'string' && <p className="reply">{response}</p>}
+      <EventFacts event={event} />
+    </>
+  );
+}
+
+function EventFacts({ event }: { event: EmailEvent }) {
+  const facts = Object.entries(event.eventData).filter(([name, value]) => !SHOWN_APART.has(name) && value !== null);
+  return (
+    <details>
+      <summary>
+        {event.eventType} · {event.source}
+      </summary>
+      <Facts
+        facts={[
+          ...facts.map(
+            ([name, value]) =>
+              [name, <bdi key={name}>{typeof value === 'string' ? value : JSON.stringify(value)}</bdi>] as const,
+          ),
+          ['at', <Moment key="at" at={event.timestamp} />],
+        ]}
+      />
+    </details>
+  );
+}

@@ -1,0 +1,81 @@
+import { useQuery } from '@tanstack/react-query';
+import { useRef } from 'react';
+import { useLocation } from 'wouter';
+import { get } from '../../api/client';
+import { useMay } from '../../api/session';
+import type { Data, Domain } from '../../api/types';
+import { SelectField } from '../../parts/field';
+import { useHotkeys } from '../../parts/hotkeys';
+import { FilterText } from '../../parts/list';
+
+export const NAMES = ['q', 'status', 'domain', 'tag', 'span', 'page'] as const;
+export type Filters = Record<(typeof NAMES)[number], string>;
+
+export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const STATUSES = ['scheduled', 'queued', 'sending', 'sent', 'delivered', 'bounced', 'failed'];
+const SPANS = [
+  { value: '', label: 'Any' },
+  { value: '1h', label: 'Last hour' },
+  { value: '24h', label: 'Last 24 hours' },
+  { value: '7d', label: 'Last 7 days' },
+  { value: '30d', label: 'Last 30 days' },
+];
+
+interface Props {
+  readonly filters: Filters;
+  readonly change: (changes: Partial<Filters>) => void;
+}
+
+export function EmailFilters({ filters, change }: Props) {
+  const [, navigate] = useLocation();
+  const may = useMay();
+  const box = useRef<HTMLDivElement>(null);
+  const domains = useQuery({
+    queryKey: ['domains'],
+    queryFn: () => get<Data<Domain[]>>('/v1/domains'),
+    enabled: may('domain:read'),
+    staleTime: 60_000,
+  });
+  useHotkeys({
+    '/': (event) => {
+      event.preventDefault();
+      box.current?.querySelector('input')?.focus();
+    },
+    Escape: () => filters.q !== '' && change({ q: '', page: '' }),
+  });
+  const search = (wanted: string) => {
+    if (UUID.test(wanted)) navigate(`/emails/${wanted.toLowerCase()}`);
+    else change({ q: wanted, page: '' });
+  };
+  const select = (name: keyof Filters) => ({
+    value: filters[name],
+    onChange: ({ target }: { target: { value: string } }) => change({ [name]: target.value, page: '' }),
+  });
+  return (
+    <div ref={box} className="filters" role="search">
+      <FilterText
+        label="Recipient, subject or id"
+        value={filters.q}
+        placeholder="ada@example.com, invoice 42"
+        onChange={search}
+      />
+      <SelectField
+        label="Status"
+        {...select('status')}
+        options={[{ value: '', label: 'Any' }, ...STATUSES.map((value) => ({ value, label: value }))]}
+      />
+      {domains.data && (
+        <SelectField
+          label="Domain"
+          {...select('domain')}
+          options={[
+            { value: '', label: 'Any' },
+            ...domains.data.data.map(({ id, domain }) => ({ value: id, label: domain })),
+          ]}
+        />
+      )}
+      <SelectField label="Time" {...select('span')} options={SPANS} />
+      <FilterText label="Tag" value={filters.tag} onChange={(value) => change({ tag: value, page: '' })} />
+    </div>
+  );
+}

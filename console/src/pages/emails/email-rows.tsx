@@ -1,0 +1,159 @@
+import { useState } from 'react';
+import { useLocation } from 'wouter';
+import type { Email, Pagination } from '../../api/types';
+import { Button } from '../../parts/button';
+import { count, plural } from '../../parts/format';
+import { useHotkeys } from '../../parts/hotkeys';
+import { Pager } from '../../parts/list';
+import { Badge, Time } from '../../parts/text';
+
+export interface EmailList {
+  readonly data: readonly Email[];
+  readonly pagination: Pagination;
+}
+
+interface Still {
+  readonly shown: readonly Email[];
+  /** How many newer ones wait to be shown. */
+  readonly fresh: number;
+  readonly showAll: () => void;
+}
+
+/** While somebody is about to choose a row, the rows keep their places; their states go on changing. */
+function useStill(latest: readonly Email[], isHeld: boolean): Still {
+  const [held, setHeld] = useState<readonly Email[]>();
+  if (isHeld && held === undefined) setHeld(latest);
+  if (!isHeld && held !== undefined) setHeld(undefined);
+  const showAll = () => setHeld(latest);
+  if (held === undefined) return { shown: latest, fresh: 0, showAll };
+  const news = new Map(latest.map((email) => [email.id, email]));
+  // Another page, or another filter: nothing of it was there before.
+  if (!held.some(({ id }) => news.has(id))) return { shown: latest, fresh: 0, showAll };
+  const known = new Set(held.map(({ id }) => id));
+  return {
+    shown: held.map((email) => news.get(email.id) ?? email),
+    fresh: latest.filter(({ id }) => !known.has(id)).length,
+    showAll,
+  };
+}
+
+/** The rows, with a row that the keyboard has chosen. */
+export function EmailRows({ list, page, turn }: { list: EmailList; page: number; turn: (page: number) => void }) {
+  const [, navigate] = useLocation();
+  const [selected, setSelected] = useState<string>();
+  const [isPointed, setPointed] = useState(false);
+  const { pagination } = list;
+  const { shown: data, fresh, showAll } = useStill(list.data, selected !== undefined || isPointed);
+  const at = data.findIndex(({ id }) => id === selected);
+  const move = (step: number) => {
+    const next = data[Math.min(data.length - 1, Math.max(0, at + step))];
+    setSelected(next?.id);
+    if (next) document.getElementById(`row-${next.id}`)?.scrollIntoView({ block: 'nearest' });
+  };
+  useHotkeys({
+    j: () => move(1),
+    k: () => move(-1),
+    Enter: (event) => {
+      const isOnControl = event.target instanceof HTMLElement && event.target.closest('a, button, summary') !== null;
+      if (selected !== undefined && !isOnControl) navigate(`/emails/${selected}`);
+    },
+  });
+  return (
+    <>
+      <div className="live" role="status">
+        {fresh > 0 ? (
+          <Button small onClick={showAll}>
+            Show {plural(fresh, 'new email')}
+          </Button>
+        ) : (
+          page === 1 && 'Live'
+        )}
+      </div>
+      {/* What somebody points at stays where it is. */}
+      <div className="table-wrap" onMouseEnter={() => setPointed(true)} onMouseLeave={() => setPointed(false)}>
+        <table className="stacking">
+          <caption className="visually-hidden">Emails, newest first</caption>
+          <thead>
+            <tr>
+              <th scope="col">Status</th>
+              <th scope="col">To</th>
+              <th scope="col">Subject</th>
+              <th scope="col">From</th>
+              <th scope="col">Accepted</th>
+            </tr>
+          </thead>
+          <tbody>
+            {data.map((email) => (
+              <EmailRow
+                key={email.id}
+                email={email}
+                isSelected={email.id === selected}
+                open={() => navigate(`/emails/${email.id}`)}
+              />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <Pager
+        said={
+          <>
+            {plural(pagination.total, 'email')}
+            {pagination.partial && ' among the newest 50,000'}
+            {pagination.totalPages > 1 && ` · page ${page} of ${count(pagination.totalPages)}`}
+          </>
+        }
+        back={page > 1 ? () => turn(page - 1) : undefined}
+        on={page < pagination.totalPages ? () => turn(page + 1) : undefined}
+      />
+    </>
+  );
+}
+
+function EmailRow({ email, isSelected, open }: { email: Email; isSelected: boolean; open: () => void }) {
+  const { id, status, toEmails, ccEmails = [], bccEmails = [], subject, fromEmail, createdAt, tags } = email;
+  const others = toEmails.length + ccEmails.length + bccEmails.length - 1;
+  const first = [...toEmails, ...ccEmails, ...bccEmails][0] ?? '';
+  const onClick = (event: { target: EventTarget }) => {
+    if (event.target instanceof HTMLElement && event.target.closest('a')) return;
+    if (window.getSelection()?.toString() === '') open();
+  };
+  return (
+    <tr id={`row-${id}`} className={isSelected ? 'linked selected' : 'linked'} onClick={onClick}>
+      <td>
+        <Badge status={status} />
+      </td>
+      <td className="wide" data-label="To">
+        <span className="cut">
+          <bdi>{first}</bdi>
+          {others > 0 && <span className="soft"> +{others}</span>}
+        </span>
+      </td>
+      <td className="wide">
+        <RowLink id={id} subject={subject} />
+        {tags.length > 0 && <span className="hint cut">{tags.join(', ')}</span>}
+      </td>
+      <td className="wide soft" data-label="From">
+        <span className="cut">
+          <bdi>{fromEmail}</bdi>
+        </span>
+      </td>
+      <td className="soft">
+        <Time at={createdAt} />
+      </td>
+    </tr>
+  );
+}
+
+function RowLink({ id, subject }: { id: string; subject: string }) {
+  const [, navigate] = useLocation();
+  const go = (event: { metaKey: boolean; ctrlKey: boolean; preventDefault: () => void }) => {
+    if (event.metaKey || event.ctrlKey) return;
+    event.preventDefault();
+    navigate(`/emails/${id}`);
+  };
+  return (
+    <a className="cut" href={`/console/emails/${id}`} onClick={go}>
+      <bdi>{subject || '(no subject)'}</bdi>
+    </a>
+  );
+}

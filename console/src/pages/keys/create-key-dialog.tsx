@@ -1,0 +1,141 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { get, post } from '../../api/client';
+import { useSession } from '../../api/session';
+import type { CreatedApiKey, Data, Domain } from '../../api/types';
+import { useChange } from '../../parts/change';
+import { FormDialog, OnceDialog } from '../../parts/dialog';
+import { Check, SelectField, TextField } from '../../parts/field';
+
+/** What each scope allows, in the order in which they are shown. */
+export const SCOPES: Readonly<Record<string, string>> = {
+  'email:send': 'Send and cancel emails',
+  'email:read': 'Read emails, their events and contents',
+  'domain:read': 'Read domains',
+  'domain:manage': 'Add, verify and remove domains',
+  'stats:read': 'Read statistics and reputation',
+  'suppression:read': 'Read the suppression list',
+  'suppression:manage': 'Change the suppression list',
+  'privacy:read': 'Read privacy requests and the audit log',
+  'privacy:manage': 'Request exports and erasures',
+  'webhook:read': 'Read webhooks',
+  'webhook:manage': 'Manage webhooks',
+  'template:read': 'Read and preview templates',
+  'template:manage': 'Make and change templates',
+  'key:manage': 'Make and revoke API keys',
+};
+
+export function CreateKeyDialog({ onClose }: { onClose: () => void }) {
+  const { key: own } = useSession();
+  const change = useChange();
+  const domains = useQuery({
+    queryKey: ['domains'],
+    queryFn: () => get<Data<Domain[]>>('/v1/domains'),
+    enabled: own.scopes.includes('domain:read'),
+  });
+  const [name, setName] = useState('');
+  const [mode, setMode] = useState<string>(own.mode ?? 'live');
+  const [domainId, setDomainId] = useState('');
+  const [expires, setExpires] = useState('');
+  const [scopes, setScopes] = useState<readonly string[]>(
+    ['email:send', 'email:read'].filter((scope) => own.scopes.includes(scope)),
+  );
+  const [created, setCreated] = useState<CreatedApiKey>();
+  if (created) {
+    return (
+      <OnceDialog title={`${created.name} is made`} secret={created.key} what="the key" onClose={onClose}>
+        Copy the key now: it is not kept, and not shown again.
+      </OnceDialog>
+    );
+  }
+  const create = async () => {
+    const body = {
+      ...{ name, mode, scopes },
+      ...(domainId && { domainId }),
+      ...(expires && { expiresAt: new Date(expires).toISOString() }),
+    };
+    setCreated((await change(post<Data<CreatedApiKey>>('/v1/api-keys', body), { refresh: ['keys'] })).data);
+  };
+  return (
+    <FormDialog
+      title="Create an API key"
+      action="Create"
+      disabled={scopes.length === 0}
+      onSubmit={create}
+      onDone={() => undefined}
+      onClose={onClose}
+    >
+      {(said) => (
+        <>
+          <TextField
+            label="Name"
+            required
+            maxLength={100}
+            value={name}
+            placeholder="Shop backend"
+            onChange={(event) => setName(event.target.value)}
+            error={said('name')}
+          />
+          <SelectField
+            label="Mode"
+            value={mode}
+            disabled={own.mode === 'test'}
+            options={[
+              { value: 'live', label: 'Live: mail goes to people' },
+              { value: 'test', label: 'Test: mail goes to the simulator' },
+            ]}
+            onChange={({ target }) => setMode(target.value)}
+          />
+          {domains.data && own.domainId === undefined && (
+            <SelectField
+              label="Domain"
+              value={domainId}
+              options={[
+                { value: '', label: 'Any domain' },
+                ...domains.data.data.map(({ id, domain }) => ({ value: id, label: `Only ${domain}` })),
+              ]}
+              onChange={({ target }) => setDomainId(target.value)}
+            />
+          )}
+          <TextField
+            label="Expires"
+            type="datetime-local"
+            value={expires}
+            onChange={(event) => setExpires(event.target.value)}
+            hint="Empty: it is valid until it is revoked."
+            error={said('expiresAt')}
+          />
+          <ScopeChecks scopes={scopes} setScopes={setScopes} />
+        </>
+      )}
+    </FormDialog>
+  );
+}
+
+interface ScopesProps {
+  readonly scopes: readonly string[];
+  readonly setScopes: (scopes: readonly string[]) => void;
+}
+
+/** Those that the key of this session has: it can give no others. */
+function ScopeChecks({ scopes, setScopes }: ScopesProps) {
+  const { key: own } = useSession();
+  return (
+    <fieldset>
+      <legend>Scopes</legend>
+      <div className="checks">
+        {Object.entries(SCOPES)
+          .filter(([scope]) => own.scopes.includes(scope))
+          .map(([scope, covers]) => (
+            <Check
+              key={scope}
+              label={<code>{scope}</code>}
+              note={covers}
+              checked={scopes.includes(scope)}
+              onChange={(checked) => setScopes(checked ? [...scopes, scope] : scopes.filter((each) => each !== scope))}
+            />
+          ))}
+      </div>
+    </fieldset>
+  );
+}

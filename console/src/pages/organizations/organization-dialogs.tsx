@@ -1,0 +1,164 @@
+import { useState } from 'react';
+import { patch, post } from '../../api/client';
+import type { CreatedApiKey, Data, Organization } from '../../api/types';
+import { useChange } from '../../parts/change';
+import { Confirm, FormDialog, OnceDialog } from '../../parts/dialog';
+import { SelectField, TextField } from '../../parts/field';
+
+/** What a program of an organization needs to begin with; its people make further keys themselves. */
+const FIRST_KEY_SCOPES = [
+  'email:send',
+  'email:read',
+  'domain:manage',
+  'stats:read',
+  'suppression:manage',
+  'template:manage',
+  'webhook:manage',
+  'key:manage',
+];
+const PATH = '/operator/v1/organizations';
+
+export function CreateDialog({ onClose }: { onClose: () => void }) {
+  const change = useChange();
+  const [name, setName] = useState('');
+  return (
+    <FormDialog
+      title="Create an organization"
+      action="Create"
+      onClose={onClose}
+      onSubmit={() =>
+        change(post(PATH, { name: name.trim() }), {
+          refresh: ['organizations'],
+          said: `${name.trim()} is created: it needs a key next`,
+        })
+      }
+    >
+      {(said) => (
+        <TextField
+          label="Name"
+          required
+          maxLength={200}
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+          error={said('name')}
+        />
+      )}
+    </FormDialog>
+  );
+}
+
+export function LimitsDialog({ organization, onClose }: { organization: Organization; onClose: () => void }) {
+  const change = useChange();
+  const [weight, setWeight] = useState(String(organization.weight));
+  const [monthly, setMonthly] = useState(String(organization.monthlyRecipients ?? ''));
+  const body = { weight: Number(weight), monthlyRecipients: monthly === '' ? null : Number(monthly) };
+  return (
+    <FormDialog
+      title={`Limits of ${organization.name}`}
+      action="Save"
+      onClose={onClose}
+      onSubmit={() =>
+        change(patch(`${PATH}/${organization.id}`, body), {
+          refresh: ['organizations'],
+          said: `The limits of ${organization.name} hold from now on`,
+        })
+      }
+    >
+      {(said) => (
+        <>
+          <TextField
+            label="Weight"
+            type="number"
+            min={1}
+            max={100}
+            required
+            value={weight}
+            onChange={(event) => setWeight(event.target.value)}
+            hint="Its share of the deliveries beside other organizations with ready mail."
+            error={said('weight')}
+          />
+          <TextField
+            label="Recipients a month"
+            type="number"
+            min={0}
+            value={monthly}
+            onChange={(event) => setMonthly(event.target.value)}
+            hint="Live mail; empty: no limit. A send over it is refused."
+            error={said('monthlyRecipients')}
+          />
+        </>
+      )}
+    </FormDialog>
+  );
+}
+
+export function KeyDialog({ organization, onClose }: { organization: Organization; onClose: () => void }) {
+  const [name, setName] = useState('First key');
+  const [mode, setMode] = useState('live');
+  const [created, setCreated] = useState<CreatedApiKey>();
+  if (created) {
+    return (
+      <OnceDialog title={`A key for ${organization.name}`} secret={created.key} what="the key" onClose={onClose}>
+        Hand it over now: it is not kept, and not shown again.
+      </OnceDialog>
+    );
+  }
+  const create = async () => {
+    const body = { name, mode, scopes: FIRST_KEY_SCOPES };
+    setCreated((await post<Data<CreatedApiKey>>(`${PATH}/${organization.id}/api-keys`, body)).data);
+  };
+  return (
+    <FormDialog
+      title={`A key for ${organization.name}`}
+      action="Create"
+      onSubmit={create}
+      onDone={() => undefined}
+      onClose={onClose}
+    >
+      {(said) => (
+        <>
+          <TextField
+            label="Name"
+            required
+            maxLength={100}
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+            error={said('name')}
+          />
+          <SelectField
+            label="Mode"
+            value={mode}
+            options={[
+              { value: 'live', label: 'Live' },
+              { value: 'test', label: 'Test' },
+            ]}
+            onChange={({ target }) => setMode(target.value)}
+          />
+          <p className="hint">It may {FIRST_KEY_SCOPES.join(', ')}.</p>
+        </>
+      )}
+    </FormDialog>
+  );
+}
+
+export function SuspendDialog({ organization, onClose }: { organization: Organization; onClose: () => void }) {
+  const change = useChange();
+  return (
+    <Confirm
+      title={`Suspend ${organization.name}?`}
+      action="Suspend"
+      onConfirm={() =>
+        change(patch(`${PATH}/${organization.id}`, { status: 'suspended' }), {
+          refresh: ['organizations'],
+          said: `${organization.name} is suspended`,
+        })
+      }
+      onClose={onClose}
+    >
+      <p>
+        Its keys are refused within 5 seconds. Mail that is already accepted is still delivered. It can be resumed at
+        any time.
+      </p>
+    </Confirm>
+  );
+}

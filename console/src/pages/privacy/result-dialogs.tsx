@@ -1,0 +1,97 @@
+import { useQuery } from '@tanstack/react-query';
+import { get } from '../../api/client';
+import type { Data, PrivacyErasure, PrivacyExport } from '../../api/types';
+import { Button } from '../../parts/button';
+import { download } from '../../parts/csv';
+import { Dialog } from '../../parts/dialog';
+import { bytes, count, words } from '../../parts/format';
+import { Facts } from '../../parts/page';
+import { Loaded } from '../../parts/states';
+import { Badge, Moment } from '../../parts/text';
+
+/** What an export has found, to be downloaded. */
+export function ExportDialog({ id, onClose }: { id: string; onClose: () => void }) {
+  const query = useQuery({
+    queryKey: ['export', id],
+    queryFn: () => get<Data<PrivacyExport>>(`/v1/gdpr/export/${id}`),
+    refetchInterval: ({ state }) => (state.data?.data.status === 'processing' ? 2_000 : false),
+  });
+  const save = ({ format, exportedData }: PrivacyExport) => {
+    if (!exportedData) return;
+    if (format === 'csv') {
+      for (const [section, text] of Object.entries(exportedData)) download(`${section}.csv`, String(text));
+      return;
+    }
+    download(`export-${id}.json`, JSON.stringify(exportedData, null, 2), 'application/json');
+  };
+  return (
+    <Dialog title="Export" onClose={onClose}>
+      <Loaded query={query}>
+        {({ data }) => (
+          <>
+            <Facts
+              facts={[
+                ['Person', <bdi key="email">{data.email}</bdi>],
+                ['State', <Badge key="status" status={data.status} />],
+                [
+                  'Holds',
+                  data.itemCounts &&
+                    Object.entries(data.itemCounts)
+                      .map(([name, value]) => `${count(value)} ${name}`)
+                      .join(', '),
+                ],
+                ['Size', data.sizeBytes !== undefined && bytes(data.sizeBytes)],
+                ['Deleted', data.expiresAt && <Moment at={data.expiresAt} />],
+              ]}
+            />
+            <div className="dialog-actions">
+              <Button onClick={onClose}>Close</Button>
+              {data.exportedData && (
+                <Button kind="primary" onClick={() => save(data)}>
+                  Download
+                </Button>
+              )}
+            </div>
+          </>
+        )}
+      </Loaded>
+    </Dialog>
+  );
+}
+
+/** What an erasure has erased, and what had to be kept. */
+export function ErasureDialog({ id, onClose }: { id: string; onClose: () => void }) {
+  const query = useQuery({
+    queryKey: ['erasure', id],
+    queryFn: () => get<Data<PrivacyErasure>>(`/v1/gdpr/delete-request/${id}`),
+    refetchInterval: ({ state }) => (state.data?.data.status === 'processing' ? 2_000 : false),
+  });
+  return (
+    <Dialog title="Receipt of an erasure" onClose={onClose}>
+      <Loaded query={query}>
+        {({ data }) => (
+          <>
+            <Facts
+              facts={[
+                ['Person', <bdi key="email">{data.email}</bdi>],
+                ['State', <Badge key="status" status={data.status} />],
+                ['Done', data.completedAt && <Moment at={data.completedAt} />],
+                ...Object.entries(data.receipt ?? {}).map(
+                  ([name, value]) => [words(name.replaceAll(/([A-Z])/g, ' $1').toLowerCase()), count(value)] as const,
+                ),
+                ...data.retentionExceptions.map(
+                  ({ category, reason, basis }) => [`Kept: ${category}`, `${words(reason)}. ${basis}`] as const,
+                ),
+              ]}
+            />
+            <div className="dialog-actions">
+              <Button kind="primary" onClick={onClose}>
+                Close
+              </Button>
+            </div>
+          </>
+        )}
+      </Loaded>
+    </Dialog>
+  );
+}

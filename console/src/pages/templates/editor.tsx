@@ -1,0 +1,99 @@
+import { type FormEvent, useState } from 'react';
+import { useLocation } from 'wouter';
+import { patch, post } from '../../api/client';
+import type { Data, Template } from '../../api/types';
+import { Button } from '../../parts/button';
+import { useChange } from '../../parts/change';
+import { readErrors } from '../../parts/dialog';
+import { TextArea, TextField } from '../../parts/field';
+import { InlineError } from '../../parts/states';
+import { useMayChange } from './templates';
+
+interface Draft {
+  readonly name: string;
+  readonly subject: string;
+  readonly html: string;
+  readonly text: string;
+}
+
+function draftOf(template: Template | undefined): Draft {
+  if (!template) return { name: '', subject: 'Hello {{ name }}', html: '<p>Hello {{ name }},</p>', text: '' };
+  return { name: template.name, subject: template.subject, html: template.html ?? '', text: template.text ?? '' };
+}
+
+/** What is sent: a part that is empty, and always was, is left out. */
+function bodyOf({ name, subject, html, text }: Draft, template: Template | undefined) {
+  return {
+    ...{ name, subject },
+    ...((html !== '' || template?.html) && { html }),
+    ...((text !== '' || template?.text) && { text }),
+  };
+}
+
+/** Makes a template, or a new version of one. */
+export function Editor({ template }: { template?: Template }) {
+  const mayChange = useMayChange();
+  const change = useChange();
+  const [, navigate] = useLocation();
+  const [draft, setDraft] = useState(() => draftOf(template));
+  const [error, setError] = useState<unknown>();
+  const [busy, setBusy] = useState(false);
+  const save = async () => {
+    setBusy(true);
+    setError(undefined);
+    const body = bodyOf(draft, template);
+    try {
+      const saved = template
+        ? patch<Data<Template>>(`/v1/templates/${template.id}`, body)
+        : post<Data<Template>>('/v1/templates', body);
+      const { data } = await change(saved, {
+        refresh: ['templates', 'template', 'template-versions'],
+        said: `${draft.name} is saved`,
+      });
+      if (!template) navigate(`/templates/${data.id}`);
+    } catch (failed) {
+      setError(failed);
+    }
+    setBusy(false);
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void save();
+  };
+  const { said, rest } = readErrors(error);
+  const field = (name: keyof Draft) => ({
+    readOnly: !mayChange,
+    value: draft[name],
+    error: said(name),
+    onChange: ({ target }: { target: { value: string } }) => setDraft({ ...draft, [name]: target.value }),
+  });
+  const code = { spellCheck: false, className: 'mono' };
+  return (
+    <form className="form" onSubmit={submit}>
+      <TextField
+        label="Name"
+        required
+        placeholder="password-reset"
+        {...field('name')}
+        hint="Lower-case letters, digits and hyphens; sends name it."
+      />
+      <TextField label="Subject" required {...field('subject')} />
+      <TextArea
+        label="HTML"
+        rows={12}
+        {...code}
+        {...field('html')}
+        hint="Liquid: {{ name }}, {% if … %}, {% for … %}. What is filled in is escaped."
+      />
+      <TextArea label="Text" rows={4} {...code} {...field('text')} hint="Empty: made of the html." />
+      <InlineError error={rest()} />
+      {mayChange && (
+        <div className="row">
+          <Button kind="primary" type="submit" busy={busy}>
+            {template ? 'Save as a new version' : 'Save'}
+          </Button>
+        </div>
+      )}
+    </form>
+  );
+}

@@ -1,0 +1,117 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { get } from '../../api/client';
+import type { Webhook, WebhookDelivery } from '../../api/types';
+import { Button } from '../../parts/button';
+import { Segmented } from '../../parts/field';
+import { useFilters } from '../../parts/filters';
+import { words } from '../../parts/format';
+import { type Column, ListCard, More } from '../../parts/list';
+import { Badge, Time } from '../../parts/text';
+import { DeliveryDialog, Redeliver } from './delivery-dialog';
+
+interface Deliveries {
+  readonly data: readonly WebhookDelivery[];
+  readonly pagination: { readonly hasMore: boolean; readonly nextCursor?: string };
+}
+
+const STATES = [
+  { value: '', label: 'All' },
+  { value: 'failed', label: 'Failed' },
+  { value: 'pending', label: 'Pending' },
+  { value: 'delivered', label: 'Delivered' },
+];
+
+const COLUMNS: readonly Column<WebhookDelivery>[] = [
+  {
+    name: 'Event',
+    cell: ({ emailId, eventType }) =>
+      emailId ? <Link href={`/emails/${emailId}`}>{words(eventType)}</Link> : words(eventType),
+  },
+  { name: 'State', isBare: true, cell: ({ state }) => <Badge status={state} /> },
+  {
+    name: 'Answer',
+    look: 'wide break',
+    cell: ({ lastStatus, lastError }) => (
+      <>
+        {lastStatus !== undefined && <code>{lastStatus}</code>} <bdi className="soft">{lastError ?? ''}</bdi>
+      </>
+    ),
+  },
+  { name: 'Attempts', look: 'number', cell: ({ attempts }) => attempts },
+  {
+    name: 'When',
+    look: 'soft',
+    cell: ({ lastAttemptAt, createdAt, nextAttemptAt, state }) => (
+      <>
+        <Time at={lastAttemptAt ?? createdAt} />
+        {nextAttemptAt && state === 'pending' && (
+          <span className="hint">
+            {' '}
+            · next <Time at={nextAttemptAt} />
+          </span>
+        )}
+      </>
+    ),
+  },
+];
+
+/** What was sent to a webhook, and what it said to it. */
+export function DeliveryList({ webhook }: { webhook: Webhook }) {
+  const [{ state, delivery: shown }, change] = useFilters(['state', 'delivery']);
+  const [eventType, setEventType] = useState('');
+  const query = useInfiniteQuery({
+    queryKey: ['deliveries', webhook.id, state],
+    queryFn: ({ pageParam, signal }) =>
+      get<Deliveries>(`/v1/webhooks/${webhook.id}/deliveries`, { state, limit: 50, cursor: pageParam }, signal),
+    initialPageParam: '',
+    getNextPageParam: ({ pagination }) => (pagination.hasMore ? pagination.nextCursor : undefined),
+    refetchInterval: ({ state: { data } }) => ((data?.pages.length ?? 0) > 1 ? false : 4_000),
+  });
+  const look = ({ id, eventType: type }: WebhookDelivery) => {
+    setEventType(type);
+    change({ delivery: id });
+  };
+  const actions: Column<WebhookDelivery> = {
+    name: 'Actions',
+    isHidden: true,
+    cell: (delivery) => (
+      <span className="row">
+        <Button small onClick={() => look(delivery)}>
+          Look<span className="visually-hidden"> at the request and answer of {words(delivery.eventType)}</span>
+        </Button>
+        <Redeliver webhook={webhook} delivery={delivery} />
+      </span>
+    ),
+  };
+  return (
+    <>
+      <ListCard
+        title="Deliveries"
+        actions={
+          <Segmented label="State" value={state} options={STATES} onChange={(value) => change({ state: value })} />
+        }
+        query={query}
+        rowsOf={({ pages }) => pages.flatMap((page) => page.data)}
+        keyOf={({ id }) => id}
+        caption="Deliveries, newest first"
+        columns={[...COLUMNS, actions]}
+        empty={{
+          icon: 'webhooks',
+          title: state ? `Nothing is ${state}` : 'Nothing was sent yet',
+          text: 'Send a test, and see here what it answers.',
+        }}
+        pager={() => <More query={query} />}
+      />
+      {shown !== '' && (
+        <DeliveryDialog
+          webhook={webhook}
+          id={shown}
+          title={eventType === '' ? 'Delivery' : words(eventType)}
+          onClose={() => change({ delivery: '' })}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,141 @@
+import { useState } from 'react';
+import { useLocation } from 'wouter';
+import { del, patch, post } from '../../api/client';
+import type { Data, Webhook } from '../../api/types';
+import { Button } from '../../parts/button';
+import { useChange } from '../../parts/change';
+import { Confirm, FormDialog } from '../../parts/dialog';
+import { TextField } from '../../parts/field';
+import { InlineError } from '../../parts/states';
+import { SecretDialog, WebhookDialog } from './webhook-dialog';
+
+type Asked = 'change' | 'rotate' | 'remove' | 'replay';
+
+const REFRESH = ['webhook', 'webhooks', 'deliveries'];
+
+/** What can be done with a webhook. */
+export function Manage({ webhook }: { webhook: Webhook }) {
+  const change = useChange();
+  const [asks, setAsks] = useState<Asked>();
+  const [secret, setSecret] = useState<string>();
+  const [error, setError] = useState<unknown>();
+  const { enabled, id } = webhook;
+  const path = `/v1/webhooks/${id}`;
+  const close = () => setAsks(undefined);
+  const act = (work: Promise<unknown>, said: string) => {
+    setError(undefined);
+    change(work, { refresh: REFRESH, said }).catch(setError);
+  };
+  const toggle = () =>
+    act(
+      patch(path, { enabled: !enabled }),
+      enabled ? 'Nothing is sent to it any more' : 'It hears of what happens from now on',
+    );
+  return (
+    <>
+      <Button
+        kind="primary"
+        icon="send"
+        disabled={!enabled}
+        onClick={() => act(post(`${path}/test`), 'A test event is on its way')}
+      >
+        Send a test
+      </Button>
+      <Button onClick={() => setAsks('change')}>Change</Button>
+      <Button onClick={toggle}>{enabled ? 'Disable' : 'Enable'}</Button>
+      <Button disabled={!enabled} onClick={() => setAsks('replay')}>
+        Replay
+      </Button>
+      <Button onClick={() => setAsks('rotate')}>Rotate secret</Button>
+      <Button kind="danger" onClick={() => setAsks('remove')}>
+        Remove
+      </Button>
+      <InlineError error={error} />
+      {asks === 'change' && <WebhookDialog webhook={webhook} onClose={close} />}
+      {asks === 'replay' && <ReplayDialog path={path} onClose={close} />}
+      {asks === 'rotate' && (
+        <Confirm
+          title="Rotate the secret?"
+          action="Rotate"
+          onClose={close}
+          onConfirm={async () => setSecret((await post<Data<{ secret: string }>>(`${path}/rotate-secret`)).data.secret)}
+        >
+          <p>
+            A new secret is made. For 24 hours everything is signed with both, so that the receiver can be changed
+            without a gap.
+          </p>
+        </Confirm>
+      )}
+      {asks === 'remove' && <RemoveDialog webhook={webhook} onClose={close} />}
+      {secret !== undefined && (
+        <SecretDialog secret={secret} title="The new secret" onClose={() => setSecret(undefined)} />
+      )}
+    </>
+  );
+}
+
+const DAY_MS = 86_400_000;
+
+/** The browser's own field for a moment takes it without a zone: that of the reader. */
+function localMoment(ms: number): string {
+  return new Date(ms - new Date(ms).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+function ReplayDialog({ path, onClose }: { path: string; onClose: () => void }) {
+  const change = useChange();
+  const [from, setFrom] = useState(() => localMoment(Date.now() - DAY_MS));
+  const [to, setTo] = useState('');
+  const span = { from: new Date(from).toISOString(), ...(to !== '' && { to: new Date(to).toISOString() }) };
+  return (
+    <FormDialog
+      title="Replay events?"
+      action="Replay"
+      isDangerous
+      disabled={from === ''}
+      onClose={onClose}
+      onSubmit={() => change(post(`${path}/replay`, span), { refresh: REFRESH, said: 'The replay has begun' })}
+    >
+      {(said) => (
+        <>
+          <p>
+            Every event of this time that it listens to is sent to it again, under the same ids: receivers that look at
+            the id notice. It cannot be stopped.
+          </p>
+          <TextField
+            label="From"
+            type="datetime-local"
+            required
+            value={from}
+            onChange={(event) => setFrom(event.target.value)}
+            error={said('from')}
+          />
+          <TextField
+            label="To"
+            type="datetime-local"
+            value={to}
+            onChange={(event) => setTo(event.target.value)}
+            hint="Empty: until now. At most 30 days."
+            error={said('to')}
+          />
+        </>
+      )}
+    </FormDialog>
+  );
+}
+
+function RemoveDialog({ webhook: { id, url }, onClose }: { webhook: Webhook; onClose: () => void }) {
+  const change = useChange();
+  const [, navigate] = useLocation();
+  const remove = async () => {
+    await change(del(`/v1/webhooks/${id}`), { refresh: ['webhooks'], said: 'The webhook is removed' });
+    navigate('/webhooks');
+  };
+  return (
+    <Confirm title="Remove this webhook?" action="Remove the webhook" onClose={onClose} onConfirm={remove}>
+      <p>
+        <bdi className="break">{url}</bdi> is told nothing any more, and its deliveries are deleted. There is no way
+        back.
+      </p>
+    </Confirm>
+  );
+}

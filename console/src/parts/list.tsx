@@ -1,0 +1,188 @@
+import type { UseQueryResult } from '@tanstack/react-query';
+import { type FormEvent, type KeyboardEvent, type ReactNode, useState } from 'react';
+import { flushSync } from 'react-dom';
+import { Button } from './button';
+import { TextField } from './field';
+import { Card } from './page';
+import { Empty, Loaded } from './states';
+import type { IconName } from './icons';
+
+export interface Column<Row> {
+  readonly name: string;
+  /** The name is read aloud only: of buttons it need not be seen. */
+  readonly isHidden?: boolean;
+  /** Classes of its cells: `number`, `soft`, `wide`, `break`. */
+  readonly look?: string;
+  /** Without its name where rows are cards: the value says what it is. */
+  readonly isBare?: boolean;
+  readonly cell: (row: Row) => ReactNode;
+}
+
+export interface TableProps<Row> {
+  /** What the rows are: read aloud. */
+  readonly caption: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly keyOf: (row: Row) => string;
+}
+
+/** Rows, which become cards where the window is narrow. */
+export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
+  return (
+    <div className="table-wrap">
+      <table className="stacking">
+        <caption className="visually-hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map(({ name, isHidden, look }) => (
+              <th key={name} scope="col" className={look?.includes('number') ? 'number' : undefined}>
+                {isHidden ? <span className="visually-hidden">{name}</span> : name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)}>
+              {columns.map(({ name, isHidden, isBare, look, cell }, index) => (
+                <td key={name} className={look} data-label={index === 0 || isHidden || isBare ? undefined : name}>
+                  {cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface ListCardProps<Data, Row> extends Omit<TableProps<Row>, 'rows'> {
+  readonly query: UseQueryResult<Data>;
+  readonly rowsOf: (data: Data) => readonly Row[];
+  /** Shown where there is no row. */
+  readonly empty: {
+    readonly icon: IconName;
+    readonly title: string;
+    readonly text?: ReactNode;
+    readonly action?: ReactNode;
+  };
+  /** Below the rows: how many there are, and the way to the others. */
+  readonly pager?: (data: Data) => ReactNode;
+  readonly title?: ReactNode;
+  readonly actions?: ReactNode;
+  readonly lines?: number;
+}
+
+/** A list with all its states: on its way, refused, empty, there. */
+export function ListCard<Data, Row>(props: ListCardProps<Data, Row>) {
+  const { query, rowsOf, empty, pager, title, actions, lines = 6, ...table } = props;
+  return (
+    <Card flush {...(title !== undefined && { title })} {...(actions !== undefined && { actions })}>
+      <Loaded query={query} lines={lines}>
+        {(data) => {
+          const rows = rowsOf(data);
+          if (rows.length === 0) {
+            return (
+              <Empty icon={empty.icon} title={empty.title} action={empty.action}>
+                {empty.text}
+              </Empty>
+            );
+          }
+          return (
+            <>
+              <Table {...table} rows={rows} />
+              {pager?.(data)}
+            </>
+          );
+        }}
+      </Loaded>
+    </Card>
+  );
+}
+
+interface PagerProps {
+  readonly said: ReactNode;
+  /** Undefined where there is none. */
+  readonly back: (() => void) | undefined;
+  readonly on: (() => void) | undefined;
+}
+
+/** Newer and older: every list has the newest first, or is by name. */
+export function Pager({ said, back, on }: PagerProps) {
+  return (
+    <nav className="pager" aria-label="Pages of the list">
+      <span>{said}</span>
+      {(back ?? on) && (
+        <span className="row">
+          <Button small disabled={!back} onClick={back}>
+            Back
+          </Button>
+          <Button small disabled={!on} onClick={on}>
+            On
+          </Button>
+        </span>
+      )}
+    </nav>
+  );
+}
+
+interface Endless {
+  readonly hasNextPage: boolean;
+  readonly isFetchingNextPage: boolean;
+  readonly fetchNextPage: () => Promise<unknown>;
+}
+
+/** The rest of a list that has no pages. */
+export function More({ query: { hasNextPage, isFetchingNextPage, fetchNextPage } }: { query: Endless }) {
+  if (!hasNextPage) return null;
+  return (
+    <div className="pager">
+      <Button small busy={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+        Show more
+      </Button>
+    </div>
+  );
+}
+
+interface FilterTextProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly placeholder?: string;
+  readonly hint?: ReactNode;
+}
+
+/** A filter that is written: it counts after Enter, or when it is left; Escape empties and leaves it. */
+export function FilterText({ value, onChange, ...rest }: FilterTextProps) {
+  const [text, setText] = useState(value);
+  const [known, setKnown] = useState(value);
+  // The address has changed: by a link, or by going back.
+  if (known !== value) {
+    setKnown(value);
+    setText(value);
+  }
+  const apply = (wanted: string) => wanted.trim() !== value && onChange(wanted.trim());
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    apply(text);
+  };
+  const clear = (event: KeyboardEvent<HTMLInputElement>) => {
+    if (event.key !== 'Escape') return;
+    // Leaving it counts as well: by then it has to be empty.
+    flushSync(() => setText(''));
+    event.currentTarget.blur();
+  };
+  return (
+    <form onSubmit={submit}>
+      <TextField
+        {...rest}
+        type="search"
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        onBlur={(event) => apply(event.target.value)}
+        onKeyDown={clear}
+      />
+    </form>
+  );
+}

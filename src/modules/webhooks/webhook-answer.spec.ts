@@ -1,0 +1,44 @@
+import fc from 'fast-check';
+import { toWebhookAnswer } from './webhook-answer';
+
+const answer = (body: string, headers: Record<string, string> = {}) =>
+  toWebhookAnswer({ headers, body: Buffer.from(body), isCut: false }, 7);
+
+describe('toWebhookAnswer', () => {
+  it('keeps headers that help, and none that may hold a secret', () => {
+    const headers = {
+      'content-type': 'text/html',
+      'set-cookie': 'a=b',
+      'www-authenticate': 'x',
+      location: 'y'.repeat(999),
+    };
+    expect(answer('', headers)).toEqual({
+      ...{ headers: { 'content-type': 'text/html', location: 'y'.repeat(300) }, body: '', isCut: false, durationMs: 7 },
+    });
+  });
+
+  it.each([
+    ['user ada@example.com is unknown', 'user [address] is unknown'],
+    ['{"to":"ada.l+x@mail.example","id":"é"}', '{"to":"[address]","id":"é"}'],
+    ['https://x.example/?to=ada%40example.com&x=1', 'https://x.example/?to=[address]&x=1'],
+    ['a\0b', 'a\uFFFDb'],
+    ['nothing @ all', 'nothing @ all'],
+  ])('of %j keeps %j', (body, kept) => {
+    expect(answer(body).body).toBe(kept);
+  });
+
+  it('keeps no address and no NUL, whatever is around them', () => {
+    const word = fc.stringMatching(/^[a-z0-9.+_-]{1,64}$/);
+    fc.assert(
+      fc.property(fc.string(), word, word, fc.string(), (before, local, domain, after) => {
+        const { body } = answer(`${before} ${local}@${domain} ${after}\0`);
+        return !body.includes(`${local}@${domain}`) && !body.includes('\0');
+      }),
+    );
+  });
+
+  it('takes no longer for a text that is made to be slow', () => {
+    expect(answer('a'.repeat(64).repeat(32)).body).toHaveLength(2_048);
+    expect(answer('@'.repeat(2_048)).body).toHaveLength(2_048);
+  });
+});

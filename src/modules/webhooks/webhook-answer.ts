@@ -1,0 +1,32 @@
+import type { EgressAnswer } from '../../common/egress/egress-client';
+
+/** What a receiver has answered, as far as it is kept: what helps to find out why it refuses, and no secret. */
+export interface WebhookAnswer {
+  readonly headers: Readonly<Record<string, string>>;
+  /** The beginning. */
+  readonly body: string;
+  /** Whether the body was longer. */
+  readonly isCut: boolean;
+  readonly durationMs: number;
+}
+
+/** Others, like cookies and challenges, may hold secrets of the receiver. */
+const KEPT_HEADERS: readonly string[] = [
+  ...['content-type', 'content-length', 'date', 'location', 'retry-after', 'server', 'via', 'x-request-id', 'cf-ray'],
+];
+const MAX_HEADER_LENGTH = 300;
+/** Also as it stands in a query. Bounded, so that no text makes it slow. */
+const ADDRESS = /[^\s@<>"'`,;:()[\]{}=&/\\]{1,64}(?:@|%40)[^\s@<>"'`,;:()[\]{}=&/\\]{1,255}/gi;
+
+/** Erasures do not look into answers: what they would have to find is not kept. PostgreSQL keeps no NUL. */
+function toStorable(text: string): string {
+  return text.replaceAll('\0', '\uFFFD').replaceAll(ADDRESS, '[address]');
+}
+
+export function toWebhookAnswer({ headers, body, isCut }: EgressAnswer, durationMs: number): WebhookAnswer {
+  const kept = KEPT_HEADERS.flatMap((name) => {
+    const value = headers[name];
+    return value === undefined ? [] : [[name, toStorable(value.slice(0, MAX_HEADER_LENGTH))] as const];
+  });
+  return { headers: Object.fromEntries(kept), body: toStorable(body.toString('utf8')), isCut, durationMs };
+}

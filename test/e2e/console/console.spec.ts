@@ -1,0 +1,20 @@
+import { ConsoleScene, describeInBrowser } from './console-scene';
+import { integrationStories } from './integration-stories';
+import { operatorStories } from './operator-stories';
+import { everyPage } from './pages';
+import { tenantStories } from './tenant-stories';
+
+/** In a browser, on a real service with real mail: one for all of it, as both take seconds to start. */
+describeInBrowser('the console', () => {
+  let scene: ConsoleScene;
+  beforeAll(async () => {
+    scene = await ConsoleScene.start();
+  });
+  afterAll(() => scene.close());
+  afterEach(() => expect(scene.complaints.splice(0)).toEqual([]));
+
+  describe('for those who send', () => tenantStories(() => scene));
+  describe('for those who integrate', () => integrationStories(() => scene));
+  describe('for operators', () => operatorStories(() => scene));
+  describe('on every page', () => everyPage(() => scene));
+});

@@ -1,0 +1,98 @@
+import { waitFor } from '../../setup/wait-for';
+import { button, type ConsoleScene, field, heading } from './console-scene';
+
+/** An answer that would like to be more than text. */
+const HOSTILE = '<img src=x onerror="window.pwned = 1"><script>window.pwned = 1</script>';
+
+/** Webhooks and templates, each from its beginning to its end. */
+export function integrationStories(sceneOf: () => ConsoleScene): void {
+  let scene: ConsoleScene;
+  beforeAll(() => {
+    scene = sceneOf();
+  });
+
+  it('adds a webhook, and finds out why it fails from what it answers', async () => {
+    const { receiver } = scene;
+    receiver.answer = () => ({ status: 500, headers: { 'set-cookie': 'session=s3cret' }, body: HOSTILE });
+    const page = await scene.signedIn();
+    await scene.visit(page, '/webhooks');
+    await page.locator('.page-head').getByRole('button', { name: 'Add a webhook' }).click();
+    await field(page, 'Address').fill(receiver.url('/mail'));
+    await page.getByRole('dialog').getByRole('button', { name: 'Add' }).click();
+    const secret = (await page.getByTestId('secret').textContent()) ?? '';
+    expect(secret).toMatch(/^whsec_/);
+    await button(page, 'I have it').click();
+    await heading(page, receiver.url('/mail')).waitFor();
+    expect(await page.content()).not.toContain(secret);
+
+    await button(page, 'Send a test').click();
+    const row = page.getByRole('row', { name: /Webhook test/ });
+    await row.getByText('HTTP status 500').waitFor();
+    await row.getByRole('button', { name: /^Look/ }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByTestId('answer').waitFor();
+    expect(await dialog.getByTestId('answer').textContent()).toBe(HOSTILE);
+    expect(await dialog.textContent()).not.toContain('s3cret');
+    await dialog.getByRole('tab', { name: 'Request' }).click();
+    await dialog.getByText('"type": "webhook.test"').waitFor();
+    expect(page.url()).toContain('delivery=');
+    expect(await page.evaluate(`'pwned' in window`)).toBe(false);
+
+    receiver.answer = () => ({ status: 204 });
+    await dialog.getByRole('button', { name: /^Send again/ }).click();
+    await dialog.getByText('Delivered').waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await page.waitForURL((url) => !url.search.includes('delivery='));
+    await row.getByText('Delivered').waitFor();
+    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+
+    await button(page, 'Rotate secret').click();
+    await button(page, /^Rotate$/).click();
+    expect(await page.getByTestId('secret').textContent()).not.toBe(secret);
+    await button(page, 'I have it').click();
+    await button(page, 'Replay').click();
+    await page.getByRole('dialog').getByText('It cannot be stopped').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Replay' }).click();
+    await page.getByText('The replay has begun').waitFor();
+    await button(page, 'Disable').click();
+    await page.getByText('Nothing is sent to it.').waitFor();
+    await button(page, 'Remove').click();
+    await button(page, 'Remove the webhook').click();
+    await page.getByText('Nobody is told yet').waitFor();
+  });
+
+  it('writes a template, fills it in, makes a new version, and deletes it', async () => {
+    const page = await scene.signedIn();
+    await scene.visit(page, '/templates');
+    await page.locator('.page-head').getByRole('link', { name: 'Write a template' }).click();
+    await field(page, 'Name').fill('welcome');
+    await field(page, 'Subject').fill('Welcome, {{ user.name }}');
+    await field(page, 'HTML').fill('<p>Hello {{ user.name }');
+    await button(page, 'Save').click();
+    await page.locator('.field-error').waitFor();
+    await field(page, 'HTML').fill('<p>Hello {{ user.name }}</p>');
+    await button(page, 'Save').click();
+    await heading(page, 'welcome').waitFor();
+
+    await field(page, 'Variables (JSON)').fill('{"user":{"name":"<b>Ada</b>"}}');
+    await button(page, 'Fill in').click();
+    await heading(page, 'Welcome, <b>Ada</b>').waitFor();
+    await page.getByRole('tab', { name: 'HTML' }).click();
+    await page.getByText('<p>Hello &lt;b&gt;Ada&lt;/b&gt;</p>').waitFor();
+    await field(page, 'Variables (JSON)').fill('{"user":{}}');
+    await button(page, 'Fill in').click();
+    await page.getByRole('alert').getByText('template_render_failed').waitFor();
+
+    await field(page, 'Subject').fill('Good to see you, {{ user.name }}');
+    await button(page, 'Save as a new version').click();
+    await page.getByText('Version 2', { exact: true }).first().waitFor();
+    await button(page, 'Delete').click();
+    await field(page, 'Type welcome to confirm').fill('welcome');
+    await button(page, 'Delete the template').click();
+    await heading(page, 'Templates').waitFor();
+    await waitFor(async () => (await scene.api().get('/v1/templates')).body.pagination.total === 0, {
+      what: 'the deletion',
+    });
+  });
+}

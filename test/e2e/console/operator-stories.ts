@@ -1,0 +1,106 @@
+import type { Page } from 'playwright-core';
+import { button, type ConsoleScene, field, heading } from './console-scene';
+
+const DAY_MS = 86_400_000;
+
+/** What operators come for. */
+export function operatorStories(sceneOf: () => ConsoleScene): void {
+  let scene: ConsoleScene;
+  let page: Page;
+  beforeAll(async () => {
+    scene = sceneOf();
+    page = await scene.signedIn(await scene.tenants.operatorKey());
+  });
+
+  const dialog = () => page.getByRole('dialog');
+
+  it('sees at a glance what is in whose way', async () => {
+    await scene.visit(page, '/');
+    await heading(page, 'The installation').waitFor();
+    await page.getByRole('link', { name: 'Workers' }).click();
+    await page.getByRole('row').nth(1).waitFor();
+    await page.getByRole('link', { name: 'Egress' }).click();
+    await page.getByText('out1.acme.example').waitFor();
+    await page.getByText('No receiver refuses any of them.').waitFor();
+  });
+
+  it('creates an organization, gives it a key and limits, suspends and resumes it', async () => {
+    await scene.visit(page, '/organizations');
+    await page.locator('.page-head').getByRole('button', { name: 'Create' }).click();
+    await field(page, 'Name').fill('Northwind');
+    await dialog().getByRole('button', { name: 'Create' }).click();
+    const row = page.getByRole('row', { name: /Northwind/ });
+    await row.getByRole('button', { name: 'New key for Northwind' }).click();
+    await dialog().getByRole('button', { name: 'Create' }).click();
+    const key = (await page.getByTestId('secret').textContent()) ?? '';
+    await button(page, 'I have it').click();
+    expect((await scene.api(key).get('/v1/emails')).status).toBe(200);
+    await row.getByRole('button', { name: 'Limits of Northwind' }).click();
+    await field(page, 'Recipients a month').fill('1000');
+    await dialog().getByRole('button', { name: 'Save' }).click();
+    await row.getByText('1,000').waitFor();
+    await row.getByRole('button', { name: 'Suspend Northwind' }).click();
+    await dialog().getByText('It can be resumed at any time').waitFor();
+    await dialog().getByRole('button', { name: 'Suspend' }).click();
+    await row.getByText('Suspended').waitFor();
+    await row.getByRole('button', { name: 'Resume Northwind' }).click();
+    await row.getByText('Active').waitFor();
+  });
+
+  it('holds and releases what waits for a destination, saying how many', async () => {
+    const scheduledAt = new Date(Date.now() + DAY_MS).toISOString();
+    const to = ['ada@later.example', 'grace@later.example'];
+    await scene.api().send({ from: 'hello@acme.example', to, subject: 'Later', scheduledAt });
+    await scene.visit(page, '/queue?by=destination');
+    await button(page, 'later.example').click();
+    await page.getByText('ada@later.example').waitFor();
+    await page.getByRole('button', { name: 'Hold', exact: true }).click();
+    await dialog().getByText('2 open deliveries to later.example').waitFor();
+    await field(page, 'Reason').fill('Looked into');
+    await dialog().getByRole('button', { name: 'Hold them' }).click();
+    await dialog().getByText('2 changed of 2').waitFor();
+    await button(page, 'Close').click();
+    await page
+      .getByRole('row', { name: /ada@later.example/ })
+      .getByText('Held')
+      .waitFor();
+    await button(page, 'Fail').click();
+    await dialog().getByText('There is no way back').waitFor();
+    await field(page, 'Reason').fill('Not wanted any more');
+    await dialog().getByRole('button', { name: 'Fail them' }).click();
+    await dialog().getByText('2 changed of 2').waitFor();
+    await button(page, 'Close').click();
+    await page.getByText('No delivery is like that').waitFor();
+  });
+
+  it('finds a paused destination, sees why, limits and resumes it; the audit log tells', async () => {
+    const path = '/operator/v1/destinations/mx1.slow.example';
+    const api = scene.api(await scene.tenants.operatorKey());
+    await api.call('PATCH', path, { paused: true, reason: 'Their maintenance' });
+    await scene.visit(page, '/destinations?state=paused');
+    await page.getByRole('link', { name: 'mx1.slow.example' }).click();
+    await page.getByText('An operator has paused it: “Their maintenance”.').waitFor();
+    await button(page, 'Resume').click();
+    await field(page, 'Reason').fill('It is over');
+    await dialog().getByRole('button', { name: 'Resume' }).click();
+    await button(page, 'Limit').click();
+    await field(page, 'Connections at a time').fill('3');
+    await field(page, 'Reason').fill('Carefully');
+    await dialog().getByRole('button', { name: 'Limit' }).click();
+    await page.getByText('An operator has limited it: “Carefully”.').waitFor();
+    await button(page, 'Remove the rule 3 max connections').click();
+    await dialog().getByText('within 5 seconds').waitFor();
+    await dialog().getByRole('button', { name: 'Remove the rule' }).click();
+    await page.getByText('The rule is removed').waitFor();
+    await scene.visit(page, '/audit?action=destination.rule_removed');
+    await page.getByRole('row', { name: /mx1.slow.example/ }).waitFor();
+  });
+
+  it('shows a key that may only read no way to change anything', async () => {
+    const reader = await scene.signedIn(await scene.tenants.operatorKey(['operator:read']));
+    for (const path of ['/organizations', '/queue', '/destinations', '/workers', '/audit']) {
+      await scene.visit(reader, path);
+      expect(await button(reader, /^(Create|Limits|Suspend|Hold|Fail|Pause|Limit)/).count()).toBe(0);
+    }
+  });
+}
