@@ -36,7 +36,7 @@ async function mutate({ mutate: files, tests }) {
   process.env.MUTATION_TESTS = tests.join(',');
   process.chdir(ROOT);
   const stryker = new Stryker({
-    ...{ mutate: files, testRunner: 'jest', coverageAnalysis: 'perTest', concurrency: 1, timeoutMS: 20_000 },
+    ...{ mutate: files, testRunner: 'jest', coverageAnalysis: 'perTest', concurrency: 1, timeoutMS: 10_000 },
     jest: { configFile: 'mutation/jest.config.js', enableFindRelatedTests: false },
     // A process keeps the modules of every run.
     maxTestRunnerReuse: 100,
@@ -51,8 +51,9 @@ function report(name, mutants) {
   const killed = mutants.filter(({ status }) => KILLED.has(status)).length;
   const missed = mutants.filter(({ status }) => MISSED.has(status));
   const score = (100 * killed) / Math.max(1, killed + missed.length);
+  const endless = mutants.filter(({ status }) => status === 'Timeout').length;
   process.stdout.write(
-    `${name.padEnd(22)} ${score.toFixed(1).padStart(5)} %  ${killed} of ${killed + missed.length} killed\n`,
+    `${name.padEnd(22)} ${score.toFixed(1).padStart(5)} %  ${killed} of ${killed + missed.length} killed, ${endless} of them as endless\n`,
   );
   if (values.survivors) for (const mutant of missed) process.stdout.write(describe(mutant));
   if (score < LEAST_SCORE || killed === 0) process.exitCode = 1;
