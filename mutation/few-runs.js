@@ -7,4 +7,6 @@ const MOST_RUNS = 100;
 const SEED = 20_261_122;
 const { default: fc } = exported;
 const few = (settings) => ({ ...settings, seed: SEED, numRuns: Math.min(settings?.numRuns ?? MOST_RUNS, MOST_RUNS) });
-exported.default = { ...fc, assert: (property, settings) => fc.assert(property, few(settings)) };
+const { assert } = fc;
+exported.assert = (property, settings) => assert(property, few(settings));
+exported.default = { ...fc, assert: exported.assert };

@@ -1,5 +1,14 @@
 import * as fc from 'fast-check';
-import { MAX_LINE_BYTES, MAX_REPLY_BYTES, MAX_REPLY_LINES, SmtpReplyParser, lastLine } from './smtp-reply';
+import {
+  isNegative,
+  isPositive,
+  lastLine,
+  MAX_LINE_BYTES,
+  MAX_REPLY_BYTES,
+  MAX_REPLY_LINES,
+  SmtpReplyParser,
+  wholeLines,
+} from './smtp-reply';
 import type { SmtpReply } from './smtp-reply';
 
 interface Outcome {
@@ -65,6 +74,7 @@ describe('SmtpReplyParser', () => {
     [' 250 x'],
     ['250_x'],
     ['2\u00b20 x'],
+    ...[['2a0 x'], ['25a x'], ['2:0 x'], ['25: x'], ['2/0 x'], ['25/ x'], ['2'], ['25'], ['20']],
     [''],
     ['<html>'],
   ])('refuses the line %j', (line) => {
@@ -87,6 +97,14 @@ describe('SmtpReplyParser', () => {
     const { replies, violation } = parse('250 a\r\nrubbish\r\n250 b\r\n', '250 c\r\n');
     expect(replies).toHaveLength(1);
     expect(violation).toBe('not a reply line');
+  });
+
+  it('keeps nothing of what it will never complete', () => {
+    const inReply = { replies: [], violation: 'not a reply line', isBetweenReplies: true };
+    expect(parse('250-a\r\nrubbish\r\n')).toEqual(inReply);
+    expect(parse('250-a\r\nrubbish\r\n', '250 b')).toEqual(inReply);
+    const tooLong = { replies: [], violation: 'reply line too long', isBetweenReplies: true };
+    expect(parse('250 a', 'x'.repeat(MAX_LINE_BYTES))).toEqual(tooLong);
   });
 
   it('makes controls, NUL and non-ASCII printable', () => {
@@ -112,6 +130,7 @@ describe('SmtpReplyParser', () => {
 
     it('takes the longest line', () => {
       expect(parse(`${longest}\r\n`).replies).toHaveLength(1);
+      expect(parse(`${longest}\r`, '\n').replies).toHaveLength(1);
     });
 
     it.each([[`${longest}y\r\n`], ['x'.repeat(MAX_LINE_BYTES + 1)], ['x'.repeat(65_536)]])(
@@ -125,6 +144,14 @@ describe('SmtpReplyParser', () => {
       const most = '250-x\r\n'.repeat(MAX_REPLY_LINES - 1);
       expect(parse(`${most}250 x\r\n`).replies).toHaveLength(1);
       expect(parse(`${most}250-x\r\n250 x\r\n`).violation).toBe('reply with too many lines');
+    });
+
+    it('takes the largest reply and refuses one byte more', () => {
+      const lines = (text: string) => `250-${text}\r\n`.repeat(MAX_REPLY_BYTES / MAX_LINE_BYTES - 1);
+      const most = lines('x'.repeat(MAX_LINE_BYTES - 6));
+      const last = `250 ${'x'.repeat(MAX_LINE_BYTES - 6)}`;
+      expect(parse(`${most}${last}\r\n`)).toMatchObject({ violation: undefined, replies: [{ code: 250 }] });
+      expect(parse(`${most}${last}y\r\n`)).toMatchObject({ violation: 'reply too large', replies: [] });
     });
 
     it('refuses a reply that is too large in all', () => {
@@ -199,5 +226,36 @@ describe('lastLine', () => {
   it('is the last line with its code', () => {
     expect(lastLine({ code: 550, lines: ['5.1.1 no', '5.1.1 user'] })).toBe('550 5.1.1 user');
     expect(lastLine({ code: 250, lines: [''] })).toBe('250');
+    expect(lastLine({ code: 250, lines: [] })).toBe('250');
+  });
+});
+
+describe('wholeLines', () => {
+  it.each([
+    [
+      ['5.1.1 no', '', '5.1.1 user '],
+      ['550-5.1.1 no', '550-', '550 5.1.1 user'],
+    ],
+    [['no '], ['550 no']],
+    [
+      ['no ', 'more'],
+      ['550-no', '550 more'],
+    ],
+  ])('of %j are as they came', (lines, whole) => {
+    expect(wholeLines({ code: 550, lines })).toEqual(whole);
+  });
+});
+
+describe('a reply', () => {
+  it.each([
+    [200, true, false],
+    [299, true, false],
+    [300, false, false],
+    [399, false, false],
+    [400, false, true],
+    [599, false, true],
+  ])('of %s is positive: %s, negative: %s', (code, positive, negative) => {
+    const reply = { code, lines: [''] };
+    expect([isPositive(reply), isNegative(reply)]).toEqual([positive, negative]);
   });
 });

@@ -109,7 +109,7 @@ export class SmtpReplyParser {
     const { code, lines } = this;
     this.lines = [];
     this.bytes = 0;
-    const enhancedCode = enhancedCodeOf(code, lines[0]);
+    const enhancedCode = enhancedCodeOf(code, lines[0] ?? '');
     return enhancedCode === undefined ? { code, lines } : { code, enhancedCode, lines };
   }
 
@@ -131,16 +131,16 @@ function codeOf(line: string): number {
   return hundreds * 100 + tens * 10 + units;
 }
 
-/** NaN-safe: -1 for anything but a digit. */
+/** Negative for anything but a digit, past the end of the line too (where it is no number at first). */
 function digitAt(line: string, index: number): number {
   const digit = line.charCodeAt(index) - 0x30;
-  return digit >= 0 && digit <= 9 ? digit : -1;
+  return digit <= 9 ? digit : -1;
 }
 
 /** RFC 2034 section 4: the class must agree with the reply code, otherwise it is ordinary text. */
-function enhancedCodeOf(code: number, line: string | undefined): string | undefined {
-  const found = line === undefined ? undefined : ENHANCED_CODE.exec(line)?.[1];
-  return found !== undefined && found.charCodeAt(0) - 0x30 === Math.floor(code / 100) ? found : undefined;
+function enhancedCodeOf(code: number, line: string): string | undefined {
+  const found = ENHANCED_CODE.exec(line)?.[1];
+  return found?.startsWith(String(code).charAt(0)) ? found : undefined;
 }
 
 /** Remote text ends up in logs, events and terminals: controls, NUL and non-ASCII become question marks. */
