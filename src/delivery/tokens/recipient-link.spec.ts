@@ -1,6 +1,7 @@
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { anyDeliveryTarget, DELIVERY_TARGET } from '../../../test/factories/delivery-targets';
+import { deriveEncryptionKey } from '../../common/encryption/encryption';
 import { MAX_URL_LENGTH, RecipientLink } from './recipient-link';
 import type { RecipientLinkKind, RecipientLinkTarget } from './recipient-link';
 
@@ -17,6 +18,11 @@ const anyUrl = fc.oneof(
     .integer({ min: 1, max: MAX_URL_LENGTH })
     .map((length) => 'https://a.example/'.padEnd(length, 'x').slice(0, length)),
 );
+/** Signed as the service signs. */
+const genuine = (body: Buffer): string => {
+  const mac = createHmac('sha256', deriveEncryptionKey(master, 'recipient-link').secret).update(body).digest();
+  return Buffer.concat([body, mac.subarray(0, 16)]).toString('base64url');
+};
 const anyClick = fc.record({ target: anyTarget, url: anyUrl }).map(({ target, url }) => ({ ...target, url }));
 
 describe('RecipientLink', () => {
@@ -86,6 +92,36 @@ describe('RecipientLink', () => {
     );
   });
 
+  it('has the bytes that mail in inboxes has: they can never change', () => {
+    const one = { organizationOrdinal: 258, emailId: '01890a5d-ac96-774b-bcce-b302099a8057', position: 3 } as const;
+    const keyId = Buffer.alloc(4);
+    keyId.writeUInt32BE(deriveEncryptionKey(master, 'recipient-link').id);
+    const heads = { unsubscribe: ['19', '11'], open: ['1a', '12'], click: ['1b', '13'] } as const;
+    for (const kind of KINDS) {
+      for (const [at, mode] of (['live', 'test'] as const).entries()) {
+        const url = kind === 'click' ? { url: 'https://a.example/' } : {};
+        const token = links.issue(kind, { ...one, mode, ...url } as never);
+        const rest = Buffer.from('0000010201890a5dac96774bbcceb302099a805703', 'hex');
+        const head = Buffer.from(heads[kind][at] ?? '', 'hex');
+        expect(token).toBe(genuine(Buffer.concat([head, keyId, rest, Buffer.from(url.url ?? '')])));
+      }
+    }
+  });
+
+  it('opens the longest address, and refuses what is longer, shorter or of another version, even with our signature', () => {
+    const url = 'https://a.example/'.padEnd(MAX_URL_LENGTH, 'x');
+    const token = links.issue('click', { ...target, url });
+    expect(links.open('click', token)).toEqual({ ...target, url });
+    const body = Buffer.from(token, 'base64url').subarray(0, -16);
+    expect(genuine(body)).toBe(token);
+    expect(links.open('click', genuine(Buffer.concat([body, Buffer.from('x')])))).toBeUndefined();
+    for (const length of [5, 10, 25]) expect(links.open('click', genuine(body.subarray(0, length)))).toBeUndefined();
+    for (const head of [0x03, 0x0b, 0x23, 0x2b, 0x33]) {
+      body[0] = head;
+      expect(links.open('click', genuine(body))).toBeUndefined();
+    }
+  });
+
   it('opens those of the previous master key, and of no third one', () => {
     const next = randomBytes(32);
     const token = links.issue('unsubscribe', target);
@@ -95,18 +131,29 @@ describe('RecipientLink', () => {
     expect(new RecipientLink(next).open('unsubscribe', token)).toBeUndefined();
   });
 
-  it('does not issue what would not fit', () => {
-    for (const part of [
-      { organizationOrdinal: 2 ** 32 },
-      { organizationOrdinal: -1 },
-      { position: 256 },
-      { emailId: 'x' },
-    ]) {
-      expect(() => links.issue('unsubscribe', { ...target, ...part })).toThrow();
-    }
-    for (const url of ['', 'https://a.example/ b', 'https://a.example/\r\n', 'https://ä.example/', 'x'.repeat(2_001)]) {
-      expect(() => links.issue('click', { ...target, url })).toThrow(RangeError);
-    }
+  it.each([
+    [{ organizationOrdinal: 2 ** 32 }, '"value" is out of range'],
+    [{ organizationOrdinal: -1 }, '"value" is out of range'],
+    [{ position: 256 }, '"value" is out of range'],
+    [{ emailId: 'x' }, 'The id must be a UUID'],
+  ])('does not issue %j', (part, message) => {
+    expect(() => links.issue('unsubscribe', { ...target, ...part })).toThrow(message);
+  });
+
+  it.each([
+    ...['', ' ', 'https://a.example/ b', ' https://a.example/', 'https://a.example/\r\n', 'https://ä.example/'],
+    'x'.repeat(2_001),
+  ])('does not issue a click to %j', (url) => {
+    const issue = () => links.issue('click', { ...target, url });
+    expect(issue).toThrow(new RangeError('A click, and nothing else, needs an address'));
+  });
+
+  it('does not issue an address with what is no click', () => {
+    const withUrl = { ...target, url: 'https://a.example/' };
+    expect(() => links.issue('open', withUrl)).toThrow('A click, and nothing else, needs an address');
+  });
+
+  it('needs a whole key', () => {
     expect(() => new RecipientLink(Buffer.alloc(16))).toThrow();
   });
 });

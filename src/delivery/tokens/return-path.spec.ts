@@ -1,10 +1,11 @@
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { FakeClock } from '../../../test/doubles/fake-clock';
 import { anyDeliveryTarget, DELIVERY_TARGET } from '../../../test/factories/delivery-targets';
 import { DAY } from '../../common/clock';
-import { ReturnPath } from './return-path';
+import { FOR_EVER, ReturnPath } from './return-path';
 import type { ReturnPathTarget } from './return-path';
+import { fromBase32, toBase32 } from './token-encoding';
 
 const key = randomBytes(32);
 const start = new Date('2027-03-04T05:06:07Z');
@@ -56,15 +57,49 @@ describe('ReturnPath', () => {
     expect(returnPath.open(localPart)).toBeUndefined();
   });
 
-  it('does not issue what would not fit', () => {
-    for (const part of [
-      { organizationOrdinal: 2 ** 32 },
-      { organizationOrdinal: -1 },
-      { position: 256 },
-      { emailId: 'x' },
-    ]) {
-      expect(() => returnPath.issue({ ...target, ...part }, later)).toThrow();
+  it('has the bytes that mail under way has: they can never change', () => {
+    const one = { organizationOrdinal: 258, emailId: '01890a5d-ac96-774b-bcce-b302099a8057', position: 3 } as const;
+    const head = { live: '11', test: '10' };
+    for (const mode of ['live', 'test'] as const) {
+      const localPart = returnPath.issue({ ...one, mode }, new Date('2027-03-04T05:06:07Z'));
+      const signed = `${head[mode]}0000010201890a5dac96774bbcceb302099a8057035191`;
+      const mac = createHmac('sha256', key).update(Buffer.from(signed, 'hex')).digest('hex').slice(0, 20);
+      expect(fromBase32(localPart.slice(2))?.toString('hex')).toBe(signed + mac);
     }
-    expect(() => new ReturnPath(Buffer.alloc(16), clock)).toThrow();
+  });
+
+  it('refuses another version, even with our signature', () => {
+    const token = fromBase32(returnPath.issue(target, later).slice(2)) as Buffer;
+    for (const version of [0, 2, 15]) {
+      token[0] = (version << 4) | 1;
+      createHmac('sha256', key).update(token.subarray(0, 24)).digest().copy(token, 24, 0, 10);
+      expect(returnPath.open(`b+${toBase32(token)}`)).toBeUndefined();
+    }
+  });
+
+  it('is of one kind: an address that unsubscribes is no return path, and holds for ever', () => {
+    const unsubscribing = new ReturnPath(key, clock, 'unsubscribe');
+    const localPart = unsubscribing.issue(target, FOR_EVER);
+    expect(localPart).toMatch(/^u\+[a-z2-7]{55}$/);
+    expect(returnPath.open(localPart)).toBeUndefined();
+    expect(returnPath.open(localPart.replace('u', 'b'))).toEqual(target);
+    clock.set('2149-05-31T00:00:00Z');
+    expect(unsubscribing.open(localPart)).toEqual(target);
+  });
+
+  it.each([
+    [{ organizationOrdinal: 2 ** 32 }, '"value" is out of range'],
+    [{ organizationOrdinal: -1 }, '"value" is out of range'],
+    [{ position: 256 }, '"value" is out of range'],
+    [{ emailId: 'x' }, 'The id must be a UUID'],
+  ])('does not issue %j', (part, message) => {
+    expect(() => returnPath.issue({ ...target, ...part }, later)).toThrow(message);
+  });
+
+  it('needs a whole key', () => {
+    for (const length of [0, 16, 31, 33]) {
+      const make = () => new ReturnPath(Buffer.alloc(length), clock);
+      expect(make).toThrow('The return path key must have 32 bytes');
+    }
   });
 });
