@@ -25,7 +25,7 @@ export const ROOMS = {
   },
   'claim-plan': {
     mutate: ['src/delivery/worker/claim-plan.ts'],
-    tests: ['src/delivery/worker/claim-plan.spec.ts'],
+    tests: ['src/delivery/worker/claim-plan*.spec.ts'],
   },
   'claim-statement': {
     sql: 'src/delivery/queue/sql/claim-deliveries.sql.ts',

@@ -44,6 +44,7 @@ export class ClaimPlanner {
   private readonly byTenant = new Tally();
   private readonly unprovenByTenant = new Tally();
   private readonly restricted = new Set<string>();
+  /** Destinations that the last claim could take nothing for. */
   private readonly cut = new Set<string>();
   private mayBeMore = false;
   /** Tenants that had enough in hand; after a claim that found nothing, theirs is all that there may be. */
@@ -93,7 +94,7 @@ export class ClaimPlanner {
   }
 
   plan(): ClaimPlan {
-    const limit = this.hasRoom ? Math.max(0, this.room()) : 0;
+    const limit = this.hasRoom ? this.room() : 0;
     const { known, proven } = this.destinations();
     this.restrictTenants();
     const provenOnly = { organizationIds: [...this.restricted], destinations: proven };
@@ -115,16 +116,10 @@ export class ClaimPlanner {
     return this.passedOver.has(organizationId) && !this.fullTenants().includes(organizationId);
   }
 
-  /** Learns which destinations may have more than the claim took. */
-  note({ destinationLimits: { fresh = Infinity, known, full } }: ClaimPlan, claims: readonly ClaimedDelivery[]): void {
-    const limits = new Map(known.map((one) => [one.destination, one.limit]));
-    const taken = new Tally();
-    for (const { destination } of claims) taken.add(destination);
+  /** Learns what the plan kept back: after a claim that took anything, there may be more of all the rest. */
+  note({ destinationLimits: { known, full } }: ClaimPlan, claims: readonly ClaimedDelivery[]): void {
     this.cut.clear();
-    for (const [destination, most] of limits) if (most === 0) this.cut.add(destination);
-    for (const [destination, count] of taken.entries()) {
-      if (count >= (limits.get(destination) ?? fresh)) this.cut.add(destination);
-    }
+    for (const { destination, limit } of known) if (limit === 0) this.cut.add(destination);
     this.mayBeMore = claims.length > 0;
     this.passedOver = new Set(full);
   }
