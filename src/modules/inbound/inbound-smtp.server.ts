@@ -21,8 +21,11 @@ const MAX_COMMAND_BYTES = 2_048;
 export class InboundSmtpServer implements OnApplicationShutdown {
   private readonly logger = new Logger(InboundSmtpServer.name);
   private readonly server: SMTPServer;
-  /** Open connections by client. */
+  /** Open connections by client: those that are served. */
   private readonly connectionsOf = new Map<string, number>();
+  private served = 0;
+  /** Peers that are turned away. They take no one's place, so that of many who come at once as many as may are served. */
+  private readonly surplus = new Set<string>();
   /** The ends of connections in which no recipient has been accepted, by peer. */
   private readonly unproven = new Map<string, NodeJS.Timeout>();
   private listening: Promise<number> | undefined;
@@ -36,7 +39,7 @@ export class InboundSmtpServer implements OnApplicationShutdown {
   ) {
     this.server = new SMTPServer(this.options());
     this.server.server.maxConnections = 2 * limits.maxConnections;
-    this.server.server.on('connection', (socket) => this.watch(socket));
+    this.server.server.prependListener('connection', (socket: Socket) => this.watch(socket));
   }
 
   /** Opens the port the first time it is called; returns the port. */
@@ -83,7 +86,7 @@ export class InboundSmtpServer implements OnApplicationShutdown {
       socketTimeout: limits.idleMs,
       closeTimeout: limits.closeMs,
       logger: false,
-      onConnect: (session, callback) => callback(this.refusalOfConnection(session.remoteAddress)),
+      onConnect: (session, callback) => callback(this.refusalOfConnection(session)),
       onRcptTo: (address, session, callback) =>
         void reception.admit(address, session).then(() => this.admitted(session, callback), callback),
       onData: (stream, session, callback) =>
@@ -91,10 +94,8 @@ export class InboundSmtpServer implements OnApplicationShutdown {
     };
   }
 
-  private refusalOfConnection(address: string): SmtpRefusal | null {
-    const { maxConnections, maxConnectionsOfClient } = this.limits;
-    const own = this.openOf(clientNetworkOf(address));
-    if (this.server.connections.size <= maxConnections && own <= maxConnectionsOfClient) return null;
+  private refusalOfConnection(session: SMTPServerSession): SmtpRefusal | null {
+    if (!this.surplus.has(peerOf(session))) return null;
     const refusal = tooManyConnections();
     this.metrics.countRefusal(refusal.reason);
     return refusal;
@@ -116,16 +117,31 @@ export class InboundSmtpServer implements OnApplicationShutdown {
     const end = (): void => void socket.destroy();
     const timers = [setTimeout(end, this.limits.connectionMs), setTimeout(end, this.limits.unprovenMs)] as const;
     const peer = peerOf(socket);
-    const client = clientNetworkOf(socket.remoteAddress ?? '');
-    this.connectionsOf.set(client, this.openOf(client) + 1);
+    const leave = this.enter(peer, clientNetworkOf(socket.remoteAddress ?? ''));
     this.unproven.set(peer, timers[1]);
     socket.once('close', () => {
       for (const timer of timers) clearTimeout(timer);
       this.unproven.delete(peer);
-      const open = this.openOf(client) - 1;
-      if (open > 0) this.connectionsOf.set(client, open);
-      else this.connectionsOf.delete(client);
+      leave();
     });
+  }
+
+  /** Counts a connection where there is room for it. @returns what to do at its end */
+  private enter(peer: string, client: string): () => void {
+    const { maxConnections, maxConnectionsOfClient } = this.limits;
+    if (this.served >= maxConnections || this.openOf(client) >= maxConnectionsOfClient) {
+      this.surplus.add(peer);
+      return () => void this.surplus.delete(peer);
+    }
+    this.count(client, 1);
+    return () => this.count(client, -1);
+  }
+
+  private count(client: string, by: 1 | -1): void {
+    this.served += by;
+    const open = this.openOf(client) + by;
+    if (open > 0) this.connectionsOf.set(client, open);
+    else this.connectionsOf.delete(client);
   }
 }
 

@@ -160,6 +160,16 @@ describe('one client of the bounce listener', () => {
     await app.close();
   });
 
+  it('is served as far as its share goes, however many connections it opens at once', async () => {
+    const app = await InboundApp.start({ maxConnections: 5, maxConnectionsOfClient: 3 });
+    const burst = await Promise.all(Array.from({ length: 30 }, () => RawSmtpClient.open(app.port)));
+    const replies = await Promise.all(burst.map((client) => client.reply()));
+    expect(replies.filter((reply) => reply.startsWith('220 '))).toHaveLength(3);
+    expect(await app.count('inbound_refusals_total{reason="too-many-connections"}')).toBe(27);
+    burst.forEach((client) => client.close());
+    await app.close();
+  });
+
   it('is cut off when it names no recipient, and stays when it has', async () => {
     const app = await InboundApp.start({ unprovenMs: 300 });
     const proven = await app.transaction(`${app.issue()}@${MAIL_HOST}`);

@@ -1,0 +1,229 @@
+import { claimOf } from '../../../test/setup/recipient-copies';
+import { ClaimPlanner, type Expected } from './claim-plan';
+import type { Load, WorkerSlots } from './worker-slots';
+
+/** Slots whose state a test sets: every number that the planner looks at. */
+class SetSlots {
+  free = 10;
+  isHeldBack = false;
+  unprovenRoomInAll = 100;
+  readonly groups = new Map<string, string>();
+  readonly prompt = new Set<string>();
+  readonly shaped: Load[] = [];
+  readonly rooms = new Map<string, number>();
+  readonly underWay = new Set<string>();
+
+  keyOf = (destination: string) => this.groups.get(destination) ?? destination;
+  isPromptGroup = (key: string) => this.prompt.has(key);
+  isPrompt = (destination: string) => this.isPromptGroup(this.keyOf(destination));
+  loads = () => this.shaped;
+  loadOf = (key: string): Load =>
+    this.shaped.find((load) => load.key === key) ?? { key, destinations: [key], limit: 2, active: 0 };
+  unprovenTenants = () => [...this.underWay];
+  hasUnproven = (tenant: string) => this.underWay.has(tenant);
+  unprovenRoom = (tenant: string, part = 1) => Math.floor((this.rooms.get(tenant) ?? 0) * part);
+}
+
+/** A worker of 10 slots: 30 claims find room, 20 of them ahead of their time. */
+function setUp(start: number | 'unbounded' = 2) {
+  const startConcurrency = start === 'unbounded' ? undefined : start;
+  const slots = new SetSlots();
+  slots.prompt.add('prompt.example');
+  const planner = new ClaimPlanner(slots as unknown as WorkerSlots, { slots: 10, startConcurrency });
+  const wait = (count: number, destination = 'prompt.example', organizationId = 'a'): Expected[] =>
+    Array.from({ length: count }, () => planner.expect(claimOf(0, { organizationId, destination })));
+  const known = () =>
+    Object.fromEntries(planner.plan().destinationLimits.known.map(({ destination, limit }) => [destination, limit]));
+  const restricted = () => planner.plan().destinationLimits.provenOnly.organizationIds;
+  return { slots, planner, wait, known, restricted };
+}
+
+describe('how much a claim may take', () => {
+  it('is what may begin and what is worth having behind it, less what waits', () => {
+    const { slots, planner, wait } = setUp();
+    expect([planner.plan().limit, planner.size]).toEqual([30, 0]);
+    const [one] = wait(19);
+    expect([planner.plan().limit, planner.hasRoom, planner.size]).toEqual([11, true, 19]);
+    wait(1);
+    expect([planner.plan().limit, planner.hasRoom, planner.size]).toEqual([0, false, 20]);
+    planner.leave(one as Expected);
+    expect([planner.plan().limit, planner.size]).toEqual([11, 19]);
+    slots.free = 9;
+    expect(planner.plan().limit).toBe(0);
+  });
+
+  it('is nothing while the one hop is held back', () => {
+    const { slots, planner } = setUp('unbounded');
+    slots.isHeldBack = true;
+    expect([planner.plan().limit, planner.hasRoom, planner.couldClaim('a.example')]).toEqual([0, false, false]);
+    expect(planner.heldBack()).toEqual({ all: true, destinations: [] });
+  });
+
+  it('counts what waits at unproven destinations as far as it may begin', () => {
+    const { slots, planner, wait } = setUp();
+    slots.rooms.set('a', 3).set('b', 1);
+    wait(5, 'slow.example', 'a');
+    expect(planner.plan().limit).toBe(27);
+    wait(2, 'slow.example', 'b');
+    expect(planner.plan().limit).toBe(26);
+    wait(4, 'prompt.example', 'b');
+    expect(planner.plan().limit).toBe(22);
+    slots.unprovenRoomInAll = 1;
+    expect(planner.plan().limit).toBe(25);
+  });
+});
+
+describe('how much of a destination', () => {
+  it('is for an unproven one what may begin now, for a prompt one three times its limit', () => {
+    const { slots, wait, known } = setUp();
+    slots.prompt.add('busy');
+    slots.shaped.push({ key: 'slow', destinations: ['s1.example', 's2.example'], limit: 5, active: 1 });
+    slots.shaped.push({ key: 'busy', destinations: ['b.example'], limit: 4, active: 2 });
+    slots.groups.set('s1.example', 'slow').set('b.example', 'busy');
+    expect(known()).toEqual({ 's1.example': 4, 's2.example': 4, 'b.example': 10 });
+    wait(3, 's1.example');
+    wait(4, 'b.example');
+    expect(known()).toEqual({ 's1.example': 1, 's2.example': 1, 'b.example': 6 });
+    wait(2, 's1.example');
+    wait(1, 'b.example');
+    expect(known()).toEqual({ 's1.example': 0, 's2.example': 0, 'b.example': 0 });
+  });
+
+  it('is never less than nothing, even where fewer are allowed than are under way', () => {
+    const { slots, planner, known } = setUp();
+    slots.prompt.add('b.example');
+    slots.shaped.push({ key: 'a.example', destinations: ['a.example'], limit: 1, active: 3 });
+    slots.shaped.push({ key: 'b.example', destinations: ['b.example'], limit: 1, active: 4 });
+    slots.shaped.push({ key: 'c.example', destinations: ['c.example'], limit: 1, active: 0 });
+    expect(known()).toEqual({ 'a.example': 0, 'b.example': 0, 'c.example': 1 });
+    expect(planner.plan().blockedDestinations).toEqual(['a.example', 'b.example']);
+    expect(planner.heldBack()).toEqual({ all: false, destinations: ['a.example', 'b.example'] });
+  });
+
+  it('is known for those that only wait, and of others the start of a new one holds', () => {
+    const { planner, wait, known } = setUp(7);
+    wait(1, 'new.example');
+    expect(known()).toEqual({ 'new.example': 1 });
+    expect(planner.plan().destinationLimits.fresh).toBe(7);
+  });
+
+  it('has no bounds where one hop takes all', () => {
+    const { slots, planner, wait } = setUp('unbounded');
+    slots.shaped.push({ key: 'hop', destinations: ['hop'], limit: 0, active: 0 });
+    wait(1, 'a.example');
+    const { destinationLimits, blockedDestinations } = planner.plan();
+    expect(destinationLimits).toMatchObject({ known: [], fresh: undefined, provenOnly: { destinations: [] } });
+    expect(blockedDestinations).toEqual([]);
+    expect(planner.couldClaim('a.example')).toBe(true);
+  });
+
+  it('moves with a claim whose route tells of another group', () => {
+    const { slots, planner, wait, known } = setUp();
+    slots.shaped.push({ key: 'mx', destinations: ['a.example'], limit: 3, active: 0 });
+    const [first, second] = wait(2, 'a.example') as [Expected, Expected];
+    expect(planner.regroup(first)).toBe(first);
+    slots.groups.set('a.example', 'mx');
+    slots.prompt.add('mx');
+    const moved = planner.regroup(second);
+    expect(moved).toMatchObject({ key: 'mx', isUnproven: false, claim: second.claim });
+    expect(planner.size).toBe(2);
+    expect(planner.plan().destinationLimits.known).toEqual([
+      { destination: 'a.example', limit: 8 },
+      { destination: 'a.example', limit: 1 },
+    ]);
+    planner.leave(first);
+    planner.leave(moved);
+    expect(planner.size).toBe(0);
+    expect(known()).toEqual({ 'a.example': 9 });
+  });
+});
+
+describe('which tenants may have prompt destinations only', () => {
+  it('those that wait with their share of others, until half of it is free again', () => {
+    const { slots, wait, restricted } = setUp();
+    slots.rooms.set('a', 3);
+    wait(2, 'slow.example');
+    expect(restricted()).toEqual([]);
+    slots.rooms.set('a', 2);
+    expect(restricted()).toEqual(['a']);
+    slots.rooms.set('a', 5);
+    expect(restricted()).toEqual(['a']);
+    slots.rooms.set('a', 6);
+    expect(restricted()).toEqual([]);
+  });
+
+  it('those that have such a share under way, and nobody who has none of it at all', () => {
+    const { slots, restricted, wait } = setUp();
+    slots.underWay.add('b');
+    expect(restricted()).toEqual(['b']);
+    slots.underWay.clear();
+    expect(restricted()).toEqual([]);
+    const [one] = wait(1, 'slow.example', 'c');
+    expect(restricted()).toEqual(['c']);
+    expect(one?.isUnproven).toBe(true);
+  });
+
+  it('and which destinations those are', () => {
+    const { slots, planner, wait } = setUp();
+    slots.shaped.push({ key: 'slow.example', destinations: ['slow.example'], limit: 2, active: 0 });
+    wait(1, 'prompt.example');
+    expect(planner.plan().destinationLimits.provenOnly.destinations).toEqual(['prompt.example']);
+  });
+});
+
+describe('which tenants get nothing', () => {
+  it('those that wait with more than there is left for others', () => {
+    const { planner, wait } = setUp();
+    wait(10);
+    expect(planner.plan().destinationLimits.full).toEqual([]);
+    wait(1);
+    expect(planner.plan().destinationLimits.full).toEqual(['a']);
+  });
+
+  it('but not for what will not begin soon', () => {
+    const { slots, planner, wait } = setUp();
+    slots.rooms.set('a', 4);
+    wait(30, 'slow.example');
+    expect(planner.plan().destinationLimits.full).toEqual([]);
+    wait(6);
+    expect(planner.plan().destinationLimits.full).toEqual([]);
+    wait(1);
+    expect(planner.plan().destinationLimits.full).toEqual(['a']);
+  });
+});
+
+describe('when an attempt has ended', () => {
+  it('a claim could take more where its destination has room', () => {
+    const { slots, planner, wait } = setUp();
+    slots.shaped.push({ key: 'full.example', destinations: ['full.example'], limit: 2, active: 2 });
+    expect([planner.couldClaim('full.example'), planner.couldClaim('new.example')]).toEqual([false, true]);
+    wait(20);
+    expect(planner.couldClaim('new.example')).toBe(false);
+  });
+
+  it('all is worth another claim after one that took something', () => {
+    const { planner } = setUp();
+    expect(planner.wasCut('a', 'a.example')).toBe(false);
+    planner.note(planner.plan(), [claimOf(0)]);
+    expect(planner.wasCut('a', 'a.example')).toBe(true);
+    planner.note(planner.plan(), []);
+    expect(planner.wasCut('a', 'a.example')).toBe(false);
+  });
+
+  it('after one that found nothing only what it left out: destinations, tenants with their share, and full ones', () => {
+    const { slots, planner, wait } = setUp();
+    slots.shaped.push({ key: 'cut.example', destinations: ['cut.example'], limit: 0, active: 0 });
+    slots.underWay.add('slow');
+    const full = wait(11, 'prompt.example', 'full');
+    planner.note(planner.plan(), []);
+    expect(planner.wasCut('a', 'cut.example')).toBe(true);
+    expect(planner.wasCut('a', 'b.example')).toBe(false);
+    expect(planner.wasCut('slow', 'b.example')).toBe(true);
+    expect(planner.wasCut('full', 'b.example')).toBe(false);
+    full.forEach((one) => planner.leave(one));
+    expect(planner.wasCut('full', 'b.example')).toBe(true);
+    slots.shaped.length = 0;
+    planner.note(planner.plan(), []);
+    expect([planner.wasCut('a', 'cut.example'), planner.wasCut('full', 'b.example')]).toEqual([false, false]);
+  });
+});
