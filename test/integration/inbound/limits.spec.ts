@@ -161,7 +161,7 @@ describe('one client of the bounce listener', () => {
   });
 
   it('is served as far as its share goes, however many connections it opens at once', async () => {
-    const app = await InboundApp.start({ maxConnections: 5, maxConnectionsOfClient: 3 });
+    const app = await InboundApp.start({ maxConnections: 20, maxConnectionsOfClient: 3 });
     const burst = await Promise.all(Array.from({ length: 30 }, () => RawSmtpClient.open(app.port)));
     const replies = await Promise.all(burst.map((client) => client.reply()));
     expect(replies.filter((reply) => reply.startsWith('220 '))).toHaveLength(3);
