@@ -71,7 +71,7 @@ export const BUILT_IN_CLASSIFIER = new ReplyClassifier();
 
 /** What rows look at. */
 interface ReadReply {
-  /** Three digits, or nothing that matches. */
+  /** Digits, or nothing that matches. */
   readonly code: string;
   readonly stage: ReplyStage;
   /** Subjects and details of all enhanced codes, and each subject as a whole. */
@@ -79,13 +79,13 @@ interface ReadReply {
   readonly text: string;
 }
 
-function readReply({ phase, code = NaN, enhancedCode, text = [] }: ReplyToClassify): ReadReply {
+function readReply({ phase, code, enhancedCode, text = [] }: ReplyToClassify): ReadReply {
   const lines = linesOf(text);
   const codes = [enhancedCode, ...lines.map(enhancedCodeIn)].map(enhancedDetail);
   const details = codes.filter((detail) => detail !== undefined);
   const subjects = details.map((detail) => `${detail.slice(0, detail.indexOf('.'))}.*`);
   return {
-    code: String(code),
+    code: Number.isInteger(code) ? String(code) : '',
     stage: stageOf(phase),
     enhanced: new Set([...details, ...subjects]),
     text: joined(lines),
@@ -113,12 +113,7 @@ function matches(rule: ReplyRule, { code, stage, enhanced, text }: ReadReply): b
 
 /** `55x` is 550 to 559. */
 function matchesCode(pattern: string, code: string): boolean {
-  if (code.length !== 3) return false;
-  return [0, 1, 2].every((at) => (pattern[at] === 'x' ? isDigit(code[at]) : pattern[at] === code[at]));
-}
-
-function isDigit(character: string | undefined): boolean {
-  return character !== undefined && character >= '0' && character <= '9';
+  return pattern.length === code.length && [...pattern].every((digit, at) => digit === 'x' || digit === code[at]);
 }
 
 /**

@@ -37,7 +37,8 @@ describe('stuffDots', () => {
   it.each([['a\n.\r\nb'], ['a\n.b'], ['a\r.\r\nb'], ['a\r.\rb'], ['\n.\n'], ['\r\n.\r\n\n.\n']])(
     'refuses %j, which could end the message early',
     (message) => {
-      expect(() => stuffDots(Buffer.from(message))).toThrow(AppError);
+      const refusal = new AppError('internal_error', 'A message with bare line ends cannot be sent');
+      expect(() => stuffDots(Buffer.from(message))).toThrow(refusal);
     },
   );
 
