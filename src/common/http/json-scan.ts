@@ -150,7 +150,7 @@ class Scanner {
       escaped = true;
       at = this.skipEscape(at);
       if (this.problem !== undefined) return this.end;
-      if (this.bytes[at] !== BACKSLASH) at = this.endOfPlainRun(at);
+      at = this.endOfPlainRun(at);
     }
     if (at >= this.end) return this.end;
     if (this.isForbidden(start, at, escaped)) this.report('forbidden-key');
