@@ -1,4 +1,13 @@
-import { Body, Controller, createParamDecorator, type ExecutionContext, HttpCode, Post, Res } from '@nestjs/common';
+import {
+  applyDecorators,
+  Body,
+  Controller,
+  createParamDecorator,
+  type ExecutionContext,
+  HttpCode,
+  Post,
+  Res,
+} from '@nestjs/common';
 import { ApiBody, ApiHeader, ApiOperation, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { ValidationError } from '../../common/errors/app-error';
@@ -10,7 +19,7 @@ import { RequireScope } from '../../common/http/scopes';
 import { SendRawService } from './accept/raw/send-raw.service';
 import { PathId } from '../../common/http/path-id.decorator';
 import { EmailChangesService } from './email-changes.service';
-import { SendEmailsService, type Submitter } from './accept/send-emails.service';
+import { type AcceptedRequest, SendEmailsService, type Submitter } from './accept/send-emails.service';
 import { AcceptedEmailDto, BATCH_EXAMPLES, BatchResultDto, SEND_EXAMPLES, SendEmailDto } from './dto/send-email.dto';
 import { RAW_EXAMPLES, SendRawDto } from './dto/send-raw.dto';
 import { MAX_BATCH, requireBatch, toAcceptedDto, toBatchDto } from './dto/send-email.mapper';
@@ -42,6 +51,10 @@ const DocumentKeyHeader = ApiHeader({
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 });
 
+/** A route whose 202 names one new email. */
+const AcceptsEmail = () =>
+  applyDecorators(HttpCode(202), RateLimitClass('send'), DocumentKeyHeader, ApiData(AcceptedEmailDto, { status: 202 }));
+
 @ApiTags('Emails')
 @Controller('v1/emails')
 @RequireScope('email:send')
@@ -53,8 +66,7 @@ export class SendEmailsController {
   ) {}
 
   @Post()
-  @HttpCode(202)
-  @RateLimitClass('send')
+  @AcceptsEmail()
   @TakesBody(SEND_BODY)
   @ApiOperation({
     operationId: 'emails.send',
@@ -62,8 +74,6 @@ export class SendEmailsController {
     description: 'A 202 means that the mail is committed to durable storage.',
   })
   @ApiBody({ type: SendEmailDto, examples: SEND_EXAMPLES })
-  @DocumentKeyHeader
-  @ApiData(AcceptedEmailDto, { status: 202 })
   @ApiErrors(
     ...(['invalid_request', 'domain_not_allowed', 'idempotency_in_progress', 'payload_too_large'] as const),
     ...(['unsupported_media_type', 'domain_not_verified', 'recipient_suppressed'] as const),
@@ -76,14 +86,11 @@ export class SendEmailsController {
     @KeyHeader() key: string | undefined,
     @Res({ passthrough: true }) response: Response,
   ) {
-    const { accepted, replayed } = await this.emails.sendOne(body, key, submitter);
-    if (replayed) response.setHeader('Idempotent-Replayed', 'true');
-    return { data: toAcceptedDto(accepted) };
+    return reply(response, await this.emails.sendOne(body, key, submitter));
   }
 
   @Post('raw')
-  @HttpCode(202)
-  @RateLimitClass('send')
+  @AcceptsEmail()
   @TakesBody(SEND_BODY)
   @ApiOperation({
     operationId: 'emails.sendRaw',
@@ -92,8 +99,6 @@ export class SendEmailsController {
       'A whole message (RFC 5322), which is not taken apart: it goes out as it came, signed, without Bcc, and with Date and Message-ID if it has none.',
   })
   @ApiBody({ type: SendRawDto, examples: RAW_EXAMPLES })
-  @DocumentKeyHeader
-  @ApiData(AcceptedEmailDto, { status: 202 })
   @ApiErrors(
     ...(['invalid_request', 'domain_not_allowed', 'idempotency_in_progress', 'payload_too_large'] as const),
     ...(['unsupported_media_type', 'domain_not_verified', 'recipient_suppressed'] as const),
@@ -105,9 +110,7 @@ export class SendEmailsController {
     @KeyHeader() key: string | undefined,
     @Res({ passthrough: true }) response: Response,
   ) {
-    const { accepted, replayed } = await this.messages.send(body, key, submitter);
-    if (replayed) response.setHeader('Idempotent-Replayed', 'true');
-    return { data: toAcceptedDto(accepted) };
+    return reply(response, await this.messages.send(body, key, submitter));
   }
 
   @Post('batch')
@@ -136,20 +139,17 @@ export class SendEmailsController {
     @Res({ passthrough: true }) response: Response,
   ) {
     const { results, replayed } = await this.emails.sendBatch(requireBatch(body), key, submitter);
-    if (replayed) response.setHeader('Idempotent-Replayed', 'true');
+    tellReplay(response, replayed);
     return { data: toBatchDto(results) };
   }
 
   @Post(':id/resend')
-  @HttpCode(202)
-  @RateLimitClass('send')
+  @AcceptsEmail()
   @ApiOperation({
     operationId: 'emails.resend',
     summary: 'Send an email again',
     description: 'What it said, to all of its recipients, as a new email; the two name each other.',
   })
-  @DocumentKeyHeader
-  @ApiData(AcceptedEmailDto, { status: 202 })
   @ApiErrors(
     ...(['invalid_request', 'resource_not_found', 'domain_not_allowed', 'idempotency_in_progress'] as const),
     ...(['email_not_resendable', 'domain_not_verified', 'recipient_suppressed'] as const),
@@ -161,8 +161,15 @@ export class SendEmailsController {
     @KeyHeader() key: string | undefined,
     @Res({ passthrough: true }) response: Response,
   ) {
-    const { accepted, replayed } = await this.changes.resend(principal, id, key);
-    if (replayed) response.setHeader('Idempotent-Replayed', 'true');
-    return { data: toAcceptedDto(accepted) };
+    return reply(response, await this.changes.resend(principal, id, key));
   }
+}
+
+function reply(response: Response, { accepted, replayed }: AcceptedRequest) {
+  tellReplay(response, replayed);
+  return { data: toAcceptedDto(accepted) };
+}
+
+function tellReplay(response: Response, replayed: boolean): void {
+  if (replayed) response.setHeader('Idempotent-Replayed', 'true');
 }
