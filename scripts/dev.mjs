@@ -9,13 +9,19 @@ const root = path.resolve(import.meta.dirname, '..');
 const nest = path.join(root, 'node_modules/@nestjs/cli/bin/nest.js');
 const main = path.join(root, 'dist/main.js');
 
+const hasGroups = process.platform !== 'win32';
+
 rmSync(main, { force: true });
 const service = spawn(process.execPath, [nest, 'start', '--watch', '--preserveWatchOutput'], {
   cwd: root,
   stdio: 'inherit',
+  detached: hasGroups,
 });
 service.once('exit', (code) => process.exit(code ?? 0));
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => service.kill(signal));
+
+// The compiler does not hand signals on to the service that it has started: both get them, as a group of their own.
+const end = (signal) => (hasGroups ? process.kill(-service.pid, signal) : service.kill(signal));
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => end(signal));
 
 // The compiler has emptied dist/ when this is there: what is put there before is gone.
 while (!existsSync(main)) await delay(200);
