@@ -25,6 +25,8 @@ export class ResponseSchemas {
 
   constructor(private readonly document: OpenAPIObject) {
     addFormats(this.ajv);
+    // RFC 6531: letters of any script on both sides, which `email` does not allow.
+    this.ajv.addFormat('idn-email', /^[^\s@]+@[^\s@]+$/);
     this.ajv.addSchema(document, 'api');
     this.routes = listOperations(document.paths).map(({ path, method, operation }) => ({
       method: method.toUpperCase(),

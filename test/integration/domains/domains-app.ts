@@ -9,6 +9,8 @@ import { type Modules, ProcessModule } from '../../../src/bootstrap/process.modu
 import { ALL_SCOPES, type Scope } from '../../../src/common/http/scopes';
 import { createHttpAdapter } from '../../../src/common/http/http-server';
 import { translateDatabaseError } from '../../../src/database/database-errors';
+import { setUpDocs } from '../../../src/openapi/docs';
+import { buildOpenApiDocument } from '../../../src/openapi/openapi-document';
 import { type DnsRecords, DnsServer } from '../../doubles/dns-server';
 import { FakeClock } from '../../doubles/fake-clock';
 import { ApiClient } from '../../e2e/kit/api-client';
@@ -24,6 +26,9 @@ export interface Owner {
   /** A further key. */
   client(scopes: readonly Scope[], domainId?: string): Promise<ApiClient>;
 }
+
+/** The description of the API, which is the same for every app; its client holds each response against it. */
+let description: ReturnType<typeof buildOpenApiDocument> | undefined;
 
 /** The API of one process on a database of its own, with a DNS that answers what the test wants. */
 export class DomainsApp {
@@ -48,6 +53,7 @@ export class DomainsApp {
       logger: false,
       abortOnError: false,
     });
+    if (modules.length === 0) setUpDocs(app, (description ??= buildOpenApiDocument(app)));
     await app.listen(0, '127.0.0.1');
     const { port } = adapter.getHttpServer().address() as AddressInfo;
     return Object.assign(new DomainsApp(db, dns, app, port), { clock });

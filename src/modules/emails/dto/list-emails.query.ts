@@ -13,7 +13,7 @@ export class ListEmailsQuery {
 
   @ApiPropertyOptional({ minLength: 1, maxLength: 100 }) @IsOptional() @IsString() @Length(1, 100) tag?: string;
 
-  @ApiPropertyOptional({ format: 'email', description: 'An address in to, cc or bcc' })
+  @ApiPropertyOptional({ format: 'idn-email', description: 'An address in to, cc or bcc' })
   @IsOptional()
   @IsString()
   @Length(3, 254)

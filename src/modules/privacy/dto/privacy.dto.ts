@@ -14,7 +14,7 @@ export const DATA_CATEGORIES = [
 ] as const;
 const MAX_OFFSET = 10_000_000;
 /** A bare one: the name form of recipients is refused here. */
-const ADDRESS = { format: 'email', maxLength: 254, example: 'ada@example.com' };
+const ADDRESS = { format: 'idn-email', maxLength: 254, example: 'ada@example.com' };
 const SHOWN_ADDRESS = { example: 'ada@example.com', description: 'Masked once the subject has been erased' };
 const COUNT = { type: 'integer', minimum: 0 } as const;
 

@@ -7,7 +7,7 @@ import { OWN_REASONS, SUPPRESSION_REASONS, type SuppressionReason } from '../sup
 
 const MAX_OFFSET = 10_000_000;
 /** A bare one: the name form of recipients is refused here. */
-const ADDRESS = { format: 'email', maxLength: 254, example: 'ada@example.com' };
+const ADDRESS = { format: 'idn-email', maxLength: 254, example: 'ada@example.com' };
 
 export class SuppressionNotesDto {
   @ApiPropertyOptional({ maxLength: 500, description: 'Shown in lists' })
