@@ -1,15 +1,12 @@
 'use strict';
 
-const { vendorModules } = require('./test/setup/vendor-bundle');
-
 const shared = {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/setup/shared-environment.js',
+  runtime: '<rootDir>/test/setup/shared-runtime.js',
   moduleFileExtensions: ['ts', 'js', 'mjs', 'cjs', 'json', 'node'],
   transform: { '^.+\\.[cm]?[jt]s$': '<rootDir>/test/setup/jest-transform.js' },
-  // Every dependency passes through the transform, which leaves CommonJS files untouched.
+  // Every file passes through the transform, which leaves CommonJS files untouched.
   transformIgnorePatterns: [],
-  // Loaded by its compiled name, and only where traces are wanted.
-  moduleNameMapper: { ...vendorModules(), '^(.*/tracing/open-telemetry)\\.js$': '$1' },
 };
 const database = {
   globalSetup: '<rootDir>/test/setup/start-cluster.ts',
@@ -22,7 +19,7 @@ module.exports = {
   testTimeout: 120_000,
   // One more than the cores that CI has: much of the integration and end-to-end tests is waiting.
   maxWorkers: 3,
-  // A worker keeps every file's modules; a fresh one is cheaper than a gigabyte.
+  // What tests leave behind adds up; a fresh worker is cheaper than a gigabyte.
   workerIdleMemoryLimit: '700MB',
   projects: [
     {
@@ -31,7 +28,13 @@ module.exports = {
       testMatch: ['<rootDir>/{src,console}/**/*.spec.ts', '<rootDir>/chaos/**/*.spec.mjs'],
     },
     { ...shared, displayName: 'architecture', testMatch: ['<rootDir>/test/architecture/**/*.spec.ts'] },
-    { ...shared, ...database, displayName: 'integration', testMatch: ['<rootDir>/test/integration/**/*.spec.ts'] },
+    {
+      ...shared,
+      ...database,
+      displayName: 'integration',
+      testMatch: ['<rootDir>/test/integration/**/*.spec.ts'],
+      setupFiles: ['<rootDir>/test/setup/reused-dkim-keys.ts'],
+    },
     { ...shared, ...database, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/**/*.spec.ts'] },
   ],
 };
