@@ -12,6 +12,10 @@ import { OperatorLog } from './delivery/ports/operator-log';
 import { OutcomeSink } from './delivery/ports/outcome';
 import { createRouter } from './delivery/routing/create-router';
 import { Router } from './delivery/routing/router';
+import { DanePolicies } from './delivery/tls/dane.service';
+import { MtaStsPolicies } from './delivery/tls/mta-sts.service';
+import { PolicyRouter } from './delivery/tls/policy-router';
+import { DeliveryQueueModule } from './delivery/queue/delivery-queue.module';
 import { DomainsModule } from './modules/domains/domains.module';
 import { SigningKeysService } from './modules/domains/dkim/signing-keys.service';
 import { EmailsModule } from './modules/emails/emails.module';
@@ -28,7 +32,7 @@ import { WebhooksModule } from './modules/webhooks/webhooks.module';
 
 /** Gives the engine what it asks for through its ports. */
 @Module({
-  imports: [AuditModule, AuthModule, DomainsModule, EmailsModule, MailboxModule],
+  imports: [AuditModule, AuthModule, DeliveryQueueModule, DomainsModule, EmailsModule, MailboxModule],
   providers: [
     { provide: MessageSource, useExisting: OutgoingMessagesService },
     { provide: SigningKeySource, useExisting: SigningKeysService },
@@ -48,9 +52,18 @@ import { WebhooksModule } from './modules/webhooks/webhooks.module';
     },
     {
       provide: Router,
-      inject: [AppConfig, Clock, MailboxSmtpServer],
-      useFactory: (config: AppConfig, clock: Clock, mailbox: MailboxSmtpServer) =>
-        createRouter(config.delivery, clock, () => mailbox.listen()),
+      inject: [AppConfig, Clock, MailboxSmtpServer, MtaStsPolicies, DanePolicies],
+      useFactory: async (
+        { delivery }: AppConfig,
+        clock: Clock,
+        mailbox: MailboxSmtpServer,
+        mtaSts: MtaStsPolicies,
+        dane: DanePolicies,
+      ): Promise<Router> => {
+        const router = await createRouter(delivery, clock, () => mailbox.listen());
+        if (delivery.mode !== 'direct') return router;
+        return new PolicyRouter(router, mtaSts, delivery.dnssecTrusted ? dane : undefined);
+      },
     },
   ],
   exports: [MessageSource, SigningKeySource, OperatorLog, OutcomeSink, OrdinalSource, WeightSource, Router],

@@ -17,6 +17,10 @@ export interface RelayConfig {
 /** The engine tries no longer (RFC 5321 section 4.5.4.1). */
 export const MAX_LIFE_HOURS = 96;
 
+export const TLS_MODES = ['opportunistic', 'required'] as const;
+
+export type TlsMode = (typeof TLS_MODES)[number];
+
 export type DeliveryMode = 'local' | 'relay' | 'direct';
 
 export interface HttpConfig {
@@ -62,6 +66,10 @@ export interface DeliveryConfig {
   readonly egressWarmUp: string | undefined;
   /** Receivers are sent to by IPv6 first, save those whose profile says otherwise. */
   readonly preferIpv6: boolean;
+  /** `required`: no mail leaves over a connection that is not encrypted. */
+  readonly tlsMode: TlsMode;
+  /** The resolver validates DNSSEC, and the way to it is safe: its AD flag counts, and DANE with it. */
+  readonly dnssecTrusted: boolean;
   /** Direct mode: the remote port. */
   readonly smtpPort: number;
   readonly allowPrivateDestinations: boolean;
@@ -126,6 +134,13 @@ export interface WebhooksConfig {
   readonly allowPrivate: boolean;
 }
 
+/** Who sends reports on TLS (RFC 8460). */
+export interface TlsReportsConfig {
+  readonly organization: string;
+  /** An address. */
+  readonly contact: string;
+}
+
 export interface ConsoleConfig {
   /** Whether this process serves `/console` and takes its cookie. */
   readonly enabled: boolean;
@@ -166,6 +181,8 @@ export abstract class AppConfig {
   abstract readonly dns: DnsConfig;
   abstract readonly limits: LimitsConfig;
   abstract readonly webhooks: WebhooksConfig;
+  /** Undefined: no reports are sent. */
+  abstract readonly tlsReports: TlsReportsConfig | undefined;
   abstract readonly console: ConsoleConfig;
   abstract readonly retention: RetentionConfig;
   /** Free bytes of a disk below which nothing more is taken in; 0: no limit. */

@@ -1,7 +1,7 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsEmail, IsIn, IsInt, IsOptional, IsString, Matches, Max, Min } from 'class-validator';
-import { MAX_LIFE_HOURS } from './config';
+import { MAX_LIFE_HOURS, TLS_MODES, type TlsMode } from './config';
 import { MASTER_KEY_TEXT } from './data-dir';
 
 const toInteger = Transform(({ value }: { value: unknown }) =>
@@ -70,6 +70,12 @@ export class Environment {
   BLOCK_LISTS = 'zen.spamhaus.org,bl.spamcop.net,psbl.surriel.com';
   @IsOptional() @IsString() EGRESS_WARM_UP?: string;
   @toBoolean @IsBoolean() PREFER_IPV6 = false;
+  @IsIn(TLS_MODES) TLS_MODE: TlsMode = 'opportunistic';
+  @toBoolean @IsBoolean() DNSSEC_TRUSTED = false;
+  @IsOptional() @Matches(/^[^\r\n]{1,200}$/) TLS_REPORT_ORGANIZATION?: string;
+  @IsOptional()
+  @IsEmail({}, { message: 'TLS_REPORT_CONTACT must be an email address' })
+  TLS_REPORT_CONTACT?: string;
   @Port() SMTP_PORT = 25;
   @toBoolean @IsBoolean() ALLOW_PRIVATE_DESTINATIONS = false;
   @toBoolean @IsBoolean() WEBHOOK_ALLOW_PRIVATE = false;

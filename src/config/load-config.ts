@@ -42,7 +42,7 @@ export function loadConfig(
   );
   const environment = plainToInstance(Environment, given, { exposeDefaultValues: true });
   const problems = validateSync(environment).flatMap((error) => Object.values(error.constraints ?? {}));
-  problems.push(...crossChecks(environment), ...trustProxyProblems(environment), ...certificateProblems(environment));
+  problems.push(...crossChecks(environment), ...trustProxyProblems(environment), ...pairProblems(environment));
   if (problems.length > 0) throw new ConfigurationError(problems);
   return toConfig(environment, masterKeysOf(environment));
 }
@@ -76,6 +76,8 @@ const optionalNames: Record<string, undefined> = {
   CLASSIFICATION_RULES: undefined,
   EGRESS_POOLS: undefined,
   EGRESS_WARM_UP: undefined,
+  TLS_REPORT_ORGANIZATION: undefined,
+  TLS_REPORT_CONTACT: undefined,
 };
 
 /** Rules over several variables, each with the problem to report when it does not hold. */
@@ -131,9 +133,14 @@ function databaseChecks(environment: Environment): [boolean, string][] {
   ];
 }
 
-function certificateProblems({ TLS_CERT_FILE, TLS_KEY_FILE }: Environment): string[] {
-  const isPair = (TLS_CERT_FILE === undefined) === (TLS_KEY_FILE === undefined);
-  return isPair ? [] : ['TLS_CERT_FILE and TLS_KEY_FILE must be set together'];
+function pairProblems(environment: Environment): string[] {
+  const pairs = [
+    ['TLS_CERT_FILE', 'TLS_KEY_FILE'],
+    ['TLS_REPORT_ORGANIZATION', 'TLS_REPORT_CONTACT'],
+  ] as const;
+  return pairs
+    .filter(([one, other]) => (environment[one] === undefined) !== (environment[other] === undefined))
+    .map(([one, other]) => `${one} and ${other} must be set together`);
 }
 
 function trustProxyProblems({ TRUST_PROXY }: Environment): string[] {

@@ -32,6 +32,7 @@ export function toConfig(environment: Environment, masterKeys: MasterKeys): AppC
     dns: toDns(environment),
     limits: toLimits(environment),
     console: { enabled: environment.CONSOLE_ENABLED },
+    tlsReports: toTlsReports(environment),
     webhooks: { allowPrivate: environment.WEBHOOK_ALLOW_PRIVATE },
     retention: toRetention(environment),
     diskReserveBytes: environment.DISK_RESERVE_MB * 1024 * 1024,
@@ -39,6 +40,11 @@ export function toConfig(environment: Environment, masterKeys: MasterKeys): AppC
     submission: toSubmission(environment),
     simulatorDomain: environment.SIMULATOR_DOMAIN.toLowerCase(),
   };
+}
+
+function toTlsReports(environment: Environment): AppConfig['tlsReports'] {
+  const { TLS_REPORT_ORGANIZATION: organization, TLS_REPORT_CONTACT: contact } = environment;
+  return organization !== undefined && contact !== undefined ? { organization, contact } : undefined;
 }
 
 function toSubmission(environment: Environment): AppConfig['submission'] {
@@ -107,6 +113,8 @@ function toDelivery(environment: Environment): AppConfig['delivery'] {
     blockLists: environment.DELIVERY_MODE === 'direct' ? list(environment.BLOCK_LISTS) : [],
     egressWarmUp: environment.EGRESS_WARM_UP,
     preferIpv6: environment.PREFER_IPV6,
+    tlsMode: environment.TLS_MODE,
+    dnssecTrusted: environment.DNSSEC_TRUSTED,
     smtpPort: environment.SMTP_PORT,
     allowPrivateDestinations: environment.ALLOW_PRIVATE_DESTINATIONS,
     dnsServers: list(environment.DNS_SERVERS),

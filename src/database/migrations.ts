@@ -32,11 +32,11 @@ import { JobLeases1700000000031 } from './migrations/0031-job-leases';
 import { ExcusedBounces1700000000032 } from './migrations/0032-excused-bounces';
 import { MissingDomains1700000000033 } from './migrations/0033-missing-domains';
 import { FairTurns1700000000034 } from './migrations/0034-fair-turns';
+import { SuspectDeliveries1700000000035 } from './migrations/0035-suspect-deliveries';
 import { QueueMeasures1700000000036 } from './migrations/0036-queue-measures';
 import { BackgroundTurns1700000000037 } from './migrations/0037-background-turns';
 import { MailboxOwners1700000000038 } from './migrations/0038-mailbox-owners';
 import { WebhooksDue1700000000039 } from './migrations/0039-webhooks-due';
-import { SuspectDeliveries1700000000035 } from './migrations/0035-suspect-deliveries';
 import { WatchedSessions1700000000040 } from './migrations/0040-watched-sessions';
 import { Operators1700000000041 } from './migrations/0041-operators';
 import { QueueActions1700000000042 } from './migrations/0042-queue-actions';
@@ -54,9 +54,13 @@ import { TraceContext1700000000056 } from './migrations/0056-trace-context';
 import { InboundMail1700000000057 } from './migrations/0057-inbound-mail';
 import { ProviderStats1700000000058 } from './migrations/0058-provider-stats';
 import { BlockListChecks1700000000059 } from './migrations/0059-block-list-checks';
+import { RequireTls1700000000060 } from './migrations/0060-require-tls';
+import { MtaStsPolicies1700000000061 } from './migrations/0061-mta-sts-policies';
 import { AddressWarmUp1700000000062 } from './migrations/0062-address-warm-up';
 import { WebhookAnswers1700000000066 } from './migrations/0066-webhook-answers';
 import { DmarcSources1700000000067 } from './migrations/0067-dmarc-sources';
+import { TlsResults1700000000068 } from './migrations/0068-tls-results';
+import { TlsSessions1700000000069 } from './migrations/0069-tls-sessions';
 
 /**
  * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be
@@ -122,7 +126,11 @@ export const MIGRATIONS = [
   InboundMail1700000000057,
   ProviderStats1700000000058,
   BlockListChecks1700000000059,
+  RequireTls1700000000060,
+  MtaStsPolicies1700000000061,
   AddressWarmUp1700000000062,
   WebhookAnswers1700000000066,
   DmarcSources1700000000067,
+  TlsResults1700000000068,
+  TlsSessions1700000000069,
 ];

@@ -6,6 +6,8 @@ import { DeliveryQueueModule } from './queue/delivery-queue.module';
 import { ClassificationModule } from './policy/classification.module';
 import { DESTINATION_LIMITER_DEFAULTS } from './policy/destination-limiter';
 import { EgressCheck } from './egress/egress-check';
+import { CountTlsSessionsJob } from './tls/count-tls-sessions.job';
+import { RefreshMtaStsJob } from './tls/refresh-mta-sts.job';
 import { AttemptDispatcher } from './worker/attempt-dispatcher';
 import { AttemptService } from './worker/attempt.service';
 import { ByteBudget } from './worker/byte-budget';
@@ -102,6 +104,7 @@ const JOBS: Provider[] = [
   ...[PromoteDueJob, DeadSessionsJob, QueueSweepJob, QueueActionsJob],
   BlockListsJob,
   ...[EgressCheck, EgressSyncJob, WarmUpSyncJob, GiveBackJob, TellSendingJob],
+  ...[CountTlsSessionsJob, RefreshMtaStsJob],
 ];
 
 /** The engine. It is given its ports (messages, keys, outcomes, ordinals, router) by the worker's root module. */

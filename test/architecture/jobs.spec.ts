@@ -5,6 +5,7 @@ import { SOURCES } from './source-files';
  * at once divide their work by row locks, which others skip: each with the reason why a lease would be wrong.
  */
 const SHARED: Record<string, string> = {
+  'count-tls-sessions': "of the process's own counts",
   'share-destinations': 'every worker tells what it has met',
   'share-egress': 'every worker tells what it has met',
   'share-warm-up': 'every worker hears of it, and gives back what it does not use',

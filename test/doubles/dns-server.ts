@@ -2,7 +2,7 @@ import { createSocket, type RemoteInfo, type Socket as DatagramSocket } from 'no
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import * as dnsPacket from 'dns-packet';
-import type { Answer, Packet, Question } from 'dns-packet';
+import type { Answer, Packet, Question, TlsaData } from 'dns-packet';
 
 /** A fault of a whole name, or of one type of it. */
 export type DnsFault = 'servfail' | 'refused' | 'silent' | 'garbage';
@@ -18,7 +18,10 @@ export interface DnsRecords {
   CNAME?: string;
   NS?: readonly string[] | DnsFault;
   PTR?: readonly string[] | DnsFault;
+  TLSA?: readonly TlsaData[] | DnsFault;
   ttlSeconds?: number;
+  /** The resolver vouches for what it says of this name (the AD flag), where it is asked to. */
+  signed?: boolean;
   /** Over UDP an empty, truncated reply; the records over TCP. */
   truncated?: boolean;
 }
@@ -26,7 +29,7 @@ export interface DnsRecords {
 /** Names in lower case without the last dot. A name that is missing is NXDOMAIN. */
 export type DnsZones = Record<string, DnsRecords | DnsFault>;
 
-type RecordType = 'A' | 'AAAA' | 'MX' | 'TXT' | 'CNAME' | 'NS' | 'PTR';
+type RecordType = 'A' | 'AAAA' | 'MX' | 'TXT' | 'CNAME' | 'NS' | 'PTR' | 'TLSA';
 
 const RCODES = { noerror: 0, servfail: 2, nxdomain: 3, refused: 5 };
 const MAXIMUM_ALIASES = 16;
@@ -34,6 +37,8 @@ const MAXIMUM_ALIASES = 16;
 const MAXIMUM_DATAGRAM = 512;
 const MAXIMUM_MESSAGE = 65_535;
 const HOST = '127.0.0.1';
+/** The one of AD, in a message. */
+const FLAGS_BYTE = 3;
 
 /**
  * A recursive resolver on loopback, UDP and TCP on one port, that serves records from a table.
@@ -127,7 +132,10 @@ export class DnsServer {
     if (outcome === 'garbage') return Buffer.from('000081800001', 'hex').fill(uint16(query.id ?? 0), 0, 2);
     if (typeof outcome === 'string') return encode(query, [], RCODES[outcome]);
     if (overUdp && typeof zone === 'object' && zone.truncated === true) return encode(query, [], 0, true);
-    return encodeWithin(query, outcome, maximumLength, overUdp);
+    const bytes = encodeWithin(query, outcome, maximumLength, overUdp);
+    const isVouchedFor = typeof zone === 'object' && zone.signed === true && query.flag_ad;
+    if (isVouchedFor) bytes.writeUInt8(bytes.readUInt8(FLAGS_BYTE) | dnsPacket.AUTHENTIC_DATA, FLAGS_BYTE);
+    return bytes;
   }
 
   /** Follows aliases as a recursive resolver does, at most 16 of them, so that a loop ends without the record. */

@@ -4,7 +4,6 @@ import { reset } from './reset-socket';
 import type { SinkBehaviour, SinkPhase } from './smtp-sink-behaviour';
 import type { SmtpSink } from './smtp-sink';
 import { SmtpSinkBody, unstuff } from './smtp-sink-body';
-import { TEST_CERTIFICATE } from './tls-certificate';
 
 const EMPTY = Buffer.alloc(0);
 
@@ -51,9 +50,10 @@ export class SmtpSinkSession {
   }
 
   private encrypt(): void {
-    const { key, cert } = this.sink.options.certificate ?? TEST_CERTIFICATE;
     this.socket.removeAllListeners('data');
-    this.socket = new TLSSocket(this.socket, { isServer: true, key, cert });
+    const encrypted = new TLSSocket(this.socket, { isServer: true, secureContext: this.sink.secureContext });
+    encrypted.once('secure', () => (this.sink.resumedSessions += encrypted.isSessionReused() ? 1 : 0));
+    this.socket = encrypted;
     this.helo = '';
     this.transaction = undefined;
     this.listen();

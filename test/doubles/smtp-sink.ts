@@ -3,7 +3,9 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { behaviourOf } from './smtp-sink-behaviour';
 import type { SinkBehaviour } from './smtp-sink-behaviour';
+import { createSecureContext } from 'node:tls';
 import { SmtpSinkSession } from './smtp-sink-session';
+import { TEST_CERTIFICATE } from './tls-certificate';
 
 export interface SmtpSinkOptions {
   port?: number;
@@ -77,6 +79,10 @@ export class SmtpSink {
   messageCount = 0;
   /** Connections so far. */
   connectionCount = 0;
+  /** Handshakes that continued an earlier session. */
+  resumedSessions = 0;
+  /** One for all connections, so that a session can be continued on another. */
+  readonly secureContext;
   /** Peak number of open connections. */
   peakConnections = 0;
   private readonly sockets = new Set<Socket>();
@@ -85,6 +91,8 @@ export class SmtpSink {
   private readonly server: Server;
 
   private constructor(readonly options: SmtpSinkOptions) {
+    const { key, cert } = options.certificate ?? TEST_CERTIFICATE;
+    this.secureContext = createSecureContext({ key, cert });
     this.server = createServer({ allowHalfOpen: false }, (socket) => this.welcome(socket));
   }
 

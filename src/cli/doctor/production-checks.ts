@@ -1,4 +1,5 @@
 import type { DnsAnswer, DnsResolver } from '../../common/dns/dns-resolver';
+import { DnssecResolver } from '../../common/dns/dnssec-resolver';
 import type { AppConfig } from '../../config/config';
 import { checkBlockLists } from './block-lists';
 import type { Check, Finding } from './checks';
@@ -18,6 +19,7 @@ export const STEPS: Readonly<Record<string, string>> = {
   'mail host': '2-dns',
   'SPF record': '2-dns',
   'DKIM zone': '2-dns',
+  DNSSEC: '2-dns',
   node: '3-install',
   configuration: '3-install',
   database: '3-install',
@@ -73,6 +75,7 @@ export function examineProduction(
       'DKIM zone',
       unlessLocal(() => checkZone(resolver, dns)),
     ),
+    examine('DNSSEC', () => needlessBecause(delivery) ?? checkDnssec(delivery)),
     examine(
       'TLS and proxy',
       unlessLocal(() => checkProxy(http)),
@@ -142,6 +145,22 @@ export async function checkZone(
         message: `${dkimZone} does not answer (${answer.reason}): does role dns run at ${servers}?`,
       };
   }
+}
+
+/** A zone that has been signed since 2010. */
+const SIGNED_ZONE = 'org';
+
+/** DANE goes by the word of the resolver, so that it must give it. */
+export async function checkDnssec(
+  { dnssecTrusted, dnsServers }: AppConfig['delivery'],
+  resolver: Pick<DnssecResolver, 'query'> = new DnssecResolver(dnsServers),
+): Promise<Finding> {
+  if (!dnssecTrusted) return { status: 'skipped', message: 'DNSSEC_TRUSTED is not set: no DANE (docs/tls.md)' };
+  const answer = await resolver.query(SIGNED_ZONE, 'NS');
+  if (answer.kind === 'temporary') return unseen(answer, '');
+  if (answer.isSecure) return ok('the resolver validates');
+  const message = 'DNSSEC_TRUSTED is set, but the resolver does not validate (no AD flag): DANE finds nothing';
+  return { status: 'problem', message };
 }
 
 export function checkProxy({ publicUrl, trustProxy, host }: AppConfig['http']): Finding {

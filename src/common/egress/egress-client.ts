@@ -6,13 +6,18 @@ import { SECOND } from '../clock';
 import type { EgressGuard } from './egress-guard';
 import { EgressError, toEgressFailure, type EgressFailure } from './egress-failure';
 
-export interface EgressPost {
+export interface EgressGet {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
   /** Ends the request early. */
   readonly signal?: AbortSignal;
 }
+
+export interface EgressPost extends EgressGet {
+  readonly body: string | Buffer;
+}
+
+type Outgoing = EgressGet & { readonly body?: string | Buffer };
 
 /** What came back beside the status; the body is its beginning. */
 export interface EgressAnswer {
@@ -30,6 +35,16 @@ export type EgressResult =
       readonly status: number;
       readonly retryAfter: string | undefined;
       readonly answer: EgressAnswer;
+    }
+  | { readonly kind: 'failed'; readonly failure: EgressFailure };
+
+/** A file as it came; no body when that is longer than the limit. */
+export type EgressFile =
+  | {
+      readonly kind: 'answered';
+      readonly status: number;
+      readonly contentType: string | undefined;
+      readonly body: Buffer | undefined;
     }
   | { readonly kind: 'failed'; readonly failure: EgressFailure };
 
@@ -70,53 +85,77 @@ export class EgressClient {
   ) {}
 
   /** Never throws for what a host may do. */
-  async post(post: EgressPost): Promise<EgressResult> {
+  post(post: EgressPost): Promise<EgressResult> {
+    return this.send(post, async (response) => {
+      const { statusCode: status = 0, headers } = response;
+      const answer = { ...(await this.drain(response)), headers: joinHeaders(headers) };
+      return { kind: 'answered', status, retryAfter: headers['retry-after'], answer };
+    });
+  }
+
+  /** The same, for what is to be read. */
+  get(get: EgressGet): Promise<EgressFile> {
+    return this.send(get, async (response) => {
+      const { statusCode: status = 0, headers } = response;
+      return { kind: 'answered', status, contentType: headers['content-type'], body: await this.collect(response) };
+    });
+  }
+
+  private async send<Answer>(
+    outgoing: Outgoing,
+    read: (response: IncomingMessage) => Promise<Answer>,
+  ): Promise<Answer | Extract<EgressResult, { kind: 'failed' }>> {
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(new EgressError('timeout')), this.limits.totalTimeoutMs);
     const stop = () => deadline.abort(new EgressError('stopped'));
-    post.signal?.addEventListener('abort', stop);
-    if (post.signal?.aborted === true) stop();
+    outgoing.signal?.addEventListener('abort', stop);
+    if (outgoing.signal?.aborted === true) stop();
     try {
-      const check = await this.guard.check(post.url, { signal: deadline.signal });
+      const check = await this.guard.check(outgoing.url, { signal: deadline.signal });
       deadline.signal.throwIfAborted();
       if (check.kind !== 'allowed') {
         return failed({ kind: check.kind === 'refused' ? 'refused' : 'dns', reason: check.reason });
       }
-      return await this.exchange(post, check.addresses, deadline.signal);
+      return await this.exchange(outgoing, check.addresses, deadline.signal, read);
     } catch (error) {
       return failed(toEgressFailure(deadline.signal.aborted ? deadline.signal.reason : error));
     } finally {
       clearTimeout(timer);
-      post.signal?.removeEventListener('abort', stop);
+      outgoing.signal?.removeEventListener('abort', stop);
     }
   }
 
-  private async exchange(post: EgressPost, addresses: readonly string[], signal: AbortSignal): Promise<EgressResult> {
-    const request = this.open(post, addresses);
+  private async exchange<Answer>(
+    outgoing: Outgoing,
+    addresses: readonly string[],
+    signal: AbortSignal,
+    read: (response: IncomingMessage) => Promise<Answer>,
+  ): Promise<Answer> {
+    const request = this.open(outgoing, addresses);
     const end = () => request.destroy(signal.reason as Error);
     signal.addEventListener('abort', end);
     try {
-      const response = await this.responseTo(request, addresses);
-      const { statusCode = 0, headers } = response;
-      const body = await this.drain(response);
-      const answer = { ...body, headers: joinHeaders(headers) };
-      return { kind: 'answered', status: statusCode, retryAfter: headers['retry-after'], answer };
+      return await read(await this.responseTo(request, addresses));
     } finally {
       signal.removeEventListener('abort', end);
       request.destroy();
     }
   }
 
-  private open({ url, headers, body }: EgressPost, addresses: readonly string[]): ClientRequest {
+  private open({ url, headers, body }: Outgoing, addresses: readonly string[]): ClientRequest {
     const isSecure = url.protocol === 'https:';
     const host = url.hostname.replace(/^\[|\]$/g, '');
     const options: RequestOptions & ConnectOptions = {
-      method: 'POST',
+      method: body === undefined ? 'GET' : 'POST',
       // A name goes through `lookup`; an address is what was checked.
       host,
       port: url.port === '' ? (isSecure ? 443 : 80) : Number(url.port),
       path: url.pathname + url.search,
-      headers: { ...headers, 'accept-encoding': 'identity', 'content-length': Buffer.byteLength(body) },
+      headers: {
+        ...headers,
+        'accept-encoding': 'identity',
+        ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),
+      },
       agent: false,
       lookup: answering(addresses),
       autoSelectFamily: true,
@@ -142,6 +181,23 @@ export class EgressClient {
         socket.once('encrypted' in socket ? 'secureConnect' : 'connect', () => clearTimeout(timer));
       });
     }).finally(() => clearTimeout(timer));
+  }
+
+  /** The whole body; undefined when it is longer than the limit. Rejects when it breaks off. */
+  private collect(response: IncomingMessage): Promise<Buffer | undefined> {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    return new Promise((resolve, reject) => {
+      response.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes <= this.limits.maxResponseBytes) return void chunks.push(chunk);
+        response.destroy();
+        resolve(undefined);
+      });
+      response.on('error', reject);
+      response.once('end', () => resolve(Buffer.concat(chunks)));
+      response.once('close', () => reject(new EgressError('connection')));
+    });
   }
 
   /** Reads to the end or to the limit. An end that is late or broken changes nothing: the status is known. */
@@ -187,6 +243,6 @@ function isAmong(address: string | undefined, checked: readonly string[]): boole
   return checked.some((one) => ipaddr.process(one).toString() === plain);
 }
 
-function failed(failure: EgressFailure): EgressResult {
+function failed(failure: EgressFailure): Extract<EgressResult, { kind: 'failed' }> {
   return { kind: 'failed', failure };
 }

@@ -18,13 +18,14 @@ const IP_ADDRESS = 0x87;
 /**
  * A certificate for this machine's own names that no authority has signed (RFC 5280), for local mode: Node makes keys, but no
  * certificates, and what a library would add is these sixty lines.
+ * @param hostNames further names, for tests
  */
-export function selfSigned(now: Date): Certificate {
+export function selfSigned(now: Date, hostNames: readonly string[] = []): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const algorithm = sequence(oid('2a8648ce3d040302'));
   const name = sequence(der(TAGS.set, sequence(oid('550403'), der(TAGS.utf8, Buffer.from('localhost')))));
   const names = sequence(
-    der(DNS_NAME, Buffer.from('localhost')),
+    ...['localhost', ...hostNames].map((name) => der(DNS_NAME, Buffer.from(name))),
     der(IP_ADDRESS, Buffer.from([127, 0, 0, 1])),
     der(IP_ADDRESS, Buffer.from([...Array<number>(15).fill(0), 1])),
   );

@@ -1,4 +1,4 @@
-import type { ConversationTrace } from '../ports/attempt-trace';
+import type { ConversationTrace, TlsPolicy } from '../ports/attempt-trace';
 import { type DeliveryOutcome, type SmtpFacts, SOURCE_SUSPENDED } from '../ports/outcome';
 import { BUILT_IN_CLASSIFIER, type ReplyClassification, type ReplyClassifier } from './classify-reply';
 import type { ReleaseSignal } from './destination-limiter';
@@ -38,6 +38,8 @@ export type TransmissionResult =
       readonly ruleId?: string;
       /** True when the DNS knows no such domain. */
       readonly isDomainMissing?: boolean;
+      /** There are hosts, but none that this lets the mail go to. */
+      readonly policy?: TlsPolicy;
     };
 
 type Rejected = Extract<TransmissionResult, { kind: 'rejected' }>;
@@ -112,13 +114,14 @@ function resolveFailure({ cause, afterFinalDot, smtp }: Failed, facts: RetryFact
  * comes back, and asking the DNS again costs next to nothing.
  */
 function resolveUnroutable(result: Unroutable, facts: RetryFacts): DeliveryOutcome {
-  const { enhancedCode, reason: response, ruleId, isDomainMissing } = result;
-  const reason = result.permanent ? 'bad-domain' : 'routing';
+  const { enhancedCode, reason: response, ruleId, isDomainMissing, policy } = result;
+  const reason = result.permanent ? 'bad-domain' : policy ? 'policy' : 'routing';
   const smtp: SmtpFacts = {
     enhancedCode,
     response,
     phase: 'dns',
     ...(ruleId && { ruleId }),
+    ...(policy && { policy }),
     class: result.permanent ? 'mailbox' : 'infrastructure',
   };
   if (!result.permanent) return retryOrEnd('deferred', reason, smtp, facts);
@@ -175,7 +178,9 @@ function bounced(
   reason: string,
   smtp: SmtpFacts,
 ): Extract<DeliveryOutcome, { kind: 'bounced' }> {
-  const excused = !countsAgainstSender(reason) && ({ countsAgainstSender: false } as const);
+  // What encryption the receiver offers is not the sender's doing.
+  const isExcused = smtp.policy !== undefined || !countsAgainstSender(reason);
+  const excused = isExcused && ({ countsAgainstSender: false } as const);
   return { kind: 'bounced', bounceType, suppress: false, reason, ...excused, smtp };
 }
 
@@ -184,6 +189,8 @@ const OWN_CAUSES: ReadonlySet<string> = new Set([
   'aborted',
   'insecure',
   'local',
+  // The sender's demand, which the next sender does not have.
+  'policy',
   SOURCE_SUSPENDED,
   'too-large',
   'unsupported',

@@ -1,7 +1,25 @@
 import type { SmtpPhase } from './smtp-phase';
 
 /** How much encryption the way to the host demanded. */
-export type TlsPolicy = 'none' | 'opportunistic' | 'mta-sts' | 'dane' | 'required';
+export const TLS_POLICIES = ['none', 'opportunistic', 'mta-sts', 'dane', 'required'] as const;
+
+export type TlsPolicy = (typeof TLS_POLICIES)[number];
+
+/** What was wrong with the encryption of a connection, in the words of RFC 8460 section 4.3.1. */
+export type TlsFault =
+  | 'starttls-not-supported'
+  | 'certificate-host-mismatch'
+  | 'certificate-expired'
+  | 'certificate-not-trusted'
+  | 'validation-failure';
+
+/** What a connection is encrypted with, and whether the certificate proves the host: if not, why. */
+export interface Encryption {
+  readonly version: string;
+  readonly cipher: string;
+  readonly verified: boolean;
+  readonly fault?: TlsFault | undefined;
+}
 
 /** Milliseconds that each phase took; those that were not gone through are absent. */
 export type PhaseTimes = Readonly<Partial<Record<SmtpPhase, number>>>;
@@ -15,7 +33,7 @@ export interface ConversationTrace {
     readonly source?: string | undefined;
     readonly pool?: string | undefined;
   };
-  readonly tls?: { readonly version: string; readonly cipher: string; readonly verified: boolean } | undefined;
+  readonly tls?: Encryption | undefined;
   readonly policy: TlsPolicy;
   readonly phasesMs: PhaseTimes;
 }

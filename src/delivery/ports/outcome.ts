@@ -1,5 +1,5 @@
 import type { Transaction } from '../../database/transaction';
-import type { AttemptTrace } from './attempt-trace';
+import type { AttemptTrace, TlsFault, TlsPolicy } from './attempt-trace';
 import type { ClaimedDelivery, DeliveryKey } from './delivery';
 import type { SmtpPhase } from './smtp-phase';
 
@@ -16,6 +16,12 @@ export interface SmtpFacts {
   readonly mxHost?: string;
   /** True when the conversation was encrypted. */
   readonly tls?: boolean;
+  /** STARTTLS was offered and broke, twice, so that opportunistic mail went in plaintext: how. */
+  readonly tlsFailure?: string;
+  /** Which demand kept the mail back, as its connection could not be encrypted, or not as demanded. */
+  readonly policy?: TlsPolicy;
+  /** Beside `policy`: what was wrong. */
+  readonly tlsFault?: TlsFault;
   /** Where it ended. */
   readonly phase?: SmtpPhase;
   /** The rule that the reply fell under, and what that says it is about. */

@@ -11,6 +11,8 @@ export interface SigningKey {
   readonly returnPathHost?: string | undefined;
   /** Host of tracked links once the domain points one at us; else our own. */
   readonly trackingHost?: string | undefined;
+  /** Whether mail from the domain may go over encrypted connections only. */
+  readonly requiresTls?: boolean;
 }
 
 /** Instead of a key: nothing is sent from the domain for now. */

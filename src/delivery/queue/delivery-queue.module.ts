@@ -15,6 +15,16 @@ import { DestinationsService } from '../shaping/destinations.service';
 import { EgressAddressState, EgressVolume } from '../shaping/egress-address.entity';
 import { HeldDestinations } from '../shaping/held-destinations.service';
 import { EgressSuspension } from '../shaping/egress-suspension.entity';
+import { DnsResolver } from '../../common/dns/dns-resolver';
+import { DnssecResolver } from '../../common/dns/dnssec-resolver';
+import { NodeDnsResolver } from '../../common/dns/node-dns-resolver';
+import { MtaStsPolicyRow } from '../shaping/mta-sts-policy.entity';
+import { TlsSessionRow } from '../shaping/tls-session.entity';
+import { DanePolicies } from '../tls/dane.service';
+import { MtaStsFetcher } from '../tls/mta-sts-fetcher';
+import { MtaStsPolicies } from '../tls/mta-sts.service';
+import { TlsReportData } from '../tls/tls-report-data.service';
+import { TlsSessionCounts } from '../tls/tls-session-counts';
 import { DeliveryQueueRepository } from './delivery-queue.repository';
 import { LeaseConnection } from './lease-connection';
 import { OpenDeliveries } from './open-deliveries.service';
@@ -39,12 +49,34 @@ const volumes: Provider = {
     new WarmUpVolumes(destinations, parseWarmUpSchedule(delivery.egressWarmUp), clock),
 };
 
+/** What receiving domains say of encryption. */
+const TLS_POLICIES: Provider[] = [
+  {
+    provide: DnsResolver,
+    inject: [AppConfig],
+    useFactory: ({ delivery }: AppConfig) => new NodeDnsResolver({ servers: delivery.dnsServers }),
+  },
+  { provide: MtaStsFetcher, inject: [AppConfig], useFactory: (config: AppConfig) => new MtaStsFetcher(config) },
+  {
+    provide: MtaStsPolicies,
+    inject: [DestinationsRepository, MtaStsFetcher, DnsResolver, Clock],
+    useFactory: (rows: DestinationsRepository, fetcher: MtaStsFetcher, resolver: DnsResolver, clock: Clock) =>
+      new MtaStsPolicies(rows, fetcher, resolver, clock),
+  },
+  {
+    provide: DanePolicies,
+    inject: [AppConfig, Clock],
+    useFactory: ({ delivery }: AppConfig, clock: Clock) =>
+      new DanePolicies(new DnssecResolver(delivery.dnsServers), clock),
+  },
+];
+
 /** The queue, and what workers and operators share of receivers and source addresses. A bad file of addresses ends the start. */
 @Module({
   imports: [
     TypeOrmModule.forFeature([
       ...[BlockListCheck, DestinationReport, DestinationRule, QueueAction],
-      ...[EgressAddressState, EgressSuspension, EgressVolume],
+      ...[EgressAddressState, EgressSuspension, EgressVolume, MtaStsPolicyRow, TlsSessionRow],
     ]),
   ],
   providers: [
@@ -52,12 +84,14 @@ const volumes: Provider = {
     ...[DestinationsRepository, DestinationsService, HeldDestinations, egress, EgressService],
     ...[volumes, SourceChooser],
     ...[QueueActionsRepository, QueueActionsService],
+    ...[...TLS_POLICIES, TlsReportData, TlsSessionCounts],
     ...[LeaseConnection, WorkerSessionsRepository, WorkerWaker],
   ],
   exports: [
     ...[DeliveryQueueRepository, OpenDeliveries, QueueActionsService, WorkerSessionsRepository, WorkerWaker],
     ...[DestinationsRepository, DestinationsService, HeldDestinations, EgressPools, EgressService],
     ...[WarmUpVolumes, SourceChooser],
+    ...[DanePolicies, DnsResolver, MtaStsPolicies, TlsReportData, TlsSessionCounts],
   ],
 })
 export class DeliveryQueueModule {}

@@ -1,3 +1,12 @@
+import type { TlsPolicy } from '../ports/attempt-trace';
+import type { TlsaDemand } from '../smtp/tlsa';
+
+/**
+ * Why only encrypted connections to a host will do. `mta-sts`: with a certificate that is valid for its name. `dane`: with one
+ * that its TLSA records name.
+ */
+export type HostTls = { readonly policy: 'mta-sts' } | { readonly policy: 'dane'; readonly tlsa: TlsaDemand };
+
 /** One host that takes mail for a destination. */
 export interface RouteHost {
   /** For the TLS server name and for events. */
@@ -5,6 +14,8 @@ export interface RouteHost {
   /** In the order in which to try them; at least one. */
   readonly addresses: readonly string[];
   readonly preference: number;
+  /** What the destination demands of connections to it. */
+  readonly tls?: HostTls;
 }
 
 /** Where mail for a destination goes now. */
@@ -34,6 +45,8 @@ export type Route =
       readonly ruleId: string;
       /** True when the DNS knows no such domain. */
       readonly isDomainMissing?: boolean;
+      /** There are hosts, but none that this lets mail go to. */
+      readonly policy?: TlsPolicy;
     };
 
 export type Unroutable = Extract<Route, { kind: 'unroutable' }>;
@@ -80,6 +93,26 @@ export const LEADS_BACK = permanent('leads-back', '5.4.6', 'The mail exchangers 
 export function dnsTrouble(cause: string): Unroutable {
   const reason = `DNS look-up failed (${cause}).`;
   return { kind: 'unroutable', permanent: false, enhancedCode: '4.4.3', reason, ruleId: 'dns-trouble' };
+}
+
+/** The hosts of the DNS are not those that the destination's policy names: the DNS or the policy is wrong for the moment. */
+export function notInPolicy(hostNames: readonly string[]): Unroutable {
+  const reason = `The domain's MTA-STS policy names none of its mail exchangers (${hostNames.join(', ')}).`;
+  const policy = 'mta-sts';
+  return { kind: 'unroutable', permanent: false, enhancedCode: '4.7.5', reason, ruleId: 'mta-sts-no-host', policy };
+}
+
+/** Whether the hosts have TLSA records is not known, which must not pass for having none (RFC 7672 section 2.1). */
+export function tlsaTrouble(hostNames: readonly string[]): Unroutable {
+  const reason = `The TLSA records of the mail exchangers (${hostNames.join(', ')}) could not be looked up.`;
+  return {
+    kind: 'unroutable',
+    permanent: false,
+    enhancedCode: '4.7.5',
+    reason,
+    ruleId: 'dane-trouble',
+    policy: 'dane',
+  };
 }
 
 function permanent(ruleId: string, enhancedCode: string, reason: string): Unroutable {

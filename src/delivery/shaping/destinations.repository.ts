@@ -36,6 +36,25 @@ import {
   type WrittenSuspension,
   writeSuspensions,
 } from './sql/egress-suspensions.sql';
+import {
+  duePolicies,
+  type KnownPolicy,
+  noteFailure,
+  readPolicies,
+  removePolicies,
+  type StoredPolicy,
+  storePolicy,
+  takeFetch,
+} from './sql/mta-sts-policies.sql';
+import {
+  addSessions,
+  type DueReport,
+  dueReports,
+  readSessions,
+  removeOldSessions,
+  removeSessions,
+  type SessionCount,
+} from './sql/tls-sessions.sql';
 
 import {
   type AddressProgress,
@@ -51,7 +70,10 @@ import {
   type UnusedVolume,
 } from './sql/warm-up.sql';
 
-/** What is known of groups of destinations, and what they hold against addresses of ours, of all workers together. */
+/**
+ * What is known of groups of destinations, of the encryption that they offer, and what they hold against addresses of ours, of all
+ * workers together.
+ */
 @Injectable()
 export class DestinationsRepository {
   constructor(private readonly database: Database) {}
@@ -192,10 +214,65 @@ export class DestinationsRepository {
     const [row] = await this.database.run(newestAge());
     return row?.ageMs ?? undefined;
   }
+
+  /** Of MTA-STS: what is known of domains that announce a policy, and that they are in use. */
+  readPolicies(domains: readonly string[]): Promise<KnownPolicy[]> {
+    return this.database.run(readPolicies(domains));
+  }
+
+  /** True for the one process that is to fetch the policy, and to tell within that time what came of it. */
+  async takePolicyFetch(domain: string, policyId: string, seconds: number): Promise<boolean> {
+    return (await this.database.run(takeFetch(domain, policyId, seconds))).length > 0;
+  }
+
+  async storePolicy(domain: string, policyId: string, policy: StoredPolicy, lifeSeconds: number): Promise<void> {
+    await this.database.run(storePolicy(domain, policyId, policy, lifeSeconds));
+  }
+
+  async notePolicyFailure(domain: string, failure: Parameters<typeof noteFailure>[1]): Promise<void> {
+    await this.database.run(noteFailure(domain, failure));
+  }
+
+  /** Domains whose policy is to be fetched anew. */
+  async duePolicies(limit: number): Promise<string[]> {
+    return (await this.database.run(duePolicies(limit))).map(({ domain }) => domain);
+  }
+
+  /** Returns the number of removed rows. */
+  async removePolicies(): Promise<number> {
+    return (await this.database.run(removePolicies())).length;
+  }
+
+  /** Of reports on TLS: adds to what has been counted today. @param counts each kind once */
+  async addTlsSessions(counts: readonly SessionCount[]): Promise<void> {
+    if (counts.length > 0) await this.database.run(addSessions(counts));
+  }
+
+  /** Of days that are over. */
+  dueTlsReports(limit: number): Promise<DueReport[]> {
+    return this.database.run(dueReports(limit));
+  }
+
+  /** The largest counts of one report. */
+  readTlsSessions(report: DueReport): Promise<SessionCount[]> {
+    return this.database.run(readSessions(report));
+  }
+
+  async removeTlsSessions(report: DueReport): Promise<void> {
+    await this.database.run(removeSessions(report));
+  }
+
+  /** Returns the number of removed rows. */
+  async removeOldTlsSessions(): Promise<number> {
+    return (await this.database.run(removeOldSessions())).length;
+  }
 }
 
 export type {
   AddressProgress,
+  DueReport,
+  KnownPolicy,
+  SessionCount,
   Crew,
   FoldedGroup,
   HeldListing,

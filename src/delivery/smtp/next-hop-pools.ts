@@ -3,6 +3,7 @@ import { MINUTE } from '../../common/clock';
 import type { SmtpEndpoint } from './smtp-endpoint';
 import { MessageCap } from './message-cap';
 import { SmtpPool, type SmtpPoolOptions } from './smtp-pool';
+import { TlsSessions } from './tls-sessions';
 
 /** Hosts that connections are kept to; the longest unused are closed first. */
 const MAX_POOLS = 2_000;
@@ -23,13 +24,15 @@ export class NextHopPools {
   /** What hosts take on one connection, whichever of their addresses said so. */
   private readonly caps = new LRUCache<string, MessageCap>({ max: MAX_POOLS });
 
+  private readonly tlsSessions = new TlsSessions();
+
   constructor(private readonly options: SmtpPoolOptions) {}
 
   to(endpoint: SmtpEndpoint): SmtpPool {
     const key = keyOf(endpoint);
     const known = this.pools.get(key);
     if (known) return known;
-    const pool = new SmtpPool(endpoint, { ...this.options, cap: this.capOf(endpoint) });
+    const pool = new SmtpPool(endpoint, { ...this.options, cap: this.capOf(endpoint), tlsSessions: this.tlsSessions });
     this.pools.set(key, pool);
     return pool;
   }

@@ -1,6 +1,6 @@
 import { AppError } from '../../common/errors/app-error';
 import { stuffDots } from './dot-stuffing';
-import { assertHeloName } from './smtp-endpoint';
+import { assertHeloName, demandOf } from './smtp-endpoint';
 import type { SmtpEndpoint } from './smtp-endpoint';
 import { assertSafeEnvelope, findLocalRefusal } from './smtp-envelope';
 import type { SmtpEnvelope } from './smtp-envelope';
@@ -12,6 +12,7 @@ import type { SmtpTimeouts } from './smtp-timeouts';
 import { runTransaction } from './smtp-transaction';
 import type { SmtpHooks } from './smtp-transaction';
 import { SmtpWire } from './smtp-wire';
+import type { TlsSessions } from './tls-sessions';
 import { ABORTED, CUT_SHORT } from './wire-fault';
 
 export interface SmtpConnectionOptions {
@@ -19,6 +20,8 @@ export interface SmtpConnectionOptions {
   readonly heloName: string;
   /** Overrides of `SMTP_TIMEOUTS`, in seconds. */
   readonly timeouts?: Partial<SmtpTimeouts>;
+  /** Kept beyond the connection, so that the next one to the host need not make new keys. */
+  readonly tlsSessions?: TlsSessions | undefined;
   /** Called once, when the connection is of no more use, whatever the reason. */
   readonly onClosed?: () => void;
 }
@@ -41,12 +44,18 @@ export class SmtpConnection {
       this.state = 'closed';
       options.onClosed?.();
     });
-    this.session = new SmtpSession(endpoint, options.heloName, { ...SMTP_TIMEOUTS, ...options.timeouts }, wire);
+    const timeouts = { ...SMTP_TIMEOUTS, ...options.timeouts };
+    this.session = new SmtpSession(endpoint, options.heloName, timeouts, wire, options.tlsSessions);
   }
 
   /** True while `send` may be called. */
   get isUsable(): boolean {
     return this.state === 'ready';
+  }
+
+  /** True for one that was made as mail for this endpoint demands. */
+  suits(endpoint: SmtpEndpoint): boolean {
+    return demandOf(this.session.endpoint) === demandOf(endpoint);
   }
 
   /** Transactions begun on this connection. */

@@ -2,6 +2,8 @@ import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import type { ConnectionOptions, SecureContext } from 'node:tls';
 import { AppError } from '../../common/errors/app-error';
+import type { TlsPolicy } from '../ports/attempt-trace';
+import type { TlsaDemand } from './tlsa';
 
 /**
  * When to encrypt. `opportunistic`: STARTTLS if offered, without verification (RFC 7435). `starttls`: required.
@@ -19,6 +21,12 @@ export interface SmtpEndpoint {
   readonly security: SmtpSecurity;
   /** Whether the certificate must be valid for `hostName`; has no effect on opportunistic TLS. */
   readonly verifyCertificate: boolean;
+  /** Who asks for that; told in events. By `security` when absent. */
+  readonly policy?: TlsPolicy | undefined;
+  /** What the certificate must match instead of a public authority (RFC 7672). */
+  readonly tlsa?: TlsaDemand | undefined;
+  /** Set on the way in plaintext after opportunistic TLS failed: what was wrong with it. */
+  readonly tlsFailure?: string | undefined;
   /** PEM certificates to trust instead of the public authorities, for relays of one's own. */
   readonly trustedCertificates?: readonly string[];
   readonly auth?: SmtpCredentials;
@@ -35,6 +43,22 @@ export interface SmtpSource {
 export interface SmtpCredentials {
   readonly user: string;
   readonly password: string;
+}
+
+const POLICY_OF: Readonly<Record<SmtpSecurity, TlsPolicy>> = {
+  none: 'none',
+  opportunistic: 'opportunistic',
+  starttls: 'required',
+  implicit: 'required',
+};
+
+export function policyOf({ policy, security }: SmtpEndpoint): TlsPolicy {
+  return policy ?? POLICY_OF[security];
+}
+
+/** Connections to one next hop that were made under the same demands have the same name: each can carry the other's mail. */
+export function demandOf(endpoint: SmtpEndpoint): string {
+  return `${policyOf(endpoint)} ${endpoint.verifyCertificate} ${endpoint.tlsa?.baseDomain} ${endpoint.tlsa?.id}`;
 }
 
 const HELO_NAME = /^[A-Za-z0-9._:[\]-]{1,255}$/;
@@ -55,7 +79,7 @@ let publicContext: SecureContext | undefined;
 
 /** TLS settings for an endpoint; the socket is added by the caller. */
 export function tlsOptionsFor(endpoint: SmtpEndpoint): ConnectionOptions {
-  const { hostName } = endpoint;
+  const hostName = endpoint.tlsa?.baseDomain ?? endpoint.hostName;
   return {
     host: hostName,
     // RFC 6066 section 3: no SNI for addresses.

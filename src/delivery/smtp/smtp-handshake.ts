@@ -1,9 +1,10 @@
 import type { SmtpPhase } from '../ports/smtp-phase';
 import { NO_CAPABILITIES, readCapabilities } from './smtp-capabilities';
-import { isLoopback, type SmtpCredentials, tlsOptionsFor } from './smtp-endpoint';
+import { isLoopback, policyOf, type SmtpCredentials, tlsOptionsFor } from './smtp-endpoint';
 import { isNegative, isPositive, type SmtpReply } from './smtp-reply';
 import type { SmtpFailed, SmtpFailureCause, SmtpRefusal } from './smtp-result';
 import { isFault, type SmtpSession } from './smtp-session';
+import { matchesTlsa, type TlsaDemand } from './tlsa';
 import type { WireFault } from './wire-fault';
 
 /**
@@ -64,7 +65,8 @@ async function upgrade(session: SmtpSession): Promise<SmtpRefusal | undefined> {
   if (security === 'none' || security === 'implicit') return undefined;
   if (!session.capabilities.startTls) {
     if (security === 'opportunistic') return undefined;
-    return session.failed('tls', { cause: 'tls', detail: 'TLS is required and the server does not offer it' });
+    const detail = 'TLS is required and the server does not offer it';
+    return starttlsFailed(session, { cause: 'tls', detail, tlsFault: 'starttls-not-supported' });
   }
   const reply = await session.command('tls', 'STARTTLS');
   if (isFault(reply)) return starttlsFailed(session, reply);
@@ -77,19 +79,48 @@ async function upgrade(session: SmtpSession): Promise<SmtpRefusal | undefined> {
 }
 
 async function encrypt(session: SmtpSession): Promise<SmtpRefusal | undefined> {
-  const fault = await session.wire.encrypt(tlsOptionsFor(session.endpoint), session.timeouts.tls);
-  if (fault !== undefined) return starttlsFailed(session, fault);
-  session.noteEncryption();
-  return undefined;
+  const { endpoint, wire } = session;
+  // A session that is continued shows no chain to compare with TLSA records.
+  const tlsSessions = endpoint.tlsa ? undefined : session.tlsSessions;
+  const earlier = tlsSessions?.find(endpoint);
+  const options = { ...tlsOptionsFor(endpoint), ...(earlier && { session: earlier.ticket }) };
+  const fault = await wire.encrypt(options, session.timeouts.tls, (ticket) => {
+    tlsSessions?.keep(endpoint, { ticket, ...session.proof });
+  });
+  if (fault !== undefined) {
+    // It may have been the session: the next handshake is a whole one.
+    tlsSessions?.forget(endpoint);
+    return starttlsFailed(session, fault);
+  }
+  session.noteEncryption(wire.encryption(earlier && { verified: earlier.verified, fault: earlier.fault }));
+  return endpoint.tlsa && proveByTlsa(session, endpoint.tlsa);
 }
 
-/** Injected bytes and an abort on this side are no reasons for plaintext. */
+/** Without a record that can be used nothing is proven, and nothing need be. */
+function proveByTlsa(session: SmtpSession, tlsa: TlsaDemand): SmtpRefusal | undefined {
+  const isProven = tlsa.records.length > 0 && matchesTlsa(tlsa, session.wire.peerChain(), new Date());
+  session.noteProof(isProven);
+  if (isProven || tlsa.records.length === 0) return undefined;
+  const detail = `The certificate is none of those in the TLSA records of ${tlsa.baseDomain}`;
+  return starttlsFailed(session, { cause: 'tls', detail });
+}
+
+/** Injected bytes and an abort on this side are no reasons for plaintext, and none to say that the server has no TLS. */
 const PLAINTEXT_CAUSES: ReadonlySet<SmtpFailureCause> = new Set(['tls', 'closed', 'reset', 'timeout']);
 
 function starttlsFailed(session: SmtpSession, fault: WireFault, reply?: SmtpReply): SmtpFailed {
   const { security, auth } = session.endpoint;
-  const mayRetry = security === 'opportunistic' && auth === undefined && PLAINTEXT_CAUSES.has(fault.cause);
-  return session.failed('tls', fault, { ...(reply && { reply }), ...(mayRetry && { mayRetryInPlaintext: true }) });
+  const isOfServer = PLAINTEXT_CAUSES.has(fault.cause);
+  const mayRetry = isOfServer && security === 'opportunistic' && auth === undefined;
+  const isHeldBack = isOfServer && security === 'starttls';
+  return session.failed('tls', fault, {
+    ...(reply && { reply }),
+    ...(mayRetry && { mayRetryInPlaintext: true }),
+    ...(isHeldBack && {
+      heldBackBy: policyOf(session.endpoint),
+      tlsFault: fault.tlsFault ?? 'validation-failure',
+    }),
+  });
 }
 
 /** Nothing for 2xx, otherwise what the reply or fault means for the connection. */

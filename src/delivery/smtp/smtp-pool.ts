@@ -8,6 +8,8 @@ import type { SmtpEnvelope } from './smtp-envelope';
 import type { SmtpFailed, SmtpResult } from './smtp-result';
 import type { SmtpTimeouts } from './smtp-timeouts';
 import type { SmtpHooks } from './smtp-transaction';
+import type { TlsSessions } from './tls-sessions';
+import { secondTry, type Try } from './second-try';
 import { ABORTED } from './wire-fault';
 
 export interface SmtpPoolOptions {
@@ -19,6 +21,8 @@ export interface SmtpPoolOptions {
   readonly maxMessagesPerConnection?: number;
   /** Shared by the pools of one host. */
   readonly cap?: MessageCap;
+  /** Shared by all. */
+  readonly tlsSessions?: TlsSessions;
   /** How long an unused connection is kept. */
   readonly idleSeconds?: number;
   /** Overrides of `SMTP_TIMEOUTS`, in seconds. */
@@ -31,21 +35,17 @@ export interface SmtpJob {
   /** Complete bytes with CRLF line ends, not dot-stuffed. */
   readonly message: Buffer;
   readonly hooks: SmtpHooks;
+  /** The pool's own next hop with what this mail demands of the connection; as the pool was made when absent. */
+  readonly endpoint?: SmtpEndpoint;
   /** What is left of the attempt's time. */
   readonly attemptSeconds?: number;
   readonly conversation?: Conversation;
 }
 
-interface Entry {
+interface Entry extends Try {
   readonly job: SmtpJob;
   readonly resolve: (result: SmtpResult) => void;
   readonly reject: (error: unknown) => void;
-  /** Plaintext after opportunistic TLS failed. */
-  readonly endpoint: SmtpEndpoint;
-  /** True for the second try after a kept connection proved to be closed, or ended with 421. */
-  readonly needsFresh: boolean;
-  /** What the connection had carried that ended with 421. */
-  readonly capSeen?: number | undefined;
 }
 
 const clock = new SystemClock();
@@ -64,7 +64,8 @@ const DEFAULTS = { maxMessagesPerConnection: 100, idleSeconds: 15 };
  * closed. `destroy` goes to closed at once from either.
  */
 export class SmtpPool {
-  private readonly options: Required<Omit<SmtpPoolOptions, 'timeouts'>> & Pick<SmtpPoolOptions, 'timeouts'>;
+  private readonly options: Required<Omit<SmtpPoolOptions, 'timeouts' | 'tlsSessions'>> &
+    Pick<SmtpPoolOptions, 'timeouts' | 'tlsSessions'>;
   /** When each connection's last job ended. */
   private readonly lastUsedMs = new WeakMap<SmtpConnection, number>();
   private readonly connections = new Set<SmtpConnection>();
@@ -111,7 +112,7 @@ export class SmtpPool {
     if (this.state !== 'open') return Promise.resolve(this.turnedAway());
     return new Promise((resolve, reject) => {
       this.unsettled += 1;
-      this.entries.push({ job, resolve, reject, endpoint: this.endpoint, needsFresh: false });
+      this.entries.push({ job, resolve, reject, endpoint: job.endpoint ?? this.endpoint, needsFresh: false });
       this.dispatch();
     });
   }
@@ -148,11 +149,16 @@ export class SmtpPool {
   private dispatch(): void {
     for (let next = this.entries[0]; next !== undefined; next = this.entries[0]) {
       const hasRoom = this.connections.size < this.options.maxConnections;
-      const connection = next.needsFresh ? undefined : this.idle.pop();
+      const connection = this.takeIdle(next);
       if (connection === undefined && !hasRoom) return this.makeRoom();
       this.entries.shift();
       void this.run(next, connection);
     }
+  }
+
+  private takeIdle(entry: Entry): SmtpConnection | undefined {
+    const position = this.idle.findLastIndex((connection) => isFor(connection, entry));
+    return position === -1 ? undefined : this.idle.splice(position, 1)[0];
   }
 
   /** For one that needs a fresh connection an idle one makes room. */
@@ -184,9 +190,10 @@ export class SmtpPool {
 
   private async sendOnNew(entry: Entry): Promise<SmtpResult> {
     const { endpoint, job } = entry;
-    const { timeouts = {} } = this.options;
+    const { timeouts = {}, tlsSessions } = this.options;
     const heloName = endpoint.source?.ehlo ?? this.options.heloName;
-    const connection = new SmtpConnection(endpoint, { heloName, timeouts, onClosed: () => this.forget(connection) });
+    const onClosed = () => this.forget(connection);
+    const connection = new SmtpConnection(endpoint, { heloName, timeouts, tlsSessions, onClosed });
     this.connections.add(connection);
     job.conversation?.begin(connection);
     return (await connection.open(job.attemptSeconds)) ?? this.sendOn(connection, entry);
@@ -210,8 +217,9 @@ export class SmtpPool {
     const { maxMessagesPerConnection, cap, idleSeconds } = this.options;
     if (connection.messageCount >= cap.within(maxMessagesPerConnection)) return this.retire(connection);
     this.lastUsedMs.set(connection, clock.monotonicMs());
-    if (this.entries[0]?.needsFresh) return this.retire(connection);
-    const next = this.entries.shift();
+    const next = this.entries[0];
+    if (next !== undefined && !isFor(connection, next)) return this.retire(connection);
+    this.entries.shift();
     if (next !== undefined) return void this.run(next, connection);
     if (this.state !== 'open') return this.retire(connection);
     this.idle.push(connection);
@@ -257,34 +265,6 @@ function removeFrom(connections: SmtpConnection[], connection: SmtpConnection): 
   if (position !== -1) connections.splice(position, 1);
 }
 
-/**
- * The job as it goes to the front of the line again, when its failure allows that: it then waits like any other,
- * so that the limit of connections holds.
- */
-function secondTry(entry: Entry, result: SmtpResult, isReused: boolean, capSeen?: number): Entry | undefined {
-  if (result.kind !== 'failed') {
-    const endsConnection = isReused && !entry.needsFresh && isEndOfConnection(result);
-    return endsConnection ? { ...entry, needsFresh: true, capSeen } : undefined;
-  }
-  // Opportunistic TLS (RFC 7435): broken encryption is worth no more than none, but no less either.
-  if (result.mayRetryInPlaintext) {
-    return { ...entry, needsFresh: true, endpoint: { ...entry.endpoint, security: 'none' } };
-  }
-  // Others that were idle may be as dead, hence a fresh one.
-  return isReused && !entry.needsFresh && isStale(result) ? { ...entry, needsFresh: true } : undefined;
-}
-
-/** 421 on a connection that has carried mail: "too many messages in this session". The message was not taken. */
-function isEndOfConnection(result: SmtpResult): boolean {
-  return result.kind === 'rejected' && result.reply.code === 421;
-}
-
-/**
- * True when a connection kept open had been closed by the server before it saw any of the message. Servers do that to
- * idle connections, and the notice can cross the next MAIL on its way; no reply came and no final dot went out, so the
- * message can be sent again.
- */
-function isStale(result: SmtpResult): boolean {
-  if (result.kind !== 'failed' || result.phase !== 'mail') return false;
-  return result.cause === 'closed' || result.cause === 'reset';
+function isFor(connection: SmtpConnection, { needsFresh, endpoint }: Entry): boolean {
+  return !needsFresh && connection.suits(endpoint);
 }

@@ -1,4 +1,4 @@
-import type { ConversationTrace } from '../ports/attempt-trace';
+import type { ConversationTrace, TlsFault, TlsPolicy } from '../ports/attempt-trace';
 import type { SmtpFacts } from '../ports/outcome';
 import type { SmtpPhase } from '../ports/smtp-phase';
 import { lastLine, wholeLines } from './smtp-reply';
@@ -35,6 +35,8 @@ interface Conversation {
   readonly hostName: string;
   /** True when the conversation was encrypted at that point. */
   readonly tls: boolean;
+  /** What was wrong with opportunistic TLS, so that the mail went in plaintext. */
+  readonly tlsFailure?: string;
   readonly trace?: ConversationTrace;
 }
 
@@ -66,6 +68,10 @@ export interface SmtpFailed extends Conversation {
   readonly enhancedCode?: string;
   /** Set when opportunistic TLS failed, so that one attempt in plaintext is allowed (RFC 7435). */
   readonly mayRetryInPlaintext?: true;
+  /** Set when TLS failed and is demanded: by whom. The mail has not gone in plaintext. */
+  readonly heldBackBy?: TlsPolicy;
+  /** Beside `heldBackBy`. */
+  readonly tlsFault?: TlsFault;
 }
 
 /** How the opening of a connection ended when it did not succeed. */
@@ -87,7 +93,16 @@ export function toSmtpFacts(result: SmtpResult): SmtpFacts {
   const facts: Mutable<SmtpFacts> = reply ? { code: reply.code, response: cut(lastLine(reply)) } : {};
   if (reply && reply.lines.length > 1) facts.lines = keptLines(reply);
   if (enhancedCode !== undefined) facts.enhancedCode = enhancedCode;
-  return Object.assign(facts, { mxHost: result.hostName, tls: result.tls, phase });
+  return Object.assign(facts, { mxHost: result.hostName, tls: result.tls, phase }, tlsFacts(result));
+}
+
+/** What went wrong with encryption. */
+function tlsFacts(result: SmtpResult): Pick<SmtpFacts, 'tlsFailure' | 'policy' | 'tlsFault'> {
+  const { tlsFailure } = result;
+  if (result.kind === 'failed' && result.heldBackBy !== undefined) {
+    return { policy: result.heldBackBy, ...(result.tlsFault && { tlsFault: result.tlsFault }) };
+  }
+  return tlsFailure === undefined ? {} : { tlsFailure };
 }
 
 /** The first lines and the last: the one says what happened, the other is what `response` shows. */

@@ -1,23 +1,17 @@
 import { NO_CAPABILITIES } from './smtp-capabilities';
 import type { SmtpCapabilities } from './smtp-capabilities';
-import type { SmtpEndpoint } from './smtp-endpoint';
+import { policyOf, type SmtpEndpoint } from './smtp-endpoint';
 import type { LocalRefusal } from './smtp-envelope';
 import type { SmtpReply } from './smtp-reply';
-import type { ConversationTrace, TlsPolicy } from '../ports/attempt-trace';
+import type { ConversationTrace } from '../ports/attempt-trace';
 import type { SmtpPhase } from '../ports/smtp-phase';
 import { PhaseTimer } from './phase-timer';
 import type { SmtpAccepted, SmtpFailed, SmtpRejected } from './smtp-result';
 import type { SmtpTimeLimit, SmtpTimeouts } from './smtp-timeouts';
-import type { SmtpWire } from './smtp-wire';
+import type { SmtpWire, TlsProof } from './smtp-wire';
+import type { TlsSessions } from './tls-sessions';
 import { protocolFault } from './wire-fault';
 import type { WireFault } from './wire-fault';
-
-const POLICY_OF: Readonly<Record<SmtpEndpoint['security'], TlsPolicy>> = {
-  none: 'none',
-  opportunistic: 'opportunistic',
-  starttls: 'required',
-  implicit: 'required',
-};
 
 /** True for a fault, false for a reply. */
 export function isFault(outcome: SmtpReply | WireFault): outcome is WireFault {
@@ -37,6 +31,8 @@ export class SmtpSession {
     readonly heloName: string,
     readonly timeouts: SmtpTimeouts,
     readonly wire: SmtpWire,
+    /** Of earlier connections to the same hosts. */
+    readonly tlsSessions?: TlsSessions,
   ) {}
 
   /** Writes one command line, without its CRLF, and waits for the reply. */
@@ -47,6 +43,12 @@ export class SmtpSession {
 
   reply(limit: SmtpTimeLimit): Promise<SmtpReply | WireFault> {
     return this.wire.reply(this.timeouts[limit]);
+  }
+
+  /** Whether the certificate proved the host, in this handshake or in the one that it continues. */
+  get proof(): TlsProof {
+    const { verified = false, fault } = this.encryption ?? {};
+    return { verified, fault };
   }
 
   accepted(reply: SmtpReply): SmtpAccepted {
@@ -80,16 +82,20 @@ export class SmtpSession {
   }
 
   /** A handshake has succeeded; its facts are gone from the socket once that is closed. */
-  noteEncryption(): void {
-    this.encryption = this.wire.encryption;
+  noteEncryption(encryption: ConversationTrace['tls']): void {
+    this.encryption = encryption;
   }
 
-  private conversation(): { hostName: string; tls: boolean; trace: ConversationTrace } {
-    const { hostName, address, port, security, source } = this.endpoint;
-    const policy = POLICY_OF[security];
+  /** DANE has the last word on whether the certificate proves the host. */
+  noteProof(verified: boolean): void {
+    this.encryption = this.encryption && { ...this.encryption, verified, fault: undefined };
+  }
+
+  private conversation() {
+    const { hostName, address, port, source, tlsFailure } = this.endpoint;
     const phasesMs = this.timer.read();
     const route = { address, port, ...(source && { source: source.address, pool: source.pool }) };
-    const trace = { route, tls: this.encryption, policy, phasesMs };
-    return { hostName, tls: this.wire.isSecure, trace };
+    const trace: ConversationTrace = { route, tls: this.encryption, policy: policyOf(this.endpoint), phasesMs };
+    return { hostName, tls: this.wire.isSecure, ...(tlsFailure !== undefined && { tlsFailure }), trace };
   }
 }

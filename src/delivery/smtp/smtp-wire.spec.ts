@@ -44,7 +44,7 @@ describe('a wire', () => {
     expect(wire.remoteAddress).toBeUndefined();
     await connect();
     expect([wire.remoteAddress, wire.isSecure, wire.fault]).toEqual(['127.0.0.1', false, undefined]);
-    expect(wire.encryption).toBeUndefined();
+    expect(wire.encryption()).toBeUndefined();
     expect(wire.takeReply()).toBeUndefined();
   });
 
@@ -210,7 +210,10 @@ describe('a wire', () => {
     secured.on('data', (chunk: Buffer) => (received += chunk.toString('latin1')));
     expect(await wire.encrypt({ rejectUnauthorized: false }, LONG)).toBeUndefined();
     expect([wire.isSecure, wire.fault]).toEqual([true, undefined]);
-    expect(wire.encryption).toEqual({ version: 'TLSv1.3', cipher: 'TLS_AES_256_GCM_SHA384', verified: false });
+    expect(wire.encryption()).toEqual({
+      ...{ version: 'TLSv1.3', cipher: 'TLS_AES_256_GCM_SHA384' },
+      ...{ verified: false, fault: 'certificate-not-trusted' },
+    });
     wire.write('EHLO b\r\n', 1);
     await waitFor(() => received === 'EHLO b\r\n', { what: 'the command' });
     const reply = wire.reply(LONG);
@@ -220,8 +223,8 @@ describe('a wire', () => {
     await faulted();
     expect(wire.fault).toMatchObject({ cause: 'closed' });
     expect(closed).toBe(1);
-    await waitFor(() => wire.encryption?.cipher === '', { what: 'the end of the cipher' });
-    expect(wire.encryption).toMatchObject({ cipher: '', verified: false });
+    await waitFor(() => wire.encryption()?.cipher === '', { what: 'the end of the cipher' });
+    expect(wire.encryption()).toMatchObject({ cipher: '', verified: false });
   });
 
   it('tells of a certificate that it does not trust', async () => {

@@ -1,11 +1,12 @@
 import { connect as connectTcp } from 'node:net';
 import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { TLSSocket, type ConnectionOptions } from 'node:tls';
+import { TLSSocket, type ConnectionOptions, type DetailedPeerCertificate } from 'node:tls';
 import { Deadline } from './deadline';
 import { SmtpReplyParser } from './smtp-reply';
 import type { SmtpReply } from './smtp-reply';
-import { ABORTED, CLOSED, faultOf, protocolFault } from './wire-fault';
+import type { Encryption } from '../ports/attempt-trace';
+import { ABORTED, CLOSED, faultOf, protocolFault, tlsFaultOf } from './wire-fault';
 import type { WireFault } from './wire-fault';
 
 /**
@@ -42,13 +43,30 @@ export class SmtpWire {
     return this.secure;
   }
 
-  /** What the connection is encrypted with. */
-  get encryption(): { version: string; cipher: string; verified: boolean } | undefined {
+  /**
+   * What the connection is encrypted with.
+   * @param earlier what the handshake came to whose session this one may have continued: the platform then compares no names
+   */
+  encryption(earlier?: TlsProof): Encryption | undefined {
     if (!this.secure || !(this.socket instanceof TLSSocket)) return undefined;
     // Gone with the connection when that has been closed.
     const cipher = this.socket.getCipher() as { standardName?: string; name?: string } | undefined;
     const name = cipher?.standardName ?? cipher?.name ?? '';
-    return { version: this.socket.getProtocol() ?? '', cipher: name, verified: this.socket.authorized };
+    const proof = this.socket.isSessionReused() && earlier ? earlier : proofOf(this.socket);
+    return { version: this.socket.getProtocol() ?? '', cipher: name, ...proof };
+  }
+
+  /** The certificates that the other side has shown, in DER, the leaf first. */
+  peerChain(): Buffer[] {
+    const chain: Buffer[] = [];
+    if (!(this.socket instanceof TLSSocket)) return chain;
+    let next: DetailedPeerCertificate | undefined = this.socket.getPeerCertificate(true);
+    // The last names itself as its issuer.
+    while (next?.raw && !chain.includes(next.raw)) {
+      chain.push(next.raw);
+      next = next.issuerCertificate === next ? undefined : next.issuerCertificate;
+    }
+    return chain;
   }
 
   get remoteAddress(): string | undefined {
@@ -75,18 +93,30 @@ export class SmtpWire {
     return this.firstFault;
   }
 
-  /** Puts TLS on the connection. Plaintext already received would have been a fault (RFC 3207 section 4.2). */
-  async encrypt(options: ConnectionOptions, seconds: number): Promise<WireFault | undefined> {
+  /**
+   * Puts TLS on the connection. Plaintext already received would have been a fault (RFC 3207 section 4.2).
+   * @param onSession gets what the server gives to continue with on the next connection, once this one stands
+   */
+  async encrypt(
+    options: ConnectionOptions,
+    seconds: number,
+    onSession: (ticket: Buffer) => void = () => undefined,
+  ): Promise<WireFault | undefined> {
     const plain = this.socket;
     if (this.firstFault !== undefined || plain === undefined) return this.firstFault;
     this.detach(plain);
     const encrypted = connectTls({ ...options, socket: plain });
     this.attach(encrypted);
+    let early: Buffer | undefined;
+    // With TLS 1.2 it comes before the certificate has been looked at, with 1.3 after.
+    encrypted.on('session', (ticket: Buffer) => (this.secure ? onSession(ticket) : (early = ticket)));
     encrypted.once('secureConnect', () => {
       this.secure = true;
       this.wake();
     });
     await this.wait(seconds);
+    // After the caller has taken note of the handshake.
+    if (early !== undefined && this.firstFault === undefined) setImmediate(onSession, early);
     return this.firstFault;
   }
 
@@ -182,4 +212,12 @@ export class SmtpWire {
     socket.off('data', this.onData).off('error', this.onError).off('end', this.onEnd).off('close', this.onEnd);
     socket.on('error', () => undefined);
   }
+}
+
+/** Whether a certificate proves the host; if not, why. */
+export type TlsProof = Pick<Encryption, 'verified' | 'fault'>;
+
+/** The platform keeps the code of the failed check, whatever its types say. */
+function proofOf({ authorized, authorizationError }: TLSSocket): TlsProof {
+  return authorized ? { verified: true } : { verified: false, fault: tlsFaultOf(String(authorizationError)) };
 }

@@ -4,21 +4,24 @@ describe('faultOf', () => {
   it.each([
     ['ECONNREFUSED', false, 'refused'],
     ['ECONNRESET', false, 'reset'],
-    ['ECONNRESET', true, 'reset'],
+    ['ECONNRESET', true, 'reset', 'validation-failure'],
     ['EPIPE', false, 'closed'],
     ['ETIMEDOUT', false, 'timeout'],
     ['EHOSTUNREACH', false, 'unreachable'],
     ['ENOTFOUND', false, 'unreachable'],
     ['EMFILE', false, 'local'],
-    ['ENFILE', true, 'local'],
+    ['ENFILE', true, 'local', 'validation-failure'],
     ['EADDRNOTAVAIL', false, 'local'],
-    ['DEPTH_ZERO_SELF_SIGNED_CERT', true, 'tls'],
-    ['ERR_TLS_CERT_ALTNAME_INVALID', true, 'tls'],
-    ['ERR_SSL_WRONG_VERSION_NUMBER', true, 'tls'],
-  ])('%s, TLS %s', (code, usesTls, cause) => {
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', true, 'tls', 'certificate-not-trusted'],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', true, 'tls', 'certificate-not-trusted'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', true, 'tls', 'certificate-host-mismatch'],
+    ['CERT_HAS_EXPIRED', true, 'tls', 'certificate-expired'],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', true, 'tls', 'validation-failure'],
+  ])('%s, TLS %s', (code, usesTls, cause, tlsFault = undefined) => {
     expect(faultOf(Object.assign(new Error('what happened'), { code }), usesTls)).toEqual({
       cause,
       detail: 'what happened',
+      tlsFault,
     });
   });
 

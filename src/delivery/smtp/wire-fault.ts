@@ -1,10 +1,13 @@
 import { printable } from './smtp-reply';
+import type { TlsFault } from '../ports/attempt-trace';
 import type { SmtpFailureCause } from './smtp-result';
 
 /** Why a wire is of no more use; the caller adds the phase. */
 export interface WireFault {
   readonly cause: SmtpFailureCause;
   readonly detail: string;
+  /** Set when encryption failed. */
+  readonly tlsFault?: TlsFault;
 }
 
 const CAUSES: Readonly<Record<string, SmtpFailureCause>> = {
@@ -33,7 +36,17 @@ export function faultOf(error: NodeJS.ErrnoException & { address?: string }, use
   return {
     cause: CAUSES[code] ?? (isOutOfPorts(error) ? 'local' : usesTls ? 'tls' : 'unreachable'),
     detail: printable(detail.slice(0, MAX_DETAIL_CHARACTERS)),
+    ...(usesTls && { tlsFault: tlsFaultOf(code) }),
   };
+}
+
+const NOT_TRUSTED = /^(?:DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|CERT_UNTRUSTED|CERT_REJECTED|INVALID_CA)/;
+
+/** @param code of a failed check of a certificate, or any other */
+export function tlsFaultOf(code: string): TlsFault {
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'certificate-host-mismatch';
+  if (code === 'CERT_HAS_EXPIRED') return 'certificate-expired';
+  return NOT_TRUSTED.test(code) ? 'certificate-not-trusted' : 'validation-failure';
 }
 
 /** No port is left to connect from. With an IPv6 address it means that this host has none, and IPv4 may still work. */

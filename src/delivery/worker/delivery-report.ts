@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Settlement } from '../ports/outcome';
+import { TlsSessionCounts } from '../tls/tls-session-counts';
 import { DeliveryLog } from './delivery-log';
 import { DeliveryMetrics } from './delivery.metrics';
 import { DeliveryTraces } from './delivery-traces';
@@ -11,6 +12,7 @@ export class DeliveryReport {
     private readonly metrics: DeliveryMetrics,
     private readonly log: DeliveryLog,
     private readonly traces: DeliveryTraces,
+    private readonly sessions: TlsSessionCounts,
   ) {}
 
   /** @param outdated how many more had come too late */
@@ -18,5 +20,6 @@ export class DeliveryReport {
     this.metrics.settled(taken, outdated);
     this.log.settled(taken);
     this.traces.settled(taken);
+    this.sessions.settled(taken);
   }
 }

@@ -2,7 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { SECOND } from '../../common/clock';
 import { Metrics } from '../../common/metrics/metrics';
 import { REPLY_CLASSES } from '../policy/reply-rule';
-import type { DeliveryOutcome, Settlement } from '../ports/outcome';
+import type { DeliveryOutcome, RecordedOutcome, Settlement } from '../ports/outcome';
+import { TLS_RESULTS, TLS_VERSIONS, tlsStateOf } from '../tls/tls-state';
+import { TLS_POLICIES } from '../ports/attempt-trace';
 
 type Ended = DeliveryOutcome['kind'] & ('sent' | 'delivered' | 'deferred' | 'unknown' | 'bounced' | 'failed');
 
@@ -16,6 +18,7 @@ export class DeliveryMetrics {
   private readonly attempts;
   private readonly failures;
   private readonly refusals;
+  private readonly tls;
   private readonly duration;
   private readonly outdated;
 
@@ -34,6 +37,11 @@ export class DeliveryMetrics {
       name: 'refusals_total',
       help: 'Refusals of other mail servers by the rule that they fell under',
       labels: ['rule', 'class'],
+    });
+    this.tls = metrics.counter({
+      name: 'tls_attempts_total',
+      help: 'Attempts by what was demanded of the encryption, what it was, and whether it proved the host',
+      labels: { policy: TLS_POLICIES, version: TLS_VERSIONS, result: TLS_RESULTS },
     });
     this.duration = metrics.histogram({
       name: 'delivery_duration_seconds',
@@ -55,9 +63,15 @@ export class DeliveryMetrics {
       this.attempts.inc({ outcome: outcome.kind });
       const failure = failureClassOf(outcome);
       this.countRefusal(outcome);
+      this.countTls(outcomes[0]);
       if (failure !== undefined) this.failures.inc({ outcome: outcome.kind, class: failure });
       else this.duration.observe({ mode: claim.mode }, secondsBetween(claim.firstDueAt, occurredAt));
     }
+  }
+
+  private countTls(recorded: RecordedOutcome): void {
+    const state = tlsStateOf(recorded);
+    if (state !== undefined) this.tls.inc({ ...state });
   }
 
   private countRefusal(outcome: DeliveryOutcome): void {

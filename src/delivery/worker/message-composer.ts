@@ -27,6 +27,8 @@ export interface SignedMessage {
   readonly smtpUtf8: boolean;
   /** It has bytes over 0x7f; only raw messages have. */
   readonly eightBit: boolean;
+  /** The sender's domain lets it go over encrypted connections only. */
+  readonly requiresTls?: boolean | undefined;
 }
 
 /** All that one delivery's message is made of, attachments and large bodies aside. */
@@ -94,6 +96,7 @@ export class MessageComposer {
         returnPath: this.headers.envelopeSender(claim, ordinal, key.returnPathHost),
         smtpUtf8: header || needsSmtpUtf8(claim.recipient),
         eightBit: isRaw && hasHighBytes(bytes),
+        requiresTls: key.requiresTls,
       };
     };
     return {

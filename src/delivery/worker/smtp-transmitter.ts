@@ -7,12 +7,13 @@ import { isWorthAnotherHost, rejection, type TransmissionResult } from '../polic
 import type { ClaimedDelivery } from '../ports/delivery';
 import { type Route, Router } from '../routing/router';
 import { DeadAddresses } from '../smtp/dead-addresses';
-import { isLoopback, type SmtpEndpoint, type SmtpSource } from '../smtp/smtp-endpoint';
+import type { SmtpEndpoint, SmtpSource } from '../smtp/smtp-endpoint';
 import type { SmtpEnvelope } from '../smtp/smtp-envelope';
 import type { SmtpPool } from '../smtp/smtp-pool';
 import { type SmtpResult, toSmtpFacts } from '../smtp/smtp-result';
 import { SMTP_TIMEOUTS } from '../smtp/smtp-timeouts';
 import { NextHopPools } from '../smtp/next-hop-pools';
+import { tlsDemandOf } from '../tls/tls-demand';
 import type { Conversation } from '../smtp/conversation';
 import type { SignedMessage } from './message-composer';
 
@@ -102,19 +103,19 @@ export class SmtpTransmitter {
     mayFinish: () => boolean,
   ): Promise<Transmission> {
     if (this.destroyed) return CALLED_OFF;
-    const { hosts: route, first, conversation, source } = target;
+    const { hosts: route, conversation } = target;
     const envelope = envelopeOf(delivery, message, route);
     const hooks = { beforeFinalDot: mayFinish };
     const job = { envelope, message: message.bytes, hooks, ...(conversation && { conversation }) };
     const startedMs = this.clock.monotonicMs();
     let result: Transmission = BUSY;
-    for (const endpoint of this.endpointsOf(route, first, source)) {
+    for (const endpoint of this.endpointsOf(target, message.requiresTls === true)) {
       const elapsedMs = this.clock.monotonicMs() - startedMs;
       if (elapsedMs > NEXT_ADDRESS_MS) break;
       const pool = this.poolTo(endpoint, target);
       if (!pool.hasRoom) continue;
       const attemptSeconds = SMTP_TIMEOUTS.attempt - elapsedMs / SECOND;
-      const sent = await pool.send({ ...job, attemptSeconds });
+      const sent = await pool.send({ ...job, endpoint, attemptSeconds });
       this.dead.note(endpoint.address, endpoint.port, sent);
       result = toTransmission(sent, route.final, this.classifier);
       if (conversation?.isCutShort || !isWorthAnotherHost(result)) break;
@@ -144,15 +145,22 @@ export class SmtpTransmitter {
   }
 
   /** Addresses that are known to be dead are left out, unless there are no others. */
-  private endpointsOf({ hosts, port }: Hosts, first: string, source: SmtpSource | undefined): SmtpEndpoint[] {
+  private endpointsOf({ hosts: route, first, source }: Target, requiresTls: boolean): SmtpEndpoint[] {
+    const { hosts, port } = route;
     const ordered = [
       ...hosts.filter((host) => host.hostName === first),
       ...hosts.filter((host) => host.hostName !== first),
     ];
-    const all = ordered.flatMap(({ hostName, addresses }) =>
+    const all = ordered.flatMap(({ hostName, addresses, tls }) =>
       addresses
         .filter((address) => source === undefined || isIP(address) === isIP(source.address))
-        .map((address) => ({ hostName, address, port, ...securityOf(address, this.config), source })),
+        .map((address) => ({
+          hostName,
+          address,
+          port,
+          ...tlsDemandOf({ address, requiresTls, tls }, this.config),
+          source,
+        })),
     );
     const live = all.filter(({ address }) => !this.dead.has(address, port));
     return (live.length > 0 ? live : all).slice(0, MAX_ADDRESSES);
@@ -169,16 +177,6 @@ function envelopeOf({ recipient, emailId }: ClaimedDelivery, message: SignedMess
 const CALLED_OFF: TransmissionResult = { kind: 'failed', cause: 'aborted', afterFinalDot: false, smtp: {} };
 const BUSY = { kind: 'busy' } as const;
 
-/** Mail exchangers: opportunistic TLS. A relay with credentials must prove who it is before it sees them. */
-function securityOf(address: string, { mode, relay }: AppConfig['delivery']) {
-  if (mode === 'local') return { security: 'none', verifyCertificate: false } as const;
-  if (mode === 'direct' || !relay) return { security: 'opportunistic', verifyCertificate: false } as const;
-  const { implicitTls, auth } = relay;
-  if (implicitTls) return { security: 'implicit', verifyCertificate: !isLoopback(address), auth } as const;
-  if (!auth || isLoopback(address)) return { security: 'opportunistic', verifyCertificate: false, auth } as const;
-  return { security: 'starttls', verifyCertificate: true, auth } as const;
-}
-
 function toTransmission(result: SmtpResult, final: boolean, classifier: ReplyClassifier): TransmissionResult {
   const smtp = toSmtpFacts(result);
   const { trace } = result;
@@ -190,7 +188,7 @@ function toTransmission(result: SmtpResult, final: boolean, classifier: ReplyCla
     case 'failed':
       return {
         kind: 'failed',
-        cause: result.cause,
+        cause: result.heldBackBy === undefined ? result.cause : 'policy',
         afterFinalDot: result.afterFinalDot,
         smtp: { ...smtp, response: smtp.response ?? result.detail.slice(0, 500) },
         trace,

@@ -99,6 +99,7 @@ function newDomain(key: DkimKey, { domain, subdomain }: DomainName): Domain {
     dkimFailingSince: null,
     returnPathVerified: false,
     trackingVerified: false,
+    requiresTls: false,
     reputationScore: null,
     isDefault: false,
     createdAt: now,

@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, HttpCode, Post, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Query } from '@nestjs/common';
 import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { RequireScope } from '../../common/http/scopes';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
@@ -11,7 +11,7 @@ import { DkimKeysService } from './dkim/dkim-keys.service';
 import { DomainDetailsService } from './domain-details.service';
 import { DomainRegistrationService } from './domain-registration.service';
 import { DomainsService } from './domains.service';
-import { AddDomainDto, DomainDto, DomainVerificationDto, ListDomainsQuery } from './dto/domain.dto';
+import { AddDomainDto, ChangeDomainDto, DomainDto, DomainVerificationDto, ListDomainsQuery } from './dto/domain.dto';
 import { toDomainDto, toVerificationDto } from './dto/domain.mapper';
 import { DomainVerificationService } from './verification/domain-verification.service';
 
@@ -63,6 +63,25 @@ export class DomainsController {
   @ApiErrors('resource_not_found')
   detail(@CurrentPrincipal() principal: Principal, @PathId('id', 'Domain') id: string) {
     requireOwn(principal, id);
+    return this.show(principal, id);
+  }
+
+  @LiveOnly()
+  @Patch(':id')
+  @ApiOperation({
+    summary: 'Change a domain',
+    description: 'Fields that are left out stay. It holds for all mail that has not left yet, within seconds.',
+  })
+  @ApiData(DomainDto)
+  @ApiErrors('invalid_request', 'resource_not_found')
+  async change(
+    @CurrentPrincipal() principal: Principal,
+    @PathId('id', 'Domain') id: string,
+    @Body() { require_tls: requiresTls }: ChangeDomainDto,
+  ) {
+    requireOwn(principal, id);
+    const { organizationId, apiKeyId } = principal;
+    if (requiresTls !== undefined) await this.domains.requireTls(organizationId, id, requiresTls, apiKeyId);
     return this.show(principal, id);
   }
 

@@ -22,6 +22,10 @@ import { DmarcController } from './dmarc/dmarc.controller';
 import { DmarcReportsService } from './dmarc/dmarc-reports.service';
 import { DmarcSourceRow } from './registry/dmarc-source.entity';
 import { DomainsController } from './domains.controller';
+import { TlsResultRow } from './registry/tls-result.entity';
+import { ClearTlsReportsJob } from './tls-reports/clear-tls-reports.job';
+import { TlsReportsController } from './tls-reports/tls-reports.controller';
+import { TlsReportsService } from './tls-reports/tls-reports.service';
 import { DomainsService } from './domains.service';
 import { Domain, RemovedDomain } from './registry/domain.entity';
 import { DomainCheck } from './registry/domain-check.entity';
@@ -46,21 +50,30 @@ const KEYS = [DkimKeyMaker, DkimKeyring, DkimKeysRepository, DkimKeysService, En
 const VERIFICATION = [DnsCheckService, DomainInspectionService, DomainVerificationService];
 const RESTRICTIONS = [RestrictionsMetrics, RestrictionsRepository, RestrictionsService];
 const WARM_UP = [WarmUpChangesService, WarmUpService];
-const JOBS = [ClearDmarcJob, DomainRecheckJob, ExpiredDkimKeysJob, ReputationJob, RestrictionsJob, WarmUpJob];
+const REPORTS = [DmarcReportsService, TlsReportsService];
+const JOBS = [
+  ClearDmarcJob,
+  ClearTlsReportsJob,
+  DomainRecheckJob,
+  ExpiredDkimKeysJob,
+  ReputationJob,
+  RestrictionsJob,
+  WarmUpJob,
+];
 
 /** Sender domains. Global because auth and stats, which stand below, know domains through `DomainDirectory`. */
 @Global()
 @Module({
   imports: [
-    TypeOrmModule.forFeature([Domain, RemovedDomain, DomainCheck, DkimKey, DmarcSourceRow, WarmUpUsage]),
+    TypeOrmModule.forFeature([Domain, RemovedDomain, DomainCheck, DkimKey, DmarcSourceRow, TlsResultRow, WarmUpUsage]),
     AuditModule,
     AuthModule,
     StatsModule,
   ],
-  controllers: [DomainsController, DmarcController],
+  controllers: [DomainsController, DmarcController, TlsReportsController],
   providers: [
     ...[DomainDetailsService, DomainRegistrationService, DomainsRepository, DomainsService, DomainTransitionsService],
-    ...[...KEYS, SigningKeysService, ...VERIFICATION, ...RESTRICTIONS, ...WARM_UP, DmarcReportsService, ...JOBS],
+    ...[...KEYS, SigningKeysService, ...VERIFICATION, ...RESTRICTIONS, ...WARM_UP, ...REPORTS, ...JOBS],
     { provide: DomainDirectory, useClass: DomainDirectoryService },
     {
       provide: DnsResolver,
@@ -68,6 +81,6 @@ const JOBS = [ClearDmarcJob, DomainRecheckJob, ExpiredDkimKeysJob, ReputationJob
       useFactory: ({ delivery }: AppConfig) => new NodeDnsResolver({ servers: delivery.dnsServers }),
     },
   ],
-  exports: [DmarcReportsService, DomainDirectory, DomainsService, SigningKeysService, WarmUpService],
+  exports: [...REPORTS, DomainDirectory, DomainsService, SigningKeysService, WarmUpService],
 })
 export class DomainsModule {}

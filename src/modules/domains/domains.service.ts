@@ -49,6 +49,20 @@ export class DomainsService {
     });
   }
 
+  /**
+   * Whether mail from the domain may go over encrypted connections only.
+   * @throws NotFoundError
+   */
+  async requireTls(organizationId: string, domainId: string, requiresTls: boolean, actor: string): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      const domain = await this.domains.lock(organizationId, domainId, tx);
+      if (!domain) throw new NotFoundError('Domain');
+      if (domain.requiresTls === requiresTls) return;
+      await this.domains.update(domain, { requiresTls, updatedAt: this.clock.now() }, tx);
+      await this.audit.record([domainEvent('domain.changed', domain, actor, { require_tls: requiresTls })], tx);
+    });
+  }
+
   /** The operator vouches for a domain. @throws NotFoundError, AppError domain_already_exists */
   async markVerified(organizationId: string, nameOrId: string): Promise<Domain> {
     const domain = isUuid(nameOrId)
@@ -87,6 +101,11 @@ export class DomainsService {
   /** @param name undefined for the organization's default domain */
   findForSending(organizationId: string, name: string | undefined): Promise<Domain | null> {
     return this.domains.findForSending(organizationId, name);
+  }
+
+  /** Of whichever organization has it verified. */
+  async findVerified(name: string): Promise<Domain | undefined> {
+    return (await this.domains.findByName(name)).find(({ verificationStatus }) => verificationStatus === 'verified');
   }
 
   find(organizationId: string, id: string): Promise<Domain | null> {

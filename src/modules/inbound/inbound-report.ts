@@ -25,9 +25,9 @@ export interface NewInboundReport extends ReportSubject {
 
 /**
  * Local parts at the mail host that anyone may write to: feedback loops, the two that RFC 5321 section 4.5.1 and RFC 2142 ask
- * for, and `dmarc`, which also stands for DMARC_REPORT_ADDRESS.
+ * for, `dmarc`, which also stands for DMARC_REPORT_ADDRESS, and `tls-reports` (RFC 8460).
  */
-export const PUBLIC_MAILBOXES = ['fbl', 'postmaster', 'abuse', 'dmarc'] as const;
+export const PUBLIC_MAILBOXES = ['fbl', 'postmaster', 'abuse', 'dmarc', 'tls-reports'] as const;
 
 export type PublicMailbox = (typeof PUBLIC_MAILBOXES)[number];
 

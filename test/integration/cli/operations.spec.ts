@@ -71,6 +71,7 @@ describe('waybill doctor', () => {
         'mail host',
         'SPF record',
         'DKIM zone',
+        'DNSSEC',
         'TLS and proxy',
         'feedback loops',
       ],

@@ -24,6 +24,34 @@ async function add({ api }: Owner, domain: string): Promise<any> {
   return body.data;
 }
 
+describe('PATCH /v1/domains/{id}', () => {
+  it('asks for encryption, tells of it, and notes who did', async () => {
+    const { id } = await add(acme, 'secret.example');
+    const path = `/v1/domains/${id}`;
+    for (const required of [true, true, false]) {
+      const { status, body } = await acme.api.patch(path, { require_tls: required });
+      expect([status, body.data.require_tls]).toEqual([200, required]);
+      expect((await acme.api.get(path)).body.data.require_tls).toBe(required);
+    }
+    const { body } = await acme.api.get(`/v1/audit-log?action=domain.changed&targetId=${id}`);
+    expect(body.data.map(({ data }: any) => data)).toEqual([{ require_tls: false }, { require_tls: true }]);
+  });
+
+  it('refuses what it does not know, and nothing changes nothing', async () => {
+    const { id } = await add(acme, 'plain.example');
+    expect(errorOf(await acme.api.patch(`/v1/domains/${id}`, { require_tls: 'yes' }))).toEqual([
+      400,
+      'invalid_request',
+    ]);
+    expect(errorOf(await acme.api.patch(`/v1/domains/${id}`, { requireTls: true }))).toEqual([400, 'invalid_request']);
+    expect((await acme.api.patch(`/v1/domains/${id}`, {})).body.data.require_tls).toBe(false);
+    expect(errorOf(await acme.api.patch(`/v1/domains/${newId()}`, { require_tls: true }))).toEqual([
+      404,
+      'resource_not_found',
+    ]);
+  });
+});
+
 describe('POST /v1/domains', () => {
   it('answers the domain with the records to publish', async () => {
     const domain = await add(acme, 'Mail.Customer.CO.UK.');
@@ -74,6 +102,7 @@ describe('POST /v1/domains', () => {
       dkim_status: 'pending',
       warming_current_limit: null,
       reputation_score: 100,
+      require_tls: false,
     });
     const published = Buffer.from(domain.records[1].value.split('p=')[1], 'base64');
     const key = createPublicKey({ key: published, format: 'der', type: 'spki' });

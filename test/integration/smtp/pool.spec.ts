@@ -2,6 +2,10 @@ import { AppError } from '../../../src/common/errors/app-error';
 import { MessageCap } from '../../../src/delivery/smtp/message-cap';
 import type { SmtpResult } from '../../../src/delivery/smtp/smtp-result';
 import { ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
+import type { SmtpEndpoint } from '../../../src/delivery/smtp/smtp-endpoint';
+import { toSmtpFacts } from '../../../src/delivery/smtp/smtp-result';
+import { TlsSessions } from '../../../src/delivery/smtp/tls-sessions';
+import { TEST_CERTIFICATE } from '../../doubles/tls-certificate';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import type { SmtpSinkOptions } from '../../doubles/smtp-sink';
 import { waitFor } from '../../setup/wait-for';
@@ -89,8 +93,77 @@ describe('a pool', () => {
   ] as const)('goes on in plaintext where the server %s opportunistic TLS', async (_case, options) => {
     await start(options);
     const pool = clients.pool(endpointOf(sink.port));
-    expect(await pool.send(jobTo('user@example.org'))).toMatchObject({ ...ACCEPTED, tls: false });
-    expect(sink).toMatchObject({ connectionCount: 2, messageCount: 1 });
+    const result = await pool.send(jobTo('user@example.org'));
+    expect(result).toMatchObject({ ...ACCEPTED, tls: false, trace: { policy: 'opportunistic', tls: undefined } });
+    // Encrypted, encrypted once more, in plaintext.
+    expect(sink).toMatchObject({ connectionCount: 3, messageCount: 1 });
+    expect(sink.commands.filter((line) => line === 'STARTTLS')).toHaveLength(2);
+    expect(toSmtpFacts(result)).toMatchObject({
+      tls: false,
+      tlsFailure: expect.stringMatching(/STARTTLS|closed|reset/),
+    });
+    // The next goes over the same connection, and says the same.
+    expect(toSmtpFacts(await pool.send(jobTo('next@example.org')))).toHaveProperty('tlsFailure');
+    expect(sink.connectionCount).toBe(3);
+  });
+
+  it('encrypts after all where STARTTLS broke once', async () => {
+    const server = await ScriptedSmtpServer.start(async (peer, connection) => {
+      await peer.greet(['STARTTLS']);
+      await peer.expect('STARTTLS');
+      peer.send('220 go\r\n');
+      if (connection === 1) return peer.close();
+      peer.encrypt();
+      await peer.hello();
+      await peer.expect('MAIL');
+      peer.send('250 ok\r\n');
+      await peer.expect('RCPT');
+      peer.send('250 ok\r\n');
+      await peer.expect('DATA');
+      peer.send('354 go\r\n');
+      await peer.until('\r\n.\r\n');
+      peer.send('250 taken\r\n');
+    });
+    const result = await clients.pool(endpointOf(server.port)).send(jobTo('user@example.org'));
+    expect(result).toMatchObject({ ...ACCEPTED, tls: true });
+    expect(toSmtpFacts(result)).not.toHaveProperty('tlsFailure');
+    expect(server.connectionCount).toBe(2);
+    clients.destroyAll();
+    await server.stop();
+  });
+
+  it('gives no mail a connection that was made under other demands', async () => {
+    await start({ startTls: 'offer' });
+    const pool = clients.pool(endpointOf(sink.port), { maxConnections: 1 });
+    const required = endpointOf(sink.port, { security: 'starttls' });
+    const open: number[] = [];
+    const hooks = { beforeFinalDot: (): boolean => open.push(pool.openConnections) > 0 };
+    for (const endpoint of [undefined, required, required, undefined]) {
+      const result = await pool.send(jobTo('user@example.org', endpoint ? { hooks, endpoint } : { hooks }));
+      const policy = endpoint ? 'required' : 'opportunistic';
+      expect(result).toMatchObject({ ...ACCEPTED, tls: true, trace: { policy } });
+    }
+    expect(sink.connectionCount).toBe(3);
+    expect(Math.max(...open)).toBe(1);
+  });
+
+  it('continues TLS sessions, under the same demands only, and takes none for verified that was not', async () => {
+    await start({ startTls: 'offer' });
+    const tlsSessions = new TlsSessions();
+    const trustedCertificates = [TEST_CERTIFICATE.cert];
+    const send = async (hostName: string, more: Partial<SmtpEndpoint> = {}) => {
+      const endpoint = endpointOf(sink.port, { trustedCertificates, hostName, ...more });
+      const pool = clients.pool(endpoint, { tlsSessions });
+      const { trace } = await pool.send(jobTo('user@example.org'));
+      await pool.close();
+      return [trace?.tls?.verified, sink.resumedSessions];
+    };
+    const { hostName } = TEST_CERTIFICATE;
+    expect(await send(hostName)).toEqual([true, 0]);
+    expect(await send(hostName)).toEqual([true, 1]);
+    expect(await send(hostName, { security: 'starttls', verifyCertificate: true })).toEqual([true, 1]);
+    expect(await send('mx.other.test')).toEqual([false, 1]);
+    expect(await send('mx.other.test')).toEqual([false, 2]);
   });
 
   it('keeps to its limit of connections while it goes back to plaintext', async () => {
@@ -110,6 +183,7 @@ describe('a pool', () => {
       kind: 'failed',
       phase: 'tls',
       cause: 'tls',
+      heldBackBy: 'required',
     });
     expect(sink.connectionCount).toBe(1);
   });

@@ -1,8 +1,11 @@
+import { createHash, X509Certificate } from 'node:crypto';
 import type { SmtpEndpoint } from '../../../src/delivery/smtp/smtp-endpoint';
+import { tlsaDemandOf } from '../../../src/delivery/smtp/tlsa';
 import { ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import type { SmtpSinkOptions } from '../../doubles/smtp-sink';
 import { TEST_CERTIFICATE } from '../../doubles/tls-certificate';
+import { TEST_CHAIN } from '../../doubles/tls-chain';
 import { HELO_NAME, HUGE_MESSAGE, SOON, SmtpClients, endpointOf, send } from './smtp-client-kit';
 
 const TRUSTED = [TEST_CERTIFICATE.cert];
@@ -92,6 +95,35 @@ describe('encryption', () => {
     await sink?.stop();
     const missing = await clients.ready(await endpoint({}, {}));
     expect(await send(missing)).toMatchObject({ kind: 'accepted', tls: false });
+  });
+
+  describe('under TLSA records (DANE)', () => {
+    const chain = { key: TEST_CHAIN.key, cert: `${TEST_CHAIN.cert}\n${TEST_CHAIN.authority}\n` };
+    const keyOf = (pem: string) => new X509Certificate(pem).publicKey.export({ type: 'spki', format: 'der' });
+    const demand = (usage: number, pem: string, baseDomain = TEST_CHAIN.hostName) => {
+      const data = createHash('sha256').update(keyOf(pem)).digest();
+      const tlsa = tlsaDemandOf(baseDomain, [{ usage, selector: 1, matchingType: 1, data }]);
+      return { security: 'starttls', policy: 'dane', tlsa } as const;
+    };
+
+    it.each([
+      ['names its key', demand(3, TEST_CHAIN.cert), true],
+      ['names what has signed it', demand(2, TEST_CHAIN.authority), true],
+      ['cannot be used', demand(1, TEST_CHAIN.cert), false],
+    ])('takes a certificate when the record %s', async (_what, more, verified) => {
+      const connection = await clients.ready(await endpoint({ startTls: 'offer', certificate: chain }, more));
+      expect(await send(connection)).toMatchObject({ kind: 'accepted', trace: { policy: 'dane', tls: { verified } } });
+    });
+
+    it.each([
+      ['of another key', demand(3, TEST_CERTIFICATE.cert)],
+      ['of another authority', demand(2, TEST_CERTIFICATE.cert)],
+      ['of another name', demand(2, TEST_CHAIN.authority, 'mx.other.test')],
+    ])('takes none %s', async (_what, more) => {
+      const refusal = await clients.refusal(await endpoint({ startTls: 'offer', certificate: chain }, more));
+      expect(refusal).toMatchObject({ phase: 'tls', cause: 'tls', heldBackBy: 'dane', tlsFault: 'validation-failure' });
+      expect(sink?.commands.join()).not.toMatch('MAIL');
+    });
   });
 
   it.each([

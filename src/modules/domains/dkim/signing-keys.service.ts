@@ -12,11 +12,9 @@ import { parsePrivateKey } from './dkim-key-maker';
 import type { DkimKey } from './dkim-key.entity';
 import { DkimKeysRepository } from './dkim-keys.repository';
 import { DkimKeyring } from './dkim-keyring';
-import type { Domain } from '../registry/domain.entity';
-import { DomainsRepository } from '../registry/domains.repository';
+import { DomainsRepository, type Sender } from '../registry/domains.repository';
 import { returnPathHostOf, trackingHostOf } from '../registry/wanted-records';
 
-type Sender = Pick<Domain, 'domain' | 'returnPathVerified' | 'trackingVerified' | 'sending'>;
 type Owner = { readonly organizationId: string; readonly domainId: string };
 
 /** A rotation, a removal, a pause or a verified record is seen within this time. */
@@ -67,14 +65,15 @@ export class SigningKeysService extends SigningKeySource {
   }
 
   /** A damaged key must hold up its own domain's mail and no other's. */
-  private signingKeyOf(key: DkimKey, { domain, returnPathVerified, trackingVerified }: Sender): SigningKey | Error {
+  private signingKeyOf(key: DkimKey, sender: Sender): SigningKey | Error {
+    const { domain, returnPathVerified, trackingVerified, requiresTls } = sender;
     try {
       const privateKey =
         this.parsed.get(key.publicKey) ?? parsePrivateKey(this.keyring.decrypt(key.privateKeySealed, key));
       this.parsed.set(key.publicKey, privateKey);
       const returnPathHost = returnPathVerified ? returnPathHostOf(domain) : undefined;
       const trackingHost = trackingVerified ? trackingHostOf(domain) : undefined;
-      return { domain, selector: key.selector, privateKey, returnPathHost, trackingHost };
+      return { domain, selector: key.selector, privateKey, returnPathHost, trackingHost, requiresTls };
     } catch (error) {
       this.logger.error(
         `The DKIM key ${key.selector} of domain ${key.domainId} cannot be opened: ${(error as Error).message}`,

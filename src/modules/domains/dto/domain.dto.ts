@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsString } from 'class-validator';
+import { IsBoolean, IsOptional, IsString } from 'class-validator';
 import { QueryInteger } from '../../../common/http/dto-decorators';
 import { RECORD_PURPOSES, type RecordPurpose } from '../registry/wanted-records';
 import type { DkimStatus, VerificationStatus, WarmingStatus } from '../registry/domain.entity';
@@ -24,6 +24,13 @@ export class AddDomainDto {
   })
   @IsString()
   domain!: string;
+}
+
+const REQUIRE_TLS =
+  'Mail from the domain goes over encrypted connections only; where a receiver offers none it waits, and bounces in the end';
+
+export class ChangeDomainDto {
+  @ApiPropertyOptional({ description: REQUIRE_TLS }) @IsOptional() @IsBoolean() require_tls?: boolean;
 }
 
 export class ListDomainsQuery {
@@ -74,6 +81,7 @@ export class DomainDto {
   warming_current_limit!: number | null;
   @ApiProperty({ type: 'integer', minimum: 0, maximum: 100, description: '100 while there is too little to judge' })
   reputation_score!: number;
+  @ApiProperty({ description: REQUIRE_TLS }) require_tls!: boolean;
   @ApiPropertyOptional({ enum: RESTRICTIONS, description: 'Only while the domain may send less, or nothing' })
   sending_status?: (typeof RESTRICTIONS)[number];
   @ApiPropertyOptional({ enum: RESTRICTION_REASONS, description: 'Why, beside `sending_status`' })

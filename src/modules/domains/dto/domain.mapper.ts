@@ -22,6 +22,7 @@ export function toDomainDto({ domain, records, warmingCurrentLimit }: DomainDeta
     dkim_status: domain.dkimStatus ?? 'pending',
     warming_current_limit: warmingCurrentLimit,
     reputation_score: domain.reputationScore ?? UNBLEMISHED,
+    require_tls: domain.requiresTls,
     ...(status !== 'active' && { sending_status: status, ...(reason && { sending_status_reason: reason }) }),
   };
 }

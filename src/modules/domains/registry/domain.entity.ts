@@ -58,6 +58,8 @@ export class Domain {
   @Column('timestamptz', { name: 'dkim_failing_since', nullable: true }) dkimFailingSince!: Date | null;
   @Column('boolean', { name: 'return_path_verified', default: false }) returnPathVerified!: boolean;
   @Column('boolean', { name: 'tracking_verified', default: false }) trackingVerified!: boolean;
+  /** Whether mail from the domain may go over encrypted connections only. */
+  @Column('boolean', { name: 'require_tls', default: false }) requiresTls!: boolean;
   /** 0 to 100; null until it has been computed. */
   @Column('smallint', { name: 'reputation_score', nullable: true }) reputationScore!: number | null;
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;

@@ -18,6 +18,9 @@ import {
 } from './sql/domains.sql';
 import { listInboundHosts } from './sql/inbound-hosts.sql';
 
+import { addTlsResults, countTlsReports, deleteOldTlsResults, sumTlsResults } from './sql/tls-results.sql';
+import type { TlsReport, TlsResult, TlsTotals } from './tls-report';
+
 export type { DueDomain };
 
 export interface DomainFilter {
@@ -36,6 +39,11 @@ export interface ExpectedState {
 export type DomainChange = Partial<Omit<Domain, 'sending'>> & { readonly sending?: Partial<SendingState> };
 
 type Owner = { readonly organizationId: string; readonly domainId: string };
+/** What sending from a domain goes by. */
+export type Sender = Pick<
+  Domain,
+  'id' | 'domain' | 'returnPathVerified' | 'trackingVerified' | 'requiresTls' | 'sending'
+>;
 type CheckedState = Omit<DomainCheck, 'organizationId' | 'domainId' | 'checkedAt'>;
 
 /** Owner of `domains`, `removed_domains`, `domain_checks` and `dmarc_sources`. */
@@ -137,11 +145,16 @@ export class DomainsRepository {
     return acrossTenants(() => this.domains.existsBy(elsewhere));
   }
 
-  findSenders(
-    owners: readonly Owner[],
-  ): Promise<Pick<Domain, 'id' | 'domain' | 'returnPathVerified' | 'trackingVerified' | 'sending'>[]> {
+  findSenders(owners: readonly Owner[]): Promise<Sender[]> {
+    const named = {
+      id: true,
+      domain: true,
+      returnPathVerified: true,
+      trackingVerified: true,
+      requiresTls: true,
+    } as const;
     return this.domains.find({
-      select: { id: true, domain: true, returnPathVerified: true, trackingVerified: true, sending: { status: true } },
+      select: { ...named, sending: { status: true } },
       where: {
         organizationId: In([...new Set(owners.map((owner) => owner.organizationId))]),
         id: In(owners.map((owner) => owner.domainId)),
@@ -237,6 +250,28 @@ export class DomainsRepository {
 
   sumDmarcSources(domain: Owner, days: number, limit: number): Promise<DmarcSource[]> {
     return this.database.run(sumDmarcSources(domain, days, limit));
+  }
+
+  /** Unless the domain has had so many reports within a day. @param share each kind of result once */
+  async addTlsResults(
+    { owner, report, results }: { owner: Owner; report: Omit<TlsReport, 'domains'>; results: readonly TlsResult[] },
+    maxReportsPerDay: number,
+    tx: Transaction,
+  ): Promise<void> {
+    await tx.run(addTlsResults(owner, report, results, maxReportsPerDay));
+  }
+
+  async sumTlsResults(domain: Owner, days: number, limit: number): Promise<TlsTotals> {
+    const [counts, results] = await Promise.all([
+      this.database.run(countTlsReports(domain, days)),
+      this.database.run(sumTlsResults(domain, days, limit)),
+    ]);
+    return { reports: 0, reporters: 0, ...counts[0], results };
+  }
+
+  /** Returns how many rows went. */
+  async deleteOldTlsResults(days: number, limit: number): Promise<number> {
+    return (await this.database.run(deleteOldTlsResults(days, limit))).length;
   }
 
   /** Returns how many rows went. */

@@ -1,8 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { REPLY_ACTIONS, REPLY_CLASSES } from '../../../delivery/policy/classify-reply';
-import type { PhaseTimes } from '../../../delivery/ports/attempt-trace';
+import { type PhaseTimes, TLS_POLICIES } from '../../../delivery/ports/attempt-trace';
 
-const POLICIES = ['none', 'opportunistic', 'mta-sts', 'dane', 'required'];
 const OUTCOMES = ['sent', 'delivered', 'deferred', 'unknown', 'bounced', 'failed'];
 
 class AttemptRouteDto {
@@ -17,7 +16,7 @@ class AttemptTlsDto {
   @ApiProperty({ example: 'TLSv1.3' }) version!: string;
   @ApiProperty() cipher!: string;
   @ApiProperty({ description: 'Whether the certificate proves the host' }) verified!: boolean;
-  @ApiProperty({ enum: POLICIES }) policy!: string;
+  @ApiProperty({ enum: TLS_POLICIES }) policy!: string;
 }
 
 class AttemptPhasesDto implements PhaseTimes {
@@ -54,6 +53,13 @@ export class AttemptDto {
   @ApiPropertyOptional({ type: AttemptPhasesDto }) phasesMs?: AttemptPhasesDto;
   @ApiPropertyOptional({ type: AttemptReplyDto }) reply?: AttemptReplyDto;
   @ApiPropertyOptional({ type: AttemptRuleDto }) rule?: AttemptRuleDto;
+  @ApiPropertyOptional({
+    description:
+      'STARTTLS was offered and broke, twice, so that the mail went in the clear (policy `opportunistic`): how',
+  })
+  tlsFailure?: string;
+  @ApiPropertyOptional({ enum: TLS_POLICIES, description: 'Which demand for encryption kept the mail back' })
+  policy?: string;
   @ApiPropertyOptional({ format: 'date-time' }) nextAttemptAt?: string;
   @ApiPropertyOptional({ description: 'Cause of a deferral, bounce or failure' }) reason?: string;
 }

@@ -50,6 +50,8 @@ function toAttempt({ eventType, occurredAt, data, trace }: EmailEvent): AttemptD
     ...(stored.phases && { phasesMs: phasesOf(stored.phases) }),
     ...replyOf(data),
     ...ruleOf(stored, data),
+    ...textOf('tlsFailure', data),
+    ...textOf('policy', data),
     ...textOf('nextAttemptAt', data),
     ...textOf('reason', data),
   };
@@ -91,7 +93,10 @@ function ruleOf(
   return readPhase(phase) === undefined ? {} : { rule: { id: ruleId, class: kind, action } };
 }
 
-function textOf<Name extends 'nextAttemptAt' | 'reason'>(name: Name, data: EmailEvent['data']) {
+function textOf<Name extends 'tlsFailure' | 'policy' | 'nextAttemptAt' | 'reason'>(
+  name: Name,
+  data: EmailEvent['data'],
+) {
   const value = data[name];
   return typeof value === 'string' ? { [name]: value } : {};
 }

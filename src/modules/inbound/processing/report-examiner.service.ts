@@ -1,14 +1,17 @@
 import { Injectable } from '@nestjs/common';
+import type { Transaction } from '../../../database/transaction';
 import { ReplyClassifier } from '../../../delivery/policy/classify-reply';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { RecordedOutcome } from '../../../delivery/ports/outcome';
 import { type ReportedRecipient, EmailLookupService } from '../../emails/email-lookup.service';
 import { DmarcReportsService, type DmarcShare } from '../../domains/dmarc/dmarc-reports.service';
+import { TlsReportsService } from '../../domains/tls-reports/tls-reports.service';
 import type { EmailComplaint } from '../../emails/outcomes/outcome-recorder.service';
 import { type ClaimedReport, type ReportTarget, UNSUBSCRIBE_LINE } from '../inbound-report';
 import { isPlausible, readDmarcReport } from '../parsing/dmarc-report';
 import { parseReport } from '../parsing/parse-report';
 import type { Report } from '../parsing/report';
+import { readTlsReport } from '../parsing/tls-report';
 import { FeedbackIdentification, type Identified } from './feedback-identification.service';
 import { decideOutcome, type ReportDecision, type ReportedOutcome, UNSUBSCRIPTION } from './decide-outcome';
 
@@ -21,6 +24,8 @@ export interface Finding {
   readonly complaint?: EmailComplaint;
   /** What a receiver says of mail in the names of domains. */
   readonly dmarc?: readonly DmarcShare[];
+  /** Writes down what else it says. */
+  readonly record?: (tx: Transaction) => Promise<void>;
 }
 
 /** A report that was taken up so often and never ended has probably brought down its workers. */
@@ -34,6 +39,7 @@ export class ReportExaminer {
     private readonly feedback: FeedbackIdentification,
     private readonly classifier: ReplyClassifier,
     private readonly dmarc: DmarcReportsService,
+    private readonly tls: TlsReportsService,
   ) {}
 
   /** @throws UnavailableError */
@@ -48,13 +54,25 @@ export class ReportExaminer {
     return typeof found === 'string' ? { disposition: found } : this.findingOn(claimed, found, decision);
   }
 
-  /** What anybody may write is unpacked at one address only: that bounds what it costs. */
+  /** What anybody may write is unpacked at its own address only: that bounds what it costs. */
   private async findingOnNobody({ raw, receivedAt, mailbox }: ClaimedReport, report: Report): Promise<Finding> {
+    if (mailbox === 'tls-reports') {
+      return (await this.findingOnTls(raw, receivedAt)) ?? { disposition: publicDisposition(report) };
+    }
     const said = mailbox === 'dmarc' ? await readDmarcReport(raw) : undefined;
     if (!said) return { disposition: publicDisposition(report) };
     if (!isPlausible(said, receivedAt)) return { disposition: 'ignored:dmarc-time' };
     const dmarc = await this.dmarc.sharesOf(said);
     return dmarc.length > 0 ? { disposition: 'dmarc', dmarc } : { disposition: 'ignored:dmarc-domain' };
+  }
+
+  private async findingOnTls(raw: Buffer, receivedAt: Date): Promise<Finding | undefined> {
+    const said = await readTlsReport(raw);
+    if (!said) return undefined;
+    if (!isPlausible(said, receivedAt)) return { disposition: 'ignored:tls-report-time' };
+    const shares = await this.tls.sharesOf(said);
+    if (shares.length === 0) return { disposition: 'ignored:tls-report-domain' };
+    return { disposition: 'tls-report', record: (tx) => this.tls.record(shares, tx) };
   }
 
   /** The recipient is our own row's, whatever addresses the report holds. */

@@ -28,6 +28,7 @@ export class ReportSettlement {
       if (isSettled && found.outcome) await this.recorder.record([found.outcome], tx);
       if (isSettled && found.complaint) await this.recorder.recordComplaint(found.complaint, tx);
       if (isSettled && found.dmarc) await this.dmarc.record(found.dmarc, tx);
+      if (isSettled && found.record) await found.record(tx);
       return isSettled;
     });
     if (isOurs) this.metrics.count(disposition);

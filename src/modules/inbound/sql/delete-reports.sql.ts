@@ -33,7 +33,7 @@ const DELETE_OLD_FEEDBACK = `
     select digest
     from feedback_reports
     where id < $1
-      or (id < $3 and mailbox in ('fbl', 'dmarc') and processed_at is not null and disposition not in ('spam_report', 'duplicate'))
+      or (id < $3 and mailbox in ('fbl', 'dmarc', 'tls-reports') and processed_at is not null and disposition not in ('spam_report', 'duplicate'))
     order by id
     limit $2
     for update skip locked

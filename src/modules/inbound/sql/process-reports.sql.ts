@@ -123,7 +123,7 @@ const SETTLE_FEEDBACK = `
     disposition = $4,
     claimed_until = null,
     -- What people write to postmaster and abuse is for the operator to read.
-    raw = case when mailbox in ('fbl', 'dmarc') then '' else raw end,
+    raw = case when mailbox in ('fbl', 'dmarc', 'tls-reports') then '' else raw end,
     organization_id = $5,
     mode = $6,
     email_id = $7,

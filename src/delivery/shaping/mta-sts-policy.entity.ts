@@ -1,0 +1,23 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { StoredPolicy } from './sql/mta-sts-policies.sql';
+
+/** What is known of the policy of a receiving domain that announces one. Written by whichever worker fetches it. */
+@Entity('mta_sts_policies')
+export class MtaStsPolicyRow {
+  @PrimaryColumn('text') domain!: string;
+  /** Of the policy that is kept; null, with `mode`, while none has been fetched. */
+  @Column('text', { name: 'policy_id', nullable: true }) policyId!: string | null;
+  @Column('text', { nullable: true }) mode!: StoredPolicy['mode'] | null;
+  @Column('text', { array: true, default: () => "'{}'" }) mx!: string[];
+  @Column('timestamptz', { name: 'expires_at', nullable: true }) expiresAt!: Date | null;
+  @Column('timestamptz', { name: 'refresh_at', nullable: true }) refreshAt!: Date | null;
+  @Column('timestamptz', { name: 'used_at', default: () => 'now()' }) usedAt!: Date;
+  /** Which policy the last fetch was for. */
+  @Column('text', { name: 'tried_id', nullable: true }) triedId!: string | null;
+  /** While a worker is fetching it. */
+  @Column('timestamptz', { name: 'fetching_until', nullable: true }) fetchingUntil!: Date | null;
+  /** After a failure: not again before that. */
+  @Column('timestamptz', { name: 'retry_at', nullable: true }) retryAt!: Date | null;
+  @Column('text', { nullable: true }) failure!: string | null;
+  @Column('text', { name: 'failure_type', nullable: true }) failureType!: string | null;
+}

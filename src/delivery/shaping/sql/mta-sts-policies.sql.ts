@@ -1,0 +1,120 @@
+// Policies of receiving domains, as any worker has fetched them.
+import type { Statement } from '../../../database/statement';
+
+/** A policy of a receiving domain (RFC 8461). */
+export interface StoredPolicy {
+  readonly mode: 'enforce' | 'testing' | 'none';
+  readonly mx: readonly string[];
+}
+
+/** What is known of a domain that announces a policy. */
+export interface KnownPolicy {
+  domain: string;
+  /** Of the policy that is kept; null without one that still holds. */
+  policyId: string | null;
+  mode: StoredPolicy['mode'] | null;
+  mx: string[];
+  /** Until the policy expires. */
+  leftSeconds: number;
+  triedId: string | null;
+  /** True while some process is fetching it. */
+  isBeingFetched: boolean;
+  /** True for a while after a failure. */
+  isResting: boolean;
+  failure: string | null;
+  failureType: string | null;
+}
+
+// What is known of some domains, and that their policies are in use.
+// Reads: mta_sts_policies (primary key). Writes: the same rows, once a day each. Locks: those, skipping locked ones.
+// Rows: the domains that mail has come for in the last moment. Not the ORM: the server's clock.
+const READ = `
+  with used as (
+    update mta_sts_policies set used_at = now() where domain in (
+      select domain from mta_sts_policies where domain = any ($1::text[]) and used_at < now() - interval '1 day'
+      for update skip locked))
+  select domain, tried_id as "triedId", failure, failure_type as "failureType",
+    coalesce(fetching_until > now(), false) as "isBeingFetched", coalesce(retry_at > now(), false) as "isResting",
+    case when expires_at > now() then policy_id end as "policyId",
+    case when expires_at > now() then mode end as mode, mx,
+    greatest(coalesce(extract(epoch from expires_at - now()), 0), 0)::float8 as "leftSeconds"
+  from mta_sts_policies
+  where domain = any ($1::text[])`;
+
+export function readPolicies(domains: readonly string[]): Statement<KnownPolicy> {
+  return { name: 'read-mta-sts-policies', text: READ, values: [domains] };
+}
+
+// Takes the right to fetch a domain's policy: of several processes that want to, one gets it; none for a while after that
+// very policy could not be fetched.
+// Writes: mta_sts_policies (primary key). Locks: that row. Rows: one, seldom. Not the ORM: an upsert by the server's clock.
+const TAKE = `
+  insert into mta_sts_policies as p (domain, tried_id, fetching_until)
+  values ($1, $2, now() + $3 * interval '1 second')
+  on conflict (domain) do update set tried_id = excluded.tried_id, fetching_until = excluded.fetching_until
+  where (p.fetching_until is null or p.fetching_until <= now())
+    and (p.retry_at is null or p.retry_at <= now() or p.tried_id is distinct from excluded.tried_id)
+  returning domain`;
+
+export function takeFetch(domain: string, policyId: string, seconds: number): Statement<{ domain: string }> {
+  return { name: 'take-mta-sts-fetch', text: TAKE, values: [domain, policyId, seconds] };
+}
+
+// Keeps a policy for as long as it says; it is fetched anew at half of that, and once a day.
+// Writes: mta_sts_policies (primary key). Locks: that row. Rows: one, seldom. Not the ORM: the server's clock.
+const STORE = `
+  update mta_sts_policies set
+    policy_id = $2, mode = $3, mx = $4::text[], expires_at = now() + $5 * interval '1 second',
+    refresh_at = now() + least($5 / 2, 86400) * interval '1 second',
+    fetching_until = null, retry_at = null, failure = null, failure_type = null
+  where domain = $1`;
+
+/** @param lifeSeconds how long it holds */
+export function storePolicy(
+  domain: string,
+  policyId: string,
+  { mode, mx }: StoredPolicy,
+  lifeSeconds: number,
+): Statement<never> {
+  return { name: 'store-mta-sts-policy', text: STORE, values: [domain, policyId, mode, mx, lifeSeconds] };
+}
+
+// Notes that a policy could not be fetched; one that is kept holds on.
+// Writes: mta_sts_policies (primary key). Locks: that row. Rows: one, seldom. Not the ORM: the server's clock.
+const NOTE_FAILURE = `
+  update mta_sts_policies set
+    fetching_until = null, retry_at = now() + $2 * interval '1 second', refresh_at = now() + interval '1 hour',
+    failure = $3, failure_type = $4
+  where domain = $1`;
+
+export function noteFailure(
+  domain: string,
+  { reason, type, restSeconds }: { reason: string; type: string; restSeconds: number },
+): Statement<never> {
+  return { name: 'note-mta-sts-failure', text: NOTE_FAILURE, values: [domain, restSeconds, reason, type] };
+}
+
+// Domains whose policy is to be fetched before it expires, because mail still asks for it.
+// Reads: mta_sts_policies (mta_sts_policies_refresh). Locks: none. Rows: the limit. Not the ORM: the server's clock.
+const DUE = `
+  select domain from mta_sts_policies
+  where mode is not null and refresh_at <= now() and expires_at > now() and used_at > now() - interval '30 days'
+  order by refresh_at
+  limit $1`;
+
+export function duePolicies(limit: number): Statement<{ domain: string }> {
+  return { name: 'due-mta-sts-policies', text: DUE, values: [limit] };
+}
+
+// Removes what has expired, and what nobody has asked for in a month.
+// Writes: mta_sts_policies (whole: domains that announce a policy). Locks: the rows. Rows: a few a day.
+// Not the ORM: the server's clock.
+const REMOVE = `
+  delete from mta_sts_policies
+  where coalesce(fetching_until, retry_at, '-infinity') < now() - interval '1 day'
+    and (coalesce(expires_at, '-infinity') < now() or used_at < now() - interval '31 days')
+  returning 1 as removed`;
+
+export function removePolicies(): Statement<{ removed: 1 }> {
+  return { name: 'remove-mta-sts-policies', text: REMOVE, values: [] };
+}

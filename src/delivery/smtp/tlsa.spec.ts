@@ -1,0 +1,109 @@
+import { createHash, X509Certificate } from 'node:crypto';
+import * as fc from 'fast-check';
+import { TEST_CERTIFICATE } from '../../../test/doubles/tls-certificate';
+import { TEST_CHAIN } from '../../../test/doubles/tls-chain';
+import { matchesTlsa, type TlsaRecord, tlsaDemandOf } from './tlsa';
+
+const leaf = new X509Certificate(TEST_CHAIN.cert);
+const authority = new X509Certificate(TEST_CHAIN.authority);
+const stranger = new X509Certificate(TEST_CERTIFICATE.cert);
+const CHAIN = [leaf.raw, authority.raw];
+const NOW = new Date('2030-01-01T00:00:00Z');
+const BEFORE = new Date('2001-01-01T00:00:00Z');
+
+function record(usage: number, selector: number, matchingType: number, certificate = leaf): TlsaRecord {
+  const key = certificate.publicKey.export({ type: 'spki', format: 'der' });
+  const whole = selector === 0 ? certificate.raw : key;
+  const digest = ['', 'sha256', 'sha512'][matchingType] ?? '';
+  return { usage, selector, matchingType, data: digest ? createHash(digest).update(whole).digest() : whole };
+}
+
+const matches = (records: TlsaRecord[], chain = CHAIN, host = TEST_CHAIN.hostName, now = NOW) =>
+  matchesTlsa(tlsaDemandOf(host, records), chain, now);
+
+describe('matchesTlsa', () => {
+  it.each([
+    [3, 0, 0],
+    [3, 0, 1],
+    [3, 0, 2],
+    [3, 1, 0],
+    [3, 1, 1],
+    [3, 1, 2],
+  ])('DANE-EE %i %i %i: the leaf itself, whatever its name and its dates', (usage, selector, matchingType) => {
+    expect(matches([record(usage, selector, matchingType)])).toBe(true);
+    expect(matches([record(usage, selector, matchingType)], CHAIN, 'other.test', BEFORE)).toBe(true);
+    expect(matches([record(usage, selector, matchingType, authority)])).toBe(false);
+    expect(matches([record(usage, selector, matchingType)], [stranger.raw])).toBe(false);
+  });
+
+  it.each([
+    [2, 0, 0],
+    [2, 0, 1],
+    [2, 0, 2],
+    [2, 1, 0],
+    [2, 1, 1],
+    [2, 1, 2],
+  ])('DANE-TA %i %i %i: what the anchor has signed, with the name, in its time', (usage, selector, matchingType) => {
+    const records = [record(usage, selector, matchingType, authority)];
+    expect(matches(records)).toBe(true);
+    expect(matches(records, CHAIN, 'other.test')).toBe(false);
+    expect(matches(records, CHAIN, TEST_CHAIN.hostName, BEFORE)).toBe(false);
+    // The anchor must be shown, unless the record is all of it.
+    expect(matches(records, [leaf.raw])).toBe(selector === 0 && matchingType === 0);
+    // Beside a leaf that it has not signed it proves nothing.
+    expect(matches(records, [stranger.raw, authority.raw])).toBe(false);
+  });
+
+  it('takes any of several records', () => {
+    expect(matches([record(3, 1, 1, stranger), record(2, 1, 1, authority)])).toBe(true);
+    expect(matches([record(3, 1, 1, stranger), record(2, 1, 1, stranger)])).toBe(false);
+  });
+
+  it('heeds the strongest digest only', () => {
+    expect(matches([record(3, 1, 1), record(3, 1, 2, stranger)])).toBe(false);
+    expect(matches([record(3, 1, 1), record(3, 0, 2, stranger)])).toBe(true);
+  });
+
+  it('knows no more than nothing of what is no certificate', () => {
+    expect(matches([record(3, 1, 1)], [])).toBe(false);
+    expect(matches([record(3, 1, 1)], [Buffer.from('x')])).toBe(false);
+    expect(matches([record(2, 1, 1, authority)], [leaf.raw, Buffer.from('x')])).toBe(false);
+  });
+
+  it('never proves a stranger, whatever the records', () => {
+    const any = fc.record({
+      usage: fc.integer({ min: 0, max: 255 }),
+      selector: fc.integer({ min: 0, max: 255 }),
+      matchingType: fc.integer({ min: 0, max: 255 }),
+      data: fc.oneof(
+        fc.uint8Array({ maxLength: 70 }).map((bytes) => Buffer.from(bytes)),
+        fc.constantFrom(leaf.raw, authority.raw, record(3, 1, 1).data, record(3, 0, 2).data),
+      ),
+    });
+    fc.assert(
+      fc.property(fc.array(any, { maxLength: 8 }), (records) => {
+        expect(matches(records, [stranger.raw], TEST_CERTIFICATE.hostName)).toBe(false);
+      }),
+    );
+  });
+});
+
+describe('tlsaDemandOf', () => {
+  it.each([
+    ['PKIX-TA', record(0, 1, 1)],
+    ['PKIX-EE', record(1, 1, 1)],
+    ['an unknown usage', record(4, 1, 1)],
+    ['an unknown selector', { ...record(3, 1, 1), selector: 2 }],
+    ['an unknown digest', { ...record(3, 1, 1), matchingType: 3 }],
+    ['a digest of another length', { ...record(3, 1, 1), data: Buffer.alloc(31) }],
+    ['an empty certificate', { ...record(3, 0, 0), data: Buffer.alloc(0) }],
+  ])('cannot use %s', (_what, one) => {
+    expect(tlsaDemandOf('mx.x.example', [one]).records).toEqual([]);
+  });
+
+  it('names the same records alike, in whatever order', () => {
+    const [one, other] = [record(3, 1, 1), record(2, 0, 1, authority)];
+    expect(tlsaDemandOf('mx', [one, other]).id).toBe(tlsaDemandOf('mx', [other, one]).id);
+    expect(tlsaDemandOf('mx', [one]).id).not.toBe(tlsaDemandOf('mx', [other]).id);
+  });
+});

@@ -1,0 +1,118 @@
+import { createHash, X509Certificate } from 'node:crypto';
+
+/** One TLSA record (RFC 6698 section 2.1). */
+export interface TlsaRecord {
+  readonly usage: number;
+  readonly selector: number;
+  readonly matchingType: number;
+  readonly data: Buffer;
+}
+
+/** What a host's TLSA records demand of a connection (RFC 7672). */
+export interface TlsaDemand {
+  /** The name that the records are for: it is asked for in the handshake, and the names of certificates are compared with it. */
+  readonly baseDomain: string;
+  /** Only those that can be used. None: the connection must be encrypted, whoever is at its end (section 2.2). */
+  readonly records: readonly TlsaRecord[];
+  /** Names the records among others. */
+  readonly id: string;
+}
+
+const TRUST_ANCHOR = 2;
+const END_ENTITY = 3;
+const FULL = 0;
+const SHA_256 = 1;
+const SHA_512 = 2;
+const DIGESTS: Readonly<Record<number, { readonly name: string; readonly bytes: number }>> = {
+  [SHA_256]: { name: 'sha256', bytes: 32 },
+  [SHA_512]: { name: 'sha512', bytes: 64 },
+};
+/** A host has one or two for each of its keys. */
+const MAX_RECORDS = 50;
+const MAX_CHAIN = 10;
+
+/** @param records all that a host has, in whatever shape */
+export function tlsaDemandOf(baseDomain: string, records: readonly TlsaRecord[]): TlsaDemand {
+  const usable = strongest(records.filter(isUsable)).slice(0, MAX_RECORDS);
+  const parts = usable.map(({ usage, selector, matchingType, data }) =>
+    [usage, selector, matchingType, data.toString('base64')].join(' '),
+  );
+  const id = createHash('sha256').update(parts.sort().join('\n')).digest('base64');
+  return { baseDomain, records: usable, id };
+}
+
+/** RFC 7672 section 3.1.3: the usages that go by public authorities (0 and 1) have no place in SMTP. */
+function isUsable({ usage, selector, matchingType, data }: TlsaRecord): boolean {
+  if ((usage !== TRUST_ANCHOR && usage !== END_ENTITY) || (selector !== 0 && selector !== 1)) return false;
+  return matchingType === FULL ? data.length > 0 : DIGESTS[matchingType]?.bytes === data.length;
+}
+
+/** Of digests for the same purpose, the strongest alone count (RFC 7671 section 9). */
+function strongest(records: readonly TlsaRecord[]): TlsaRecord[] {
+  const hasStronger = ({ usage, selector, matchingType }: TlsaRecord) =>
+    matchingType === SHA_256 &&
+    records.some((other) => other.usage === usage && other.selector === selector && other.matchingType === SHA_512);
+  return records.filter((record) => !hasStronger(record));
+}
+
+/**
+ * Whether a chain of certificates is what the records say (RFC 7671 section 5). With DANE-EE the key alone counts; with
+ * DANE-TA the leaf must be valid now, have the name, and lead to the anchor.
+ * @param chain in DER, the leaf first
+ */
+export function matchesTlsa({ records, baseDomain }: TlsaDemand, chain: readonly Buffer[], now: Date): boolean {
+  const certificates = parse(chain);
+  const [leaf] = certificates;
+  if (leaf === undefined) return false;
+  if (records.some((record) => record.usage === END_ENTITY && isFor(record, leaf))) return true;
+  const anchors = records.filter(({ usage }) => usage === TRUST_ANCHOR);
+  if (anchors.length === 0 || leaf.checkHost(baseDomain) === undefined || !isValid(leaf, now)) return false;
+  return leadsToAnchor(certificates, anchors, now);
+}
+
+/** From the leaf upwards, each signed by the next, until one is an anchor. */
+function leadsToAnchor(chain: readonly X509Certificate[], anchors: readonly TlsaRecord[], now: Date): boolean {
+  for (const [index, certificate] of chain.entries()) {
+    if (anchors.some((record) => isFor(record, certificate))) return true;
+    if (anchors.some((record) => isSignedByAnchor(certificate, record))) return true;
+    const issuer = chain[index + 1];
+    if (issuer === undefined || !isIssuedBy(certificate, issuer) || !isValid(issuer, now)) return false;
+  }
+  return false;
+}
+
+/** An anchor that is a whole certificate need not be in the chain (RFC 7671 section 5.2.2). */
+function isSignedByAnchor(certificate: X509Certificate, { selector, matchingType, data }: TlsaRecord): boolean {
+  if (selector !== 0 || matchingType !== FULL) return false;
+  const [anchor] = parse([data]);
+  return anchor !== undefined && isIssuedBy(certificate, anchor);
+}
+
+function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
+  try {
+    return issuer.ca && certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
+  } catch {
+    return false;
+  }
+}
+
+function isValid({ validFrom, validTo }: X509Certificate, now: Date): boolean {
+  return Date.parse(validFrom) <= now.getTime() && now.getTime() <= Date.parse(validTo);
+}
+
+function isFor({ selector, matchingType, data }: TlsaRecord, certificate: X509Certificate): boolean {
+  const whole = selector === 0 ? certificate.raw : certificate.publicKey.export({ type: 'spki', format: 'der' });
+  const digest = DIGESTS[matchingType];
+  return data.equals(digest === undefined ? whole : createHash(digest.name).update(whole).digest());
+}
+
+/** Up to the first that is not one. */
+function parse(chain: readonly Buffer[]): X509Certificate[] {
+  const certificates: X509Certificate[] = [];
+  try {
+    for (const der of chain.slice(0, MAX_CHAIN)) certificates.push(new X509Certificate(der));
+  } catch {
+    // A chain ends where it cannot be read.
+  }
+  return certificates;
+}

@@ -1,0 +1,70 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import pLimit from 'p-limit';
+import { Clock, DAY, HOUR, SECOND } from '../../common/clock';
+import { DnsResolver } from '../../common/dns/dns-resolver';
+import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
+import { AppConfig } from '../../config/config';
+import { readReportTargets } from './report-targets';
+import { DestinationsRepository, type SessionCount } from '../shaping/destinations.repository';
+import { TlsSessionCounts } from './tls-session-counts';
+
+const EVERY_MS = 30 * SECOND;
+const CONCURRENCY = 20;
+const MAX_REMEMBERED = 50_000;
+/** Whether a domain wants reports is looked up so often. */
+const LIFE_MS = HOUR;
+
+/** Writes down the connections to domains that ask for reports; apart from the mail, which waits for none of it. */
+@Injectable()
+export class CountTlsSessionsJob implements OnApplicationBootstrap {
+  private readonly wanted: LRUCache<string, boolean>;
+
+  constructor(
+    private readonly counts: TlsSessionCounts,
+    private readonly destinations: DestinationsRepository,
+    private readonly resolver: DnsResolver,
+    private readonly config: AppConfig,
+    private readonly jobs: PeriodicJobs,
+    clock: Clock,
+  ) {
+    const perf = { now: () => clock.monotonicMs() };
+    this.wanted = new LRUCache({ max: MAX_REMEMBERED, ttl: LIFE_MS, ttlResolution: 0, perf });
+  }
+
+  onApplicationBootstrap(): void {
+    if (this.config.tlsReports === undefined) return;
+    this.jobs.start({ name: 'count-tls-sessions', everyMs: EVERY_MS, run: () => this.run() });
+    this.jobs.startRemoval({
+      name: 'forget-tls-sessions',
+      everyMs: DAY,
+      run: () => this.destinations.removeOldTlsSessions(),
+    });
+  }
+
+  /** What cannot be written down now is counted with the next. */
+  async run(): Promise<void> {
+    const taken = this.counts.take();
+    const limit = pLimit(CONCURRENCY);
+    const domains = [...new Set(taken.map(({ domain }) => domain))];
+    const wants = new Map(
+      await Promise.all(domains.map((domain) => limit(async () => [domain, await this.isWanted(domain)] as const))),
+    );
+    const kept: SessionCount[] = taken.filter(({ domain }) => wants.get(domain));
+    try {
+      await this.destinations.addTlsSessions(kept);
+    } catch (error) {
+      for (const count of kept) this.counts.add(count);
+      throw error;
+    }
+  }
+
+  private async isWanted(domain: string): Promise<boolean> {
+    const known = this.wanted.get(domain);
+    if (known !== undefined) return known;
+    const answer = await this.resolver.resolveTxt(`_smtp._tls.${domain}`);
+    const isWanted = answer.kind === 'found' && readReportTargets(answer.records) !== undefined;
+    this.wanted.set(domain, isWanted);
+    return isWanted;
+  }
+}

@@ -1,0 +1,109 @@
+import type { Answer } from 'dns-packet';
+import { LRUCache } from 'lru-cache';
+import { SingleFlight } from '../../common/async/promises';
+import { type Clock, MINUTE, SECOND } from '../../common/clock';
+import type { DnssecAnswer, DnssecResolver } from '../../common/dns/dnssec-resolver';
+import type { TlsaDemand, TlsaRecord } from '../smtp/tlsa';
+import { tlsaDemandOf } from '../smtp/tlsa';
+
+/** `none`: the host has no TLSA records, or none that are proven. `unknown`: mail must wait until that is known. */
+export type HostDane = TlsaDemand | 'none' | 'unknown';
+
+const MAX_REMEMBERED = 20_000;
+/** As long as hosts are remembered (`DirectRouter`), if their records live so long. */
+const LONGEST_LIFE_MS = 5 * MINUTE;
+const SHORTEST_LIFE_MS = 10 * SECOND;
+const TROUBLE_LIFE_MS = 15 * SECOND;
+
+/** The TLSA records of mail exchangers, as far as DNSSEC proves the way to them (RFC 7672 section 2). */
+export class DanePolicies {
+  private readonly remembered: LRUCache<string, HostDane | boolean>;
+  private readonly lookUps = new SingleFlight<HostDane | boolean>();
+
+  constructor(
+    private readonly resolver: Pick<DnssecResolver, 'query'>,
+    clock: Clock,
+  ) {
+    const perf = { now: () => clock.monotonicMs() };
+    this.remembered = new LRUCache({ max: MAX_REMEMBERED, ttl: LONGEST_LIFE_MS, ttlResolution: 0, perf });
+  }
+
+  /**
+   * By host. Never rejects.
+   * @param domain the recipient's
+   */
+  async of(domain: string, hostNames: readonly string[], port: number): Promise<Map<string, HostDane>> {
+    // Without a proof that these are the domain's hosts, theirs prove nothing for the domain.
+    const isProven = await this.recall(`MX ${domain}`, () => this.isSecure(domain));
+    const ofHost = (host: string): Promise<HostDane> | HostDane => {
+      if (isProven === 'unknown') return 'unknown';
+      if (isProven !== true) return 'none';
+      return this.recall(`TLSA ${port} ${host}`, () => this.lookUp(host, port)) as Promise<HostDane>;
+    };
+    return new Map(await Promise.all(hostNames.map(async (host) => [host, await ofHost(host)] as const)));
+  }
+
+  private async recall(
+    key: string,
+    find: () => Promise<readonly [HostDane | boolean, lifeMs: number]>,
+  ): Promise<HostDane | boolean> {
+    const known = this.remembered.get(key);
+    if (known !== undefined) return known;
+    return this.lookUps.run(key, async () => {
+      const [found, ttl] = await find();
+      this.remembered.set(key, found, { ttl });
+      return found;
+    });
+  }
+
+  private async isSecure(domain: string): Promise<readonly [boolean | 'unknown', number]> {
+    const answer = await this.resolver.query(domain, 'MX');
+    return answer.kind === 'temporary' ? ['unknown', TROUBLE_LIFE_MS] : [answer.isSecure, lifeOf(answer.answers)];
+  }
+
+  /** A host in an unsigned zone has none; asking for them there fails at some name servers (section 2.2.2). */
+  private async lookUp(host: string, port: number): Promise<readonly [HostDane, number]> {
+    const addresses = await this.addressesOf(host);
+    if (addresses.kind === 'temporary') return ['unknown', TROUBLE_LIFE_MS];
+    if (!addresses.isSecure) return ['none', lifeOf(addresses.answers)];
+    const alias = lastAlias(addresses.answers, host);
+    for (const baseDomain of alias === host ? [host] : [alias, host]) {
+      const answer = await this.resolver.query(`_${port}._tcp.${baseDomain}`, 'TLSA');
+      if (answer.kind === 'temporary') return ['unknown', TROUBLE_LIFE_MS];
+      const records = answer.isSecure ? recordsIn(answer.answers) : [];
+      if (records.length > 0) return [tlsaDemandOf(baseDomain, records), lifeOf(answer.answers)];
+    }
+    return ['none', lifeOf(addresses.answers)];
+  }
+
+  private async addressesOf(host: string): Promise<DnssecAnswer> {
+    const four = await this.resolver.query(host, 'A');
+    const hasSome = four.kind === 'answered' && four.answers.some(({ type }) => type === 'A');
+    return hasSome || four.kind === 'temporary' ? four : this.resolver.query(host, 'AAAA');
+  }
+}
+
+/** Where aliases lead to (section 2.2.2): TLSA records are looked for there first. */
+function lastAlias(answers: readonly Answer[], host: string): string {
+  const targets = new Map(
+    answers.flatMap((answer) => (answer.type === 'CNAME' ? [[bare(answer.name), bare(answer.data)] as const] : [])),
+  );
+  let name = host;
+  for (let steps = targets.size; steps > 0; steps -= 1) name = targets.get(name) ?? name;
+  return name;
+}
+
+function recordsIn(answers: readonly Answer[]): TlsaRecord[] {
+  return answers.flatMap((answer) =>
+    answer.type === 'TLSA' ? [{ ...answer.data, data: answer.data.certificate }] : [],
+  );
+}
+
+function lifeOf(answers: readonly Answer[]): number {
+  const seconds = answers.map((answer) => ('ttl' in answer ? (answer.ttl ?? 0) : Infinity));
+  return Math.min(Math.max(Math.min(...seconds) * SECOND, SHORTEST_LIFE_MS), LONGEST_LIFE_MS);
+}
+
+function bare(name: string): string {
+  return name.toLowerCase().replace(/\.$/, '');
+}

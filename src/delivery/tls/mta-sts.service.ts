@@ -1,0 +1,172 @@
+import { Logger } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { MicroBatcher } from '../../common/async/micro-batcher';
+import { endsWithin, SingleFlight, within } from '../../common/async/promises';
+import { type Clock, MINUTE, SECOND } from '../../common/clock';
+import type { DnsAnswer, DnsResolver } from '../../common/dns/dns-resolver';
+import { FETCH_SECONDS, type FetchedPolicy, type FetchFailureType, type MtaStsFetcher } from './mta-sts-fetcher';
+import { type MtaStsPolicy, readPolicyId } from './mta-sts-policy';
+import type { DestinationsRepository, KnownPolicy } from '../shaping/destinations.repository';
+
+/** What holds for a domain now. Neither: it announces no policy. */
+export interface MtaStsState {
+  readonly policy?: Pick<MtaStsPolicy, 'mode' | 'mx'> | undefined;
+  /** Why there is no policy, or not the newest, although one is announced. */
+  readonly failure?: { readonly type: FetchFailureType; readonly reason: string } | undefined;
+}
+
+const NO_POLICY: MtaStsState = {};
+
+const MAX_REMEMBERED = 10_000;
+/** As long as the hosts that it is about (`DirectRouter`). */
+const LIFE_MS = 5 * MINUTE;
+/** Of what may soon be known better: the look-up failed, or another process is fetching. */
+const BRIEF_LIFE_MS = 30 * SECOND;
+/** Mail waits no longer for a policy that is not known yet; meanwhile it holds nothing. */
+const LONGEST_WAIT_MS = 10 * SECOND;
+/** With what comes before it. */
+const LONGEST_LOOK_UP_MS = LONGEST_WAIT_MS + 5 * SECOND;
+/** RFC 8461 section 3.3: not again for five minutes. */
+const REST_SECONDS = 300;
+/** A policy that is valid for less would be fetched over and over. */
+const SHORTEST_LIFE_SECONDS = 300;
+/** For the fetch, and to write down what came of it. */
+const LEASE_SECONDS = FETCH_SECONDS + 30;
+/** Domains that are read together. */
+const READ_BATCH = 200;
+/** How often it is looked whether another process has fetched the policy. */
+const LOOK_AGAIN_MS = SECOND;
+
+/**
+ * The policies of receiving domains (RFC 8461), fetched by one process at a time, kept in the database until they expire and
+ * for minutes in memory. An announced policy that cannot be fetched counts for nothing; one that is kept holds until it
+ * expires, whatever becomes of its announcement: who can suppress the one must not get rid of the other.
+ */
+export class MtaStsPolicies {
+  private readonly logger = new Logger(MtaStsPolicies.name);
+  private readonly remembered: LRUCache<string, MtaStsState>;
+  private readonly lookUps = new SingleFlight<MtaStsState>();
+  private readonly reads = new MicroBatcher<string, KnownPolicy | undefined>((domains) => this.readAll(domains), {
+    maxWeight: READ_BATCH,
+    concurrency: 1,
+  });
+
+  constructor(
+    private readonly destinations: DestinationsRepository,
+    private readonly fetcher: MtaStsFetcher,
+    private readonly resolver: DnsResolver,
+    clock: Clock,
+  ) {
+    const perf = { now: () => clock.monotonicMs() };
+    this.remembered = new LRUCache({
+      max: MAX_REMEMBERED,
+      ttl: LIFE_MS,
+      ttlResolution: 0,
+      perf,
+      noDeleteOnStaleGet: true,
+    });
+  }
+
+  /**
+   * Never rejects, and takes fifteen seconds at most.
+   * @param domain the recipient's, in A-labels and lower case
+   */
+  async policyOf(domain: string): Promise<MtaStsState> {
+    const known = this.remembered.get(domain);
+    if (known !== undefined) return known;
+    const lookUp = this.lookUps.run(domain, () => this.lookUp(domain));
+    return within(lookUp, LONGEST_LOOK_UP_MS).catch((error: unknown) => {
+      this.logger.warn({ msg: 'A policy was not found out', domain, error: (error as Error).message });
+      const last = this.remembered.peek(domain, { allowStale: true }) ?? NO_POLICY;
+      return this.remember(domain, last, BRIEF_LIFE_MS);
+    });
+  }
+
+  /** What is remembered of a domain, without a look-up. */
+  known(domain: string): MtaStsState {
+    return this.remembered.peek(domain) ?? NO_POLICY;
+  }
+
+  /** Fetches a policy anew although it still holds. */
+  async refresh(domain: string): Promise<void> {
+    const id = idIn(await this.resolver.resolveTxt(`_mta-sts.${domain}`));
+    if (id === undefined || id === 'temporary') {
+      const reason = id === 'temporary' ? 'the DNS did not answer' : 'no policy is announced any more';
+      return this.destinations.notePolicyFailure(domain, { type: 'sts-policy-fetch-error', reason, restSeconds: 0 });
+    }
+    if (await this.destinations.takePolicyFetch(domain, id.id, LEASE_SECONDS)) await this.fetch(domain, id.id);
+  }
+
+  private async lookUp(domain: string): Promise<MtaStsState> {
+    const [announced, known] = await Promise.all([
+      this.resolver.resolveTxt(`_mta-sts.${domain}`),
+      this.reads.add(domain),
+    ]);
+    const id = idIn(announced);
+    if (id === 'temporary') return this.remember(domain, stateOf(known), BRIEF_LIFE_MS);
+    if (id === undefined || known?.policyId === id.id) return this.remember(domain, stateOf(known), lifeOf(known));
+    const fetched = await this.fetchOnce(domain, id.id, known);
+    return this.remember(domain, stateOf(fetched ?? known), fetched ? lifeOf(fetched) : BRIEF_LIFE_MS);
+  }
+
+  /** By this process or another one; undefined when that takes too long: what is kept holds meanwhile. */
+  private async fetchOnce(
+    domain: string,
+    id: string,
+    known: KnownPolicy | undefined,
+  ): Promise<KnownPolicy | undefined> {
+    if (known?.triedId === id && known.isResting) return known;
+    const isOurs = await this.destinations.takePolicyFetch(domain, id, LEASE_SECONDS);
+    const fetching = isOurs ? this.fetch(domain, id) : undefined;
+    for (let waited = 0; waited < LONGEST_WAIT_MS; waited += LOOK_AGAIN_MS) {
+      if (fetching) await endsWithin(fetching, LOOK_AGAIN_MS);
+      const now = await this.reads.add(domain);
+      if (now !== undefined && !now.isBeingFetched) return now;
+      if (!fetching) await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS).unref());
+    }
+    return undefined;
+  }
+
+  private async fetch(domain: string, id: string): Promise<void> {
+    const fetched: FetchedPolicy = await this.fetcher.fetch(domain);
+    if (fetched.kind === 'policy') {
+      const { policy } = fetched;
+      const lifeSeconds = Math.max(policy.maxAgeSeconds, SHORTEST_LIFE_SECONDS);
+      return this.destinations.storePolicy(domain, id, policy, lifeSeconds);
+    }
+    const { type, reason } = fetched;
+    this.logger.warn({ msg: 'A policy for TLS could not be fetched', domain, type, reason });
+    await this.destinations.notePolicyFailure(domain, { type, reason, restSeconds: REST_SECONDS });
+  }
+
+  private async readAll(domains: readonly string[]): Promise<(KnownPolicy | undefined)[]> {
+    const rows = await this.destinations.readPolicies([...new Set(domains)]);
+    const byDomain = new Map(rows.map((row) => [row.domain, row]));
+    return domains.map((domain) => byDomain.get(domain));
+  }
+
+  private remember(domain: string, state: MtaStsState, lifeMs: number): MtaStsState {
+    this.remembered.set(domain, state, { ttl: Math.max(1, lifeMs) });
+    return state;
+  }
+}
+
+/** `temporary`: nothing is known; undefined: no policy is announced. */
+function idIn(announced: DnsAnswer<string>): { readonly id: string } | 'temporary' | undefined {
+  if (announced.kind === 'temporary') return 'temporary';
+  const id = announced.kind === 'found' ? readPolicyId(announced.records) : undefined;
+  return id === undefined ? undefined : { id };
+}
+
+function stateOf(known: KnownPolicy | undefined): MtaStsState {
+  if (known === undefined) return NO_POLICY;
+  const { mode, mx, failure, failureType } = known;
+  return {
+    ...(mode !== null && { policy: { mode, mx } }),
+    ...(failure !== null && { failure: { type: failureType as FetchFailureType, reason: failure } }),
+  };
+}
+
+function lifeOf(known: KnownPolicy | undefined): number {
+  return known?.mode ? Math.min(LIFE_MS, known.leftSeconds * SECOND) : LIFE_MS;
+}

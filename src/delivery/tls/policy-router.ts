@@ -1,0 +1,44 @@
+import { notInPolicy, type Route, type RouteHost, Router, tlsaTrouble } from '../routing/router';
+import type { DanePolicies, HostDane } from './dane.service';
+import { allowsHost } from './mta-sts-policy';
+import type { MtaStsPolicies, MtaStsState } from './mta-sts.service';
+
+type Hosts = Extract<Route, { kind: 'hosts' }>;
+
+/** Routes as another router does, to the hosts that the destination's policies allow. */
+export class PolicyRouter extends Router {
+  /** @param dane undefined where no resolver is trusted to validate */
+  constructor(
+    private readonly router: Router,
+    private readonly mtaSts: Pick<MtaStsPolicies, 'policyOf'>,
+    private readonly dane?: Pick<DanePolicies, 'of'>,
+  ) {
+    super();
+  }
+
+  /** Policies are looked up beside the hosts, and remembered as they are. */
+  override async resolve(destination: string): Promise<Route> {
+    const domain = destination.toLowerCase().replace(/\.$/, '');
+    const [route, mtaSts] = await Promise.all([this.router.resolve(destination), this.mtaSts.policyOf(domain)]);
+    if (route.kind !== 'hosts') return route;
+    const names = route.hosts.map(({ hostName }) => hostName);
+    return withPolicies(route, mtaSts, (await this.dane?.of(domain, names, route.port)) ?? new Map());
+  }
+}
+
+/**
+ * The hosts that mail may go to, each with what it must prove. DANE has precedence over MTA-STS, host by host (RFC 8461
+ * section 2): a host with TLSA records must match them whatever the policy says, and no certificate makes up for it.
+ */
+export function withPolicies(route: Hosts, { policy }: MtaStsState, dane: ReadonlyMap<string, HostDane>): Route {
+  const names = route.hosts.map(({ hostName }) => hostName);
+  const hosts = route.hosts.flatMap((host): RouteHost[] => {
+    const tlsa = dane.get(host.hostName) ?? 'none';
+    if (tlsa === 'unknown') return [];
+    if (tlsa !== 'none') return [{ ...host, tls: { policy: 'dane', tlsa } }];
+    if (policy?.mode !== 'enforce') return [host];
+    return allowsHost(policy, host.hostName) ? [{ ...host, tls: { policy: 'mta-sts' } }] : [];
+  });
+  if (hosts.length > 0) return { ...route, hosts };
+  return [...dane.values()].includes('unknown') ? tlsaTrouble(names) : notInPolicy(names);
+}

@@ -1,0 +1,38 @@
+/** Where a domain wants reports on TLS (RFC 8460 section 3). */
+export interface ReportTargets {
+  /** Addresses. */
+  readonly mail: readonly string[];
+  readonly web: readonly URL[];
+}
+
+const RECORD = /^v=TLSRPTv1[ \t]*;/;
+/** A domain that names more is no better off. */
+const MAX_TARGETS = 3;
+const ADDRESS = /^[^\s@,;<>"()[\]\\]{1,64}@[a-z0-9.-]{1,253}$/i;
+
+/** What a domain's record at `_smtp._tls` asks for; undefined when there is none, several, or none that can be used. */
+export function readReportTargets(texts: readonly string[]): ReportTargets | undefined {
+  const [record, ...others] = texts.filter((text) => RECORD.test(text));
+  if (record === undefined || others.length > 0) return undefined;
+  const rua = /;[ \t]*rua[ \t]*=([^;]{1,2000})/.exec(record)?.[1] ?? '';
+  const uris = rua.split(',').map((uri) => uri.trim());
+  const mail = uris.flatMap((uri) => (/^mailto:/i.test(uri) ? addressIn(uri.slice('mailto:'.length)) : []));
+  const web = uris.flatMap((uri) => (/^https:/i.test(uri) ? urlIn(uri) : []));
+  const [someMail, someWeb] = [mail.slice(0, MAX_TARGETS), web.slice(0, MAX_TARGETS)];
+  return someMail.length + someWeb.length > 0 ? { mail: someMail, web: someWeb } : undefined;
+}
+
+/** What a URI cannot hold is percent-encoded there (section 3). */
+function addressIn(encoded: string): string[] {
+  try {
+    const address = decodeURIComponent(encoded.replace(/\?.*$/, ''));
+    return ADDRESS.test(address) ? [address] : [];
+  } catch {
+    return [];
+  }
+}
+
+function urlIn(text: string): URL[] {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  return url && url.username === '' && url.password === '' ? [url] : [];
+}

@@ -1,0 +1,90 @@
+// What senders report of their connections to domains' mail exchangers.
+import type { Statement } from '../../../../database/statement';
+import type { TlsReport, TlsResult } from '../tls-report';
+
+interface Owner {
+  readonly organizationId: string;
+  readonly domainId: string;
+}
+
+// Adds what one report says of a domain, once, however often it comes; nothing when the domain has had $11 reports within a day:
+// anyone can write them.
+// Writes: tls_results (primary key). Reads: it (tls_results_received). Locks: those rows, in key order. Rows: up to 300.
+// Not the ORM: an insert of many rows under a condition.
+const ADD = `
+  insert into tls_results (
+    organization_id, domain_id, reporter, report_id, begins_at, ends_at, policy_type, result, mx_host, sessions
+  )
+  select $1::uuid, $2::uuid, $3::text, $4::text, $5::timestamptz, $6::timestamptz, policy_type, result, mx_host, sessions
+  from unnest($7::text[], $8::text[], $9::text[], $10::bigint[]) as r (policy_type, result, mx_host, sessions)
+  where (
+    select count(distinct (reporter, report_id)) from tls_results t
+    where t.organization_id = $1 and t.domain_id = $2 and t.received_at > now() - interval '1 day'
+  ) < $11
+  order by policy_type, result, mx_host
+  on conflict do nothing
+  returning 1 as added`;
+
+/** @param results each kind once */
+export function addTlsResults(
+  { organizationId, domainId }: Owner,
+  { reporter, reportId, begin, end }: Omit<TlsReport, 'domains'>,
+  results: readonly TlsResult[],
+  maxReportsPerDay: number,
+): Statement<{ added: 1 }> {
+  return {
+    name: 'add-tls-results',
+    text: ADD,
+    values: [
+      ...[organizationId, domainId, reporter, reportId, begin, end],
+      results.map(({ policyType }) => policyType),
+      results.map(({ result }) => result),
+      results.map(({ mxHost }) => mxHost),
+      results.map(({ sessions }) => sessions),
+      maxReportsPerDay,
+    ],
+  };
+}
+
+const OF_DOMAIN = `
+  from tls_results
+  where organization_id = $1 and domain_id = $2 and ends_at >= now() - $3 * interval '1 day'`;
+
+// Counts the reports on a domain of the last $3 days.
+// Reads: tls_results (primary key). Locks: none. Rows: one, of some hundreds. Not the ORM: aggregates.
+const COUNT = `
+  select count(distinct (reporter, report_id))::float8 as reports, count(distinct reporter)::float8 as reporters
+  ${OF_DOMAIN}`;
+
+export function countTlsReports(
+  { organizationId, domainId }: Owner,
+  days: number,
+): Statement<{ reports: number; reporters: number }> {
+  return { name: 'count-tls-reports', text: COUNT, values: [organizationId, domainId, days] };
+}
+
+// Adds up what they say: the failures first, the most frequent before the others.
+// Reads: tls_results (primary key). Locks: none. Rows: up to $4. Not the ORM: aggregates.
+const SUM = `
+  select policy_type as "policyType", result, mx_host as "mxHost", sum(sessions)::float8 as sessions
+  ${OF_DOMAIN}
+  group by policy_type, result, mx_host
+  order by result = 'success', sum(sessions) desc, policy_type, result, mx_host
+  limit $4`;
+
+export function sumTlsResults({ organizationId, domainId }: Owner, days: number, limit: number): Statement<TlsResult> {
+  return { name: 'sum-tls-results', text: SUM, values: [organizationId, domainId, days, limit] };
+}
+
+// Deletes up to $2 rows that came more than $1 days ago. Without organization: retention is the same for all.
+// Writes: tls_results (tls_results_old). Locks: the rows, skip locked. Rows: up to $2. Not the ORM: a bounded delete.
+const DELETE_OLD = `
+  delete from tls_results
+  where ctid = any (array(
+    select ctid from tls_results where received_at < now() - $1 * interval '1 day' limit $2 for update skip locked
+  ))
+  returning 1 as deleted`;
+
+export function deleteOldTlsResults(days: number, limit: number): Statement<{ deleted: 1 }> {
+  return { name: 'delete-old-tls-results', text: DELETE_OLD, values: [days, limit] };
+}

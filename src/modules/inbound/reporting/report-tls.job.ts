@@ -1,0 +1,58 @@
+import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import pLimit from 'p-limit';
+import { HOUR } from '../../../common/clock';
+import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
+import { AppConfig } from '../../../config/config';
+import { type DueReport, TlsReportData } from '../../../delivery/tls/tls-report-data.service';
+import { buildReport } from './build-report';
+import { ReportOutlets, type Way } from './report-outlets';
+
+/** In one run; the next goes on with the others. */
+const MAX_REPORTS = 5_000;
+const CONCURRENCY = 5;
+
+/** Tells domains that ask for it how their mail exchangers were reached over TLS on the day before (RFC 8460). */
+@Injectable()
+export class ReportTlsJob implements OnApplicationBootstrap {
+  private readonly logger = new Logger(ReportTlsJob.name);
+
+  constructor(
+    private readonly data: TlsReportData,
+    private readonly outgoing: ReportOutlets,
+    private readonly config: AppConfig,
+    private readonly jobs: PeriodicJobs,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    if (this.config.tlsReports === undefined) return;
+    this.jobs.start({ name: 'report-tls', everyMs: HOUR, exclusive: true, run: () => this.run() });
+  }
+
+  /** A report that could not be sent is tried again with the next run, for three days. */
+  async run(): Promise<void> {
+    const settings = this.config.tlsReports;
+    if (settings === undefined) return;
+    const way = { settings, organizationId: await this.outgoing.senderOf(settings) };
+    const limit = pLimit(CONCURRENCY);
+    const due = await this.data.due(MAX_REPORTS);
+    await Promise.all(due.map((report) => limit(() => this.attempt(report, way))));
+  }
+
+  private async attempt(report: DueReport, way: Way): Promise<void> {
+    if (this.jobs.ending.aborted) return;
+    await this.jobs.attempt(`The report on TLS to ${report.domain}`, () => this.report(report, way));
+  }
+
+  private async report(report: DueReport, way: Way): Promise<void> {
+    const targets = await this.data.targetsOf(report.domain);
+    if (targets === 'unknown') return;
+    if (targets !== undefined) {
+      const counts = await this.data.countsOf(report);
+      const built = buildReport(report, counts, way.settings, this.config.delivery.mailHost);
+      for (const url of targets.web) await this.outgoing.post(built, url);
+      for (const to of targets.mail) await this.outgoing.mail(built, report.domain, way, to);
+      this.logger.log({ msg: 'A report on TLS was sent', domain: report.domain, day: report.day });
+    }
+    await this.data.end(report);
+  }
+}

@@ -1,0 +1,100 @@
+import { MINUTE } from '../../../src/common/clock';
+import { DnssecResolver } from '../../../src/common/dns/dnssec-resolver';
+import { DanePolicies, type HostDane } from '../../../src/delivery/tls/dane.service';
+import { DnsServer, type DnsZones } from '../../doubles/dns-server';
+import { FakeClock } from '../../doubles/fake-clock';
+
+const RECORD = { usage: 3, selector: 1, matchingType: 1, certificate: Buffer.alloc(32, 7) };
+const SIGNED = { signed: true };
+const DOMAIN = { 'x.example': { MX: [[10, 'mx.x.example']], ...SIGNED } } satisfies DnsZones;
+const HOST = { 'mx.x.example': { A: ['192.0.2.1'], ...SIGNED } } satisfies DnsZones;
+const TLSA = { '_25._tcp.mx.x.example': { TLSA: [RECORD], ...SIGNED } } satisfies DnsZones;
+
+describe('the TLSA records of a mail exchanger (RFC 7672)', () => {
+  let dns: DnsServer;
+
+  afterEach(() => dns.stop());
+
+  async function setUp(zones: DnsZones) {
+    dns = await DnsServer.start(zones);
+    const clock = new FakeClock();
+    // To the cache, what was put in at 0 has no age.
+    clock.advance(1);
+    return { clock, policies: new DanePolicies(new DnssecResolver([dns.endpoint], 200), clock) };
+  }
+
+  async function of(zones: DnsZones): Promise<HostDane | undefined> {
+    const { policies } = await setUp(zones);
+    return (await policies.of('x.example', ['mx.x.example'], 25)).get('mx.x.example');
+  }
+
+  it('count when DNSSEC proves the domain, the host and the records', async () => {
+    const found = await of({ ...DOMAIN, ...HOST, ...TLSA });
+    expect(found).toMatchObject({ baseDomain: 'mx.x.example', records: [{ usage: 3, data: RECORD.certificate }] });
+  });
+
+  it('demand encryption though none of them can be used', async () => {
+    const unusable = { '_25._tcp.mx.x.example': { TLSA: [{ ...RECORD, usage: 1 }], ...SIGNED } };
+    expect(await of({ ...DOMAIN, ...HOST, ...unusable })).toMatchObject({ records: [] });
+  });
+
+  it.each<[string, DnsZones]>([
+    ['of the domain', { 'x.example': { MX: [[10, 'mx.x.example']] } }],
+    ['of the host', { 'mx.x.example': { A: ['192.0.2.1'] } }],
+  ])('are not asked for without a proof %s', async (_of, zone) => {
+    expect(await of({ ...DOMAIN, ...HOST, ...TLSA, ...zone })).toBe('none');
+    expect(dns.queries.join()).not.toMatch('TLSA');
+  });
+
+  it.each<[string, DnsZones]>([
+    ['are not proven themselves', { '_25._tcp.mx.x.example': { TLSA: [RECORD] } }],
+    ['are not there', { '_25._tcp.mx.x.example': { ...SIGNED } }],
+  ])('are none when they %s', async (_why, zone) => {
+    expect(await of({ ...DOMAIN, ...HOST, ...zone })).toBe('none');
+  });
+
+  it('are none where the name does not exist', async () => {
+    expect(await of({ ...DOMAIN, ...HOST })).toBe('none');
+  });
+
+  it.each<[string, DnsZones]>([
+    ['its records', { '_25._tcp.mx.x.example': 'servfail' }],
+    ['its records, in silence', { '_25._tcp.mx.x.example': 'silent' }],
+    ['its records, in no words', { '_25._tcp.mx.x.example': 'garbage' }],
+    ['its addresses', { 'mx.x.example': 'servfail' }],
+    ['the domain', { 'x.example': 'servfail' }],
+  ])('are unknown, not none, when the DNS fails at %s', async (_what, zone) => {
+    expect(await of({ ...DOMAIN, ...HOST, ...TLSA, ...zone })).toBe('unknown');
+  });
+
+  it('are those of where an alias leads to, or else of the alias', async () => {
+    const alias = { 'mx.x.example': { CNAME: 'mail.y.example', ...SIGNED } };
+    const target = { 'mail.y.example': { A: ['192.0.2.1'], ...SIGNED } };
+    const ofTarget = { '_25._tcp.mail.y.example': { TLSA: [RECORD], ...SIGNED } };
+    expect(await of({ ...DOMAIN, ...alias, ...target, ...TLSA, ...ofTarget })).toMatchObject({
+      baseDomain: 'mail.y.example',
+    });
+    await dns.stop();
+    expect(await of({ ...DOMAIN, ...alias, ...target, ...TLSA })).toMatchObject({ baseDomain: 'mx.x.example' });
+  });
+
+  it('of a host with IPv6 addresses only, and of many records, over TCP', async () => {
+    const six = { 'mx.x.example': { AAAA: ['2001:db8::1'], ...SIGNED } };
+    const many = Array.from({ length: 40 }, (_, n) => ({ ...RECORD, certificate: Buffer.alloc(32, n) }));
+    const found = await of({ ...DOMAIN, ...six, '_25._tcp.mx.x.example': { TLSA: many, ...SIGNED } });
+    expect(found).toMatchObject({ records: { length: 40 } });
+  });
+
+  it('are remembered, trouble for seconds only', async () => {
+    const { clock, policies } = await setUp({ ...DOMAIN, ...HOST, '_25._tcp.mx.x.example': 'servfail' });
+    const look = async () => (await policies.of('x.example', ['mx.x.example'], 25)).get('mx.x.example');
+    expect(await Promise.all([look(), look()])).toEqual(['unknown', 'unknown']);
+    dns.set(TLSA);
+    expect(await look()).toBe('unknown');
+    clock.advance(MINUTE / 2);
+    expect(await look()).toMatchObject({ baseDomain: 'mx.x.example' });
+    const asked = dns.queries.length;
+    await look();
+    expect(dns.queries).toHaveLength(asked);
+  });
+});
