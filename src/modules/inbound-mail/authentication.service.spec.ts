@@ -2,7 +2,6 @@ import { DnsResolver } from '../../common/dns/dns-resolver';
 import type { AppConfig } from '../../config/config';
 import { AuthenticationService } from './authentication.service';
 import { InboundMailLimits } from './inbound-mail-limits';
-import { readFields } from './read-envelope';
 
 type Texts = Readonly<Record<string, readonly string[]>>;
 
@@ -34,11 +33,7 @@ const MESSAGE = Buffer.from('From: a@sender.example\r\nSubject: x\r\n\r\nx\r\n')
 
 function examine(texts: Texts | 'never', message = MESSAGE, limits: Partial<InboundMailLimits> = {}) {
   const given = Object.assign(new InboundMailLimits(), limits);
-  return new AuthenticationService(new FakeResolver(texts), given, CONFIG).examine(
-    message,
-    readFields(message),
-    CLIENT,
-  );
+  return new AuthenticationService(new FakeResolver(texts), given, CONFIG).examine(message, CLIENT);
 }
 
 describe('AuthenticationService', () => {
@@ -65,11 +60,34 @@ describe('AuthenticationService', () => {
     expect(result).toEqual({ spf: { result: 'temperror' }, dkim: [], dmarc: { result: 'temperror' } });
   });
 
-  it('looks at no message with too many signatures', async () => {
-    const field = 'DKIM-Signature: v=1; a=rsa-sha256; d=sender.example; s=x; h=from; bh=x; b=x\r\n';
-    const message = Buffer.concat([Buffer.from(field.repeat(21)), MESSAGE]);
-    expect(await examine({}, message)).toEqual({
-      ...{ spf: { result: 'permerror' }, dkim: [], dmarc: { result: 'permerror' } },
-    });
+  const UNEXAMINED = { spf: { result: 'permerror' }, dkim: [], dmarc: { result: 'permerror' } };
+  const SIGNATURE = 'DKIM-Signature: v=1; a=rsa-sha256; d=sender.example; s=x; h=from; bh=x; b=x\r\n';
+  const lines = (text: string, count: number, end = '\r\n\r\n') =>
+    `From: a@sender.example\r\nX: y${text.repeat(count)}${end}`;
+
+  it.each([
+    ['signatures', SIGNATURE.repeat(21) + MESSAGE.toString()],
+    ['signatures with white space before the colon', SIGNATURE.replace(':', ' \t:').repeat(21) + MESSAGE.toString()],
+    ['signatures folded before the colon', SIGNATURE.replace(':', '\r\n :').repeat(21) + MESSAGE.toString()],
+    ['seals of other hops', 'ARC-Seal: i=1\r\nARC-Message-Signature: i=1\r\n'.repeat(11) + MESSAGE.toString()],
+    ['lines in one field', lines('\r\n x', 11_000)],
+    ['lines, some more than allowed', lines('\r\n x', 1_000)],
+    ['lines that end in LF', lines('\n x', 1_000, '\n\nbody')],
+    ['bytes in one line', lines('x', 50 * 1024)],
+    ['bytes without an end of the header', 'x'.repeat(50 * 1024)],
+    ['lines, and a body', lines('\r\n x', 1_000, `\r\n\r\n${'x'.repeat(100_000)}`)],
+  ])('looks at no message with too many %s', async (_what, message) => {
+    expect(await examine({}, Buffer.from(message))).toEqual(UNEXAMINED);
+  });
+
+  it.each([
+    ['as many lines as allowed', lines('\r\n x', 998)],
+    ['as many signatures', SIGNATURE.repeat(20) + MESSAGE.toString()],
+    ['a long body', MESSAGE.toString() + 'x\r\n'.repeat(50_000)],
+    ['a long body after LF', `From: a@sender.example\n\n${'DKIM-Signature: x\n'.repeat(30)}${'x\n'.repeat(50_000)}`],
+    ['no header', `\r\n\r\n${'x\r\n'.repeat(50_000)}`],
+    ['nothing', ''],
+  ])('looks at one with %s', async (_what, message) => {
+    expect(await examine({}, Buffer.from(message))).toMatchObject({ spf: { result: 'none' } });
   });
 });

@@ -15,6 +15,9 @@ export class InboundMailLimits {
   };
   /** For the look-ups of SPF, DKIM, DMARC and ARC; what is not known by then is a `temperror`. */
   readonly authenticationMs: number = 10 * SECOND;
+  /** Of a header that is authenticated; of real ones the longest have half of it. */
+  readonly maxHeaderBytes: number = 48 * 1024;
+  readonly maxHeaderLines: number = 1_000;
   /** Signatures and sealed hops that are looked at: each may cost a hash of the whole message. */
   readonly maxSignatures: number = 20;
 }

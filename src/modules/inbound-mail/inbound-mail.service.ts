@@ -56,7 +56,7 @@ export class InboundMailService {
    */
   async take(message: Buffer, recipients: readonly RoutedRecipient[], client: Client): Promise<Stored[]> {
     const fields = readFields(message);
-    const authentication = await this.authentication.examine(message, fields, client);
+    const authentication = await this.authentication.examine(message, client);
     const shown = { ...showHeader(fields), authentication };
     const marks = marksOf(fields, client.sender);
     const digest = await digestOf(message);
