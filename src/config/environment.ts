@@ -14,7 +14,7 @@ const toBoolean = Transform(({ value }: { value: unknown }) =>
 export const HOST_NAME = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
 
 /** As `HOST_NAME`, without its backtracking over dots: labels and commas. */
-const HOST_NAMES_OR_NONE = /^(\s*[a-z0-9][a-z0-9.-]{0,252}\s*(,\s*[a-z0-9][a-z0-9.-]{0,252}\s*){0,19})?$/i;
+const ZONES = /^(\s*[a-z0-9][a-z0-9.-]{0,252}\s*(,\s*[a-z0-9][a-z0-9.-]{0,252}\s*){0,19})?$/i;
 
 function Port(): PropertyDecorator {
   return (target, key) => {
@@ -66,7 +66,7 @@ export class Environment {
   @Count(MAX_LIFE_HOURS) MESSAGE_LIFE_TRANSACTIONAL_HOURS = MAX_LIFE_HOURS;
   @Count(MAX_LIFE_HOURS) MESSAGE_LIFE_BULK_HOURS = MAX_LIFE_HOURS;
   @IsOptional() @IsString() EGRESS_POOLS?: string;
-  @Matches(HOST_NAMES_OR_NONE, { message: 'BLOCK_LISTS must be a comma list of at most 20 DNS zones, or empty' })
+  @Matches(ZONES, { message: 'BLOCK_LISTS must be a comma list of at most 20 DNS zones, or none' })
   BLOCK_LISTS = 'zen.spamhaus.org,bl.spamcop.net,psbl.surriel.com';
   @IsOptional() @IsString() EGRESS_WARM_UP?: string;
   @toBoolean @IsBoolean() PREFER_IPV6 = false;

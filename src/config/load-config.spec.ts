@@ -24,6 +24,17 @@ describe('loadConfig', () => {
     expect(loadConfig({ WAYBILL_DATA_DIR: dataDir }).masterKey).toEqual(config.masterKey);
   });
 
+  it('gives mail four days, or what a category has, and asks block lists in direct mode only', () => {
+    expect(load({}).delivery).toMatchObject({ lifeHours: { transactional: 96, bulk: 96 }, blockLists: [] });
+    const given = { MESSAGE_LIFE_BULK_HOURS: '24', BLOCK_LISTS: 'a.example, b.example' };
+    const direct = { DELIVERY_MODE: 'direct', MAIL_HOST: 'mail.example.com' };
+    expect(load({ ...direct, ...given }).delivery).toMatchObject({
+      ...{ lifeHours: { transactional: 96, bulk: 24 }, blockLists: ['a.example', 'b.example'] },
+    });
+    expect(load({ ...direct, BLOCK_LISTS: 'none' }).delivery.blockLists).toEqual([]);
+    expect(load({ ...direct, BLOCK_LISTS: '' }).delivery.blockLists).toHaveLength(3);
+  });
+
   it('listens everywhere outside local mode, and treats empty variables as absent', () => {
     expect(load({ DELIVERY_MODE: 'direct', MAIL_HOST: 'mail.example.com' }).http.host).toBe('0.0.0.0');
     expect(load({ PORT: '', HOST: '' }).http).toMatchObject({ port: 3000, host: '127.0.0.1' });
@@ -64,6 +75,10 @@ describe('loadConfig', () => {
     [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL'],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://x', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, 'OTEL_EXPORTER_OTLP_PROTOCOL'],
     [{ DELIVERY_CONCURRENCY: '0' }, 'DELIVERY_CONCURRENCY'],
+    [{ MESSAGE_LIFE_TRANSACTIONAL_HOURS: '0' }, 'MESSAGE_LIFE_TRANSACTIONAL_HOURS'],
+    // RFC 5321 section 4.5.4.1: the engine gives up after four days in any case.
+    [{ MESSAGE_LIFE_BULK_HOURS: '97' }, 'MESSAGE_LIFE_BULK_HOURS'],
+    [{ BLOCK_LISTS: 'zen spamhaus' }, 'BLOCK_LISTS'],
     [{ DRAIN_SECONDS: '0' }, 'DRAIN_SECONDS'],
     [{ SHUTDOWN_DELAY_SECONDS: '-1' }, 'SHUTDOWN_DELAY_SECONDS'],
     [{ SHUTDOWN_DELAY_SECONDS: '3601' }, 'SHUTDOWN_DELAY_SECONDS'],

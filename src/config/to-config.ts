@@ -100,6 +100,11 @@ function toDatabase(environment: Environment): AppConfig['database'] {
   };
 }
 
+/** An empty variable is an absent one, so none at all has a word of its own. */
+function toBlockLists({ DELIVERY_MODE, BLOCK_LISTS }: Environment): readonly string[] {
+  return DELIVERY_MODE === 'direct' && BLOCK_LISTS.trim() !== 'none' ? list(BLOCK_LISTS) : [];
+}
+
 function toDelivery(environment: Environment): AppConfig['delivery'] {
   return {
     mode: environment.DELIVERY_MODE,
@@ -110,7 +115,7 @@ function toDelivery(environment: Environment): AppConfig['delivery'] {
     },
     classificationRules: environment.CLASSIFICATION_RULES,
     egressPools: environment.EGRESS_POOLS,
-    blockLists: environment.DELIVERY_MODE === 'direct' ? list(environment.BLOCK_LISTS) : [],
+    blockLists: toBlockLists(environment),
     egressWarmUp: environment.EGRESS_WARM_UP,
     preferIpv6: environment.PREFER_IPV6,
     tlsMode: environment.TLS_MODE,

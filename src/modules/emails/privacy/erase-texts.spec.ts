@@ -109,7 +109,14 @@ describe('an event', () => {
   };
 
   it('about the subject keeps what the statistics need, and no words', () => {
-    const data = { ...kept, recipient: 'Ann@x.example', response: 'no such user', detail: 'words', lines: [ANN] };
+    const data = {
+      ...kept,
+      recipient: 'Ann@x.example',
+      response: 'no such user',
+      detail: 'words',
+      lines: [ANN],
+      explanation: ANN,
+    };
     expect(eraseEventData({ eventType: 'bounced', data }, subject(2))).toEqual({ ...kept, recipient: placeholder(2) });
   });
 
