@@ -70,7 +70,8 @@ function delivered(_delivery: SimulatedDelivery, domain: string): DeliveryOutcom
 
 function bounced({ recipient }: SimulatedDelivery, domain: string): DeliveryOutcome {
   const smtp = facts(domain, 'rcpt', 550, '5.1.1', `5.1.1 <${recipient}>: Recipient address rejected: User unknown`);
-  return { kind: 'bounced', bounceType: 'hard', suppress: true, reason: 'bad-mailbox', smtp };
+  const explanation = 'There is no mailbox of that name (simulated).';
+  return { kind: 'bounced', bounceType: 'hard', suppress: true, reason: 'bad-mailbox', explanation, smtp };
 }
 
 function deferredTwice(delivery: SimulatedDelivery, domain: string): DeliveryOutcome {
