@@ -11,7 +11,8 @@ const main = path.join(root, 'dist/main.js');
 
 const hasGroups = process.platform !== 'win32';
 
-rmSync(main, { force: true });
+// So that the compiler has nothing to remove while something else is written there.
+rmSync(path.join(root, 'dist'), { recursive: true, force: true, maxRetries: 5 });
 const service = spawn(process.execPath, [nest, 'start', '--watch', '--preserveWatchOutput'], {
   cwd: root,
   stdio: 'inherit',
@@ -23,6 +24,6 @@ service.once('exit', (code) => process.exit(code ?? 0));
 const end = (signal) => (hasGroups ? process.kill(-service.pid, signal) : service.kill(signal));
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => end(signal));
 
-// The compiler has emptied dist/ when this is there: what is put there before is gone.
+// The console's files are put beside those of the compiler.
 while (!existsSync(main)) await delay(200);
 await watchConsole(root);
