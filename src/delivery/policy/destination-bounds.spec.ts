@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { FakeClock } from '../../../test/doubles/fake-clock';
 import { MINUTE, SECOND } from '../../common/clock';
 import { type Bounds, DestinationBounds } from './destination-bounds';
@@ -30,6 +31,30 @@ describe('the bounds of a group', () => {
     }
     expect(begun).toBeGreaterThanOrEqual(60);
     expect(begun).toBeLessThanOrEqual(62);
+  });
+
+  it('of all workers add up to the rate, whoever has work, and a burst of each', () => {
+    const rates = fc.integer({ min: 1, max: 600 });
+    fc.assert(
+      fc.property(
+        rates,
+        fc.integer({ min: 1, max: 6 }),
+        fc.array(fc.nat(5), { minLength: 1 }),
+        (rate, workers, busy) => {
+          const clock = new FakeClock();
+          const all = Array.from({ length: workers }, () => new DestinationBounds(clock));
+          for (const one of all) one.replace(() => ({ isPaused: false, ratePerMinute: rate / workers }), ['mx']);
+          let begun = 0;
+          for (let second = 0; second < 180; second += 1) {
+            const one = all[(busy[second % busy.length] ?? 0) % workers];
+            for (; one && one.roomFor('mx', 0) > 0; begun += 1) one.take('mx');
+            clock.advance(SECOND);
+          }
+          expect(begun).toBeLessThanOrEqual(3 * rate + workers * Math.max(1, rate / workers / 30));
+        },
+      ),
+      { numRuns: 50 },
+    );
   });
 
   it('let something begin however low the rate, and go on with what was left when they are set again', () => {
