@@ -121,7 +121,8 @@ function WarmUp({ address: { warmUp } }: { address: Address }) {
 
 function WarmUpActions({ address, ask }: { address: Address; ask: Ask }) {
   const may = useMay();
-  if (!may('operator:manage')) return null;
+  // The choice of the system is no address of ours to warm up.
+  if (!may('operator:manage') || address.address === 'default') return null;
   const name = <span className="visually-hidden"> of {address.address}</span>;
   return address.warmUp ? (
     <Button small onClick={() => ask({ what: 'skip', address })}>
