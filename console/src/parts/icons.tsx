@@ -16,6 +16,7 @@ const PATHS = {
   workers: 'M12 9a3 3 0 100 6 3 3 0 000-6zM12 2v4M12 18v4M2 12h4M18 12h4M5 5l3 3M16 16l3 3M19 5l-3 3M8 16l-3 3',
   egress: 'M4 12h14M13 6l6 6-6 6',
   audit: 'M6 3h9l4 4v14H6zM9 12h7M9 16h7',
+  inbound: 'M3 12v7h18v-7M12 3v11M8 10l4 4 4-4',
   mailbox: 'M3 8a4 4 0 018 0v10H3zM11 8a4 4 0 014-4h2a4 4 0 014 4v10H11M7 4h8',
   menu: 'M4 7h16M4 12h16M4 17h16',
   copy: 'M9 9h11v11H9zM5 15H4V4h11v1',

@@ -29,6 +29,7 @@ const TENANT: readonly (readonly [heading: string, entries: readonly Entry[]])[]
     'Sending',
     [
       { to: '/domains', name: 'Domains', icon: 'domains', scope: 'domain:read' },
+      { to: '/inbound', name: 'Inbound mail', icon: 'inbound', scope: 'inbound:read' },
       { to: '/templates', name: 'Templates', icon: 'templates', scope: 'template:read' },
       { to: '/suppressions', name: 'Suppressions', icon: 'suppressions', scope: 'suppression:read' },
     ],

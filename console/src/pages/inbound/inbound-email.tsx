@@ -1,0 +1,240 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useLocation, useParams } from 'wouter';
+import { del, get } from '../../api/client';
+import { useMay, useSession } from '../../api/session';
+import type { Data, InboundEmail } from '../../api/types';
+import { Button, CopyButton } from '../../parts/button';
+import { useChange } from '../../parts/change';
+import { Confirm } from '../../parts/dialog';
+import { bytes, words } from '../../parts/format';
+import { Card, Facts, Page } from '../../parts/page';
+import { LoadedPage, Requires } from '../../parts/states';
+import { Tabs } from '../../parts/tabs';
+import { Badge, Moment } from '../../parts/text';
+
+const UP = { to: '/inbound', name: 'Inbound mail' };
+
+/** Why nobody should answer it by machine. */
+const MARKS: Readonly<Record<string, string>> = {
+  auto_submitted: 'A machine wrote it.',
+  bulk: 'It is bulk mail.',
+  list: 'It comes from a mailing list.',
+  own: 'It is mail of your own that comes back.',
+  loop: 'It has passed too many servers.',
+};
+
+export default function InboundEmailDetail() {
+  const { id = '' } = useParams();
+  return (
+    <Requires scope="inbound:read">
+      <InboundEmailPage key={id} id={id} />
+    </Requires>
+  );
+}
+
+function InboundEmailPage({ id }: { id: string }) {
+  const query = useQuery({
+    queryKey: ['inbound-email', id],
+    queryFn: () => get<Data<InboundEmail>>(`/v1/inbound-emails/${encodeURIComponent(id)}`),
+    staleTime: Infinity,
+  });
+  return (
+    <LoadedPage query={query} title="Inbound mail" up={UP}>
+      {({ data: email }) => (
+        <Page
+          title={email.subject || '(no subject)'}
+          up={UP}
+          lead={
+            <>
+              <bdi>{email.from || email.envelope.from || 'nobody'}</bdi> to <bdi>{email.envelope.to.join(', ')}</bdi>
+            </>
+          }
+          actions={<Actions email={email} />}
+        >
+          {email.marks.length > 0 && (
+            <section className="notice" aria-label="Not to be answered by a machine">
+              <div>
+                <strong>Not to be answered by a machine</strong>
+                <p>{email.marks.map((mark) => MARKS[mark] ?? words(mark)).join(' ')}</p>
+              </div>
+            </section>
+          )}
+          <div className="columns">
+            <div className="stack">
+              <Card title="Content">
+                <Tabs label="Content" tabs={tabsOf(email)} />
+              </Card>
+            </div>
+            <div className="stack">
+              <Card title="Who sent it">
+                <Authentication email={email} />
+              </Card>
+              <Card title="Details">
+                <Details email={email} />
+              </Card>
+            </div>
+          </div>
+        </Page>
+      )}
+    </LoadedPage>
+  );
+}
+
+function Actions({ email: { id } }: { email: InboundEmail }) {
+  const may = useMay();
+  const { key } = useSession();
+  const change = useChange();
+  const [, navigate] = useLocation();
+  const [asks, setAsks] = useState(false);
+  const remove = async () => {
+    await change(del(`/v1/inbound-emails/${id}`), { refresh: ['inbound'], said: 'The mail is deleted' });
+    navigate('/inbound');
+  };
+  return (
+    <>
+      <a className="button" href={`/v1/inbound-emails/${id}/raw`} download={`${id}.eml`}>
+        Download
+      </a>
+      {may('inbound:manage') && key.mode === 'live' && (
+        <Button kind="danger" onClick={() => setAsks(true)}>
+          Delete
+        </Button>
+      )}
+      {asks && (
+        <Confirm title="Delete this mail?" action="Delete the mail" onConfirm={remove} onClose={() => setAsks(false)}>
+          <p>It goes with its attachments and its event. There is no way back.</p>
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+function tabsOf(email: InboundEmail) {
+  const { id, html, text, headers, attachments } = email;
+  return [
+    ...(html === undefined ? [] : [{ name: 'Preview', content: <Frame id={id} /> }]),
+    ...(text === undefined ? [] : [{ name: 'Text', content: <pre className="code">{text}</pre> }]),
+    ...(html === undefined ? [] : [{ name: 'HTML', content: <pre className="code">{html}</pre> }]),
+    {
+      name: 'Headers',
+      content: (
+        <Facts facts={headers.map(({ name, value }, index) => [name, <bdi key={index}>{value}</bdi>] as const)} />
+      ),
+    },
+    ...(attachments.length === 0
+      ? []
+      : [{ name: `Attachments (${attachments.length})`, content: <Attachments email={email} /> }]),
+  ];
+}
+
+/** A stranger's document, in a frame that may do nothing: no script, no form, nothing from elsewhere unless asked for. */
+function Frame({ id }: { id: string }) {
+  const [remote, setRemote] = useState(false);
+  return (
+    <>
+      <div className="row between">
+        <span className="hint">
+          {remote ? 'Pictures of other hosts are loaded.' : 'Scripts, forms, links and everything remote are off.'}
+        </span>
+        <Button small onClick={() => setRemote(!remote)} aria-pressed={remote}>
+          {remote ? 'Block remote pictures' : 'Load remote pictures'}
+        </Button>
+      </div>
+      <iframe
+        className="preview"
+        sandbox=""
+        referrerPolicy="no-referrer"
+        title="Preview of the mail"
+        src={`/console/preview/inbound/${id}${remote ? '?remote=true' : ''}`}
+      />
+    </>
+  );
+}
+
+function Attachments({ email: { id, attachments } }: { email: InboundEmail }) {
+  return (
+    <ul className="stack">
+      {attachments.map(({ index, filename, contentType, size }) => (
+        <li key={index} className="row between">
+          <a className="break" href={`/v1/inbound-emails/${id}/attachments/${index}`} download={filename}>
+            <bdi>{filename}</bdi>
+          </a>
+          <span className="soft">
+            <bdi>{contentType}</bdi> · {bytes(size)}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface Found {
+  readonly result: string;
+  readonly domain?: string;
+}
+
+/** What was found when it came: nothing is refused for it. */
+function Authentication({ email: { authentication } }: { email: InboundEmail }) {
+  const { spf, dkim, dmarc, arc } = authentication;
+  const shown = (found: Found, index = 0) => (
+    <span key={index} className="row">
+      <Badge status={found.result} tone={toneOf(found.result)} />
+      {found.domain && <bdi className="break">{found.domain}</bdi>}
+    </span>
+  );
+  return (
+    <Facts
+      facts={[
+        ['SPF', shown(spf)],
+        ['DKIM', dkim.length === 0 ? <span className="soft">not signed</span> : <>{dkim.map(shown)}</>],
+        ['DMARC', shown(dmarc)],
+        ['ARC', arc && shown(arc)],
+      ]}
+    />
+  );
+}
+
+function toneOf(result: string): 'good' | 'bad' | 'warn' {
+  if (result === 'pass') return 'good';
+  return result === 'fail' ? 'bad' : 'warn';
+}
+
+function Details({ email }: { email: InboundEmail }) {
+  const { id, envelope, from, to, cc, messageId, inReplyTo, receivedAt, sizeBytes } = email;
+  return (
+    <Facts
+      facts={[
+        ['Came', <Moment key="at" at={receivedAt} />],
+        ['Envelope', <bdi key="envelope">{`${envelope.from || '(null sender)'} → ${envelope.to.join(', ')}`}</bdi>],
+        ['From', <bdi key="from">{from}</bdi>],
+        ['To', <bdi key="to">{to.join(', ')}</bdi>],
+        ['Cc', cc.length > 0 && <bdi key="cc">{cc.join(', ')}</bdi>],
+        [
+          'Message-ID',
+          messageId && (
+            <bdi key="message" className="break">
+              {messageId}
+            </bdi>
+          ),
+        ],
+        [
+          'In reply to',
+          inReplyTo && (
+            <bdi key="reply" className="break">
+              {inReplyTo}
+            </bdi>
+          ),
+        ],
+        ['Size', bytes(sizeBytes)],
+        [
+          'Id',
+          <span key="id" className="row">
+            <code className="break">{id}</code>
+            <CopyButton text={id} what="the id" />
+          </span>,
+        ],
+      ]}
+    />
+  );
+}

@@ -1,0 +1,171 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { del, get, post } from '../../api/client';
+import { useMay, useSession } from '../../api/session';
+import type { Data, InboundRoute, Pagination, Webhook } from '../../api/types';
+import { Button } from '../../parts/button';
+import { useChange } from '../../parts/change';
+import { Confirm, FormDialog } from '../../parts/dialog';
+import { SelectField, TextField } from '../../parts/field';
+import { count } from '../../parts/format';
+import { type Column, ListCard, Pager } from '../../parts/list';
+import { Badge, Time } from '../../parts/text';
+
+interface RouteList {
+  readonly data: readonly InboundRoute[];
+  readonly pagination: Pagination;
+}
+
+const LIMIT = 20;
+
+const COLUMNS: readonly Column<InboundRoute>[] = [
+  { name: 'Address', look: 'break', cell: ({ address }) => <bdi>{address}</bdi> },
+  {
+    name: 'Domain',
+    isBare: true,
+    cell: ({ domainId }) =>
+      domainId === undefined ? (
+        <Badge status="no verified domain" tone="bad" />
+      ) : (
+        <Link href={`/domains/${domainId}`}>its records</Link>
+      ),
+  },
+  {
+    name: 'Tells',
+    look: 'soft',
+    cell: ({ webhookId }) =>
+      webhookId === undefined ? 'subscribed webhooks' : <Link href={`/webhooks/${webhookId}`}>one webhook</Link>,
+  },
+  { name: 'Since', look: 'soft', cell: ({ createdAt }) => <Time at={createdAt} /> },
+];
+
+/** The addresses whose mail is taken. Keys that are bound to a domain see none of them. */
+export function Routes() {
+  const may = useMay();
+  const { key } = useSession();
+  const [page, setPage] = useState(1);
+  const [adds, setAdds] = useState(false);
+  const [removes, setRemoves] = useState<InboundRoute>();
+  const query = useQuery({
+    queryKey: ['inbound-routes', page],
+    queryFn: () => get<RouteList>('/v1/inbound-routes', { page, limit: LIMIT }),
+    placeholderData: keepPreviousData,
+    enabled: key.domainId === undefined,
+  });
+  if (key.domainId !== undefined) return null;
+  const canManage = may('inbound:manage') && key.mode === 'live';
+  const add = canManage && (
+    <Button kind="primary" icon="plus" onClick={() => setAdds(true)}>
+      Add a route
+    </Button>
+  );
+  const actions: Column<InboundRoute> = {
+    name: 'Actions',
+    isHidden: true,
+    cell: (route) =>
+      canManage && (
+        <Button small onClick={() => setRemoves(route)} aria-label={`Delete ${route.address}`}>
+          Delete
+        </Button>
+      ),
+  };
+  return (
+    <>
+      <ListCard
+        title="Routes"
+        actions={add}
+        query={query}
+        rowsOf={({ data }) => data}
+        keyOf={({ id }) => id}
+        caption="Inbound routes, by address"
+        columns={[...COLUMNS, actions]}
+        lines={3}
+        empty={{
+          icon: 'inbound',
+          title: 'No address takes mail',
+          text: 'Add one of a verified domain, then publish the MX record that the domain’s page shows.',
+        }}
+        pager={({ pagination: { total, totalPages } }) => (
+          <Pager
+            said={`${count(total)} ${total === 1 ? 'route' : 'routes'}`}
+            back={page > 1 ? () => setPage(page - 1) : undefined}
+            on={page < totalPages ? () => setPage(page + 1) : undefined}
+          />
+        )}
+      />
+      {adds && <AddDialog onClose={() => setAdds(false)} />}
+      {removes && <RemoveDialog route={removes} onClose={() => setRemoves(undefined)} />}
+    </>
+  );
+}
+
+function AddDialog({ onClose }: { onClose: () => void }) {
+  const change = useChange();
+  const may = useMay();
+  const [address, setAddress] = useState('');
+  const [webhookId, setWebhookId] = useState('');
+  const webhooks = useQuery({
+    queryKey: ['webhooks'],
+    queryFn: () => get<Data<Webhook[]>>('/v1/webhooks'),
+    enabled: may('webhook:read'),
+  });
+  const body = { address: address.trim(), ...(webhookId && { webhookId }) };
+  const options = (webhooks.data?.data ?? []).map(({ id, url }) => ({ value: id, label: url }));
+  return (
+    <FormDialog
+      title="Add a route"
+      action="Add"
+      onClose={onClose}
+      onSubmit={() =>
+        change(post<Data<InboundRoute>>('/v1/inbound-routes', body), {
+          refresh: ['inbound-routes', 'domain', 'domains'],
+          said: `Mail to ${body.address} is taken`,
+        })
+      }
+    >
+      {(said) => (
+        <>
+          <TextField
+            label="Address"
+            required
+            value={address}
+            placeholder="support@in.example.com"
+            onChange={(event) => setAddress(event.target.value)}
+            error={said('address')}
+            hint="Of a verified domain or below one; *@in.example.com takes all of a host"
+          />
+          <SelectField
+            label="Webhook"
+            value={webhookId}
+            options={[{ value: '', label: 'All that are subscribed' }, ...options]}
+            onChange={({ target }) => setWebhookId(target.value)}
+            error={said('webhookId')}
+            hint="One that is named here is told alone"
+          />
+        </>
+      )}
+    </FormDialog>
+  );
+}
+
+function RemoveDialog({ route: { id, address }, onClose }: { route: InboundRoute; onClose: () => void }) {
+  const change = useChange();
+  return (
+    <Confirm
+      title="Delete this route?"
+      action="Delete"
+      onConfirm={() =>
+        change(del(`/v1/inbound-routes/${id}`), {
+          refresh: ['inbound-routes', 'domain', 'domains'],
+          said: `Mail to ${address} is refused from now on`,
+        })
+      }
+      onClose={onClose}
+    >
+      <p>
+        Mail to <bdi>{address}</bdi> is refused from now on, unless another route takes it. What has come stays.
+      </p>
+    </Confirm>
+  );
+}
