@@ -116,16 +116,16 @@ function tabsOf(email: InboundEmail) {
     ...(html === undefined ? [] : [{ name: 'Preview', content: <Frame id={id} /> }]),
     ...(text === undefined ? [] : [{ name: 'Text', content: <pre className="code">{text}</pre> }]),
     ...(html === undefined ? [] : [{ name: 'HTML', content: <pre className="code">{html}</pre> }]),
-    {
-      name: 'Headers',
-      content: (
-        <Facts facts={headers.map(({ name, value }, index) => [name, <bdi key={index}>{value}</bdi>] as const)} />
-      ),
-    },
+    { name: 'Headers', content: <pre className="code">{headers.map(lineOf).join('\n')}</pre> },
     ...(attachments.length === 0
       ? []
       : [{ name: `Attachments (${attachments.length})`, content: <Attachments email={email} /> }]),
   ];
+}
+
+/** A field may come more than once, and where it stands counts. */
+function lineOf({ name, value }: InboundEmail['headers'][number]): string {
+  return `${name}: ${value}`;
 }
 
 /** A stranger's document, in a frame that may do nothing: no script, no form, nothing from elsewhere unless asked for. */
