@@ -43,6 +43,11 @@ export class AuthenticationService {
     private readonly config: AppConfig,
   ) {}
 
+  /** Loads the library, which takes a third of a second: rather at the start than with the first message. */
+  async prepare(): Promise<void> {
+    await this.load();
+  }
+
   async examine(message: Buffer, client: Client): Promise<Authentication> {
     if (!this.isExaminable(message)) return nothingKnown('permerror');
     const ending = new AbortController();
@@ -79,14 +84,18 @@ export class AuthenticationService {
 
   private async run(message: Buffer, { address, helo, sender }: Client, signal: AbortSignal): Promise<Authentication> {
     if (signal.aborted) return nothingKnown('temperror');
-    this.library ??= import('mailauth').then((mailauth) => mailauth.authenticate);
-    const check = await this.library;
+    const check = await this.load();
     const result = await check(Readable.from(chunksOf(message, signal), { objectMode: false }), {
       ...{ ip: address, helo, sender, mta: this.config.delivery.mailHost },
       disableBimi: true,
       resolver: (name, type) => this.resolve(name, type, signal),
     });
     return toAuthentication(result);
+  }
+
+  private load(): Promise<typeof authenticate> {
+    this.library ??= import('mailauth').then((mailauth) => mailauth.authenticate);
+    return this.library;
   }
 
   /** In the form of `dns.promises.resolve`. The names behind addresses (`ptr`, which RFC 7208 section 5.5 advises against) are not looked up. */

@@ -49,6 +49,11 @@ export class InboundReception {
     return this.routed.maxMessageBytes;
   }
 
+  /** Before the first message. */
+  prepare(): Promise<void> {
+    return this.routed.prepare();
+  }
+
   /** @throws SmtpRefusal for any address but a genuine return path, a public mailbox or one that a route takes */
   async admit(address: SMTPServerAddress, session: SMTPServerSession): Promise<void> {
     try {

@@ -42,6 +42,11 @@ export class InboundSmtpServer implements OnApplicationShutdown {
     this.server.server.prependListener('connection', (socket: Socket) => this.watch(socket));
   }
 
+  /** Loads what the first message needs; to be called before the port is open. */
+  prepare(): Promise<void> {
+    return this.reception.prepare();
+  }
+
   /** Opens the port the first time it is called; returns the port. */
   listen(): Promise<number> {
     this.listening ??= this.start();
