@@ -1,10 +1,12 @@
 // What a quiet tenant notices of its neighbours: how long its mails take alone, beside a tenant with a deep queue, and beside
 // one whose mail all goes to tarpits. See docs/benchmarks.md.
+import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Bench } from './harness/bench.mjs';
 import { DirectInserts } from './harness/direct-inserts.mjs';
 import { emailBody } from './harness/mail.mjs';
+import { DIST, load } from './harness/product.mjs';
 import { median } from './harness/report.mjs';
 import { say } from './harness/say.mjs';
 
@@ -12,6 +14,7 @@ const USAGE = `npm run bench:fairness -- [--rounds N] [--seconds S]
 
   --rounds   rounds of the three situations in turn, by default 3
   --seconds  how long the quiet tenant sends in each, by default 12
+  --dist     the dist/ of another build, by default this one
 `;
 /** Mails of the quiet tenant, a second. */
 const QUIET_RATE = 25;
@@ -24,6 +27,8 @@ const INSERTED_AT_ONCE = 100;
 /** For the neighbour's mail to be under way before the quiet tenant's figures count. */
 const WARM_UP_MS = 3_000;
 
+const { formatCall } = load('./delivery/queue/work-call.js');
+
 /** Makes every recipient another one. */
 let sequence = 0;
 
@@ -31,6 +36,7 @@ const { values: options } = parseArgs({
   options: {
     rounds: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '12' },
+    dist: { type: 'string', default: DIST },
     help: { type: 'boolean', default: false },
   },
 });
@@ -38,7 +44,7 @@ if (options.help) process.stdout.write(USAGE);
 else await run(Number(options.rounds), Number(options.seconds));
 
 async function run(rounds, seconds) {
-  const bench = new Bench({ profile: undefined });
+  const bench = new Bench({ dist: path.resolve(options.dist) });
   try {
     await bench.open();
     const scene = await openScene(bench);
@@ -101,12 +107,13 @@ async function measure({ database, receivers, quiet, noisy, worker }, neighbours
   if (neighbours.length > 0) await delay(WARM_UP_MS);
   const mine = recipients('quiet', seconds * QUIET_RATE, promptDomain);
   const [command] = quiet.parse([emailBody(0)]);
+  const call = { count: 1, organizationIds: new Set([quiet.tenant.organizationId]) };
   const acceptedAt = [];
   for (const recipient of mine) {
     const begin = performance.now();
     await quiet.insert([addressed(quiet, command, recipient)], { enqueue: true });
     acceptedAt.push(performance.timeOrigin + performance.now());
-    await database.query(`select pg_notify('waybill_work', '')`);
+    await database.query(`select pg_notify('waybill_work', $1)`, [formatCall(call, Math.random())]);
     await delay(Math.max(0, 1_000 / QUIET_RATE - (performance.now() - begin)));
   }
   const arrivedAt = await receivers.call('waitFor', { recipients: mine });

@@ -25,8 +25,10 @@ export class Bench {
   #opening;
   #closing;
 
-  constructor({ profile }) {
+  /** @param dist the build whose processes are started */
+  constructor({ profile, dist = DIST }) {
     this.profile = profile;
+    this.dist = dist;
   }
 
   open() {
@@ -41,7 +43,7 @@ export class Bench {
 
   /** A process of the product: `{pid, port, stop()}`. */
   startProduct(roles, env = {}) {
-    const main = path.join(DIST, 'main.js');
+    const main = path.join(this.dist, 'main.js');
     const settings = { ...this.#environment, ...env, WAYBILL_ROLES: roles };
     return this.#keep(startProduct({ main, logFile: this.#logFile(roles), env: settings, profile: this.profile }));
   }
