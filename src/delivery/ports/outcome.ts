@@ -110,13 +110,23 @@ export interface RecordedOutcome extends DeliveryKey {
   readonly trace?: AttemptTrace | undefined;
 }
 
+const SENDING: DeliveryOutcome = { kind: 'sending' };
+
 /** A recipient's first attempt has begun. */
 export function asSending(
   claim: Omit<RecordedOutcome, 'outcome' | 'source' | 'occurredAt'> & { claimedAt: Date },
 ): RecordedOutcome {
-  const { organizationId, mode, emailId, position, domainId, recipient, claimedAt } = claim;
-  const key = { organizationId, mode, emailId, position };
-  return { ...key, domainId, recipient, outcome: { kind: 'sending' }, source: 'worker', occurredAt: claimedAt };
+  return {
+    organizationId: claim.organizationId,
+    mode: claim.mode,
+    emailId: claim.emailId,
+    position: claim.position,
+    domainId: claim.domainId,
+    recipient: claim.recipient,
+    outcome: SENDING,
+    source: 'worker',
+    occurredAt: claim.claimedAt,
+  };
 }
 
 /** What became of a claim: its outcome, and what followed it at once (the simulator's opens and complaints). */

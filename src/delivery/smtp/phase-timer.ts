@@ -24,6 +24,8 @@ export class PhaseTimer {
 
   /** Whole milliseconds. */
   read(): PhaseTimes {
-    return Object.fromEntries(Object.entries(this.times).map(([phase, ms]) => [phase, Math.round(ms)]));
+    const rounded: Partial<Record<SmtpPhase, number>> = {};
+    for (const phase in this.times) rounded[phase as SmtpPhase] = Math.round(this.times[phase as SmtpPhase] ?? 0);
+    return rounded;
   }
 }

@@ -93,7 +93,10 @@ export function toSmtpFacts(result: SmtpResult): SmtpFacts {
   const facts: Mutable<SmtpFacts> = reply ? { code: reply.code, response: cut(lastLine(reply)) } : {};
   if (reply && reply.lines.length > 1) facts.lines = keptLines(reply);
   if (enhancedCode !== undefined) facts.enhancedCode = enhancedCode;
-  return Object.assign(facts, { mxHost: result.hostName, tls: result.tls, phase }, tlsFacts(result));
+  facts.mxHost = result.hostName;
+  facts.tls = result.tls;
+  facts.phase = phase;
+  return Object.assign(facts, tlsFacts(result));
 }
 
 /** What went wrong with encryption. */

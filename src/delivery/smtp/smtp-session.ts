@@ -94,7 +94,7 @@ export class SmtpSession {
   private conversation() {
     const { hostName, address, port, source, tlsFailure } = this.endpoint;
     const phasesMs = this.timer.read();
-    const route = { address, port, ...(source && { source: source.address, pool: source.pool }) };
+    const route = source ? { address, port, source: source.address, pool: source.pool } : { address, port };
     const trace: ConversationTrace = { route, tls: this.encryption, policy: policyOf(this.endpoint), phasesMs };
     return { hostName, tls: this.wire.isSecure, ...(tlsFailure !== undefined && { tlsFailure }), trace };
   }

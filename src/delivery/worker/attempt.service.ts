@@ -137,9 +137,22 @@ export class AttemptService {
 
   private settled({ claim, outcome, source, trace, followUps = [] }: Ending): AttemptResult {
     const { organizationId, mode, emailId, position, domainId, recipient, attempt } = claim;
-    const base = { organizationId, mode, emailId, position, domainId, recipient, source, occurredAt: this.clock.now() };
-    const first: RecordedOutcome = { ...base, outcome, trace, ...(attempt > 0 && { attempt }) };
-    const rest = followUps.map((followUp): RecordedOutcome => ({ ...base, outcome: followUp }));
+    const occurredAt = this.clock.now();
+    // Field by field: a copy with more fields is slow to make, and every mail comes by here.
+    const first: RecordedOutcome = {
+      organizationId,
+      mode,
+      emailId,
+      position,
+      domainId,
+      recipient,
+      source,
+      occurredAt,
+      outcome,
+      trace,
+      attempt: attempt > 0 ? attempt : undefined,
+    };
+    const rest = followUps.map((followUp) => ({ ...first, outcome: followUp, trace: undefined, attempt: undefined }));
     return { kind: 'settled', settlement: { claim, outcomes: [first, ...rest] } };
   }
 
@@ -155,9 +168,16 @@ function traceOf(
   dnsMs: number | undefined,
 ): AttemptTrace {
   const trace = 'trace' in sent ? sent.trace : undefined;
-  const dns = dnsMs === undefined ? undefined : { dns: Math.round(dnsMs) };
-  const action = sent.kind === 'rejected' ? sent.classification.action : undefined;
-  return { ...attempt, ...trace, phasesMs: { ...dns, ...trace?.phasesMs }, action };
+  const phasesMs = dnsMs === undefined ? (trace?.phasesMs ?? {}) : { dns: Math.round(dnsMs), ...trace?.phasesMs };
+  return {
+    startedAt: attempt.startedAt,
+    durationMs: attempt.durationMs,
+    route: trace?.route,
+    tls: trace?.tls,
+    policy: trace?.policy,
+    phasesMs,
+    action: sent.kind === 'rejected' ? sent.classification.action : undefined,
+  };
 }
 
 function causeOf(result: Transmission): string | undefined {

@@ -76,7 +76,7 @@ class EmailFold {
     const events = eventsOf(outcome, recipient.seen);
     const trace = outcome.trace && toStoredTrace(outcome.trace);
     // A delivery has two events; the attempt is told once.
-    for (const event of events) this.append(event === events.at(-1) ? { ...event, trace } : event, outcome);
+    for (const event of events) this.append(event, outcome, event === events.at(-1) ? trace : undefined);
     const seen = this.see(outcome, recipient.seen);
     this.recipients.set(outcome.position, nextState(recipient, outcome, seen));
     this.changed.add(outcome.position);
@@ -115,10 +115,15 @@ class EmailFold {
     this.append({ eventType: 'queued', source: 'system', data: {} }, outcome);
   }
 
-  private append(event: Pick<NewEvent, 'eventType' | 'source' | 'data' | 'trace'>, outcome: RecordedOutcome): void {
+  /** Field by field, as below: copies of objects are slow to make, and every mail has several. */
+  private append(
+    { eventType, source, data }: Pick<NewEvent, 'eventType' | 'source' | 'data'>,
+    { occurredAt }: RecordedOutcome,
+    trace?: NewEvent['trace'],
+  ): void {
     const { organizationId, mode, emailId, eventSequence } = this.email;
     const sequence = eventSequence + this.events.length + 1;
-    this.events.push({ organizationId, mode, emailId, sequence, occurredAt: outcome.occurredAt, ...event });
+    this.events.push({ organizationId, mode, emailId, sequence, occurredAt, eventType, source, data, trace });
   }
 
   /** Adds the outcome to the recipient's set and counts what is new in it. */
@@ -167,9 +172,9 @@ class EmailFold {
   }
 
   private count(counter: Counter, outcome: RecordedOutcome): void {
-    const { domainId } = this.email;
+    const { organizationId, mode, domainId } = this.email;
     const provider = isCountedByProvider(counter) ? receiverOf(outcome) : undefined;
-    const delta = { ...this.owner(), domainId, occurredAt: outcome.occurredAt, counter, by: 1 };
+    const delta = { organizationId, mode, domainId, occurredAt: outcome.occurredAt, counter, by: 1 };
     this.deltas.push(provider === undefined ? delta : { ...delta, provider });
   }
 

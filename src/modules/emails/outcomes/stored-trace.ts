@@ -28,7 +28,10 @@ export function toStoredTrace({
   return {
     at: startedAt.getTime(),
     ms: durationMs,
-    ...(route && { ip: route.address, port: route.port, src: route.source, pool: route.pool }),
+    ip: route?.address,
+    port: route?.port,
+    src: route?.source,
+    pool: route?.pool,
     tls: tls && [tls.version, tls.cipher, tls.verified ? 1 : 0],
     policy,
     phases: phasesMs,
