@@ -20,7 +20,7 @@ export async function composeMessage(
   extraHeaders: readonly HeaderField[] = [],
 ): Promise<Buffer> {
   const header = Buffer.from(headerBlock(message, extraHeaders));
-  if (message.attachments.length > 0) return Buffer.concat([header, ...(await mixedEntity(message))]);
+  if (message.attachments && message.attachments.length > 0) return Buffer.concat([header, ...(await mixedEntity(message))]);
   return Buffer.concat([header, contentEntity(contentOf(message), `=_${message.emailId}`)]);
 }
 
@@ -49,7 +49,7 @@ async function mixedEntity(message: CompleteMessage): Promise<Buffer[]> {
     boundaryPrefix: '=_',
     text: text === undefined ? undefined : { raw: textEntity('plain', text) },
     html: html === undefined ? undefined : { raw: textEntity('html', html) },
-    attachments: message.attachments.map(toAttachment),
+    attachments: message.attachments?.map(toAttachment),
     disableFileAccess: true,
     disableUrlAccess: true,
   });

@@ -45,7 +45,8 @@ export interface OutgoingMessage extends EmailKey {
 
 /** All that is needed to compose an email's bytes. */
 export interface CompleteMessage extends OutgoingMessage {
-  readonly attachments: readonly MessageAttachment[];
+  /** Absent: it has none. */
+  readonly attachments?: readonly MessageAttachment[];
 }
 
 /** Where the engine gets messages from; bound to the emails feature by the worker's root module. */

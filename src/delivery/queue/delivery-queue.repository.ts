@@ -37,6 +37,7 @@ import {
 } from './sql/view-queue.sql';
 import { claimSuspect, hasSuspect } from './sql/suspect-deliveries.sql';
 import { lastMeasure, measureBloat, measureQueue, type QueueBloat, type QueueMeasure } from './sql/measure-queue.sql';
+import { formatCall, type WorkCall } from './work-call';
 import { withdrawDeliveries, type WithdrawnDelivery, withdrawRecipients } from './sql/withdraw-deliveries.sql';
 
 /**
@@ -172,8 +173,8 @@ export class DeliveryQueueRepository {
   }
 
   /** Wakes the workers of every process; a hint only, they check for work by themselves too. */
-  async notify(): Promise<void> {
-    await this.database.run(notifyWorkers());
+  async notify(call: Omit<WorkCall, 'turn'>): Promise<void> {
+    await this.database.run(notifyWorkers(formatCall(call, Math.random())));
   }
 }
 

@@ -9,6 +9,7 @@ import type { Transaction } from '../../database/transaction';
 import type { OutcomeSink, RecordedOutcome } from '../ports/outcome';
 import type { QueueAction, QueueActionKind } from './queue-action.entity';
 import { QueueActionsRepository, type RunningAction, type TouchedDelivery } from './queue-actions.repository';
+import { CALL_TO_ALL } from './work-call';
 import { WorkerWaker } from './worker-waker.service';
 
 /** Which deliveries an action is for: those to which all that is given applies. */
@@ -81,7 +82,7 @@ export class QueueActionsService {
     let isMore = true;
     while (isMore && signal?.aborted !== true) {
       isMore = await this.database.transaction((tx) => this.workOffBatch(only, outcomes, tx));
-      if (isMore) this.waker.wake();
+      if (isMore) this.waker.wake(CALL_TO_ALL);
     }
   }
 

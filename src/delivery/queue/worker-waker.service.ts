@@ -1,11 +1,14 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DeliveryQueueRepository } from './delivery-queue.repository';
+import type { WorkCall } from './work-call';
 
 /** The notification channel; `notify-workers` names it too. */
 export const WORK_CHANNEL = 'waybill_work';
 
 /** Not more often than this, however many commits there are. */
 const PAUSE_MS = 20;
+
+type Work = Omit<WorkCall, 'turn'>;
 
 /**
  * Notifies workers of new work. One notification covers all commits of the pause that follows it; workers also check
@@ -14,25 +17,34 @@ const PAUSE_MS = 20;
 @Injectable()
 export class WorkerWaker {
   private readonly logger = new Logger(WorkerWaker.name);
-  private state: 'idle' | 'pausing' | 'again' = 'idle';
+  private isPausing = false;
+  private next: Work | undefined;
 
   constructor(private readonly queue: DeliveryQueueRepository) {}
 
-  wake(): void {
-    if (this.state !== 'idle') {
-      this.state = 'again';
-      return;
-    }
-    this.state = 'pausing';
+  wake(work: Work): void {
+    if (work.count === 0) return;
+    this.next = this.next ? both(this.next, work) : work;
+    this.notify();
+  }
+
+  private notify(): void {
+    if (this.isPausing || !this.next) return;
+    this.isPausing = true;
     this.queue
-      .notify()
+      .notify(this.next)
       .catch((error: unknown) => this.logger.debug(`Workers not notified: ${(error as Error).message}`));
+    this.next = undefined;
     setTimeout(() => this.endPause(), PAUSE_MS).unref();
   }
 
   private endPause(): void {
-    const again = this.state === 'again';
-    this.state = 'idle';
-    if (again) this.wake();
+    this.isPausing = false;
+    this.notify();
   }
+}
+
+function both(one: Work, other: Work): Work {
+  const [some, more] = [one.organizationIds, other.organizationIds];
+  return { count: one.count + other.count, organizationIds: some && more && new Set([...some, ...more]) };
 }

@@ -7,7 +7,7 @@ import type { PreparedMessage } from './message-composer';
 import { Conversation } from '../smtp/conversation';
 import { SilentAttempts } from './silent-attempts';
 import { type Hosts, SmtpTransmitter } from './smtp-transmitter';
-import { type Waiting, WaitingRoom } from './waiting-room';
+import { type Taken, type Waiting, WaitingRoom } from './waiting-room';
 import { WorkSignal } from './work-signal';
 import { type Refusal, type Ticket, WorkerSlots } from './worker-slots';
 
@@ -145,10 +145,11 @@ export class AttemptDispatcher {
     });
   }
 
-  private tryBegin(item: Ready): boolean | 'full' {
+  private tryBegin(item: Ready): Taken {
     const hosts = this.transmitter.firstHosts(item.route);
     const refusal = this.slots.refusalOf(item.claim, hosts);
     if (refusal === 'slots') return 'full';
+    if (refusal === 'tenant' && !this.slots.hasShare(item.claim.organizationId)) return 'tenant';
     if (refusal !== undefined || !item.message.mayBegin) return false;
     this.planner.leave(item.expected);
     void this.run(item, this.slots.take(item.claim, hosts));

@@ -68,6 +68,26 @@ describe('a claim', () => {
     expect(planner.plan().limit).toBe(0);
   });
 
+  it('takes of newcomers when enough waits: of those with less than an equal part of it, a quarter as much', () => {
+    const { planner, claim, prove } = setUp();
+    const wait = (tenant: string, count: number) =>
+      Array.from({ length: count }, (_, n) => planner.expect(claim(prove(`d${n}.example`), tenant)));
+    const noisy = wait('noisy', 25);
+    const plan = planner.planForNewcomers();
+    expect(planner.plan().limit).toBe(0);
+    expect(plan.limit).toBe(5);
+    expect(plan.destinationLimits.full).toEqual(['noisy']);
+    expect(planner.isNewcomer('quiet')).toBe(true);
+    wait('quiet', 5);
+    expect(planner.isNewcomer('quiet')).toBe(true);
+    expect(planner.planForNewcomers().limit).toBe(5);
+    wait('third', 5);
+    // What is kept for newcomers is used up as well, until something begins.
+    expect(planner.planForNewcomers().limit).toBe(0);
+    for (const one of noisy.slice(0, 1)) planner.leave(one);
+    expect(planner.planForNewcomers().limit).toBe(1);
+  });
+
   it('goes on for others although a tenant, or many, wait with more than may begin at unknown destinations', () => {
     const { planner, claim } = setUp();
     const before = planner.plan().limit;

@@ -7,6 +7,8 @@ import type { Load, WorkerSlots } from './worker-slots';
 const AHEAD_PER_SLOT = 2;
 /** For a prompt destination: those under way, and twice as many to follow them. */
 const AHEAD_PER_CONNECTION = 3;
+/** Of what may be in hand, kept for tenants that come with new mail while others have filled the rest. */
+const KEPT_FOR_NEWCOMERS = 1 / 4;
 
 export interface ClaimPlan {
   /** 0: nothing could begin soon. */
@@ -36,6 +38,7 @@ export interface Expected {
  * - A prompt one: twice its limit in reserve, and nothing more until half of that is used up.
  * - A tenant with its share of unproven destinations under way: only prompt ones, until half of that share is free.
  * - A tenant that waits with more than there is room left for others: nothing.
+ * - When enough waits: what has just come for tenants that have less than an equal part of it, a quarter as much in all.
  *
  * What one tenant has taken beyond its share of unproven destinations will not begin soon, and keeps no other tenant from claiming.
  */
@@ -103,6 +106,22 @@ export class ClaimPlanner {
     return { limit, blockedDestinations, destinationLimits };
   }
 
+  /** What a claim may take of those that have come since the last one, when enough waits. */
+  planForNewcomers(): ClaimPlan {
+    const kept = Math.ceil(this.ahead() * KEPT_FOR_NEWCOMERS);
+    const room = this.slots.isHeldBack ? 0 : Math.min(kept, this.room() + kept);
+    const plan = this.plan();
+    const full = [...this.byTenant.entries()].map(([tenant]) => tenant).filter((tenant) => !this.isNewcomer(tenant));
+    return { ...plan, limit: Math.max(0, room), destinationLimits: { ...plan.destinationLimits, full } };
+  }
+
+  /** Whether less of a tenant waits than would be its equal part. */
+  isNewcomer(tenant: string): boolean {
+    const waits = this.byTenant.of(tenant);
+    const others = this.byTenant.size - (waits > 0 ? 1 : 0);
+    return waits < this.ahead() / (others + 1);
+  }
+
   /** Whether a claim could take more for this one: asked when an attempt has ended. */
   couldClaim(destination: string): boolean {
     if (!this.hasRoom) return false;
@@ -122,6 +141,11 @@ export class ClaimPlanner {
     for (const { destination, limit } of known) if (limit === 0) this.cut.add(destination);
     this.mayBeMore = claims.length > 0;
     this.passedOver = new Set(full);
+  }
+
+  /** The same of a claim for newcomers: it was no look at all that there is. */
+  noteNewcomers(claims: readonly ClaimedDelivery[]): void {
+    this.mayBeMore ||= claims.length > 0;
   }
 
   private destinations() {

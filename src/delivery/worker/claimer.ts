@@ -10,6 +10,7 @@ import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
 import type { DestinationLimits } from '../queue/sql/claim-deliveries.sql';
 import type { FreedDelivery } from '../queue/sql/worker-sessions.sql';
 import { ClaimPlanner } from './claim-plan';
+import { type Called, NOBODY } from './work-signal';
 import { NIL_ID } from '../../common/ids';
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
@@ -45,13 +46,32 @@ export class Claimer {
     private readonly clock: Clock,
   ) {}
 
-  /** Claims what may begin. @throws UnavailableError */
-  async claimNext(sessionId: string): Promise<ClaimedDelivery[]> {
+  /** False: what waits already is enough. */
+  get hasRoom(): boolean {
+    return this.planner.hasRoom;
+  }
+
+  /** Claims what may begin. @param called whose new work has been told of @throws UnavailableError */
+  async claimNext(sessionId: string, called = NOBODY): Promise<ClaimedDelivery[]> {
+    this.turns.found(called.organizationIds ?? []);
     const plan = this.planner.plan();
-    if (plan.limit === 0) return [];
+    if (plan.limit === 0) return this.claimForNewcomers(sessionId, called);
     const claims = await this.claim(sessionId, plan.limit, plan.blockedDestinations, plan.destinationLimits);
     this.planner.note(plan, claims);
     return claims;
+  }
+
+  /** Mail that has just come need not wait until half of what others have in hand has begun. */
+  private async claimForNewcomers(sessionId: string, { organizationIds }: Called): Promise<ClaimedDelivery[]> {
+    if (organizationIds && ![...organizationIds].some((id) => this.planner.isNewcomer(id))) return [];
+    const { limit, blockedDestinations: blocked, destinationLimits: limits } = this.planner.planForNewcomers();
+    if (limit === 0 || !this.clock.isReliable) return [];
+    const { claimed } =
+      organizationIds === undefined
+        ? { claimed: await this.claim(sessionId, limit, blocked, limits) }
+        : await this.claimTurns({ sessionId, limit, blocked, limits });
+    this.planner.noteNewcomers(claimed);
+    return claimed;
   }
 
   /** Nothing while the clock is wrong. @throws UnavailableError */
@@ -63,16 +83,22 @@ export class Claimer {
   ): Promise<ClaimedDelivery[]> {
     if (!this.clock.isReliable) return [];
     this.turns.setWeights(await this.weights.weights());
-    const full = new Set(limits?.full);
     for (let tries = 0, isRound = false; tries < MAX_TRIES; tries += 1) {
       isRound = (await this.walk(blocked, limits)) || isRound;
-      const shares = this.turns.next(limit, full);
-      const claimed = shares.size === 0 ? [] : await this.claimShares(shares, { sessionId, limit, blocked, limits });
-      this.turns.took(shares, countByOrganization(claimed));
-      for (const { organizationId, destination } of claimed) this.cursors.set(organizationId, destination);
-      if (claimed.length > 0 || (isRound && shares.size === 0)) return claimed;
+      const { claimed, isNobodys } = await this.claimTurns({ sessionId, limit, blocked, limits });
+      if (claimed.length > 0 || (isRound && isNobodys)) return claimed;
     }
     return [];
+  }
+
+  /** Of those that are known to have work. */
+  private async claimTurns(room: Room): Promise<{ claimed: ClaimedDelivery[]; isNobodys: boolean }> {
+    const shares = this.turns.next(room.limit, new Set(room.limits?.full));
+    if (shares.size === 0) return { claimed: [], isNobodys: true };
+    const claimed = await this.claimShares(shares, room);
+    this.turns.took(shares, countByOrganization(claimed));
+    for (const { organizationId, destination } of claimed) this.cursors.set(organizationId, destination);
+    return { claimed, isNobodys: false };
   }
 
   /** Goes on round the organizations; true when it has been round all of them. */

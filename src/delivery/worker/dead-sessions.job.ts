@@ -43,6 +43,6 @@ export class DeadSessionsJob implements OnApplicationBootstrap {
     const freed = await this.claimer.freeDead(REAP_BATCH);
     if (freed === 0) return;
     this.logger.warn(`${freed} deliveries of lost workers are tried again`);
-    this.signal.notify();
+    this.signal.call();
   }
 }

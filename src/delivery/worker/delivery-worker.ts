@@ -61,6 +61,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     const drainMs = this.config.delivery.drainSeconds * SECOND;
     const limit = delay(drainMs, undefined, { ref: false });
     this.ending.abort();
+    this.signal.leave();
     this.signal.notify();
     // The loop may wait for the database; what it still claims is given back by the pipeline.
     const isDone = await this.pipeline.close(drainMs);
@@ -96,8 +97,10 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     await this.recovery.run();
     const { id } = this.session;
     const isFull = this.pipeline.size >= this.config.delivery.concurrency * MOST_PER_SLOT;
-    if (id === undefined || isFull || this.ending.signal.aborted) return false;
-    const claims = await this.claimer.claimNext(id);
+    if (id === undefined || this.ending.signal.aborted) return false;
+    const called = this.signal.takeCalled();
+    const claims = isFull ? [] : await this.claimer.claimNext(id, called);
+    if (claims.length === 0 && (isFull || !this.claimer.hasRoom)) this.signal.passOn(called);
     if (claims.length === 0) return false;
     await this.pipeline.take(claims);
     return true;

@@ -11,6 +11,7 @@ import type { SigningKey } from '../ports/sender-sources';
 import { signMessage } from '../dkim/sign-message';
 import { ByteBudget } from './byte-budget';
 import { ComposedMessage } from './composed-message';
+import { ComposingTurns } from './composing-turns';
 import { RecipientHeaders } from './recipient-headers';
 import { RecipientTracking } from './recipient-tracking';
 
@@ -69,6 +70,7 @@ export class MessageComposer {
   private readonly shared = new Map<string, Shared>();
   private readonly headers: RecipientHeaders;
   private readonly tracking: RecipientTracking;
+  private readonly turns = new ComposingTurns();
 
   constructor(
     private readonly messages: MessageSource,
@@ -137,12 +139,11 @@ export class MessageComposer {
     const { message } = parts;
     if (!message.isBodyLoaded) return false;
     if (!composed.isPresent && PEAK.body * message.bodyBytes + PEAK.any > this.budget.aheadRoom) return false;
-    const { raw } = message;
-    composed.composeAhead(
-      raw
-        ? () => signRawMessage(raw, 0, message, parts.key)
-        : async () => this.sign(await this.compose(parts, message, ownFields), parts),
-    );
+    const { raw, organizationId } = message;
+    const make = raw
+      ? () => signRawMessage(raw, 0, message, parts.key)
+      : async () => this.sign(await this.compose(parts, message, ownFields), parts);
+    composed.composeAhead(() => this.turns.run(organizationId, make));
     return true;
   }
 
@@ -160,15 +161,12 @@ export class MessageComposer {
 
   private compose(
     { claim, key, ordinal }: MessageParts,
-    message: OutgoingMessage & Partial<CompleteMessage>,
+    message: CompleteMessage,
     ownFields: readonly HeaderField[],
   ): Promise<Buffer> {
     const { mode, emailId, position } = claim;
     const recipient = { organizationOrdinal: ordinal, mode, emailId, position, trackingHost: key.trackingHost };
-    return composeMessage(
-      this.tracking.apply({ ...message, attachments: message.attachments ?? [] }, recipient),
-      ownFields,
-    );
+    return composeMessage(this.tracking.apply(message, recipient), ownFields);
   }
 
   private sign(bytes: Buffer, { key, message }: MessageParts): Promise<Buffer> {
@@ -176,11 +174,27 @@ export class MessageComposer {
   }
 }
 
+/** Field by field: copies by `...rest` are slow to make and to read, and every mail comes by here. */
 function withoutBody(message: OutgoingMessage): OutgoingMessage {
-  const { organizationId, mode, emailId, domainId, date, subject, from, to, cc, replyTo, headers } = message;
-  const { bodyBytes, isBodyLoaded, trackOpens, trackClicks, attachmentBytes, isRaw = false } = message;
-  const names = { organizationId, mode, emailId, domainId, date, subject, from, to, cc, replyTo, headers };
-  return { ...names, bodyBytes, isBodyLoaded, trackOpens, trackClicks, attachmentBytes, isRaw };
+  return {
+    organizationId: message.organizationId,
+    mode: message.mode,
+    emailId: message.emailId,
+    domainId: message.domainId,
+    date: message.date,
+    subject: message.subject,
+    from: message.from,
+    to: message.to,
+    cc: message.cc,
+    replyTo: message.replyTo,
+    headers: message.headers,
+    bodyBytes: message.bodyBytes,
+    isBodyLoaded: message.isBodyLoaded,
+    trackOpens: message.trackOpens,
+    trackClicks: message.trackClicks,
+    attachmentBytes: message.attachmentBytes,
+    isRaw: message.isRaw ?? false,
+  };
 }
 
 function peakOf({ isRaw, bodyBytes, attachmentBytes }: OutgoingMessage): number {

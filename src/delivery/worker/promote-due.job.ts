@@ -23,6 +23,6 @@ export class PromoteDueJob implements OnApplicationBootstrap {
 
   async promote(): Promise<void> {
     const promoted = await this.queue.promoteDue(this.clock.now(), BATCH);
-    if (promoted > 0) this.signal.notify();
+    if (promoted > 0) this.signal.call();
   }
 }

@@ -15,6 +15,7 @@ import {
 } from '../shaping/destinations.repository';
 import { learnRule } from '../shaping/learn-rule';
 import { limitsOf, type Share, shareOf } from '../shaping/worker-share';
+import { WorkSignal } from './work-signal';
 import { WorkerSession } from './worker-session';
 import { WorkerSlots } from './worker-slots';
 
@@ -48,6 +49,7 @@ export class ShapingSync implements OnApplicationBootstrap {
     private readonly destinations: DestinationsRepository,
     private readonly slots: WorkerSlots,
     private readonly session: WorkerSession,
+    private readonly signal: WorkSignal,
     private readonly jobs: PeriodicJobs,
     private readonly clock: Clock,
   ) {
@@ -137,6 +139,7 @@ export class ShapingSync implements OnApplicationBootstrap {
     const rules = await this.destinations.listRules();
     this.resume(rules);
     const { workers, rank, ageMs } = crew;
+    this.signal.setPlace({ workers, rank });
     this.bound(rules, { workers, rank, isNew: workers > 1 && ageMs < NEW_FOR_MS });
   }
 

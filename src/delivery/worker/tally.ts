@@ -2,6 +2,11 @@
 export class Tally {
   private readonly counts = new Map<string, number>();
 
+  /** Names that count something. */
+  get size(): number {
+    return this.counts.size;
+  }
+
   of(name: string): number {
     return this.counts.get(name) ?? 0;
   }

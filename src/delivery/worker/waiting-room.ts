@@ -1,3 +1,4 @@
+import { FairOrder } from '../policy/fair-order';
 import type { ClaimedDelivery } from '../ports/delivery';
 
 /** One delivery that has been claimed and whose attempt has not begun. */
@@ -15,12 +16,20 @@ interface Line<Item> {
   readonly large: Item[];
 }
 
+/** What became of an offer; `tenant`: none of this one's can begin; `full`: nobody's can. */
+export type Taken = boolean | 'tenant' | 'full';
+
+/** Of one tenant, by destination; the one that was served last is at the end. */
+type Lines<Item> = Map<string, Line<Item>>;
+
 /**
- * Deliveries that are ready and hold nothing: no slot, no connection, and of bytes only what small mail needs. Lines take
- * turns; within a line large mail that may not begin lets small mail pass.
+ * Deliveries that are ready and hold nothing: no slot, no connection, and of bytes only what small mail needs. Tenants take
+ * turns, and a newcomer goes before what others have in hand; of one tenant its destinations do. Within a line large mail
+ * that may not begin lets small mail pass.
  */
 export class WaitingRoom<Item extends Waiting> {
-  private readonly lines = new Map<string, Line<Item>>();
+  private readonly tenants = new Map<string, Lines<Item>>();
+  private readonly order = new FairOrder();
   private count = 0;
 
   get size(): number {
@@ -28,40 +37,48 @@ export class WaitingRoom<Item extends Waiting> {
   }
 
   add(item: Item): void {
-    const key = keyOf(item.claim);
-    const line = this.lines.get(key) ?? { small: [], large: [] };
-    this.lines.set(key, line);
+    const { organizationId, destination } = item.claim;
+    const lines = this.tenants.get(organizationId) ?? new Map<string, Line<Item>>();
+    this.tenants.set(organizationId, lines);
+    this.order.join(organizationId);
+    const line = lines.get(destination) ?? { small: [], large: [] };
+    lines.set(destination, line);
     (item.isLarge ? line.large : line.small).push(item);
     this.count += 1;
   }
 
   /**
-   * Offers the first of every line in turn, as long as any is taken: a line that was served goes to the end, so that no
-   * tenant and no destination is served twice while another one waits.
-   * @param take begins the attempt; false when it cannot, `full` when no other can either
+   * Offers what waits, tenants in turn and of each its destinations in turn, as long as any is taken: a destination that
+   * was served goes to the end, so that none is served twice while another one waits. A line that is refused is not
+   * offered again.
+   * @param take begins the attempt, or tells why it cannot
    */
-  offer(take: (item: Item) => boolean | 'full'): void {
-    // A line that is put at the end is visited again by the same loop.
-    for (const [key, line] of this.lines) {
-      const taken = this.offerLine(line, take);
+  offer(take: (item: Item) => Taken): void {
+    const done = new Set<string>();
+    // A line that is put at the end is visited again by the same iterator.
+    const walks = new Map<string, Iterator<[string, Line<Item>]>>();
+    for (;;) {
+      const tenant = this.order.next(done);
+      const lines = tenant === undefined ? undefined : this.tenants.get(tenant);
+      if (tenant === undefined || !lines) return;
+      const walk = walks.get(tenant) ?? lines.entries();
+      walks.set(tenant, walk);
+      const taken = this.offerNext(lines, walk, take);
       if (taken === 'full') return;
-      if (!taken) continue;
-      this.lines.delete(key);
-      if (line.small.length + line.large.length > 0) this.lines.set(key, line);
+      if (taken === true) this.wasServed(tenant, lines);
+      else done.add(tenant);
     }
   }
 
   /** Takes out what the condition holds for. */
   remove(isWanted: (item: Item) => boolean): Item[] {
     const removed: Item[] = [];
-    for (const [key, line] of this.lines) {
-      for (const queue of [line.small, line.large]) {
-        const kept = queue.filter((item) => !isWanted(item));
-        if (kept.length === queue.length) continue;
-        removed.push(...queue.filter(isWanted));
-        queue.splice(0, queue.length, ...kept);
+    for (const [tenant, lines] of this.tenants) {
+      for (const [key, line] of lines) {
+        removed.push(...removeFrom(line.small, isWanted), ...removeFrom(line.large, isWanted));
+        if (isEmpty(line)) lines.delete(key);
       }
-      if (line.small.length + line.large.length === 0) this.lines.delete(key);
+      if (lines.size === 0) this.forget(tenant);
     }
     this.count -= removed.length;
     return removed;
@@ -69,27 +86,59 @@ export class WaitingRoom<Item extends Waiting> {
 
   /** Every item that waits. */
   *[Symbol.iterator](): Generator<Item> {
-    for (const { small, large } of this.lines.values()) {
-      yield* small;
-      yield* large;
+    for (const lines of this.tenants.values()) {
+      for (const { small, large } of lines.values()) {
+        yield* small;
+        yield* large;
+      }
     }
   }
 
-  private offerLine({ small, large }: Line<Item>, take: (item: Item) => boolean | 'full'): boolean | 'full' {
+  /** The first of the next line that is not refused. */
+  private offerNext(lines: Lines<Item>, walk: Iterator<[string, Line<Item>]>, take: (item: Item) => Taken): Taken {
+    for (let next = walk.next(); !next.done; next = walk.next()) {
+      const [key, line] = next.value;
+      const taken = this.offerLine(line, take);
+      if (taken === false) continue;
+      if (taken !== true) return taken;
+      lines.delete(key);
+      if (!isEmpty(line)) lines.set(key, line);
+      return true;
+    }
+    return false;
+  }
+
+  private offerLine({ small, large }: Line<Item>, take: (item: Item) => Taken): Taken {
     for (const queue of [large, small]) {
       const first = queue[0];
       if (first === undefined) continue;
       const taken = take(first);
-      if (taken === 'full') return 'full';
-      if (!taken) continue;
+      if (taken === false) continue;
+      if (taken !== true) return taken;
       queue.shift();
       this.count -= 1;
       return true;
     }
     return false;
   }
+
+  private wasServed(tenant: string, lines: Lines<Item>): void {
+    this.order.served(tenant);
+    if (lines.size === 0) this.forget(tenant);
+  }
+
+  private forget(tenant: string): void {
+    this.tenants.delete(tenant);
+    this.order.leave(tenant);
+  }
 }
 
-function keyOf({ organizationId, destination }: ClaimedDelivery): string {
-  return `${organizationId} ${destination}`;
+function removeFrom<Item>(queue: Item[], isWanted: (item: Item) => boolean): Item[] {
+  const removed = queue.filter(isWanted);
+  if (removed.length > 0) queue.splice(0, queue.length, ...queue.filter((item) => !isWanted(item)));
+  return removed;
+}
+
+function isEmpty({ small, large }: Line<unknown>): boolean {
+  return small.length + large.length === 0;
 }

@@ -2,9 +2,25 @@ import { Injectable, Logger } from '@nestjs/common';
 import { Client } from 'pg';
 import { SECOND } from '../../common/clock';
 import { DatabaseUrl } from '../../database/database.service';
-import { WORK_CHANNEL } from '../queue/worker-waker.service';
+import { type CrewPlace, isCallFor, parseCall, type WorkCall } from '../queue/work-call';
+import { WORK_CHANNEL, WorkerWaker } from '../queue/worker-waker.service';
 
 const RECONNECT_MS = 5 * SECOND;
+
+/** Names that are kept until they are asked for; more are as good as anyone. */
+const MOST_NAMED = 1_000;
+/** Deliveries that are worth another worker: what one claims at a time, or less. */
+const PER_WORKER = 50;
+
+/** New work that has been told of. */
+export interface Called {
+  /** Whose; undefined for anyone's. */
+  readonly organizationIds: ReadonlySet<string> | undefined;
+  /** Some of it was told to a part of the workers only: whoever has no room for it has to pass it on. */
+  readonly isForSome: boolean;
+}
+
+export const NOBODY: Called = { organizationIds: new Set(), isForSome: false };
 
 /**
  * Hears the notifications of accepting processes on a connection of its own. They are hints: `wait` ends after its time
@@ -16,10 +32,16 @@ export class WorkSignal {
   private client: Client | undefined;
   private reconnect: NodeJS.Timeout | undefined;
   private pending = false;
+  private called = NOBODY;
+  private place: CrewPlace = { workers: 1, rank: 0 };
   private wakeUp: (() => void) | undefined;
   private stopped = false;
+  private hasLeft = false;
 
-  constructor(private readonly database: DatabaseUrl) {}
+  constructor(
+    private readonly database: DatabaseUrl,
+    private readonly waker: WorkerWaker,
+  ) {}
 
   start(): void {
     this.stopped = false;
@@ -34,10 +56,42 @@ export class WorkSignal {
     this.client = undefined;
   }
 
-  /** Says that there may be work. */
+  /** Says that there may be work, or room for it. */
   notify(): void {
     this.pending = true;
     this.wakeUp?.();
+  }
+
+  /** Says that there is new work, of anyone by default. */
+  call({ organizationIds, isForSome }: Called = { organizationIds: undefined, isForSome: false }): void {
+    this.called = {
+      organizationIds: union(this.called.organizationIds, organizationIds),
+      isForSome: this.called.isForSome || isForSome,
+    };
+    this.notify();
+  }
+
+  /** What has been told of since the last time. */
+  takeCalled(): Called {
+    const { called } = this;
+    this.called = NOBODY;
+    return called;
+  }
+
+  /** Tells all workers what this one has been told and has no room for. */
+  passOn({ organizationIds, isForSome }: Called): void {
+    if (isForSome) this.waker.wake({ count: Infinity, organizationIds });
+  }
+
+  /** This worker takes nothing more: what it is told it passes on. */
+  leave(): void {
+    this.hasLeft = true;
+    this.passOn(this.takeCalled());
+  }
+
+  /** Which of the calls for some workers only are for this one. */
+  setPlace(place: CrewPlace): void {
+    this.place = place;
   }
 
   /** Resolves at the next notification, at once if one came since the last wait, or after `timeoutMs`. */
@@ -63,16 +117,23 @@ export class WorkSignal {
     });
     client.on('error', () => this.lose(client));
     client.on('end', () => this.lose(client));
-    client.on('notification', () => this.notify());
+    client.on('notification', ({ payload }) => this.hear(parseCall(payload)));
     this.client = client;
     try {
       await client.connect();
       await client.query(`listen ${WORK_CHANNEL}`);
-      this.notify();
+      this.call();
     } catch (error) {
       this.logger.debug(`Notifications are not heard: ${(error as Error).message}`);
       this.lose(client);
     }
+  }
+
+  private hear(call: WorkCall): void {
+    if (!isCallFor(this.place, call, PER_WORKER)) return;
+    const called = { organizationIds: call.organizationIds, isForSome: Number.isFinite(call.count) };
+    if (this.hasLeft) this.passOn(called);
+    else this.call(called);
   }
 
   private lose(client: Client): void {
@@ -81,4 +142,12 @@ export class WorkSignal {
     void client.end().catch(() => undefined);
     if (!this.stopped) this.reconnect = setTimeout(() => void this.connect(), RECONNECT_MS).unref();
   }
+}
+
+function union(
+  one: ReadonlySet<string> | undefined,
+  other: ReadonlySet<string> | undefined,
+): Called['organizationIds'] {
+  const all = one && other && new Set([...one, ...other]);
+  return all && all.size <= MOST_NAMED ? all : undefined;
 }

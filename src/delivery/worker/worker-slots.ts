@@ -120,8 +120,13 @@ export class WorkerSlots {
       return this.options.sharedHop ? 'slots' : 'destination';
     }
     if (this.hostWithRoom(hosts) === undefined) return this.options.sharedHop ? 'slots' : 'host';
-    const hasShare = this.tenants.of(organizationId) < Math.max(1, this.free * SHARE_PER_FREE);
-    return hasShare && (this.isPromptGroup(key) || this.unprovenRoom(organizationId) > 0) ? undefined : 'tenant';
+    if (!this.hasShare(organizationId)) return 'tenant';
+    return this.isPromptGroup(key) || this.unprovenRoom(organizationId) > 0 ? undefined : 'tenant';
+  }
+
+  /** Whether the tenant may begin any more attempts. */
+  hasShare(organizationId: string): boolean {
+    return this.tenants.of(organizationId) < Math.max(1, this.free * SHARE_PER_FREE);
   }
 
   /** Takes a slot for an attempt that nothing refuses. */

@@ -4,8 +4,11 @@ import type { ClaimedDelivery } from '../../../src/delivery/ports/delivery';
 import type { OutcomeSink } from '../../../src/delivery/ports/outcome';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
+import { WorkerWaker } from '../../../src/delivery/queue/worker-waker.service';
+import { DatabaseUrl } from '../../../src/database/database.service';
 import { Claimer } from '../../../src/delivery/worker/claimer';
 import { claimInput, type ClaimRound, claimRound, countBy, fillQueue, openPlanner } from '../../factories/deliveries';
+import { WorkSignal } from '../../../src/delivery/worker/work-signal';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 
 const clock = new SystemClock();
@@ -250,6 +253,58 @@ describe('claiming is fair', () => {
       const shares = [{ organizationId, share: 50, cursor: '' }];
       const input = claimInput(sessionId, { shares, bulkRounding: 0.99 });
       expect(await queue.claim(input)).toHaveLength(50);
+    });
+  });
+
+  describe('a notification', () => {
+    let signals: WorkSignal[];
+
+    beforeEach(async () => {
+      signals = [0, 1, 2].map(() => new WorkSignal(new DatabaseUrl(db.url), new WorkerWaker(queue)));
+      for (const [rank, signal] of signals.entries()) {
+        signal.setPlace({ workers: 3, rank });
+        signal.start();
+        // The first call is that it listens.
+        await signal.wait(60_000);
+        signal.takeCalled();
+      }
+    });
+    afterEach(() => Promise.all(signals.map((signal) => signal.stop())));
+
+    /** Whose work it was told of until it has heard of the last one. */
+    async function heard(signal: WorkSignal, last: string): Promise<Set<string>> {
+      const ids = new Set<string>();
+      while (!ids.has(last)) {
+        await signal.wait(60_000);
+        for (const id of signal.takeCalled().organizationIds ?? []) ids.add(id);
+      }
+      return ids;
+    }
+
+    it.each([
+      [1, 1],
+      [50, 1],
+      [51, 2],
+      [1_000, 3],
+      [Infinity, 3],
+    ])('of %d deliveries calls %i of three workers', async (count, wanted) => {
+      const [work, last] = [newId(), newId()];
+      await queue.notify({ count, organizationIds: new Set([work]) });
+      await queue.notify({ count: Infinity, organizationIds: new Set([last]) });
+      const all = await Promise.all(signals.map((signal) => heard(signal, last)));
+      expect(all.filter((ids) => ids.has(work))).toHaveLength(wanted);
+    });
+
+    it('to a worker that takes nothing more is passed on to all', async () => {
+      const work = newId();
+      signals[1]?.leave();
+      for (let told = false; !told;) {
+        await queue.notify({ count: 1, organizationIds: new Set([work]) });
+        const last = newId();
+        await queue.notify({ count: Infinity, organizationIds: new Set([last]) });
+        const others = signals.filter((_signal, rank) => rank !== 1);
+        told = (await Promise.all(others.map((signal) => heard(signal, last)))).every((ids) => ids.has(work));
+      }
     });
   });
 

@@ -2,7 +2,10 @@ import { once } from 'node:events';
 import { MINUTE } from '../../../src/common/clock';
 import { createServer, type Server } from 'node:net';
 import { SmtpConnection } from '../../../src/delivery/smtp/smtp-connection';
+import { AttemptDispatcher } from '../../../src/delivery/worker/attempt-dispatcher';
+import { DeliveryPipeline } from '../../../src/delivery/worker/delivery-pipeline';
 import { SmtpTransmitter } from '../../../src/delivery/worker/smtp-transmitter';
+import { WorkSignal } from '../../../src/delivery/worker/work-signal';
 import { WorkerSlots } from '../../../src/delivery/worker/worker-slots';
 import { PortRouter } from '../../doubles/port-router';
 import { ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
@@ -96,6 +99,39 @@ describe('a slow destination delays only mail for it', () => {
     const deferred = events.filter(({ event_type }) => event_type === 'deferred');
     expect(deferred.length).toBeGreaterThan(0);
     expect(JSON.stringify(deferred)).toContain('The server was silent while other mail waited');
+  });
+
+  it('new mail of another tenant begins before anything more of what one has in hand', async () => {
+    jest.spyOn(AttemptDispatcher.prototype, 'giveBack').mockReturnValue(new Map());
+    await Promise.all(numbered(80).map((n) => scene.accept({ to: [`hang-after-dot+${n}@prompt.example`] })));
+    await scene.startWorker({ hopPort: sink.port, env: { DELIVERY_CONCURRENCY: '20', DRAIN_SECONDS: '1' } });
+    // Its share, with twice as many in hand as there are slots: so there is no room for a claim.
+    await sink.waitFor(() => sink.unanswered.length === 18, 'the share of one tenant to be used up');
+    const id = await scene.accept({ to: ['ada@prompt.example'] }, 'live', other);
+    await scene.readWhenStatus(id, 'sent');
+    expect(sink.unanswered).toHaveLength(18);
+    expect((await scene.queue()).claimed).toBeGreaterThan(50);
+  });
+
+  it('work that one worker is told of and has no room for goes to another', async () => {
+    jest.spyOn(AttemptDispatcher.prototype, 'giveBack').mockReturnValue(new Map());
+    const wait = WorkSignal.prototype.wait;
+    // Nobody looks by itself.
+    jest.spyOn(WorkSignal.prototype, 'wait').mockImplementation(function (this: WorkSignal) {
+      return wait.call(this, 10 * MINUTE);
+    });
+    await Promise.all(numbered(60).map((n) => scene.accept({ to: [`hang-after-dot+${n}@prompt.example`] })));
+    const options = { hopPort: sink.port, env: { DELIVERY_CONCURRENCY: '20', DRAIN_SECONDS: '1' } };
+    const full = await scene.startWorker(options);
+    await waitFor(() => full.get(DeliveryPipeline).size === 60, { what: 'the first worker to have enough' });
+    const idle = await scene.startWorker(options);
+    full.get(WorkSignal).setPlace({ workers: 1, rank: 0 });
+    idle.get(WorkSignal).setPlace({ workers: 2, rank: 1 });
+    jest.spyOn(WorkSignal.prototype, 'setPlace').mockReturnValue();
+    jest.spyOn(Math, 'random').mockReturnValue(0);
+    const id = await scene.accept({ to: ['ada@prompt.example'] });
+    await scene.readWhenStatus(id, 'sent');
+    expect(full.get(DeliveryPipeline).size).toBe(60);
   });
 
   it('a host behind many domains has one limit, and what waits for it holds no slot', async () => {

@@ -186,8 +186,8 @@ export function deleteDeadSessions(): Statement<never> {
 
 // Wakes idle workers. Outside any transaction on purpose: a notifying commit takes a lock that orders all such commits.
 // Tables: none. Locks: the notification queue's. Rows: none.
-const NOTIFY = `select pg_notify('waybill_work', '')`;
+const NOTIFY = `select pg_notify('waybill_work', $1)`;
 
-export function notifyWorkers(): Statement<never> {
-  return { name: 'notify-workers', text: NOTIFY, values: [] };
+export function notifyWorkers(payload: string): Statement<never> {
+  return { name: 'notify-workers', text: NOTIFY, values: [payload] };
 }

@@ -93,10 +93,18 @@ export class AcceptService {
 
   private async write(submissions: readonly Submission[]): Promise<SubmissionOutcome[]> {
     const outcomes = await this.commits.run(submissions);
-    this.waker.wake();
+    this.waker.wake(workOf(submissions));
     this.batchSizes.observe(submissions.length);
     return outcomes;
   }
+}
+
+/** What workers are told of a batch. */
+function workOf(submissions: readonly Submission[]): { count: number; organizationIds: ReadonlySet<string> } {
+  const candidates = submissions.flatMap(({ items }) => items.map(({ candidate }) => candidate));
+  const commands = candidates.filter((candidate) => candidate.kind === 'command');
+  const count = commands.reduce((sum, { request }) => sum + request.recipients.length, 0);
+  return { count, organizationIds: new Set(commands.map(({ organizationId }) => organizationId)) };
 }
 
 /** Lets one caller at a time through for each key; the others wait for their turn. */
