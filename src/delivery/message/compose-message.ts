@@ -20,8 +20,8 @@ export async function composeMessage(
   extraHeaders: readonly HeaderField[] = [],
 ): Promise<Buffer> {
   const header = Buffer.from(headerBlock(message, extraHeaders));
-  if (message.attachments && message.attachments.length > 0)
-    return Buffer.concat([header, ...(await mixedEntity(message))]);
+  const hasAttachments = (message.attachments?.length ?? 0) > 0;
+  if (hasAttachments) return Buffer.concat([header, ...(await mixedEntity(message))]);
   return Buffer.concat([header, contentEntity(contentOf(message), `=_${message.emailId}`)]);
 }
 
