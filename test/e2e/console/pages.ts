@@ -41,7 +41,7 @@ const OPERATOR_PAGES = [
     '/audit',
   ],
 ];
-/** Some thirty pages, one after the other: 20 s where nothing else runs. */
+/** Some thirty pages, one after the other, each looked through by axe. */
 const MANY_PAGES_MS = 600_000;
 const MAX_FIRST_SCRIPT = 150 * 1024;
 
