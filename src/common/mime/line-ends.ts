@@ -38,6 +38,19 @@ export async function* crlfChunks(chunks: AsyncIterable<Buffer>): AsyncGenerator
   yield toCrlf(held);
 }
 
+const BARE_LF = /(?<!\r)\n/g;
+
+/**
+ * Turns every bare LF into CRLF and leaves bare CRs; the same Buffer when there is none.
+ * @param before the byte in front of the first one, when these are a part of something longer
+ */
+export function lfToCrlf(bytes: Buffer, before?: number): Buffer {
+  const front = before === CR ? '\r' : '';
+  const text = front + bytes.toString('latin1');
+  const whole = text.replace(BARE_LF, '\r\n');
+  return whole.length === text.length ? bytes : Buffer.from(whole.slice(front.length), 'latin1');
+}
+
 function countBareLineEnds(bytes: Buffer): number {
   let bare = 0;
   for (let at = bytes.indexOf(LF); at >= 0; at = bytes.indexOf(LF, at + 1)) {

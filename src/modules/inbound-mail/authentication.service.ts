@@ -4,6 +4,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { authenticate, AuthenticateResult } from 'mailauth';
 import { FairLimit } from '../../common/async/fair-limit';
 import { type DnsAnswer, DnsResolver } from '../../common/dns/dns-resolver';
+import { lfToCrlf } from '../../common/mime/line-ends';
 import { AppConfig } from '../../config/config';
 import type { Authentication, MethodResult } from './inbound-email';
 import { InboundMailLimits } from './inbound-mail-limits';
@@ -120,10 +121,11 @@ export class AuthenticationService {
   }
 }
 
+/** With CRLF, as the library would make of them itself, line by line in a turn: 64 KiB of LF took a tenth of a second. */
 async function* chunksOf(message: Buffer, signal: AbortSignal): AsyncGenerator<Buffer> {
   for (let at = 0; at < message.length; at += CHUNK_BYTES) {
     if (signal.aborted) throw failure('ETIMEOUT');
-    yield message.subarray(at, at + CHUNK_BYTES);
+    yield lfToCrlf(message.subarray(at, at + CHUNK_BYTES), message[at - 1]);
     await nextTurn();
   }
 }
