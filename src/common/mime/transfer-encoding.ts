@@ -42,7 +42,7 @@ export async function decodeTransferInTurns(body: Buffer, encoding: string | und
 function base64Decoder(): (window: Buffer, isLast: boolean) => Buffer {
   let left = '';
   return (window, isLast) => {
-    const text = left + window.toString('latin1').replace(/[^A-Za-z0-9+/_-]+/g, '');
+    const text = left + window.toString('latin1').replace(/[^A-Za-z0-9+/_-]/g, '');
     const whole = isLast ? text.length : text.length - (text.length % 4);
     left = text.slice(whole);
     return Buffer.from(text.slice(0, whole), 'base64');
