@@ -81,6 +81,8 @@ function valueOf(type: string, number: number): string {
     case 'integer':
     case 'bigint':
       return String(number);
+    case 'boolean':
+      return String(number % 2 === 1);
     case 'bytea':
       return `\\x${String(number).padStart(4, '0')}`;
     case 'date':
