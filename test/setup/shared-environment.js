@@ -4,8 +4,7 @@ const { ModuleMocker } = require('jest-mock');
 
 /**
  * Test files run in the realm of their worker process, one after the other, instead of a V8 context each: only so can they
- * share modules (see shared-runtime.js). What a file changes in the
- * process is put back after it.
+ * share modules (see shared-runtime.js). What a file changes in the process is put back after it.
  */
 module.exports = class SharedEnvironment {
   constructor({ projectConfig }) {
@@ -20,6 +19,7 @@ module.exports = class SharedEnvironment {
   async setup() {}
 
   async teardown() {
+    this.moduleMocker.restoreAllMocks();
     this.fakeTimersModern.dispose();
     this.restore();
   }
@@ -38,15 +38,19 @@ module.exports = class SharedEnvironment {
 const STATES =
   /^(JEST_STATE_SYMBOL|EVENT_HANDLERS|RETRY_\w+|WAIT_BEFORE_RETRY|TEST_TIMEOUT_SYMBOL|LOG_ERRORS_BEFORE_RETRY)$/;
 
+/** A spy on a fake timer, restored after the timers are, would leave the fake one to the next file. */
+const TIMERS = ['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'clearInterval', 'clearImmediate'];
+const GLOBALS = [...TIMERS, 'queueMicrotask', 'Date', 'performance', 'fetch', 'console'];
+
 /** @returns puts what Jest and tests replace in the process back to what it is now */
 function remember() {
   const env = { ...process.env };
-  const { exit, exitCode } = process;
-  const { console } = globalThis;
+  const { exit, exitCode, nextTick, hrtime } = process;
+  const globals = GLOBALS.map((name) => [name, Object.getOwnPropertyDescriptor(globalThis, name)]);
   const folder = process.cwd();
   return () => {
-    Object.assign(process, { exit, exitCode });
-    globalThis.console = console;
+    Object.assign(process, { exit, exitCode, nextTick, hrtime });
+    for (const [name, descriptor] of globals) Object.defineProperty(globalThis, name, descriptor);
     if (process.cwd() !== folder) process.chdir(folder);
     for (const name of Object.keys(process.env)) if (!(name in env)) delete process.env[name];
     for (const [name, value] of Object.entries(env)) if (process.env[name] !== value) process.env[name] = value;

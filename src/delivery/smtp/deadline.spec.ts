@@ -96,5 +96,6 @@ describe('Deadline', () => {
     // 10 s of traffic: one timer of 60 s, then one of 15 s.
     expect(timers.mock.calls.length).toBeLessThan(10);
     expect(expired).toEqual([]);
+    timers.mockRestore();
   });
 });
