@@ -14,6 +14,7 @@ const database = {
 };
 
 module.exports = {
+  testSequencer: '<rootDir>/test/setup/slow-first-sequencer.js',
   reporters: ['default', '<rootDir>/test/setup/summary-reporter.js'],
   // Waits end by their condition; this is for a machine with much else to do.
   testTimeout: 120_000,
