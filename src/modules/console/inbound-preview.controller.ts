@@ -9,7 +9,7 @@ import { RequireScope } from '../../common/http/scopes';
 import { InboundEmailsService } from '../inbound-mail/inbound-emails.service';
 import { PreviewQuery, previewPolicy, textPage } from './console-preview.controller';
 
-/** The same of mail that came in: a stranger's html, of which nothing at all is known. */
+/** The same of mail that came in: html of any sender. */
 @ApiTags('Inbound')
 @Controller('console/preview/inbound')
 @RequireScope('inbound:read')

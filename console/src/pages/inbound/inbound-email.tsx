@@ -128,7 +128,7 @@ function lineOf({ name, value }: InboundEmail['headers'][number]): string {
   return `${name}: ${value}`;
 }
 
-/** A stranger's document, in a frame that may do nothing: no script, no form, nothing from elsewhere unless asked for. */
+/** A sender's document, in a frame that may do nothing: no script, no form, nothing from elsewhere unless asked for. */
 function Frame({ id }: { id: string }) {
   const [remote, setRemote] = useState(false);
   return (
