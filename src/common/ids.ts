@@ -1,29 +1,41 @@
 import { randomFillSync } from 'node:crypto';
 import { v7 } from 'uuid';
-import { SystemClock } from './clock';
+import { type Clock, SystemClock } from './clock';
 
-const clock = new SystemClock();
 const ID_BYTES = 16;
 /** Random bytes for many ids at a time: fetched for each they cost more than all the rest of an id (4 µs of 5). */
 const pool = Buffer.alloc(256 * ID_BYTES);
 let usedBytes = pool.length;
-let lastMs = -Infinity;
-let sequence = 0;
 
 /**
- * A new UUID version 7 (RFC 9562): sorts by creation time, which the partitioning and the lists rely on. Those of one
- * process and millisecond count up from a random number of 31 bits, so that a batch keeps its order.
+ * Makes UUIDs version 7 (RFC 9562): they sort by creation time, which the partitioning and the lists rely on. Those of one
+ * millisecond count up from a random number of 31 bits, so that a batch keeps its order; when the clock is set back, they
+ * keep the last time until it is reached again.
  */
-export function newId(): string {
-  const random = nextRandom();
-  const nowMs = clock.now().getTime();
-  if (nowMs > lastMs) {
-    lastMs = nowMs;
-    sequence = random.readUInt32BE(0) >>> 1;
-  } else {
-    sequence += 1;
+export class IdGenerator {
+  private lastMs = -Infinity;
+  private sequence = 0;
+
+  constructor(private readonly clock: Pick<Clock, 'now'>) {}
+
+  next(): string {
+    const random = nextRandom();
+    const nowMs = this.clock.now().getTime();
+    if (nowMs > this.lastMs) {
+      this.lastMs = nowMs;
+      this.sequence = random.readUInt32BE(0) >>> 1;
+    } else {
+      this.sequence += 1;
+    }
+    return v7({ random, msecs: this.lastMs, seq: this.sequence });
   }
-  return v7({ random, msecs: lastMs, seq: sequence });
+}
+
+const generator = new IdGenerator(new SystemClock());
+
+/** A new id of this process. */
+export function newId(): string {
+  return generator.next();
 }
 
 function nextRandom(): Buffer {
