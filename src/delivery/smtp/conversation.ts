@@ -15,6 +15,11 @@ export class Conversation {
     this.connection = undefined;
   }
 
+  /** How long it has been waiting for the other side, the reply to the final dot included. */
+  get waitingMs(): number {
+    return this.connection?.waitingMs ?? 0;
+  }
+
   /** How long the other side has been silent; 0 when it is not its turn, or must not be hurried. */
   get silentMs(): number {
     return this.connection?.silentMs ?? 0;

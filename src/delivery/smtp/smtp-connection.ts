@@ -132,10 +132,15 @@ export class SmtpConnection {
     this.destroy();
   }
 
-  /** How long the conversation under way has been waiting for the other side; 0 once the final dot is out. */
+  /** How long the conversation under way has been waiting for the other side. */
+  get waitingMs(): number {
+    const isUnderWay = this.state === 'opening' || this.state === 'sending';
+    return isUnderWay ? this.session.wire.deadline.elapsedMs : 0;
+  }
+
+  /** As `waitingMs`; 0 once the final dot is out. */
   get silentMs(): number {
-    const isWaiting = (this.state === 'opening' || this.state === 'sending') && !this.session.isPastFinalDot;
-    return isWaiting ? this.session.wire.deadline.elapsedMs : 0;
+    return this.session.isPastFinalDot ? 0 : this.waitingMs;
   }
 
   /** Ends the conversation under way as if its time were up. */

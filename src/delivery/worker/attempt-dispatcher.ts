@@ -102,6 +102,13 @@ export class AttemptDispatcher {
     return ended;
   }
 
+  /** True for a claim whose message is composed and whose attempt has waited for a slot, or for its server, for `ms`. */
+  hasWaited(claim: ClaimedDelivery, ms: number): boolean {
+    const nowMs = this.clock.monotonicMs();
+    for (const item of this.room) if (item.claim === claim) return nowMs - item.readyMs >= ms;
+    return this.underWay.waitingMs(claim) >= ms;
+  }
+
   /** Ends the attempt for a claim if its server is silent and its final dot is not out. */
   cutShort(claim: ClaimedDelivery): void {
     this.underWay.end(claim);

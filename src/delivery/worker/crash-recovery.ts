@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Clock, SECOND } from '../../common/clock';
+import type { ClaimedDelivery } from '../ports/delivery';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
 import { ClaimPlanner } from './claim-plan';
 import { DeliveryPipeline } from './delivery-pipeline';
@@ -10,19 +11,22 @@ const LOOK_EVERY_MS = SECOND;
 /** For what is in hand to end. A conversation that lasts longer is past composing and signing, and waits for the other side. */
 const QUIET_MS = SECOND;
 /**
- * The same for a suspect. One whose server is silent by then ends as after a time limit: it is composed and signed, and what
- * kills the worker in the minutes that the server might take has nothing to do with it.
+ * The same for a suspect: it is composed and signed, and what kills the worker in the minutes that a silent server might take
+ * has nothing to do with it. The next one is tried meanwhile.
  */
+const SILENT_MS = SECOND / 4;
+const LOOK_AT_TRIAL_MS = 50;
+/** A suspect whose server is silent by then ends as after a time limit. */
 const TRIAL_MS = 2 * SECOND;
-/** Trials in a row, then twice as long for other mail. */
+/** Trials in a row, then as long for other mail. */
 const ROUND_MS = 3 * SECOND;
-const REST = 2;
 
 /**
  * What a worker does about those that died before it, besides freeing their claims: it settles what they had noted, and tries
- * suspects, deliveries that two workers died with, one at a time while nothing else begins in this process. One worker at a
- * time does so: the others go on with other mail. When the worker dies now, the suspect that it claimed last is to blame (the
- * reaper charges no other); one whose attempt ends, however that may be, is no suspect any more.
+ * suspects, deliveries that two workers died with, one at a time while nothing else begins in this process; one that waits
+ * for its server does not keep the next from being tried. One worker at a time does so: the others go on with other mail. When
+ * the worker dies now, the suspect that it claimed last is to blame (the reaper charges no other); one whose attempt ends,
+ * however that may be, is no suspect any more.
  */
 @Injectable()
 export class CrashRecovery {
@@ -59,7 +63,7 @@ export class CrashRecovery {
     const elapsedMs = () => this.clock.monotonicMs() - beginMs;
     const tried = new Set<string>();
     while (elapsedMs() < ROUND_MS && (await this.tryNext(tried)));
-    this.nextLookMs = this.clock.monotonicMs() + Math.max(LOOK_EVERY_MS, elapsedMs() * REST);
+    this.nextLookMs = this.clock.monotonicMs() + Math.max(LOOK_EVERY_MS, elapsedMs());
   }
 
   /** False when there is no other, or the same again: it could not be tried. */
@@ -80,8 +84,20 @@ export class CrashRecovery {
       organizationId,
       crashes,
     });
-    await this.pipeline.take([suspect]);
-    if (!(await this.pipeline.isOverWithin(suspect, TRIAL_MS))) this.pipeline.cutShort(suspect);
+    await this.tryAlone(suspect);
     return !isAgain;
+  }
+
+  /** Resolves when the attempt is over, or waits for its server, which it does for the rest of the trial at most. */
+  private async tryAlone(suspect: ClaimedDelivery): Promise<void> {
+    await this.pipeline.take([suspect]);
+    let isOver = false;
+    void this.pipeline.isOverWithin(suspect, TRIAL_MS).then((hasEnded) => {
+      isOver = true;
+      if (!hasEnded) this.pipeline.cutShort(suspect);
+    });
+    while (!isOver && !this.pipeline.hasWaited(suspect, SILENT_MS)) {
+      await this.pipeline.isOverWithin(suspect, LOOK_AT_TRIAL_MS);
+    }
   }
 }

@@ -88,6 +88,11 @@ export class DeliveryPipeline {
     return this.until(() => !this.has(claim), limitMs);
   }
 
+  /** True for a claim that is composed and signed, and waits for its server, or for a slot, since `ms`. */
+  hasWaited(claim: ClaimedDelivery, ms: number): boolean {
+    return this.dispatcher.hasWaited(claim, ms);
+  }
+
   /** Ends the attempt for a claim as after a time limit, if its server is silent and its final dot is not out. */
   cutShort(claim: ClaimedDelivery): void {
     this.dispatcher.cutShort(claim);

@@ -10,6 +10,7 @@ function setUp() {
       claim: { organizationId: name.charAt(0) },
       isLarge,
       conversation: {
+        waitingMs: silentSeconds * SECOND,
         silentMs: silentSeconds * SECOND,
         cutShort: () => {
           cut.push(name);

@@ -10,7 +10,7 @@ export interface Holder {
   readonly claim: Pick<ClaimedDelivery, 'organizationId'>;
   /** Its bytes are on the account of large mail. */
   readonly isLarge: boolean;
-  readonly conversation: Pick<Conversation, 'silentMs' | 'cutShort'>;
+  readonly conversation: Pick<Conversation, 'waitingMs' | 'silentMs' | 'cutShort'>;
 }
 
 /**
@@ -27,6 +27,12 @@ export class SilentAttempts {
 
   remove(holder: Holder): void {
     this.holders.delete(holder);
+  }
+
+  /** How long the attempt for a claim has been waiting for its server; 0 without an attempt. */
+  waitingMs(claim: ClaimedDelivery): number {
+    for (const holder of this.holders) if (holder.claim === claim) return holder.conversation.waitingMs;
+    return 0;
   }
 
   /** Ends the attempt for a claim if its server is silent. */

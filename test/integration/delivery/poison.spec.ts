@@ -169,7 +169,10 @@ describe('a mail that kills its workers', () => {
     const [id = ''] = await scene.acceptTo('slow');
     await dieWithAll(2);
     const worker = await scene.startWorker({ hopPort: tarpit.port, isRunning: false });
-    jest.spyOn(worker.get(DeliveryPipeline), 'isOverWithin').mockImplementation(async () => {
+    const pipeline = worker.get(DeliveryPipeline);
+    const isOverWithin = pipeline.isOverWithin.bind(pipeline);
+    jest.spyOn(pipeline, 'isOverWithin').mockImplementation(async (claim, limitMs) => {
+      if (limitMs < 1_000) return isOverWithin(claim, limitMs);
       // As if the time of a trial had passed.
       await waitFor(() => tarpit.received.includes('MAIL'), { what: 'the trial' });
       return false;
@@ -178,6 +181,27 @@ describe('a mail that kills its workers', () => {
     const isDeferred = ({ events }: StoredEmail) => events.some(({ event_type }) => event_type === 'deferred');
     await scene.readWhen(id, isDeferred, 'the trial to end');
     expect(await crashes()).toEqual({ slow: '0 waiting' });
+    await scene.clear();
+    await tarpit.stop();
+  });
+
+  it('does not wait for the silent servers of those that are tried before it', async () => {
+    const tarpit = await ScriptedSmtpServer.start(async (peer) => {
+      await peer.greet();
+      await peer.untilGone();
+    });
+    await scene.acceptTo('ada', 'bob');
+    await dieWithAll(2);
+    const worker = await scene.startWorker({ hopPort: tarpit.port, isRunning: false });
+    const pipeline = worker.get(DeliveryPipeline);
+    const take = jest.spyOn(pipeline, 'take');
+    const cutShort = jest.spyOn(pipeline, 'cutShort');
+    await worker.start();
+    const isCleared = async () => Object.values(await crashes()).every((state) => state === '0 waiting');
+    await waitFor(isCleared, { what: 'the trials to end' });
+    expect(take).toHaveBeenCalledTimes(2);
+    expect(cutShort).toHaveBeenCalledTimes(2);
+    expect(take.mock.invocationCallOrder[1]).toBeLessThan(cutShort.mock.invocationCallOrder[0] ?? 0);
     await scene.clear();
     await tarpit.stop();
   });
