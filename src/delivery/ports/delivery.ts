@@ -17,9 +17,11 @@ export interface DeliveryKey extends EmailKey {
 /** `bulk` mail honours unsubscriptions; `transactional` mail ignores those, and only those. */
 export type MailCategory = 'transactional' | 'bulk';
 
-/** Workers die for many reasons; a delivery that two of them held is a suspect, and from then on it is tried alone. */
+/** Workers die for many reasons; a delivery that two of them held is a suspect, and is tried together with a few others. */
 export const SUSPECT_CRASHES = 2;
-/** Three workers more died while they tried it alone: it is what kills them. */
+/** The worker that tried it with a few others died, too: from now on it is tried alone. */
+export const ALONE_CRASHES = 3;
+/** Two workers more died while they tried it alone: it is what kills them. */
 export const POISON_CRASHES = 5;
 
 /** A delivery that this worker session owns until it settles or its lease ends. */

@@ -35,7 +35,7 @@ import {
   type QueueGroup,
   type QueueShare,
 } from './sql/view-queue.sql';
-import { claimSuspect, hasSuspect } from './sql/suspect-deliveries.sql';
+import { claimSuspects, hasSuspect } from './sql/suspect-deliveries.sql';
 import { lastMeasure, measureBloat, measureQueue, type QueueBloat, type QueueMeasure } from './sql/measure-queue.sql';
 import { formatCall, type WorkCall } from './work-call';
 import { withdrawDeliveries, type WithdrawnDelivery, withdrawRecipients } from './sql/withdraw-deliveries.sql';
@@ -46,7 +46,7 @@ import { withdrawDeliveries, type WithdrawnDelivery, withdrawRecipients } from '
  *   waiting ──due──► ready ──claim──► claimed ──settle──► gone (terminal) or waiting (deferred)
  *                      ▲                 └──release, or the session's lease ends──► ready
  *
- * A suspect (see `SUSPECT_CRASHES`) goes from waiting to claimed, one at a time.
+ * A suspect (see `SUSPECT_CRASHES`) goes from waiting to claimed, a few at a time or alone.
  *
  * Statements that change it run in the caller's transaction, together with what they mean for the email.
  */
@@ -96,13 +96,12 @@ export class DeliveryQueueRepository {
     return this.database.run(claimOverdue(sessionId, now, limit, bornBefore));
   }
 
-  /** Claims one delivery that is suspected of killing its workers, unless another worker tries one at this moment. */
-  async claimSuspect(sessionId: string, blocked: readonly string[]): Promise<ClaimedDelivery | undefined> {
-    const [suspect] = await this.database.run(claimSuspect(sessionId, blocked));
-    return suspect;
+  /** Claims deliveries that are suspected of killing their workers, unless another worker tries some at this moment. */
+  claimSuspects(sessionId: string, blocked: readonly string[]): Promise<ClaimedDelivery[]> {
+    return this.database.run(claimSuspects(sessionId, blocked));
   }
 
-  /** As `claimSuspect`, without the claim. */
+  /** As `claimSuspects`, without the claim. */
   async hasSuspect(sessionId: string, blocked: readonly string[]): Promise<boolean> {
     const [row] = await this.database.run(hasSuspect(sessionId, blocked));
     return row?.hasSuspect ?? false;

@@ -109,9 +109,10 @@ export class AttemptDispatcher {
     return this.underWay.waitingMs(claim) >= ms;
   }
 
-  /** Ends the attempt for a claim if its server is silent and its final dot is not out. */
+  /** Ends the attempt for a claim if its server is silent and its final dot is not out; one that waits is given back. */
   cutShort(claim: ClaimedDelivery): void {
     this.underWay.end(claim);
+    for (const item of this.room.remove((one) => one.claim === claim)) this.turnAway(item);
   }
 
   /** How many wait for what. */

@@ -23,10 +23,10 @@ const ROUND_MS = 3 * SECOND;
 
 /**
  * What a worker does about those that died before it, besides freeing their claims: it settles what they had noted, and tries
- * suspects, deliveries that two workers died with, one at a time while nothing else begins in this process; one that waits
- * for its server does not keep the next from being tried. One worker at a time does so: the others go on with other mail. When
- * the worker dies now, the suspect that it claimed last is to blame (the reaper charges no other); one whose attempt ends,
- * however that may be, is no suspect any more.
+ * suspects, deliveries that two workers died with, while nothing else begins in this process: a few together and, when a
+ * worker has died of that, each alone. Those that wait for their servers do not keep the next from being tried. One worker at a
+ * time does so: the others go on with other mail. When the worker dies now, the suspects that it claimed last are to blame
+ * (the reaper charges no other); one whose attempt ends, however that may be, is no suspect any more.
  */
 @Injectable()
 export class CrashRecovery {
@@ -66,31 +66,27 @@ export class CrashRecovery {
     this.nextLookMs = this.clock.monotonicMs() + Math.max(LOOK_EVERY_MS, elapsedMs());
   }
 
-  /** False when there is no other, or the same again: it could not be tried. */
+  /** False when there are no others, or the same again: they could not be tried. */
   private async tryNext(tried: Set<string>): Promise<boolean> {
     const { id } = this.session;
     const heldBack = this.planner.heldBack();
     if (id === undefined || heldBack.all || this.pipeline.isClosing) return false;
-    const suspect = await this.queue.claimSuspect(id, heldBack.destinations);
-    if (!suspect) return false;
-    const { emailId, position, organizationId, crashes } = suspect;
-    const name = `${emailId} ${position}`;
-    const isAgain = tried.has(name);
-    tried.add(name);
-    this.logger.warn({
-      msg: 'A delivery that workers died with is tried alone',
-      emailId,
-      position,
-      organizationId,
-      crashes,
-    });
-    await this.tryAlone(suspect);
-    return !isAgain;
+    const suspects = await this.queue.claimSuspects(id, heldBack.destinations);
+    if (suspects.length === 0) return false;
+    const fresh = suspects.filter(({ emailId, position }) => !tried.has(`${emailId} ${position}`));
+    for (const { emailId, position, organizationId, crashes } of suspects) {
+      tried.add(`${emailId} ${position}`);
+      const company = suspects.length - 1;
+      const msg = 'A delivery that workers died with is tried';
+      this.logger.warn({ msg, emailId, position, organizationId, crashes, company });
+    }
+    await this.pipeline.take(suspects);
+    await Promise.all(suspects.map((suspect) => this.trialOf(suspect)));
+    return fresh.length > 0;
   }
 
-  /** Resolves when the attempt is over, or waits for its server, which it does for the rest of the trial at most. */
-  private async tryAlone(suspect: ClaimedDelivery): Promise<void> {
-    await this.pipeline.take([suspect]);
+  /** Resolves when the attempt is over, or waits for its server or for a slot, which it does for the rest of the trial at most. */
+  private async trialOf(suspect: ClaimedDelivery): Promise<void> {
     let isOver = false;
     void this.pipeline.isOverWithin(suspect, TRIAL_MS).then((hasEnded) => {
       isOver = true;

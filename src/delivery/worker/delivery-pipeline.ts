@@ -93,7 +93,7 @@ export class DeliveryPipeline {
     return this.dispatcher.hasWaited(claim, ms);
   }
 
-  /** Ends the attempt for a claim as after a time limit, if its server is silent and its final dot is not out. */
+  /** Ends the attempt for a claim as after a time limit, if its server is silent and its final dot is not out; gives it back if it waits. */
   cutShort(claim: ClaimedDelivery): void {
     this.dispatcher.cutShort(claim);
   }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock, HOUR, MINUTE, SECOND } from '../../common/clock';
 import { DELIVERY_LIFE_MS, jitter } from '../policy/retry-schedule';
 import { expiry } from '../policy/transmission-result';
-import { type ClaimedDelivery, POISON_CRASHES, SUSPECT_CRASHES } from '../ports/delivery';
+import { ALONE_CRASHES, type ClaimedDelivery, POISON_CRASHES } from '../ports/delivery';
 import { MessageSource } from '../ports/message-source';
 import { OrdinalSource, SENDING_PAUSED, SigningKeySource } from '../ports/sender-sources';
 import type { DeliveryOutcome } from '../ports/outcome';
@@ -14,7 +14,7 @@ const POISON = {
   reason: 'poison',
   detail:
     `${POISON_CRASHES} workers died while they held this mail, ` +
-    `the last ${POISON_CRASHES - SUSPECT_CRASHES} while they tried it alone`,
+    `the last ${POISON_CRASHES - ALONE_CRASHES} while they tried it alone`,
 } as const;
 
 type Ending = Extract<DeliveryOutcome, { kind: 'failed' | 'bounced' } | { nextAttemptAt: Date }>;

@@ -19,7 +19,7 @@ import { findOpenDeliveries } from '../../../src/delivery/queue/sql/open-deliver
 import { findReadyTenants } from '../../../src/delivery/queue/sql/find-ready-tenants.sql';
 import { claimOverdue, promoteDue } from '../../../src/delivery/queue/sql/due-deliveries.sql';
 import { releaseDeliveries, settleDeliveries } from '../../../src/delivery/queue/sql/settle-deliveries.sql';
-import { claimSuspect, hasSuspect } from '../../../src/delivery/queue/sql/suspect-deliveries.sql';
+import { claimSuspects, hasSuspect } from '../../../src/delivery/queue/sql/suspect-deliveries.sql';
 import { withdrawDeliveries } from '../../../src/delivery/queue/sql/withdraw-deliveries.sql';
 import { applyOutcomes } from '../../../src/modules/emails/outcomes/apply-outcomes';
 import type { EmailState } from '../../../src/modules/emails/outcomes/email-state';
@@ -77,7 +77,7 @@ const STATEMENTS: Record<string, (facts: Facts) => Statement<unknown>> = {
     ),
   release: ({ claims }) => releaseDeliveries(claims),
   reap: () => reapSessions(BATCH),
-  'claim a suspect': ({ sessionId }) => claimSuspect(sessionId, ['blocked.example']),
+  'claim suspects': ({ sessionId }) => claimSuspects(sessionId, ['blocked.example']),
   'has a suspect': ({ sessionId }) => hasSuspect(sessionId, ['blocked.example']),
   'end a session': ({ sessionId }) => endSession(sessionId),
   bury: () => deleteDeadSessions(),

@@ -57,7 +57,7 @@ describe('a mail that kills its workers', () => {
 
     claim = (limit = 1_000) => this.core.get(Claimer).claim(this.sessionId, limit, []);
     hasSuspect = () => this.core.get(DeliveryQueueRepository).hasSuspect(this.sessionId, []);
-    claimSuspect = () => this.core.get(DeliveryQueueRepository).claimSuspect(this.sessionId, []);
+    claimSuspects = () => this.core.get(DeliveryQueueRepository).claimSuspects(this.sessionId, []);
     release = (claims: readonly ClaimedDelivery[]) => this.core.get(DeliveryQueueRepository).release(claims);
     end = () => this.core.get(WorkerSession).end();
 
@@ -103,7 +103,7 @@ describe('a mail that kills its workers', () => {
       data: { reason: 'poison', detail: expect.stringContaining('5 workers died') },
     });
     expect(deliveries).toEqual([]);
-    expect(company).toEqual([50, 50, 1, 1, 1]);
+    expect(company).toEqual([50, 50, 4, 1, 1]);
     for (const id of others) await scene.readWhenStatus(id, 'sent');
     const recipients = sink.messages.flatMap((message) => message.recipients);
     expect(recipients.sort()).toEqual(innocent.map((name) => `${name}@x.example`).sort());
@@ -119,31 +119,52 @@ describe('a mail that kills its workers', () => {
     const worker = await Parts.begin();
     await (await startParts()).get(PromoteDueJob).promote();
     expect(await worker.claim()).toEqual([]);
-    const [first, second] = [await worker.claimSuspect(), await worker.claimSuspect()];
-    expect([first?.recipient, second?.recipient].sort()).toEqual(['ada@x.example', 'poison@x.example']);
-    expect(await worker.claimSuspect()).toBeUndefined();
+    const suspects = await worker.claimSuspects();
+    expect(suspects.map(({ recipient }) => recipient).sort()).toEqual(['ada@x.example', 'poison@x.example']);
+    expect(await worker.claimSuspects()).toEqual([]);
+  });
+
+  it('is tried together with a few others, of each destination the same number, and alone when a worker died of that', async () => {
+    const names = Array.from({ length: 20 }, (_, n) => `r${n}`);
+    await scene.acceptTo(...names);
+    await dieWithAll(2);
+    await scene.db.query(
+      "update deliveries set destination = 'd' || (row_number - 1) / 5 || '.example' from " +
+        '(select email_id as id, row_number() over (order by email_id) from deliveries) r where email_id = r.id',
+    );
+    const worker = await Parts.begin();
+    const together = await worker.claimSuspects();
+    const destinations = together.map(({ destination }) => destination).sort();
+    expect(destinations).toEqual(['d0', 'd1', 'd2', 'd3'].flatMap((name) => Array(4).fill(`${name}.example`)));
+    await worker.die();
+    const next = await Parts.begin();
+    const rest = await next.claimSuspects();
+    expect(rest.map(({ crashes }) => crashes)).toEqual([2, 2, 2, 2]);
+    const [alone, ...others] = await next.claimSuspects();
+    expect([alone?.crashes, others]).toEqual([3, []]);
   });
 
   it('is tried by one worker at a time, while the others go on; one that stands still or dies with it keeps nobody waiting', async () => {
     await scene.acceptTo('ada', 'bob', 'eve');
     await dieWithAll(2);
+    await scene.db.query('update deliveries set crashes = 3');
     const [first, second] = [await Parts.begin(), await Parts.begin()];
-    expect(await first.claimSuspect()).toBeDefined();
-    expect([await second.hasSuspect(), await second.claimSuspect()]).toEqual([false, undefined]);
-    expect([await first.hasSuspect(), await first.claimSuspect()]).toEqual([true, expect.anything()]);
+    expect(await first.claimSuspects()).toHaveLength(1);
+    expect([await second.hasSuspect(), await second.claimSuspects()]).toEqual([false, []]);
+    expect([await first.hasSuspect(), await first.claimSuspects()]).toEqual([true, [expect.anything()]]);
     await scene.db.query(
       "update deliveries set claimed_at = claimed_at - interval '3 seconds' where state = 'claimed'",
     );
-    expect([await second.hasSuspect(), await second.claimSuspect()]).toEqual([true, expect.anything()]);
+    expect([await second.hasSuspect(), await second.claimSuspects()]).toEqual([true, [expect.anything()]]);
   });
 
-  it('is charged alone when it is tried alone, whatever else the worker had', async () => {
+  it('is charged alone when it is tried, whatever else the worker had', async () => {
     await scene.acceptTo('poison');
     await dieWithAll(2);
     await scene.acceptTo('ada', 'bob');
     const worker = await Parts.begin();
     await worker.claim();
-    await worker.claimSuspect();
+    await worker.claimSuspects();
     await worker.die();
     expect(await crashes()).toEqual({ poison: '3 waiting', ada: '0 ready', bob: '0 ready' });
   });
@@ -152,10 +173,10 @@ describe('a mail that kills its workers', () => {
     await scene.acceptTo('slow');
     await dieWithAll(2);
     const worker = await Parts.begin();
-    await worker.claimSuspect();
+    await worker.claimSuspects();
     await scene.acceptTo('poison');
     await dieWithAll(2);
-    await worker.claimSuspect();
+    await worker.claimSuspects();
     await worker.die();
     expect(await crashes()).toEqual({ slow: '2 waiting', poison: '3 waiting' });
   });
@@ -192,6 +213,7 @@ describe('a mail that kills its workers', () => {
     });
     await scene.acceptTo('ada', 'bob');
     await dieWithAll(2);
+    await scene.db.query('update deliveries set crashes = 3');
     const worker = await scene.startWorker({ hopPort: tarpit.port, isRunning: false });
     const pipeline = worker.get(DeliveryPipeline);
     const take = jest.spyOn(pipeline, 'take');
@@ -210,10 +232,9 @@ describe('a mail that kills its workers', () => {
     await scene.acceptTo('ada', 'bob');
     await dieWithAll(2);
     const worker = await Parts.begin();
-    const given = await worker.claimSuspect();
-    await worker.release(given ? [given] : []);
+    await worker.release(await worker.claimSuspects());
     expect(await crashes()).toEqual({ ada: '2 waiting', bob: '2 waiting' });
-    const tried = await worker.claimSuspect();
+    const [tried] = await worker.claimSuspects();
     if (tried) await worker.defer(tried);
     const name = tried?.recipient.split('@')[0] ?? '';
     expect(await crashes()).toMatchObject({ [name]: expect.stringMatching(/^0 /) });

@@ -1,5 +1,5 @@
 import type { Statement } from '../../../database/statement';
-import { type ClaimedDelivery, SUSPECT_CRASHES } from '../../ports/delivery';
+import { ALONE_CRASHES, type ClaimedDelivery, SUSPECT_CRASHES } from '../../ports/delivery';
 import { CLAIMED_COLUMNS } from './claim-deliveries.sql';
 
 /**
@@ -19,31 +19,56 @@ const NO_OTHER_TRIAL = `not exists (
         and o.crashes >= ${SUSPECT_CRASHES} and o.claimed_at > now() - interval '3 seconds'
     )`;
 
-// Claims one delivery that is suspected of killing its workers, to be tried alone. A session whose lease has ended claims
-// nothing.
-// Reads and writes: deliveries (partial indexes deliveries_suspect, deliveries_claimed); reads worker_sessions (primary key).
-// Locks: the row, skip locked. Rows: one.
+/** Tried together: few enough for a death to leave few in doubt, and of one destination no more than may begin at once. */
+const TOGETHER = 16;
+const OF_ONE_DESTINATION = 4;
+
+// Claims deliveries that are suspected of killing their workers: some of those that no trial has killed a worker with, or
+// else the oldest of the others, alone. All get the same time of their claim, so that they take the blame together. A session
+// whose lease has ended claims nothing.
+// Reads and writes: deliveries (partial indexes deliveries_suspect, deliveries_claimed; then the primary key); reads
+// worker_sessions (primary key). Locks: the rows, skip locked. Rows: up to 16.
 // Not the ORM: SKIP LOCKED inside an update.
-const CLAIM_SUSPECT = `
-  with suspect as (
-    select organization_id, mode, email_id, position
+const CLAIM_SUSPECTS = `
+  with due as materialized (
+    select organization_id, mode, email_id, position, destination, due_at, crashes
     from deliveries
     where state = 'waiting' and crashes >= ${SUSPECT_CRASHES} and due_at <= now() and not destination = any($2::text[])
       and exists (select 1 from worker_sessions where id = $1 and lease_until > now())
       and ${NO_OTHER_TRIAL}
     order by due_at, email_id, position
+    limit 1000
+  ), ranked as (
+    select *, row_number() over (partition by destination order by due_at, email_id, position) as rank
+    from due
+    where crashes < ${ALONE_CRASHES}
+  ), together as materialized (
+    select organization_id, mode, email_id, position
+    from ranked
+    where rank <= ${OF_ONE_DESTINATION}
+    order by rank, due_at, email_id, position
+    limit ${TOGETHER}
+  ), alone as materialized (
+    select organization_id, mode, email_id, position
+    from due
+    where not exists (select from together)
+    order by due_at, email_id, position
     limit 1
-    for update skip locked
+  ), chosen as materialized (
+    select d.organization_id, d.mode, d.email_id, d.position
+    from (select * from together union all select * from alone) c
+    join deliveries d using (organization_id, mode, email_id, position)
+    where d.state = 'waiting'
+    for update of d skip locked
   )
   update deliveries d
-  set state = 'claimed', session_id = $1, claim_token = d.claim_token + 1, attempt = d.attempt + 1,
-    claimed_at = clock_timestamp()
-  from suspect s
-  where d.organization_id = s.organization_id and d.mode = s.mode and d.email_id = s.email_id and d.position = s.position
+  set state = 'claimed', session_id = $1, claim_token = d.claim_token + 1, attempt = d.attempt + 1, claimed_at = now()
+  from chosen c
+  where d.organization_id = c.organization_id and d.mode = c.mode and d.email_id = c.email_id and d.position = c.position
   returning ${CLAIMED_COLUMNS}`;
 
-export function claimSuspect(sessionId: string, blockedDestinations: readonly string[]): Statement<ClaimedDelivery> {
-  return { name: 'claim-suspect', text: CLAIM_SUSPECT, values: [sessionId, blockedDestinations] };
+export function claimSuspects(sessionId: string, blockedDestinations: readonly string[]): Statement<ClaimedDelivery> {
+  return { name: 'claim-suspects', text: CLAIM_SUSPECTS, values: [sessionId, blockedDestinations] };
 }
 
 // Whether a suspect is due, so that a worker makes room for it.

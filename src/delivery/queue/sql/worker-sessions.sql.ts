@@ -93,10 +93,11 @@ export function findHeldClaims(sessionId: string, claimedBefore: Date): Statemen
 }
 
 // Frees the claims of worker sessions whose lease has ended, a bounded number at a time so that a mass recovery is no storm.
-// The attempt is not charged; the crash is, so that a mail that kills its worker is found out: to the suspect that was
-// being tried alone (the one claimed last), and only to it; without one to all, who become suspects the second time.
-// Reads: worker_sessions. Writes: deliveries (partial index deliveries_claimed). Locks: rows, skip locked, suspects last, so
-// that they are still there to take the blame when a session is freed in several turns. Rows: up to $1.
+// The attempt is not charged; the crash is, so that a mail that kills its worker is found out: to the suspects that were
+// being tried (those of the last claim), and only to them; without any to all, who become suspects the second time.
+// Reads: worker_sessions. Writes: deliveries (partial index deliveries_claimed). Locks: rows, skip locked, suspects last and
+// in the order of their claims, so that the last ones are there to take the blame when a session is freed in several turns.
+// Rows: up to $1.
 // Not the ORM: SKIP LOCKED inside an update.
 export interface FreedDelivery extends DeliveryKey {
   readonly domainId: string;
@@ -107,23 +108,25 @@ export interface FreedDelivery extends DeliveryKey {
 
 const REAP = `
   with orphans as materialized (
-    select d.organization_id, d.mode, d.email_id, d.position, d.session_id
+    select d.organization_id, d.mode, d.email_id, d.position, d.session_id, d.crashes, d.claimed_at
     from worker_sessions s
     join deliveries d on d.session_id = s.id and d.state = 'claimed'
     where s.lease_until < now()
-    order by d.crashes >= ${SUSPECT_CRASHES}, d.organization_id, d.mode, d.email_id, d.position
+    order by
+      d.crashes >= ${SUSPECT_CRASHES},
+      case when d.crashes >= ${SUSPECT_CRASHES} then d.claimed_at end,
+      d.organization_id, d.mode, d.email_id, d.position
     limit $1
     for update of d skip locked
   ), tried as materialized (
-    select distinct on (d.session_id) d.session_id, d.organization_id, d.mode, d.email_id, d.position
+    select d.session_id, max(d.claimed_at) as claimed_at
     from deliveries d
     where d.state = 'claimed' and d.crashes >= ${SUSPECT_CRASHES}
       and d.session_id = any(array(select distinct session_id from orphans))
-    order by d.session_id, d.claimed_at desc
+    group by d.session_id
   ), charged as materialized (
     select o.*, (
-      t.session_id is null
-      or (o.organization_id, o.mode, o.email_id, o.position) = (t.organization_id, t.mode, t.email_id, t.position)
+      t.session_id is null or (o.crashes >= ${SUSPECT_CRASHES} and o.claimed_at = t.claimed_at)
     )::int as charge
     from orphans o
     left join tried t using (session_id)
