@@ -8,10 +8,11 @@ import { cpuSecondsOf, cpuSecondsOfTree } from './harness/usage.mjs';
 
 const USAGE = `npm run bench:scale -- [--seconds S] [--rounds N]
 
-  --seconds  of requests in one run, by default 10
+  --seconds  of requests for each process in one run, by default 10
   --rounds   runs of each number of processes, in turn, by default 3
 `;
 const PROCESSES = [1, 2, 4];
+const PARTS = ['api', 'worker', 'postgres'];
 const BODIES = 500;
 /** To each api process: more of them are there for more load, and what one commits at once depends on what it has in hand. */
 const CONNECTIONS = 48;
@@ -44,7 +45,8 @@ async function run(seconds, rounds) {
         mails += result.mails;
         results.get(count).push(result);
         say(
-          `round ${round}, ${count} × ${count}: ${Math.round(result.rate)} mails/s, ${result.cpu.toFixed(2)} CPU s per 1,000`,
+          `round ${round}, ${count} × ${count}: ${Math.round(result.rate)} mails/s, ${result.cpu.toFixed(2)} CPU s per 1,000 ` +
+            `(${PARTS.map((part) => `${part} ${result.parts[part].toFixed(3)}`).join(', ')})`,
         );
       }
     }
@@ -64,8 +66,8 @@ async function measure(bench, sink, count, seconds) {
     workers.push(await bench.startProduct('worker', relay));
     loads.push(await bench.startHelper('http-load'));
   }
-  const cpu = () =>
-    cpuSecondsOfTree(bench.postgresPid) + [...apis, ...workers].reduce((sum, { pid }) => sum + cpuSecondsOf(pid), 0);
+  const sumOf = (processes) => processes.reduce((sum, { pid }) => sum + cpuSecondsOf(pid), 0);
+  const cpu = () => ({ api: sumOf(apis), worker: sumOf(workers), postgres: cpuSecondsOfTree(bench.postgresPid) });
   const bodies = Array.from({ length: BODIES }, (_, index) => JSON.stringify(emailBody(index)));
   const through = async (length) => {
     await sink.call('reset');
@@ -78,13 +80,16 @@ async function measure(bench, sink, count, seconds) {
     await emptyQueue(bench.database);
     return mails;
   };
-  // Code that has just been loaded is compiled at the cost of the first thousands of mails, of each process anew.
-  await through((seconds / 4) * count);
+  // Code that has just been loaded is compiled at the cost of the first thousands of mails, of each process anew: each has the
+  // same number of mails before and while it is measured, however many share the machine.
+  await through(seconds * count);
   const [began, used] = [performance.now(), cpu()];
-  const mails = await through(seconds);
-  const result = { mails, rate: mails / ((performance.now() - began) / 1_000), cpu: ((cpu() - used) / mails) * 1_000 };
+  const mails = await through(seconds * count);
+  const rate = mails / ((performance.now() - began) / 1_000);
+  const now = cpu();
+  const parts = Object.fromEntries(PARTS.map((part) => [part, ((now[part] - used[part]) / mails) * 1_000]));
   for (const child of [...loads, ...workers, ...apis]) await child.stop();
-  return result;
+  return { mails, rate, parts, cpu: PARTS.reduce((sum, part) => sum + parts[part], 0) };
 }
 
 async function emptyQueue(database) {
