@@ -61,6 +61,7 @@ import { WebhookAnswers1700000000066 } from './migrations/0066-webhook-answers';
 import { DmarcSources1700000000067 } from './migrations/0067-dmarc-sources';
 import { TlsResults1700000000068 } from './migrations/0068-tls-results';
 import { TlsSessions1700000000069 } from './migrations/0069-tls-sessions';
+import { TriedDeliveries1700000000076 } from './migrations/0076-tried-deliveries';
 
 /**
  * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be
@@ -133,4 +134,5 @@ export const MIGRATIONS = [
   DmarcSources1700000000067,
   TlsResults1700000000068,
   TlsSessions1700000000069,
+  TriedDeliveries1700000000076,
 ];

@@ -13,10 +13,9 @@ export const READY_STATE = `case when d.crashes >= ${SUSPECT_CRASHES} then 'wait
  * suspect must not keep the others from trying theirs for so long.
  */
 const NO_OTHER_TRIAL = `not exists (
-      select from worker_sessions s
-      join deliveries o on o.session_id = s.id and o.state = 'claimed'
-      where s.id <> $1 and s.lease_until > now()
-        and o.crashes >= ${SUSPECT_CRASHES} and o.claimed_at > now() - interval '3 seconds'
+      select from deliveries o
+      where o.state = 'claimed' and o.crashes >= ${SUSPECT_CRASHES} and o.claimed_at > now() - interval '3 seconds'
+        and o.session_id = any(array(select id from worker_sessions where id <> $1 and lease_until > now()))
     )`;
 
 /** Tried together: few enough for a death to leave few in doubt, and of one destination no more than may begin at once. */
@@ -26,7 +25,7 @@ const OF_ONE_DESTINATION = 4;
 // Claims deliveries that are suspected of killing their workers: some of those that no trial has killed a worker with, or
 // else the oldest of the others, alone. All get the same time of their claim, so that they take the blame together. A session
 // whose lease has ended claims nothing.
-// Reads and writes: deliveries (partial indexes deliveries_suspect, deliveries_claimed; then the primary key); reads
+// Reads and writes: deliveries (partial indexes deliveries_suspect, deliveries_tried; then the primary key); reads
 // worker_sessions (primary key). Locks: the rows, skip locked. Rows: up to 16.
 // Not the ORM: SKIP LOCKED inside an update.
 const CLAIM_SUSPECTS = `
@@ -72,15 +71,14 @@ export function claimSuspects(sessionId: string, blockedDestinations: readonly s
 }
 
 // Whether a suspect is due, so that a worker makes room for it.
-// Reads: deliveries (partial index deliveries_suspect, all but always empty; then deliveries_claimed), worker_sessions.
+// Reads: deliveries (partial index deliveries_suspect, all but always empty; then deliveries_tried), worker_sessions.
 // Locks: none. Rows: one.
 // Not the ORM: the queue's entity is not read.
 const HAS_SUSPECT = `
   select exists (
     select from deliveries
     where state = 'waiting' and crashes >= ${SUSPECT_CRASHES} and due_at <= now() and not destination = any($2::text[])
-      and ${NO_OTHER_TRIAL}
-  ) as "hasSuspect"`;
+  ) and ${NO_OTHER_TRIAL} as "hasSuspect"`;
 
 export function hasSuspect(
   sessionId: string,

@@ -95,7 +95,7 @@ export function findHeldClaims(sessionId: string, claimedBefore: Date): Statemen
 // Frees the claims of worker sessions whose lease has ended, a bounded number at a time so that a mass recovery is no storm.
 // The attempt is not charged; the crash is, so that a mail that kills its worker is found out: to the suspects that were
 // being tried (those of the last claim), and only to them; without any to all, who become suspects the second time.
-// Reads: worker_sessions. Writes: deliveries (partial index deliveries_claimed). Locks: rows, skip locked, suspects last and
+// Reads: worker_sessions. Writes: deliveries (partial indexes deliveries_claimed and deliveries_tried). Locks: rows, skip locked, suspects last and
 // in the order of their claims, so that the last ones are there to take the blame when a session is freed in several turns.
 // Rows: up to $1.
 // Not the ORM: SKIP LOCKED inside an update.
@@ -109,9 +109,8 @@ export interface FreedDelivery extends DeliveryKey {
 const REAP = `
   with orphans as materialized (
     select d.organization_id, d.mode, d.email_id, d.position, d.session_id, d.crashes, d.claimed_at
-    from worker_sessions s
-    join deliveries d on d.session_id = s.id and d.state = 'claimed'
-    where s.lease_until < now()
+    from deliveries d
+    where d.session_id = any(array(select id from worker_sessions where lease_until < now())) and d.state = 'claimed'
     order by
       d.crashes >= ${SUSPECT_CRASHES},
       case when d.crashes >= ${SUSPECT_CRASHES} then d.claimed_at end,
