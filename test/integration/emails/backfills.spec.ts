@@ -1,4 +1,6 @@
 import { BackfillsJob } from '../../../src/database/backfills.job';
+import { DAY } from '../../../src/common/clock';
+import { firstIdAt } from '../../../src/common/ids';
 import type { Backfill } from '../../../src/database/backfill';
 import { EventPhasesBackfill } from '../../../src/modules/emails/outcomes/event-phases.backfill';
 import { DomainsApp } from '../domains/domains-app';
@@ -16,7 +18,7 @@ describe('backfills', () => {
     for (const { organizationId } of await Promise.all(['A', 'B', 'C'].map((name) => app.owner(name)))) {
       await app.db.query(
         `insert into email_events (organization_id, mode, email_id, sequence, id, event_type, source, occurred_at, data)
-         select $1, case when n % 7 = 0 then 'test' else 'live' end, gen_random_uuid(), n % 5, gen_random_uuid(), 'deferred', 'smtp',
+         select $1, case when n % 7 = 0 then 'test' else 'live' end, ('01900000' || substr(gen_random_uuid()::text, 9))::uuid, n % 5, gen_random_uuid(), 'deferred', 'smtp',
            now(), jsonb_strip_nulls(jsonb_build_object('phase', ($2::text[])[1 + n % 6], 'response', '421 later'))
          from generate_series(1, $3) n`,
         [organizationId, FORMER, EVENTS],
@@ -36,7 +38,7 @@ describe('backfills', () => {
     const before = await phases();
     const count = (...names: (string | null)[]) =>
       before.filter(({ phase }) => names.includes(phase)).reduce((sum, row) => sum + row.count, 0);
-    const broken = breakDown(app.get(EventPhasesBackfill), 3);
+    const broken = breakDown(app.get(EventPhasesBackfill), 5);
     await expect(jobs.run()).rejects.toThrow('broken');
     broken.mockRestore();
     const [half] = await jobs.progress();
@@ -60,6 +62,23 @@ describe('backfills', () => {
       { phase: 'rcpt', count: count('rcpt') },
       { phase: null, count: count(null) },
     ]);
+  });
+
+  it('leave alone the mail that is accepted after they began', async () => {
+    const { organizationId } = await app.owner('D');
+    const add = (id: string) =>
+      app.db.query(
+        `insert into email_events (organization_id, mode, email_id, sequence, id, event_type, source, occurred_at, data)
+         values ($1, 'test', $2, 0, gen_random_uuid(), 'deferred', 'smtp', now(), '{"phase": "body"}')`,
+        [organizationId, id],
+      );
+    await add(firstIdAt(new Date(app.clock.now().getTime() - DAY)));
+    await add(firstIdAt(new Date(app.clock.now().getTime() + DAY)));
+    await app.db.query('delete from backfill_runs');
+    jobs.register(app.get(EventPhasesBackfill));
+    await jobs.run();
+    const [done] = await jobs.progress();
+    expect(done).toMatchObject({ isFinished: true, examined: 3 * EVENTS + 1, changed: 1 });
   });
 
   it('are done once', async () => {

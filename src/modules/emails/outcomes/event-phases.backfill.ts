@@ -1,6 +1,8 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { OrganizationsService } from '../../../auth/organizations.service';
-import { NIL_ID } from '../../../common/ids';
+import { Clock } from '../../../common/clock';
+import { firstIdAt, NIL_ID } from '../../../common/ids';
+import { MODES } from '../../../common/tenant';
 import type { Backfill, BackfillBatch } from '../../../database/backfill';
 import { BackfillsJob } from '../../../database/backfills.job';
 import type { Transaction } from '../../../database/transaction';
@@ -9,11 +11,12 @@ import { OutcomesRepository } from './outcomes.repository';
 import type { EventPosition } from './sql/event-phases.sql';
 
 const BATCH = 2_000;
-const FIRST: Omit<EventPosition, 'organizationId'> = { mode: '', emailId: NIL_ID, sequence: 0 };
+const FIRST = { mode: MODES[0] ?? '', emailId: NIL_ID, sequence: -1 };
 
 /**
  * Gives the phases in stored events their present names (delivery/ports/smtp-phase.ts), so that a later release can do
- * without the former ones. One organization after the other, in the order of the primary key.
+ * without the former ones. One organization and mode after the other, in the order of the primary key; of the mail that is
+ * accepted meanwhile none.
  */
 @Injectable()
 export class EventPhasesBackfill implements Backfill, OnModuleInit {
@@ -23,6 +26,7 @@ export class EventPhasesBackfill implements Backfill, OnModuleInit {
     private readonly backfills: BackfillsJob,
     private readonly outcomes: OutcomesRepository,
     private readonly organizations: OrganizationsService,
+    private readonly clock: Clock,
   ) {}
 
   onModuleInit(): void {
@@ -34,16 +38,31 @@ export class EventPhasesBackfill implements Backfill, OnModuleInit {
   }
 
   async next(position: string, tx: Transaction): Promise<BackfillBatch> {
-    const after = position === '' ? await this.organizationAfter(NIL_ID) : (JSON.parse(position) as EventPosition);
+    const after = position === '' ? await this.organizationAfter(NIL_ID, this.now()) : this.parse(position);
     if (!after) return { position: undefined, examined: 0, changed: 0 };
     const batch = await this.outcomes.renamePhases(after, FORMER_PHASES, BATCH, tx);
-    const next = batch ? { ...after, ...batch.last } : await this.organizationAfter(after.organizationId);
+    const next = batch ? { ...after, ...batch.last } : await this.placeAfter(after);
     const { examined = 0, changed = 0 } = batch ?? {};
     return { position: next && JSON.stringify(next), examined, changed };
   }
 
-  private async organizationAfter(organizationId: string): Promise<EventPosition | undefined> {
+  /** A position without a bound is of a release that had none. */
+  private parse(position: string): EventPosition {
+    const stored = JSON.parse(position) as EventPosition & { before?: string };
+    return { ...stored, before: stored.before ?? this.now() };
+  }
+
+  private now(): string {
+    return firstIdAt(this.clock.now());
+  }
+
+  private async placeAfter(done: EventPosition): Promise<EventPosition | undefined> {
+    const mode = MODES[MODES.findIndex((one) => one === done.mode) + 1];
+    return mode === undefined ? this.organizationAfter(done.organizationId, done.before) : { ...done, ...FIRST, mode };
+  }
+
+  private async organizationAfter(organizationId: string, before: string): Promise<EventPosition | undefined> {
     const next = await this.organizations.idAfter(organizationId);
-    return next === undefined ? undefined : { organizationId: next, ...FIRST };
+    return next === undefined ? undefined : { organizationId: next, before, ...FIRST };
   }
 }

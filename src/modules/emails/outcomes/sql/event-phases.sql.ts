@@ -1,11 +1,13 @@
 // Former names of phases in stored events, batch by batch (docs/upgrading.md, backfills).
-// Tables: email_events (primary key; each batch one range of one organization). Locks: the rows it changes. Rows: a batch.
+// Tables: email_events (primary key; each batch one range of one organization and mode). Locks: the rows it changes. Rows: a batch.
 // Not the ORM: one round trip for a batch, read and written at once.
 import type { Statement } from '../../../../database/statement';
 
 /** The last event that has been looked at. */
 export interface EventPosition {
   readonly organizationId: string;
+  /** Events of emails from this id on have been written since the backfill began. */
+  readonly before: string;
   readonly mode: string;
   readonly emailId: string;
   readonly sequence: number;
@@ -14,7 +16,7 @@ export interface EventPosition {
 export interface RenamedBatch {
   readonly examined: number;
   readonly changed: number;
-  readonly last: Omit<EventPosition, 'organizationId'>;
+  readonly last: Pick<EventPosition, 'emailId' | 'sequence'>;
 }
 
 /** As the last analysis found it: an estimate that costs nothing. */
@@ -25,8 +27,8 @@ const COUNT = `
 const RENAME = `
   with batch as materialized (
     select mode, email_id, sequence, data->>'phase' as phase from email_events
-    where organization_id = $1 and (mode, email_id, sequence) > ($2, $3, $4)
-    order by mode, email_id, sequence
+    where organization_id = $1 and mode = $2 and (email_id, sequence) > ($3, $4) and email_id < $8
+    order by email_id, sequence
     limit $7
   ), changed as (
     update email_events v set data = jsonb_set(v.data, '{phase}', to_jsonb(n.present))
@@ -37,21 +39,21 @@ const RENAME = `
   select
     (select count(*) from batch)::int as examined,
     (select count(*) from changed)::int as changed,
-    json_build_object('mode', mode, 'emailId', email_id, 'sequence', sequence) as last
+    json_build_object('emailId', email_id, 'sequence', sequence) as last
   from batch
-  order by mode desc, email_id desc, sequence desc
+  order by email_id desc, sequence desc
   limit 1`;
 
 export function countEvents(): Statement<{ rows: number }> {
   return { name: 'estimate-events', text: COUNT, values: [] };
 }
 
-/** Looks at the next events of one organization; no row when there are no more. */
+/** Looks at the next events of one organization and mode; no row when there are no more. */
 export function renamePhases(
-  { organizationId, mode, emailId, sequence }: EventPosition,
+  { organizationId, mode, emailId, sequence, before }: EventPosition,
   names: ReadonlyMap<string, string>,
   limit: number,
 ): Statement<RenamedBatch> {
-  const values = [organizationId, mode, emailId, sequence, [...names.keys()], [...names.values()], limit];
+  const values = [organizationId, mode, emailId, sequence, [...names.keys()], [...names.values()], limit, before];
   return { name: 'rename-phases', text: RENAME, values };
 }
