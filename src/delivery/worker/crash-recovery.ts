@@ -7,9 +7,9 @@ import { DeliveryPipeline } from './delivery-pipeline';
 import { JournalTakeover } from './journal-takeover';
 import { WorkerSession } from './worker-session';
 
-const LOOK_EVERY_MS = SECOND;
+const LOOK_EVERY_MS = SECOND / 2;
 /** For what is in hand to end. A conversation that lasts longer is past composing and signing, and waits for the other side. */
-const QUIET_MS = SECOND;
+const QUIET_MS = SECOND / 2;
 /**
  * The same for a suspect: it is composed and signed, and what kills the worker in the minutes that a silent server might take
  * has nothing to do with it. The next one is tried meanwhile.

@@ -9,12 +9,12 @@ import { CLAIMED_COLUMNS } from './claim-deliveries.sql';
 export const READY_STATE = `case when d.crashes >= ${SUSPECT_CRASHES} then 'waiting' else 'ready' end`;
 
 /**
- * A worker that tries a suspect begins nothing else, so one does at a time. Not by the lease: a worker that has died of its
- * suspect must not keep the others from trying theirs for so long.
+ * A worker that tries suspects begins nothing else, so one does at a time. Not by the lease: a worker that has died of its
+ * suspects must not keep the others from trying theirs for so long. A trial rarely takes longer; two at a time do no harm.
  */
 const NO_OTHER_TRIAL = `not exists (
       select from deliveries o
-      where o.state = 'claimed' and o.crashes >= ${SUSPECT_CRASHES} and o.claimed_at > now() - interval '3 seconds'
+      where o.state = 'claimed' and o.crashes >= ${SUSPECT_CRASHES} and o.claimed_at > now() - interval '1 second'
         and o.session_id = any(array(select id from worker_sessions where id <> $1 and lease_until > now()))
     )`;
 
