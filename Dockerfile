@@ -10,7 +10,7 @@ ARG COMMIT
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci
-COPY tsconfig.json nest-cli.json ./
+COPY tsconfig.json ./
 COPY scripts/build ./scripts/build
 COPY console ./console
 COPY src ./src

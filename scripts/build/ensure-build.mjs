@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
 import { existsSync, rmSync, utimesSync } from 'node:fs';
 import path from 'node:path';
+import { compile, compilerOf } from './compile.mjs';
 import { buildConsole } from './console.mjs';
 import { isLocked, withLock } from './lock.mjs';
 import { modifiedMs, newestInput } from './staleness.mjs';
@@ -21,18 +21,13 @@ export async function ensureBuild(root) {
   const lock = path.join(root, 'node_modules', '.cache', 'waybill-build.lock');
   // Takes the lock first: in the middle of a build some files are new and others missing.
   if (!isLocked(lock) && isFresh(root, main)) return 0;
-  if (!existsSync(compiler(root))) return withoutCompiler(main);
+  if (!existsSync(compilerOf(root))) return withoutCompiler(main);
   const buildIfStill = () => (isFresh(root, main) ? 0 : build(root, main));
   return withLock(lock, buildIfStill, () => say('waiting for a build that runs'));
 }
 
 function isFresh(root, main) {
   return modifiedMs(main) >= newestInput(root).modifiedMs && modifiedMs(main) > 0;
-}
-
-/** The program behind node_modules/.bin/nest, which on Windows is a shell script. */
-function compiler(root) {
-  return path.join(root, 'node_modules', '@nestjs', 'cli', 'bin', 'nest.js');
 }
 
 /** Without development packages installed, an older build is better than none. */
@@ -46,7 +41,7 @@ async function build(root, main) {
   const newest = newestInput(root);
   const beginMs = Date.now();
   say(`building, because ${existsSync(main) ? `${path.relative(root, newest.file)} is newer` : 'dist/ is missing'}`);
-  const exitCode = (await run(root, [compiler(root), 'build'])) || (await buildPages(root));
+  const exitCode = (await compile(root)) || (await buildPages(root));
   if (exitCode === 0 && !existsSync(main)) return fail('the build made no dist/main.js');
   // The compiler also writes files when it reports errors; such a result must not count as a build.
   if (exitCode !== 0) rmSync(main, { force: true });
@@ -62,14 +57,6 @@ async function buildPages(root) {
     () => 0,
     (error) => fail(`the console was not built: ${error.message}`),
   );
-}
-
-function run(root, args) {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 2, 2] });
-    child.once('error', reject);
-    child.once('exit', (code, signal) => resolve(signal ? 1 : code));
-  });
 }
 
 function fail(message) {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 
 /** Inputs of the build besides the sources. */
-const CONFIGURATION = ['tsconfig.json', 'nest-cli.json', 'package.json', 'console/index.html', 'console/icon.svg'];
+const CONFIGURATION = ['tsconfig.json', 'package.json', 'console/index.html', 'console/icon.svg'];
 const SOURCES = ['src', 'console/src'];
 /** Written by the type check, after a build: types alone, and the folder that they appear in. */
 const GENERATED = ['console/src/api/schema.d.ts', 'console/src/api'];

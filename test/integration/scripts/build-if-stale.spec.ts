@@ -66,10 +66,10 @@ async function edit(file: string): Promise<void> {
 beforeEach(async () => {
   root = await mkdtemp(path.join(os.tmpdir(), 'waybill-scripts-'));
   await cp(path.resolve('scripts'), inRoot('scripts'), { recursive: true });
-  await mkdir(inRoot('node_modules', '@nestjs', 'cli', 'bin'), { recursive: true });
-  await writeFile(inRoot('node_modules', '@nestjs', 'cli', 'bin', 'nest.js'), COMPILER);
+  await mkdir(inRoot('node_modules', 'typescript-7', 'bin'), { recursive: true });
+  await writeFile(inRoot('node_modules', 'typescript-7', 'bin', 'tsc'), COMPILER);
   await mkdir(inRoot('src', 'inner'), { recursive: true });
-  const sources = ['package.json', 'tsconfig.json', 'nest-cli.json', 'src/inner/service.ts', 'src/cli.ts'];
+  const sources = ['package.json', 'tsconfig.json', 'src/inner/service.ts', 'src/cli.ts'];
   for (const file of sources) await writeFile(inRoot(file), file === 'src/cli.ts' ? COMMAND : '{}');
   for (const file of [...sources, 'src', 'src/inner']) await setAge(inRoot(file), 60);
 });
@@ -86,7 +86,7 @@ describe('build-if-stale', () => {
     expect(await builds()).toBe(1);
   });
 
-  it.each(['src/inner/service.ts', 'src/new.ts', 'tsconfig.json', 'nest-cli.json', 'package.json'])(
+  it.each(['src/inner/service.ts', 'src/new.ts', 'tsconfig.json', 'package.json'])(
     'builds again after a change of %s',
     async (file) => {
       await run('build-if-stale.mjs');
@@ -157,7 +157,7 @@ describe('build-if-stale', () => {
   it('uses an older build when the compiler is not installed, and says so', async () => {
     await run('build-if-stale.mjs');
     await edit('src/inner/service.ts');
-    await rm(inRoot('node_modules', '@nestjs'), { recursive: true });
+    await rm(inRoot('node_modules', 'typescript-7'), { recursive: true });
     const { exitCode, stderr } = await run('build-if-stale.mjs');
     expect(exitCode).toBe(0);
     expect(stderr).toContain('the compiler is not installed');

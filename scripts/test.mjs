@@ -1,0 +1,21 @@
+// `npm test`: the static checks beside the tests. Much of what the tests take is waiting, for processes that start and for mail that
+// is to come; the checks are all computing. Arguments are handed to Jest. The exit code is 1 if either fails.
+import { spawn } from 'node:child_process';
+import path from 'node:path';
+
+const root = path.resolve(import.meta.dirname, '..');
+
+function run(script, ...args) {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [path.join(root, script), ...args], { cwd: root, stdio: 'inherit' });
+    child.on('close', (code) => resolve(code === 0));
+  });
+}
+
+const [areChecked, areTested] = await Promise.all([
+  // One at a time: the tests have three processes.
+  run('scripts/check-static.mjs', '--at-a-time', '1'),
+  run('node_modules/jest/bin/jest.js', ...process.argv.slice(2)),
+]);
+if (!areChecked) console.error('\nThe static checks have failed: their output is above, among that of the tests.');
+process.exitCode = areChecked && areTested ? 0 : 1;
