@@ -20,7 +20,7 @@ export async function mutateSql(root, { sql, tests }) {
     for (const { text, line, from, to } of sqlMutantsOf(source)) {
       await writeFile(file, text);
       const status = (await passes(root, tests)) ? 'Survived' : 'Killed';
-      const location = { start: { line: line - 1, column: 0 } };
+      const location = { start: { line, column: 1 } };
       found.push({ fileName: file, location, mutatorName: 'SQL', replacement: `${from} → ${to}`, status });
     }
   } finally {

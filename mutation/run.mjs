@@ -11,9 +11,12 @@ const USAGE = `npm run mutation -- [ROOM…] [--survivors]
   ROOM         ${Object.keys(ROOMS).join(', ')}; by default all of them
   --survivors  lists what no test has noticed
 `;
-const KILLED = new Set(['Killed', 'Timeout']);
 const MISSED = new Set(['Survived', 'NoCoverage']);
+const NOTES = { NoCoverage: ' (not run)', Timeout: ' (no end in time)' };
 const ROOT = path.resolve(import.meta.dirname, '..');
+/** Stryker counts how often a mutant is passed, and so ends a loop: what took too long otherwise was noticed by nobody. */
+const isEndless = ({ status, statusReason = '' }) => status === 'Timeout' && /hit limit/i.test(statusReason);
+const isLate = (mutant) => mutant.status === 'Timeout' && !isEndless(mutant);
 
 const { values, positionals } = parseArgs({
   options: { survivors: { type: 'boolean', default: false }, help: { type: 'boolean', default: false } },
@@ -36,7 +39,7 @@ async function mutate({ mutate: files, tests }) {
   process.env.MUTATION_TESTS = tests.join(',');
   process.chdir(ROOT);
   const stryker = new Stryker({
-    ...{ mutate: files, testRunner: 'jest', coverageAnalysis: 'perTest', concurrency: 1, timeoutMS: 10_000 },
+    ...{ mutate: files, testRunner: 'jest', coverageAnalysis: 'perTest', concurrency: 1, timeoutMS: 60_000 },
     jest: { configFile: 'mutation/jest.config.js', enableFindRelatedTests: false },
     // A process keeps the modules of every run.
     maxTestRunnerReuse: 100,
@@ -48,10 +51,10 @@ async function mutate({ mutate: files, tests }) {
 }
 
 function report(name, mutants) {
-  const killed = mutants.filter(({ status }) => KILLED.has(status)).length;
-  const missed = mutants.filter(({ status }) => MISSED.has(status));
+  const endless = mutants.filter(isEndless).length;
+  const killed = mutants.filter(({ status }) => status === 'Killed').length + endless;
+  const missed = mutants.filter((mutant) => MISSED.has(mutant.status) || isLate(mutant));
   const score = (100 * killed) / Math.max(1, killed + missed.length);
-  const endless = mutants.filter(({ status }) => status === 'Timeout').length;
   process.stdout.write(
     `${name.padEnd(22)} ${score.toFixed(1).padStart(5)} %  ${killed} of ${killed + missed.length} killed, ${endless} of them as endless\n`,
   );
@@ -62,5 +65,5 @@ function report(name, mutants) {
 function describe({ fileName, location: { start }, mutatorName, replacement, status }) {
   const file = path.relative(ROOT, fileName);
   const text = String(replacement).replace(/\s+/g, ' ').slice(0, 100);
-  return `  ${file}:${start.line + 1}:${start.column + 1} ${mutatorName}${status === 'NoCoverage' ? ' (not run)' : ''}: ${text}\n`;
+  return `  ${file}:${start.line}:${start.column} ${mutatorName}${NOTES[status] ?? ''}: ${text}\n`;
 }
