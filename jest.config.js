@@ -7,6 +7,10 @@ const shared = {
   transform: { '^.+\\.[cm]?[jt]s$': '<rootDir>/test/setup/jest-transform.js' },
   // Every file passes through the transform, which leaves CommonJS files untouched.
   transformIgnorePatterns: [],
+  // Modules outlive a test file, and ids count on from the latest time that they have seen. Time of day comes from a `FakeClock`.
+  fakeTimers: { doNotFake: ['Date'] },
+  // The copy that mutation tests work on has packages and tests of the same names.
+  modulePathIgnorePatterns: ['<rootDir>/.stryker-tmp'],
 };
 const database = {
   globalSetup: '<rootDir>/test/setup/start-cluster.ts',
@@ -20,8 +24,8 @@ module.exports = {
   testTimeout: 120_000,
   // One more than the cores that CI has: much of the integration and end-to-end tests is waiting.
   maxWorkers: 3,
-  // What tests leave behind adds up; a fresh worker is cheaper than a gigabyte.
-  workerIdleMemoryLimit: '700MB',
+  // What tests leave behind adds up, and a fresh worker loads everything again: 3 s of CPU time.
+  workerIdleMemoryLimit: '1500MB',
   projects: [
     {
       ...shared,

@@ -1,17 +1,30 @@
 'use strict';
+const { createHash } = require('node:crypto');
+const path = require('node:path');
 const { default: Sequencer } = require('@jest/test-sequencer');
 
 /** Files of half a minute and more: one that begins last keeps the other workers waiting for its end. */
 const SLOWEST = ['e2e/console/console.spec.ts', 'e2e/chaos.spec.ts'];
 
-/** Without the times of a former run (a fresh clone) Jest goes by the size of files: end-to-end tests are slow, and begin first. */
+/**
+ * Without the times of a former run (a fresh clone) Jest goes by the size of files: end-to-end tests are slow, and begin first.
+ * With SHUFFLE_SEED the order is one of chance, the same for the same seed and files: files share the modules of their worker,
+ * and none may depend on those before it.
+ */
 module.exports = class SlowFirstSequencer extends Sequencer {
   sort(tests) {
+    const seed = process.env.SHUFFLE_SEED;
+    if (seed) return [...tests].sort((one, other) => (place(seed, one) < place(seed, other) ? -1 : 1));
     return super.sort(tests).sort((one, other) => rank(one) - rank(other));
   }
 };
 
-function rank({ path }) {
-  if (SLOWEST.some((name) => path.endsWith(name))) return 0;
-  return path.includes('/test/e2e/') ? 1 : 2;
+function rank({ path: file }) {
+  if (SLOWEST.some((name) => file.endsWith(name))) return 0;
+  return file.includes('/test/e2e/') ? 1 : 2;
+}
+
+function place(seed, { path: file, context }) {
+  const name = path.relative(context.config.rootDir, file);
+  return createHash('sha1').update(`${seed} ${name}`).digest('hex');
 }

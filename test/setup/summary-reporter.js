@@ -15,6 +15,8 @@ module.exports = class SummaryReporter {
   onRunComplete(_contexts, { testResults, numPassedTests, numFailedTests, numRuntimeErrorTestSuites }) {
     if (testResults.length > SLOWEST) process.stdout.write(this.slowest(testResults));
     const failed = numFailedTests + numRuntimeErrorTestSuites;
+    const seed = process.env.SHUFFLE_SEED;
+    if (seed) process.stdout.write(`\nThe order of the files is that of SHUFFLE_SEED=${seed}\n`);
     process.stdout.write(`\n${numPassedTests} passed, ${failed} failed\n`);
   }
 

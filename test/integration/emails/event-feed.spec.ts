@@ -40,7 +40,10 @@ describe('the event feed', () => {
     mode: 'live' as const,
     after,
   });
+  /** What a millisecond brings is shown from the next one on: until then more of it may come. */
+  const nextMillisecond = () => db.query('select pg_sleep(0.002)');
   async function read(after?: string, limit = 100): Promise<string[]> {
+    await nextMillisecond();
     const [events = []] = await feed.readAfter([stream(after)], limit);
     return events.map((event) => event.id);
   }
@@ -62,6 +65,7 @@ describe('the event feed', () => {
   it('answers events with what their emails say of them, in the order of their ids', async () => {
     const fields = { tags: ['receipt'], metadata: { order: 7 } };
     const { emailId, eventIds } = await insertEvents(db, tenant, ['queued', 'sent'], fields);
+    await nextMillisecond();
     const [events] = await feed.readAfter([stream()], 10);
     const { organizationId, domainId } = tenant;
     expect(events).toEqual(
@@ -85,6 +89,7 @@ describe('the event feed', () => {
     const { eventIds: own } = await insertEvents(db, tenant, ['queued', 'sent', 'delivered']);
     const { eventIds: others } = await insertEvents(db, other, ['queued']);
     const streams = [stream(own[0]), stream(START, other), stream(START, await createTenant(db)), stream()];
+    await nextMillisecond();
     const pages = await feed.readAfter(streams, 2);
     expect(pages.map((page) => page.map(({ id }) => id))).toEqual([own.slice(1), others, [], own.slice(0, 2)]);
     expect(await feed.readAfter([], 2)).toEqual([]);
