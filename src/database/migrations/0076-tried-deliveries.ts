@@ -1,13 +1,19 @@
 // Old code still runs against it: it only adds an index.
-import { ForwardOnlyMigration } from './forward-only';
+import { BuildIndexesMigration } from './build-indexes';
 
 /** Owner: delivery. */
-export class TriedDeliveries1700000000076 extends ForwardOnlyMigration {
+export class TriedDeliveries1700000000076 extends BuildIndexesMigration {
   readonly name = 'TriedDeliveries1700000000076';
 
-  protected readonly sql = `
-    -- Suspects (SUSPECT_CRASHES) that a worker tries at this moment; almost always empty. Looked for every second by each worker,
-    -- which would otherwise read all that is claimed.
-    create index deliveries_tried on deliveries (session_id, claimed_at) where state = 'claimed' and crashes >= 2;
-  `;
+  /**
+   * Suspects (SUSPECT_CRASHES) that a worker tries at this moment; almost always empty. Looked for every second by each worker,
+   * which would otherwise read all that is claimed.
+   */
+  protected readonly indexes = [
+    {
+      name: 'deliveries_tried',
+      table: 'deliveries',
+      definition: `(session_id, claimed_at) where state = 'claimed' and crashes >= 2`,
+    },
+  ];
 }
