@@ -134,6 +134,7 @@ export class SmtpSinkSession {
     if (startTls === undefined || startTls === 'refuse') return this.reply('454 4.7.0 no TLS now');
     this.reply('220 2.0.0 go ahead');
     if (startTls === 'close') return this.close();
+    if (startTls === 'plaintext') return this.reply('250 2.0.0 what next?');
     this.flush();
     this.input = EMPTY;
     this.encrypt();

@@ -21,7 +21,7 @@ export interface SmtpSinkOptions {
   /** Advertised, not enforced. */
   sizeLimit?: number;
   /** Behaviour of STARTTLS; not offered by default. */
-  startTls?: 'offer' | 'refuse' | 'close';
+  startTls?: 'offer' | 'refuse' | 'close' | 'plaintext';
   implicitTls?: boolean;
   /** PEM; the test certificate by default. */
   certificate?: { key: string; cert: string };

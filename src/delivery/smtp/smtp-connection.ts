@@ -1,6 +1,6 @@
 import { AppError } from '../../common/errors/app-error';
 import { stuffDots } from './dot-stuffing';
-import { assertHeloName, demandOf } from './smtp-endpoint';
+import { assertHeloName } from './smtp-endpoint';
 import type { SmtpEndpoint } from './smtp-endpoint';
 import { assertSafeEnvelope, findLocalRefusal } from './smtp-envelope';
 import type { SmtpEnvelope } from './smtp-envelope';
@@ -55,7 +55,7 @@ export class SmtpConnection {
 
   /** True for one that was made as mail for this endpoint demands. */
   suits(endpoint: SmtpEndpoint): boolean {
-    return demandOf(this.session.endpoint) === demandOf(endpoint);
+    return this.session.suits(endpoint);
   }
 
   /** Transactions begun on this connection. */

@@ -1,10 +1,11 @@
+import type { TlsPolicy } from '../ports/attempt-trace';
 import type { SmtpPhase } from '../ports/smtp-phase';
 import { NO_CAPABILITIES, readCapabilities } from './smtp-capabilities';
 import { isLoopback, policyOf, type SmtpCredentials, tlsOptionsFor } from './smtp-endpoint';
 import { isNegative, isPositive, type SmtpReply } from './smtp-reply';
 import type { SmtpFailed, SmtpFailureCause, SmtpRefusal } from './smtp-result';
 import { isFault, type SmtpSession } from './smtp-session';
-import { matchesTlsa, type TlsaDemand } from './tlsa';
+import { proofByTlsa, type TlsaDemand } from './tlsa';
 import type { WireFault } from './wire-fault';
 
 /**
@@ -75,7 +76,17 @@ async function upgrade(session: SmtpSession): Promise<SmtpRefusal | undefined> {
     return starttlsFailed(session, { cause: 'tls', detail: 'The server refused STARTTLS' }, reply);
   }
   // Section 4.2: what was learned before is void. Plaintext after the 220 is a fault of the wire by now.
-  return (await encrypt(session)) ?? sayHello(session);
+  return (await encrypt(session)) ?? sayHelloEncrypted(session);
+}
+
+/** With TLS 1.3 this side is done before the server has looked at what it got, so that its refusal shows only now. */
+async function sayHelloEncrypted(session: SmtpSession): Promise<SmtpRefusal | undefined> {
+  const refusal = await sayHello(session);
+  if (refusal?.kind !== 'failed' || !LATE_TLS_CAUSES.has(refusal.cause)) return refusal;
+  const { cause, detail } = refusal;
+  // A server that only hangs up may have other reasons.
+  const { security } = session.endpoint;
+  return cause === 'tls' || security === 'opportunistic' ? starttlsFailed(session, { cause, detail }) : refusal;
 }
 
 async function encrypt(session: SmtpSession): Promise<SmtpRefusal | undefined> {
@@ -98,28 +109,44 @@ async function encrypt(session: SmtpSession): Promise<SmtpRefusal | undefined> {
 
 /** Without a record that can be used nothing is proven, and nothing need be. */
 function proveByTlsa(session: SmtpSession, tlsa: TlsaDemand): SmtpRefusal | undefined {
-  const isProven = tlsa.records.length > 0 && matchesTlsa(tlsa, session.wire.peerChain(), new Date());
-  session.noteProof(isProven);
-  if (isProven || tlsa.records.length === 0) return undefined;
-  const detail = `The certificate is none of those in the TLSA records of ${tlsa.baseDomain}`;
+  const isAnyone = tlsa.records.length === 0;
+  const proof = isAnyone ? undefined : proofByTlsa(tlsa, session.wire.peerChain(), new Date());
+  session.noteProof(proof);
+  if (isAnyone || proof !== undefined) return undefined;
+  const detail = `the certificate is none of those in the records of ${tlsa.baseDomain}`;
   return starttlsFailed(session, { cause: 'tls', detail });
 }
 
-/** Injected bytes and an abort on this side are no reasons for plaintext, and none to say that the server has no TLS. */
-const PLAINTEXT_CAUSES: ReadonlySet<SmtpFailureCause> = new Set(['tls', 'closed', 'reset', 'timeout']);
+/**
+ * What shows that encryption does not work there, unlike an abort on this side. Injected bytes are among it: whoever can
+ * inject them can as well take STARTTLS out of the offer, and none of them is ever read.
+ */
+const BROKEN_TLS_CAUSES: ReadonlySet<SmtpFailureCause> = new Set(['tls', 'protocol', 'closed', 'reset', 'timeout']);
+/** After the handshake; silence then is no longer about encryption. */
+const LATE_TLS_CAUSES: ReadonlySet<SmtpFailureCause> = new Set(['tls', 'closed', 'reset']);
+
+const DEMANDS: Readonly<Record<TlsPolicy, string>> = {
+  none: 'This connection must be encrypted',
+  opportunistic: 'This connection must be encrypted',
+  required: 'Encryption is required of this mail',
+  'mta-sts': "The domain's MTA-STS policy asks for encryption that proves the host",
+  dane: "The host's TLSA records (DANE) ask for encryption as they say",
+};
 
 function starttlsFailed(session: SmtpSession, fault: WireFault, reply?: SmtpReply): SmtpFailed {
   const { security, auth } = session.endpoint;
-  const isOfServer = PLAINTEXT_CAUSES.has(fault.cause);
+  const isOfServer = BROKEN_TLS_CAUSES.has(fault.cause);
   const mayRetry = isOfServer && security === 'opportunistic' && auth === undefined;
-  const isHeldBack = isOfServer && security === 'starttls';
+  const policy = policyOf(session.endpoint);
   return session.failed('tls', fault, {
     ...(reply && { reply }),
     ...(mayRetry && { mayRetryInPlaintext: true }),
-    ...(isHeldBack && {
-      heldBackBy: policyOf(session.endpoint),
-      tlsFault: fault.tlsFault ?? 'validation-failure',
-    }),
+    ...(isOfServer &&
+      security === 'starttls' && {
+        detail: `${DEMANDS[policy]}: ${fault.detail}`,
+        heldBackBy: policy,
+        tlsFault: fault.tlsFault ?? 'validation-failure',
+      }),
   });
 }
 

@@ -6,7 +6,7 @@ import { assertHeloName } from './smtp-endpoint';
 import type { SmtpEndpoint } from './smtp-endpoint';
 import type { SmtpEnvelope } from './smtp-envelope';
 import type { SmtpFailed, SmtpResult } from './smtp-result';
-import type { SmtpTimeouts } from './smtp-timeouts';
+import { SMTP_TIMEOUTS, type SmtpTimeouts } from './smtp-timeouts';
 import type { SmtpHooks } from './smtp-transaction';
 import type { TlsSessions } from './tls-sessions';
 import { secondTry, type Try } from './second-try';
@@ -44,6 +44,8 @@ export interface SmtpJob {
 
 interface Entry extends Try {
   readonly job: SmtpJob;
+  /** When the attempt is over, whatever it has come to; set with the second try. */
+  readonly endsMs?: number;
   readonly resolve: (result: SmtpResult) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -170,12 +172,14 @@ export class SmtpPool {
   private async run(entry: Entry, connection: SmtpConnection | undefined): Promise<void> {
     try {
       const isReused = connection !== undefined;
-      const restedMs = isReused ? clock.monotonicMs() - (this.lastUsedMs.get(connection) ?? 0) : 0;
+      const beganMs = clock.monotonicMs();
+      const restedMs = isReused ? beganMs - (this.lastUsedMs.get(connection) ?? 0) : 0;
       const result = await (isReused ? this.sendOn(connection, entry) : this.sendOnNew(entry));
       const capSeen = isReused && restedMs < RESTED_MS ? connection.messageCount - 1 : undefined;
-      const again = this.isOver(entry) ? undefined : secondTry(entry, result, isReused, capSeen);
-      if (again === undefined) return this.settle(entry, result);
-      this.entries.unshift(again);
+      const again = secondTry(entry, result, isReused, capSeen);
+      const endsMs = entry.endsMs ?? this.endOf(entry.job, beganMs);
+      if (again === undefined || this.isOver(entry, endsMs)) return this.settle(entry, result);
+      this.entries.unshift({ ...again, endsMs });
       this.dispatch();
     } catch (error) {
       entry.reject(error);
@@ -184,8 +188,13 @@ export class SmtpPool {
   }
 
   /** True when whatever the job came to is its result. */
-  private isOver({ job }: Entry): boolean {
-    return this.state === 'closed' || job.conversation?.isCutShort === true;
+  private isOver({ job }: Entry, endsMs: number): boolean {
+    return this.state === 'closed' || job.conversation?.isCutShort === true || clock.monotonicMs() >= endsMs;
+  }
+
+  private endOf({ attemptSeconds = Infinity }: SmtpJob, beganMs: number): number {
+    const { attempt = SMTP_TIMEOUTS.attempt } = this.options.timeouts ?? {};
+    return beganMs + Math.min(attempt, attemptSeconds) * SECOND;
   }
 
   private async sendOnNew(entry: Entry): Promise<SmtpResult> {
@@ -196,13 +205,14 @@ export class SmtpPool {
     const connection = new SmtpConnection(endpoint, { heloName, timeouts, tlsSessions, onClosed });
     this.connections.add(connection);
     job.conversation?.begin(connection);
-    return (await connection.open(job.attemptSeconds)) ?? this.sendOn(connection, entry);
+    return (await connection.open(secondsOf(entry))) ?? this.sendOn(connection, entry);
   }
 
-  private async sendOn(connection: SmtpConnection, { job, capSeen }: Entry): Promise<SmtpResult> {
+  private async sendOn(connection: SmtpConnection, entry: Entry): Promise<SmtpResult> {
+    const { job, capSeen } = entry;
     job.conversation?.begin(connection);
     try {
-      const result = await connection.send(job.envelope, job.message, job.hooks, job.attemptSeconds);
+      const result = await connection.send(job.envelope, job.message, job.hooks, secondsOf(entry));
       if (capSeen !== undefined && result.kind === 'accepted') this.options.cap.learn(capSeen);
       return result;
     } finally {
@@ -267,4 +277,9 @@ function removeFrom(connections: SmtpConnection[], connection: SmtpConnection): 
 
 function isFor(connection: SmtpConnection, { needsFresh, endpoint }: Entry): boolean {
   return !needsFresh && connection.suits(endpoint);
+}
+
+/** What is left of the attempt's time; waiting for a second connection may have taken it all. */
+function secondsOf({ job, endsMs }: Entry): number | undefined {
+  return endsMs === undefined ? job.attemptSeconds : Math.max(0, endsMs - clock.monotonicMs()) / SECOND;
 }

@@ -1,6 +1,6 @@
 import { NO_CAPABILITIES } from './smtp-capabilities';
 import type { SmtpCapabilities } from './smtp-capabilities';
-import { policyOf, type SmtpEndpoint } from './smtp-endpoint';
+import { demandOf, policyOf, type SmtpEndpoint } from './smtp-endpoint';
 import type { LocalRefusal } from './smtp-envelope';
 import type { SmtpReply } from './smtp-reply';
 import type { ConversationTrace } from '../ports/attempt-trace';
@@ -10,6 +10,7 @@ import type { SmtpAccepted, SmtpFailed, SmtpRejected } from './smtp-result';
 import type { SmtpTimeLimit, SmtpTimeouts } from './smtp-timeouts';
 import type { SmtpWire, TlsProof } from './smtp-wire';
 import type { TlsSessions } from './tls-sessions';
+import type { TlsaProof } from './tlsa';
 import { protocolFault } from './wire-fault';
 import type { WireFault } from './wire-fault';
 
@@ -25,6 +26,8 @@ export class SmtpSession {
   isPastFinalDot = false;
   readonly timer = new PhaseTimer();
   private encryption: ConversationTrace['tls'];
+  /** The domain for whose mail alone the certificate proves the host (DANE). */
+  private provenFor: string | undefined;
 
   constructor(
     readonly endpoint: SmtpEndpoint,
@@ -87,8 +90,16 @@ export class SmtpSession {
   }
 
   /** DANE has the last word on whether the certificate proves the host. */
-  noteProof(verified: boolean): void {
+  noteProof(proof: TlsaProof | undefined): void {
+    const verified = proof !== undefined;
     this.encryption = this.encryption && { ...this.encryption, verified, fault: undefined };
+    this.provenFor = proof?.nextHopName;
+  }
+
+  /** Whether mail for an endpoint may use this connection: it was made under the same demands, and what was proven holds for it. */
+  suits(endpoint: SmtpEndpoint): boolean {
+    if (demandOf(this.endpoint) !== demandOf(endpoint)) return false;
+    return this.provenFor === undefined || endpoint.tlsa?.nextHopNames.includes(this.provenFor) === true;
   }
 
   private conversation() {

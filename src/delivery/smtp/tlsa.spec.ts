@@ -2,7 +2,7 @@ import { createHash, X509Certificate } from 'node:crypto';
 import * as fc from 'fast-check';
 import { TEST_CERTIFICATE } from '../../../test/doubles/tls-certificate';
 import { TEST_CHAIN } from '../../../test/doubles/tls-chain';
-import { matchesTlsa, type TlsaRecord, tlsaDemandOf } from './tlsa';
+import { proofByTlsa, type TlsaRecord, tlsaDemandOf } from './tlsa';
 
 const leaf = new X509Certificate(TEST_CHAIN.cert);
 const authority = new X509Certificate(TEST_CHAIN.authority);
@@ -19,9 +19,9 @@ function record(usage: number, selector: number, matchingType: number, certifica
 }
 
 const matches = (records: TlsaRecord[], chain = CHAIN, host = TEST_CHAIN.hostName, now = NOW) =>
-  matchesTlsa(tlsaDemandOf(host, records), chain, now);
+  proofByTlsa(tlsaDemandOf(host, records), chain, now) !== undefined;
 
-describe('matchesTlsa', () => {
+describe('proofByTlsa', () => {
   it.each([
     [3, 0, 0],
     [3, 0, 1],
@@ -52,6 +52,19 @@ describe('matchesTlsa', () => {
     expect(matches(records, [leaf.raw])).toBe(selector === 0 && matchingType === 0);
     // Beside a leaf that it has not signed it proves nothing.
     expect(matches(records, [stranger.raw, authority.raw])).toBe(false);
+  });
+
+  it('DANE-TA: compares with the next hop as well, for whose mail alone that proves anything (RFC 7672 section 3.2.2)', () => {
+    const { hostName } = TEST_CHAIN;
+    const proof = (base: string, names: string[], records = [record(2, 1, 1, authority)], now = NOW) =>
+      proofByTlsa(tlsaDemandOf(base, records, names), CHAIN, now);
+    expect(proof('mx.y.test', ['x.test', hostName])).toEqual({ nextHopName: hostName });
+    // The host's own name is proof for everybody.
+    expect(proof(hostName, ['x.test', hostName])).toEqual({});
+    expect(proof('mx.y.test', ['x.test'])).toBeUndefined();
+    expect(proof('mx.y.test', [hostName], [record(2, 1, 1, authority)], BEFORE)).toBeUndefined();
+    expect(proof('mx.y.test', [hostName], [record(2, 1, 1, stranger)])).toBeUndefined();
+    expect(proof('mx.y.test', ['x.test'], [record(3, 1, 1)])).toEqual({});
   });
 
   it('takes any of several records', () => {

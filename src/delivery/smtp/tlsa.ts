@@ -10,8 +10,10 @@ export interface TlsaRecord {
 
 /** What a host's TLSA records demand of a connection (RFC 7672). */
 export interface TlsaDemand {
-  /** The name that the records are for: it is asked for in the handshake, and the names of certificates are compared with it. */
+  /** The name that the records are for: it is asked for in the handshake, and the first that certificates are compared with. */
   readonly baseDomain: string;
+  /** The recipient's domain, and where its alias leads to: their names in a certificate are as good (section 3.2.2). */
+  readonly nextHopNames: readonly string[];
   /** Only those that can be used. None: the connection must be encrypted, whoever is at its end (section 2.2). */
   readonly records: readonly TlsaRecord[];
   /** Names the records among others. */
@@ -31,14 +33,21 @@ const DIGESTS: Readonly<Record<number, { readonly name: string; readonly bytes: 
 const MAX_RECORDS = 50;
 const MAX_CHAIN = 10;
 
-/** @param records all that a host has, in whatever shape */
-export function tlsaDemandOf(baseDomain: string, records: readonly TlsaRecord[]): TlsaDemand {
+/**
+ * @param records all that a host has, in whatever shape
+ * @param nextHopNames of the domain that its MX records, proven by DNSSEC, have led from
+ */
+export function tlsaDemandOf(
+  baseDomain: string,
+  records: readonly TlsaRecord[],
+  nextHopNames: readonly string[] = [],
+): TlsaDemand {
   const usable = strongest(records.filter(isUsable)).slice(0, MAX_RECORDS);
   const parts = usable.map(({ usage, selector, matchingType, data }) =>
     [usage, selector, matchingType, data.toString('base64')].join(' '),
   );
   const id = createHash('sha256').update(parts.sort().join('\n')).digest('base64');
-  return { baseDomain, records: usable, id };
+  return { baseDomain, nextHopNames, records: usable, id };
 }
 
 /** RFC 7672 section 3.1.3: the usages that go by public authorities (0 and 1) have no place in SMTP. */
@@ -55,19 +64,33 @@ function strongest(records: readonly TlsaRecord[]): TlsaRecord[] {
   return records.filter((record) => !hasStronger(record));
 }
 
+/** That a chain of certificates is what the records say. */
+export interface TlsaProof {
+  /** Set when it holds for the mail of this domain only: of all names that are asked for, the certificate has this one. */
+  readonly nextHopName?: string;
+}
+
 /**
- * Whether a chain of certificates is what the records say (RFC 7671 section 5). With DANE-EE the key alone counts; with
- * DANE-TA the leaf must be valid now, have the name, and lead to the anchor.
+ * Undefined when a chain of certificates is not what the records say (RFC 7671 section 5). With DANE-EE the key alone counts;
+ * with DANE-TA the leaf must be valid now, have one of the names, and lead to the anchor.
  * @param chain in DER, the leaf first
  */
-export function matchesTlsa({ records, baseDomain }: TlsaDemand, chain: readonly Buffer[], now: Date): boolean {
+export function proofByTlsa(demand: TlsaDemand, chain: readonly Buffer[], now: Date): TlsaProof | undefined {
+  const { records, baseDomain, nextHopNames } = demand;
   const certificates = parse(chain);
   const [leaf] = certificates;
-  if (leaf === undefined) return false;
-  if (records.some((record) => record.usage === END_ENTITY && isFor(record, leaf))) return true;
+  if (leaf === undefined) return undefined;
+  if (records.some((record) => record.usage === END_ENTITY && isFor(record, leaf))) return {};
   const anchors = records.filter(({ usage }) => usage === TRUST_ANCHOR);
-  if (anchors.length === 0 || leaf.checkHost(baseDomain) === undefined || !isValid(leaf, now)) return false;
-  return leadsToAnchor(certificates, anchors, now);
+  if (anchors.length === 0 || !isValid(leaf, now) || !leadsToAnchor(certificates, anchors, now)) return undefined;
+  if (hasName(leaf, baseDomain)) return {};
+  const nextHopName = nextHopNames.find((name) => hasName(leaf, name));
+  return nextHopName === undefined ? undefined : { nextHopName };
+}
+
+/** RFC 7672 section 3.2.3: a wildcard stands for the whole first label; the common name counts where there are no others. */
+function hasName(leaf: X509Certificate, name: string): boolean {
+  return leaf.checkHost(name, { partialWildcards: false }) !== undefined;
 }
 
 /** From the leaf upwards, each signed by the next, until one is an anchor. */

@@ -9,23 +9,51 @@ import { tlsaDemandOf } from '../smtp/tlsa';
 /** `none`: the host has no TLSA records, or none that are proven. `unknown`: mail must wait until that is known. */
 export type HostDane = TlsaDemand | 'none' | 'unknown';
 
+/** A domain, and where its alias leads to; `none`: nothing proves that its mail exchangers are its own. */
+type DomainNames = readonly string[] | 'none' | 'unknown';
+
 const MAX_REMEMBERED = 20_000;
 /** As long as hosts are remembered (`DirectRouter`), if their records live so long. */
 const LONGEST_LIFE_MS = 5 * MINUTE;
 const SHORTEST_LIFE_MS = 10 * SECOND;
 const TROUBLE_LIFE_MS = 15 * SECOND;
 
+/** What has been looked up, each once at a time. */
+class Remembered<Found extends NonNullable<unknown>> {
+  private readonly cache: LRUCache<string, Found>;
+  private readonly lookUps = new SingleFlight<Found>();
+
+  constructor(clock: Clock) {
+    const perf = { now: () => clock.monotonicMs() };
+    this.cache = new LRUCache({ max: MAX_REMEMBERED, ttl: LONGEST_LIFE_MS, ttlResolution: 0, perf });
+  }
+
+  peek(key: string): Found | undefined {
+    return this.cache.peek(key);
+  }
+
+  async recall(key: string, find: () => Promise<readonly [Found, lifeMs: number]>): Promise<Found> {
+    const known = this.cache.get(key);
+    if (known !== undefined) return known;
+    return this.lookUps.run(key, async () => {
+      const [found, ttl] = await find();
+      this.cache.set(key, found, { ttl });
+      return found;
+    });
+  }
+}
+
 /** The TLSA records of mail exchangers, as far as DNSSEC proves the way to them (RFC 7672 section 2). */
 export class DanePolicies {
-  private readonly remembered: LRUCache<string, HostDane | boolean>;
-  private readonly lookUps = new SingleFlight<HostDane | boolean>();
+  private readonly domains: Remembered<DomainNames>;
+  private readonly hosts: Remembered<HostDane>;
 
   constructor(
     private readonly resolver: Pick<DnssecResolver, 'query'>,
     clock: Clock,
   ) {
-    const perf = { now: () => clock.monotonicMs() };
-    this.remembered = new LRUCache({ max: MAX_REMEMBERED, ttl: LONGEST_LIFE_MS, ttlResolution: 0, perf });
+    this.domains = new Remembered(clock);
+    this.hosts = new Remembered(clock);
   }
 
   /**
@@ -34,31 +62,25 @@ export class DanePolicies {
    */
   async of(domain: string, hostNames: readonly string[], port: number): Promise<Map<string, HostDane>> {
     // Without a proof that these are the domain's hosts, theirs prove nothing for the domain.
-    const isProven = await this.recall(`MX ${domain}`, () => this.isSecure(domain));
-    const ofHost = (host: string): Promise<HostDane> | HostDane => {
-      if (isProven === 'unknown') return 'unknown';
-      if (isProven !== true) return 'none';
-      return this.recall(`TLSA ${port} ${host}`, () => this.lookUp(host, port)) as Promise<HostDane>;
+    const nextHopNames = await this.domains.recall(domain, () => this.namesOf(domain));
+    const ofHost = async (host: string): Promise<HostDane> => {
+      if (typeof nextHopNames === 'string') return nextHopNames;
+      const found = await this.hosts.recall(`${port} ${host}`, () => this.lookUp(host, port));
+      return typeof found === 'string' ? found : { ...found, nextHopNames };
     };
     return new Map(await Promise.all(hostNames.map(async (host) => [host, await ofHost(host)] as const)));
   }
 
-  private async recall(
-    key: string,
-    find: () => Promise<readonly [HostDane | boolean, lifeMs: number]>,
-  ): Promise<HostDane | boolean> {
-    const known = this.remembered.get(key);
-    if (known !== undefined) return known;
-    return this.lookUps.run(key, async () => {
-      const [found, ttl] = await find();
-      this.remembered.set(key, found, { ttl });
-      return found;
-    });
+  /** What is remembered of a host, without a look-up. */
+  known(host: string, port: number): HostDane | undefined {
+    return this.hosts.peek(`${port} ${host}`);
   }
 
-  private async isSecure(domain: string): Promise<readonly [boolean | 'unknown', number]> {
+  private async namesOf(domain: string): Promise<readonly [DomainNames, number]> {
     const answer = await this.resolver.query(domain, 'MX');
-    return answer.kind === 'temporary' ? ['unknown', TROUBLE_LIFE_MS] : [answer.isSecure, lifeOf(answer.answers)];
+    if (answer.kind === 'temporary') return ['unknown', TROUBLE_LIFE_MS];
+    const names = [...new Set([domain, lastAlias(answer.answers, domain)])];
+    return [answer.isSecure ? names : 'none', lifeOf(answer.answers)];
   }
 
   /** A host in an unsigned zone has none; asking for them there fails at some name servers (section 2.2.2). */

@@ -81,13 +81,16 @@ describe('encryption on the way out', () => {
     expect(attempt).toMatchObject({ outcome: 'delivered', tls: { policy: 'required', verified: false } });
   });
 
-  it('tells when opportunistic TLS broke and the mail went in the clear', async () => {
-    const { event, attempt } = await send({ startTls: 'close' });
-    expect(event).toMatchObject({ event_type: 'delivered', data: { tls: false, tlsFailure: expect.any(String) } });
-    expect(attempt).toMatchObject({ outcome: 'delivered', tlsFailure: expect.any(String) });
-    expect(attempt).not.toHaveProperty('tls');
-    expect(sink.connectionCount).toBe(3);
-  });
+  it.each(['close', 'plaintext'] as const)(
+    'tells when opportunistic TLS broke (%s) and the mail went in the clear',
+    async (startTls) => {
+      const { event, attempt } = await send({ startTls });
+      expect(event).toMatchObject({ event_type: 'delivered', data: { tls: false, tlsFailure: expect.any(String) } });
+      expect(attempt).toMatchObject({ outcome: 'delivered', tlsFailure: expect.any(String) });
+      expect(attempt).not.toHaveProperty('tls');
+      expect(sink.connectionCount).toBe(3);
+    },
+  );
 
   describe('to a domain with a policy (MTA-STS)', () => {
     const policyFor = (mode: 'enforce' | 'testing' | 'none', ...mx: string[]) => ({ policy: { mode, mx } });
@@ -95,6 +98,7 @@ describe('encryption on the way out', () => {
       ['whose certificate nobody vouches for', { startTls: 'offer' }, 'self-signed'],
       ['that offers no encryption', {}, 'TLS is required'],
       ['whose STARTTLS breaks', { startTls: 'close' }, 'closed'],
+      ['whose STARTTLS is answered in plain text', { startTls: 'plaintext' }, 'MTA-STS policy asks for encryption'],
     ])('waits for a host %s, and never goes in the clear', async (_who, options, response) => {
       const { event, attempt } = await send(options, {}, { ...policyFor('enforce', OTHER), hosts: [OTHER] });
       expect(event).toMatchObject({

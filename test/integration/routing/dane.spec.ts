@@ -30,7 +30,11 @@ describe('the TLSA records of a mail exchanger (RFC 7672)', () => {
 
   it('count when DNSSEC proves the domain, the host and the records', async () => {
     const found = await of({ ...DOMAIN, ...HOST, ...TLSA });
-    expect(found).toMatchObject({ baseDomain: 'mx.x.example', records: [{ usage: 3, data: RECORD.certificate }] });
+    expect(found).toMatchObject({
+      baseDomain: 'mx.x.example',
+      nextHopNames: ['x.example'],
+      records: [{ usage: 3, data: RECORD.certificate }],
+    });
   });
 
   it('demand encryption though none of them can be used', async () => {
@@ -76,6 +80,15 @@ describe('the TLSA records of a mail exchanger (RFC 7672)', () => {
     });
     await dns.stop();
     expect(await of({ ...DOMAIN, ...alias, ...target, ...TLSA })).toMatchObject({ baseDomain: 'mx.x.example' });
+  });
+
+  it('know by what names a domain goes that is an alias', async () => {
+    const domain: DnsZones = {
+      'x.example': { CNAME: 'y.example', ...SIGNED },
+      'y.example': { MX: [[10, 'mx.x.example']] },
+    };
+    const found = await of({ ...domain, ...HOST, ...TLSA });
+    expect(found).toMatchObject({ baseDomain: 'mx.x.example', nextHopNames: ['x.example', 'y.example'] });
   });
 
   it('of a host with IPv6 addresses only, and of many records, over TCP', async () => {

@@ -6,7 +6,7 @@ import { SmtpSink } from '../../doubles/smtp-sink';
 import type { SmtpSinkOptions } from '../../doubles/smtp-sink';
 import { TEST_CERTIFICATE } from '../../doubles/tls-certificate';
 import { TEST_CHAIN } from '../../doubles/tls-chain';
-import { HELO_NAME, HUGE_MESSAGE, SOON, SmtpClients, endpointOf, send } from './smtp-client-kit';
+import { HELO_NAME, HUGE_MESSAGE, SOON, SmtpClients, endpointOf, jobTo, send } from './smtp-client-kit';
 
 const TRUSTED = [TEST_CERTIFICATE.cert];
 
@@ -100,15 +100,20 @@ describe('encryption', () => {
   describe('under TLSA records (DANE)', () => {
     const chain = { key: TEST_CHAIN.key, cert: `${TEST_CHAIN.cert}\n${TEST_CHAIN.authority}\n` };
     const keyOf = (pem: string) => new X509Certificate(pem).publicKey.export({ type: 'spki', format: 'der' });
-    const demand = (usage: number, pem: string, baseDomain = TEST_CHAIN.hostName) => {
+    const demand = (usage: number, pem: string, baseDomain = TEST_CHAIN.hostName, nextHopNames?: string[]) => {
       const data = createHash('sha256').update(keyOf(pem)).digest();
-      const tlsa = tlsaDemandOf(baseDomain, [{ usage, selector: 1, matchingType: 1, data }]);
+      const tlsa = tlsaDemandOf(baseDomain, [{ usage, selector: 1, matchingType: 1, data }], nextHopNames);
       return { security: 'starttls', policy: 'dane', tlsa } as const;
     };
 
     it.each([
       ['names its key', demand(3, TEST_CHAIN.cert), true],
       ['names what has signed it', demand(2, TEST_CHAIN.authority), true],
+      [
+        'names what has signed it for the domain of the recipient',
+        demand(2, TEST_CHAIN.authority, 'mx.other.test', ['x.test', TEST_CHAIN.hostName]),
+        true,
+      ],
       ['cannot be used', demand(1, TEST_CHAIN.cert), false],
     ])('takes a certificate when the record %s', async (_what, more, verified) => {
       const connection = await clients.ready(await endpoint({ startTls: 'offer', certificate: chain }, more));
@@ -118,11 +123,22 @@ describe('encryption', () => {
     it.each([
       ['of another key', demand(3, TEST_CERTIFICATE.cert)],
       ['of another authority', demand(2, TEST_CERTIFICATE.cert)],
-      ['of another name', demand(2, TEST_CHAIN.authority, 'mx.other.test')],
+      ['of another name', demand(2, TEST_CHAIN.authority, 'mx.other.test', ['x.test'])],
     ])('takes none %s', async (_what, more) => {
       const refusal = await clients.refusal(await endpoint({ startTls: 'offer', certificate: chain }, more));
       expect(refusal).toMatchObject({ phase: 'tls', cause: 'tls', heldBackBy: 'dane', tlsFault: 'validation-failure' });
       expect(sink?.commands.join()).not.toMatch('MAIL');
+    });
+
+    it('keeps the mail of other domains off a connection to a host that is proven for one of them', async () => {
+      const to = (domain: string) => demand(2, TEST_CHAIN.authority, 'mx.other.test', [domain]);
+      const own = await endpoint({ startTls: 'offer', certificate: chain }, to(TEST_CHAIN.hostName));
+      const pool = clients.pool(own);
+      const send = (domain: string) => pool.send(jobTo('user@x.test', { endpoint: { ...own, ...to(domain) } }));
+      expect(await send(TEST_CHAIN.hostName)).toMatchObject({ kind: 'accepted' });
+      expect(await send('x.test')).toMatchObject({ kind: 'failed', heldBackBy: 'dane' });
+      expect(await send(TEST_CHAIN.hostName)).toMatchObject({ kind: 'accepted' });
+      expect(sink?.messageCount).toBe(2);
     });
   });
 
@@ -190,7 +206,7 @@ describe('encryption', () => {
   );
 
   it.each([['250 injected\r\n'], ['2'], ['\r\n'], ['250-PIPELINING\r\n250 AUTH PLAIN\r\n']])(
-    'fails for good when %j follows the 220 in plaintext (response injection)',
+    'takes encryption for broken when %j follows the 220 in plaintext (response injection), and reads none of it',
     async (injected) => {
       server = await ScriptedSmtpServer.start(async (peer) => {
         await peer.greet(['STARTTLS']);
@@ -199,9 +215,11 @@ describe('encryption', () => {
         await peer.untilGone();
       });
       const refusal = await clients.refusal(endpointOf(server.port));
-      expect(refusal).toMatchObject({ kind: 'failed', phase: 'tls', cause: 'protocol' });
-      expect(refusal).not.toHaveProperty('mayRetryInPlaintext');
-      expect(server.received).toBe(`EHLO ${HELO_NAME}\r\nSTARTTLS\r\n`);
+      expect(refusal).toMatchObject({ kind: 'failed', phase: 'tls', cause: 'protocol', mayRetryInPlaintext: true });
+      const required = await clients.refusal(endpointOf(server.port, { security: 'starttls' }));
+      expect(required).toMatchObject({ phase: 'tls', cause: 'protocol', heldBackBy: 'required' });
+      expect(required).not.toHaveProperty('mayRetryInPlaintext');
+      expect(server.received).toBe(`EHLO ${HELO_NAME}\r\nSTARTTLS\r\n`.repeat(2));
     },
   );
 
