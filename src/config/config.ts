@@ -72,6 +72,8 @@ export interface DeliveryConfig {
   readonly dnssecTrusted: boolean;
   /** Direct mode: the remote port. */
   readonly smtpPort: number;
+  /** Direct mode: the port of the web servers that MTA-STS policies are fetched from. */
+  readonly mtaStsPort: number;
   readonly allowPrivateDestinations: boolean;
   /** `host:port` each; empty: the system's resolvers. */
   readonly dnsServers: readonly string[];

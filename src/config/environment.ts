@@ -77,6 +77,7 @@ export class Environment {
   @IsEmail({}, { message: 'TLS_REPORT_CONTACT must be an email address' })
   TLS_REPORT_CONTACT?: string;
   @Port() SMTP_PORT = 25;
+  @Port() MTA_STS_PORT = 443;
   @toBoolean @IsBoolean() ALLOW_PRIVATE_DESTINATIONS = false;
   @toBoolean @IsBoolean() WEBHOOK_ALLOW_PRIVATE = false;
   @IsOptional() @IsString() DNS_SERVERS?: string;

@@ -121,6 +121,7 @@ function toDelivery(environment: Environment): AppConfig['delivery'] {
     tlsMode: environment.TLS_MODE,
     dnssecTrusted: environment.DNSSEC_TRUSTED,
     smtpPort: environment.SMTP_PORT,
+    mtaStsPort: environment.MTA_STS_PORT,
     allowPrivateDestinations: environment.ALLOW_PRIVATE_DESTINATIONS,
     dnsServers: list(environment.DNS_SERVERS),
     mailHost: mailHostOf(environment),

@@ -1,9 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import PostalMime from 'postal-mime';
 import { DnsServer } from '../doubles/dns-server';
+import { PolicyWebServer } from '../doubles/policy-web-server';
 import { SmtpSink } from '../doubles/smtp-sink';
+import { TEST_CERTIFICATE } from '../doubles/tls-certificate';
 import { createTestDatabase, type TestDatabase } from '../setup/test-database';
 import { waitFor } from '../setup/wait-for';
 import { ApiClient, eventTypes } from './kit/api-client';
@@ -11,11 +13,21 @@ import { ServiceProcess } from './kit/service-process';
 import { type Tenant, TenantFactory } from './kit/tenant';
 import { sha256, verifyDkim } from './kit/verify-dkim';
 
+/** Domains that enforce a policy (MTA-STS), and the exchangers that their MX records name. The sink proves to be the first. */
+const EXCHANGERS: Record<string, string> = {
+  'proven.example': TEST_CERTIFICATE.hostName,
+  'misnamed.example': 'mx.misnamed.example',
+  'diverted.example': 'mx.diverted.example',
+};
+/** What their policies name instead. */
+const POLICY: Record<string, string> = { 'diverted.example': 'mx.elsewhere.example' };
+
 let database: TestDatabase;
 let tenants: TenantFactory;
 let tenant: Tenant;
 let sink: SmtpSink;
 let dns: DnsServer;
+let web: PolicyWebServer;
 let workFolder: string;
 
 beforeAll(async () => {
@@ -32,11 +44,24 @@ beforeAll(async () => {
     'broken.example': 'servfail',
   });
   workFolder = mkdtempSync(join(tmpdir(), 'waybill-e2e-'));
+  web = await PolicyWebServer.start(Object.keys(EXCHANGERS));
+  for (const [domain, exchanger] of Object.entries(EXCHANGERS)) {
+    dns.set({
+      [domain]: { MX: [[10, exchanger]] },
+      [exchanger]: { A: ['127.0.0.1'] },
+      [`_mta-sts.${domain}`]: { TXT: ['v=STSv1; id=1;'] },
+      [`mta-sts.${domain}`]: { A: ['127.0.0.1'] },
+    });
+    web.publish(domain, 'mode: enforce', `mx: ${POLICY[domain] ?? exchanger}`, 'max_age: 86400');
+  }
+  // What an operator with an authority of his own does.
+  writeFileSync(join(workFolder, 'authorities.pem'), `${TEST_CERTIFICATE.cert}\n${web.certificate}`);
 });
 
 afterAll(async () => {
   await sink.stop();
   await dns.stop();
+  await web.stop();
   await tenants.close();
   await database.drop();
   rmSync(workFolder, { recursive: true });
@@ -49,6 +74,8 @@ const direct = () => ({
   MAIL_HOST: 'mail.sender.example',
   SMTP_PORT: String(sink.port),
   DNS_SERVERS: dns.endpoint,
+  MTA_STS_PORT: String(web.port),
+  NODE_EXTRA_CA_CERTS: join(workFolder, 'authorities.pem'),
   ALLOW_PRIVATE_DESTINATIONS: 'true',
   RATE_LIMIT_ENABLED: 'false',
   WARMUP_ENABLED: 'false',
@@ -155,26 +182,43 @@ describe('direct delivery', () => {
     expect((await api.waitForStatus(nullMx, 'bounced')).events.at(-1).eventData).toMatchObject({
       enhancedCode: '5.1.10',
     });
-    const waiting = await waitFor(
-      async () => {
-        const email = await api.email(broken);
-        return eventTypes(email).includes('deferred') ? email : undefined;
-      },
-      { what: 'a deferral', timeoutMs: 20_000 },
-    );
+    const waiting = await api.waitForEvent(broken, 'deferred');
     expect(waiting.status).toBe('sending');
     expect(Date.parse(waiting.recipients[0].nextAttemptAt)).toBeGreaterThan(Date.now());
   });
 
+  it('keeps to the policies of receivers (MTA-STS): a proven host gets the mail, others do not, and the sender learns why', async () => {
+    const attemptOf = async (id: string) => (await api.get(`/v1/emails/${id}/attempts`)).body.data[0];
+    const send = (domain: string) => api.send({ to: [`ada@${domain}`] });
+    const [proven, misnamed, diverted] = await Promise.all(Object.keys(EXCHANGERS).map(send));
+    await api.waitForStatus(proven!, 'delivered');
+    expect(await attemptOf(proven!)).toMatchObject({
+      outcome: 'delivered',
+      route: { mxHost: TEST_CERTIFICATE.hostName },
+      tls: { policy: 'mta-sts', verified: true },
+    });
+    for (const [id, explanation] of [
+      [misnamed!, /altnames.*mx\.misnamed\.example/],
+      [diverted!, /MTA-STS policy names none of its mail exchangers \(mx\.diverted\.example\)/],
+    ] as const) {
+      const email = await api.waitForEvent(id, 'deferred');
+      expect(email.events.at(-1).eventData).toMatchObject({
+        reason: 'policy',
+        policy: 'mta-sts',
+        response: expect.stringMatching(explanation),
+      });
+      expect(email.recipients[0].waiting).toMatchObject({
+        reason: 'retry',
+        detail: expect.stringMatching(explanation),
+      });
+      expect(await attemptOf(id)).toMatchObject({ outcome: 'deferred', reason: 'policy', policy: 'mta-sts' });
+      expect(sink.messages.some(({ content }) => content.includes(id))).toBe(false);
+    }
+  });
+
   it('tells an unknown outcome from a refusal', async () => {
     const id = await api.send({ to: ['close-after-dot+u@customer.example'] });
-    const email = await waitFor(
-      async () => {
-        const now = await api.email(id);
-        return eventTypes(now).includes('unknown') ? now : undefined;
-      },
-      { what: 'an unknown outcome' },
-    );
+    const email = await api.waitForEvent(id, 'unknown');
     expect(email.events.at(-1).eventData).toMatchObject({ reason: 'outcome_unknown', phase: 'final' });
   });
 

@@ -26,13 +26,6 @@ const CONCURRENCY = 50;
 /** What waits longer for its turn is not fetched. */
 const MAX_WAITING = Math.ceil((CONCURRENCY * MINUTE) / LIMITS.totalTimeoutMs);
 
-/** How the policy's web server is reached; other values are for tests. */
-export interface FetcherOptions {
-  readonly port?: number;
-  /** Certificate authorities in PEM instead of the platform's. */
-  readonly authorities?: string;
-}
-
 /**
  * Fetches policies from where RFC 8461 section 3.3 has them: over HTTPS with a certificate that the public authorities vouch
  * for, without a redirect, from public addresses.
@@ -42,11 +35,12 @@ export class MtaStsFetcher {
   private readonly limit = pLimit(CONCURRENCY);
   private readonly port: number;
 
-  constructor({ delivery }: AppConfig, { port = 443, authorities }: FetcherOptions = {}) {
+  /** @param authorities of certificates, in PEM, instead of the platform's: for tests */
+  constructor({ delivery }: AppConfig, authorities?: string) {
     const { dnsServers: servers, allowPrivateDestinations: allowPrivate } = delivery;
     const guard = new PublicEgressGuard(new NodeDnsResolver({ servers }), { allowLoopback: false, allowPrivate });
     this.client = new EgressClient(guard, { ...LIMITS, ...(authorities !== undefined && { authorities }) });
-    this.port = port;
+    this.port = delivery.mtaStsPort;
   }
 
   /** Never rejects. */

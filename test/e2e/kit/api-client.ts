@@ -108,12 +108,21 @@ export class ApiClient {
 
   /** Waits until the email has one of the statuses, and answers it. */
   waitForStatus(id: string, ...statuses: string[]): Promise<any> {
+    return this.waitForEmail(id, `to be ${statuses.join(' or ')}`, ({ status }) => statuses.includes(status));
+  }
+
+  /** Waits until the email has an event of the type, and answers it. */
+  waitForEvent(id: string, type: string): Promise<any> {
+    return this.waitForEmail(id, `to have an event ${type}`, (email) => eventTypes(email).includes(type));
+  }
+
+  private waitForEmail(id: string, what: string, isSo: (email: any) => boolean): Promise<any> {
     return waitFor(
       async () => {
         const email = await this.email(id);
-        return statuses.includes(email.status) ? email : undefined;
+        return isSo(email) ? email : undefined;
       },
-      { what: `email ${id} to be ${statuses.join(' or ')}`, timeoutMs: 20_000 },
+      { what: `email ${id} ${what}`, timeoutMs: 20_000 },
     ).catch(async (error: unknown) => {
       throw new Error(`${String(error)}: ${JSON.stringify(await this.email(id))}`);
     });
