@@ -61,6 +61,7 @@ import { WebhookAnswers1700000000066 } from './migrations/0066-webhook-answers';
 import { DmarcSources1700000000067 } from './migrations/0067-dmarc-sources';
 import { TlsResults1700000000068 } from './migrations/0068-tls-results';
 import { TlsSessions1700000000069 } from './migrations/0069-tls-sessions';
+import { TlsReportPolicies1700000000070 } from './migrations/0070-tls-report-policies';
 import { TriedDeliveries1700000000076 } from './migrations/0076-tried-deliveries';
 
 /**
@@ -134,5 +135,6 @@ export const MIGRATIONS = [
   DmarcSources1700000000067,
   TlsResults1700000000068,
   TlsSessions1700000000069,
+  TlsReportPolicies1700000000070,
   TriedDeliveries1700000000076,
 ];

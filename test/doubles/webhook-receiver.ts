@@ -14,6 +14,7 @@ export interface ReceivedWebhook {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
+  readonly content: Buffer;
 }
 
 /** A status with headers, or: no response, a byte at a time (the body or the head as well), an endless body, no HTTP. */
@@ -81,9 +82,10 @@ export class WebhookReceiver {
     this.open += 1;
     this.mostOpen = Math.max(this.mostOpen, this.open);
     response.once('close', () => (this.open -= 1));
-    let body = '';
-    for await (const chunk of request.setEncoding('utf8')) body += chunk;
-    const webhook = { path: request.url ?? '', headers: request.headers, body };
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const content = Buffer.concat(chunks);
+    const webhook = { path: request.url ?? '', headers: request.headers, body: content.toString('utf8'), content };
     this.received.push(webhook);
     this.reply(this.answer(webhook), response);
   }

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, DatabaseClock } from '../../src/common/clock';
+import { EgressClient } from '../../src/common/egress/egress-client';
 import { Router } from '../../src/delivery/routing/router';
 import { FixedRouter } from '../../src/delivery/routing/fixed-router';
 import { WorkerModule } from '../../src/worker.module';
@@ -18,6 +19,8 @@ export interface WorkerOptions {
   readonly isFinalHop?: boolean;
   /** False: only the services; no background work runs. */
   readonly isRunning?: boolean;
+  /** The way out over HTTPS, with authorities of the test's own. */
+  readonly egressClient?: EgressClient;
 }
 
 /** The worker role of one process, in relay mode. It has a data directory of its own. */
@@ -35,10 +38,11 @@ export async function startWorker(url: string, options: WorkerOptions): Promise<
     ...options.env,
   });
   const parts = { config, databaseUrl: url, clock, applicationName: 'waybill-worker', runJobs: true };
-  const module = await processOf({ ...parts, imports: [WorkerModule] })
+  const builder = processOf({ ...parts, imports: [WorkerModule] })
     .overrideProvider(Router)
-    .useValue(router ?? new FixedRouter(clock, { hostName: '127.0.0.1', port, final }))
-    .compile();
+    .useValue(router ?? new FixedRouter(clock, { hostName: '127.0.0.1', port, final }));
+  if (options.egressClient) builder.overrideProvider(EgressClient).useValue(options.egressClient);
+  const module = await builder.compile();
   const { start, get, close } = await contextOf(module, isRunning);
   return {
     start,

@@ -53,8 +53,12 @@ export type Unroutable = Extract<Route, { kind: 'unroutable' }>;
 
 /** Finds the hosts that take mail for a destination. */
 export abstract class Router {
-  /** @param destination the recipient's domain in A-labels. Never throws for what the DNS may answer. */
-  abstract resolve(destination: string): Promise<Route>;
+  /**
+   * Never throws for what the DNS may answer.
+   * @param destination the recipient's domain in A-labels
+   * @param isExempt what the destination demands of connections (MTA-STS, DANE) does not hold for this mail
+   */
+  abstract resolve(destination: string, isExempt?: boolean): Promise<Route>;
 }
 
 /** Every way in which a destination can have no route, with its code. */

@@ -9,6 +9,8 @@ export class MtaStsPolicyRow {
   @Column('text', { name: 'policy_id', nullable: true }) policyId!: string | null;
   @Column('text', { nullable: true }) mode!: StoredPolicy['mode'] | null;
   @Column('text', { array: true, default: () => "'{}'" }) mx!: string[];
+  /** Seconds, as the policy says; null of one that older code has stored. */
+  @Column('integer', { name: 'max_age', nullable: true }) maxAge!: number | null;
   @Column('timestamptz', { name: 'expires_at', nullable: true }) expiresAt!: Date | null;
   @Column('timestamptz', { name: 'refresh_at', nullable: true }) refreshAt!: Date | null;
   @Column('timestamptz', { name: 'used_at', default: () => 'now()' }) usedAt!: Date;

@@ -1,8 +1,10 @@
 import type { AttemptTrace } from '../ports/attempt-trace';
 import type { Settlement } from '../ports/outcome';
 import type { CountedSession } from '../shaping/sql/tls-sessions.sql';
+import type { HostDane } from './dane.service';
 import { allowsHost } from './mta-sts-policy';
 import type { MtaStsState } from './mta-sts.service';
+import { textOfPolicy, textOfRecords } from './policy-text';
 import { tlsStateOf, type TlsState } from './tls-state';
 
 type Judged = Pick<CountedSession, 'policyType' | 'result'>;
@@ -22,27 +24,41 @@ const WITHOUT_ENCRYPTION: ReadonlyMap<string, string> = new Map([
   ['broken', UNSPECIFIC],
 ]);
 
-/** Undefined for what is no connection of its own, or did not get so far that it shows. @param known of the destination */
-export function countedSessionOf({ claim, outcomes }: Settlement, known: MtaStsState): CountedSession | undefined {
+/** What is known of the policies that a connection fell under. */
+export interface KnownPolicies {
+  /** Of the destination. */
+  readonly mtaSts: MtaStsState;
+  readonly tlsaOf: (mxHost: string) => HostDane | undefined;
+}
+
+/** Undefined for what is no connection of its own, or did not get so far that it shows. */
+export function countedSessionOf({ claim, outcomes }: Settlement, known: KnownPolicies): CountedSession | undefined {
   const [{ outcome, trace }] = outcomes;
   const smtp = 'smtp' in outcome ? outcome.smtp : undefined;
   const state = tlsStateOf({ outcome, trace });
   if (smtp === undefined || state === undefined || !isNew(state, trace)) return undefined;
   const { mxHost = '' } = smtp;
-  const judged = judge({ state, mxHost, fault: smtp.tlsFault ?? trace?.tls?.fault }, known);
-  const base = { domain: claim.destination, ...judged };
-  if (judged.result === SUCCESS) return { ...base, mxHost: '', sendingIp: '', receivingIp: '' };
-  return { ...base, mxHost, ...endsOf(trace) };
+  const judged = judge({ state, mxHost, fault: smtp.tlsFault ?? trace?.tls?.fault }, known.mtaSts);
+  const policy = textOf(judged, mxHost, known);
+  return { domain: claim.destination, ...judged, policy, ...whereOf(judged, mxHost, trace) };
+}
+
+/** A success needs no place, save the host whose own records were the policy. */
+function whereOf({ policyType, result }: Judged, mxHost: string, trace: AttemptTrace | undefined) {
+  if (result === SUCCESS) return { mxHost: policyType === 'tlsa' ? mxHost : '', sendingIp: '', receivingIp: '' };
+  const { source = '', address = '' } = trace?.route ?? {};
+  return { mxHost, sendingIp: source, receivingIp: address };
+}
+
+function textOf({ policyType }: Judged, mxHost: string, { mtaSts, tlsaOf }: KnownPolicies): string {
+  const tlsa = policyType === 'tlsa' ? tlsaOf(mxHost) : undefined;
+  if (typeof tlsa === 'object') return textOfRecords(tlsa);
+  return policyType === 'sts' && mtaSts.policy ? textOfPolicy(mtaSts.policy) : '';
 }
 
 /** A connection that is used again was counted when it was made. */
 function isNew({ result }: TlsState, trace: AttemptTrace | undefined): boolean {
   return result === 'held_back' || trace?.phasesMs?.connect !== undefined;
-}
-
-function endsOf(trace: AttemptTrace | undefined): Pick<CountedSession, 'sendingIp' | 'receivingIp'> {
-  const { source = '', address = '' } = trace?.route ?? {};
-  return { sendingIp: source, receivingIp: address };
 }
 
 function judge(seen: Seen, known: MtaStsState): Judged {

@@ -10,7 +10,7 @@ import type { DestinationsRepository, KnownPolicy } from '../shaping/destination
 
 /** What holds for a domain now. Neither: it announces no policy. */
 export interface MtaStsState {
-  readonly policy?: Pick<MtaStsPolicy, 'mode' | 'mx'> | undefined;
+  readonly policy?: (Pick<MtaStsPolicy, 'mode' | 'mx'> & Partial<MtaStsPolicy>) | undefined;
   /** Why there is no policy, or not the newest, although one is announced. */
   readonly failure?: { readonly type: FetchFailureType; readonly reason: string } | undefined;
 }
@@ -160,9 +160,9 @@ function idIn(announced: DnsAnswer<string>): { readonly id: string } | 'temporar
 
 function stateOf(known: KnownPolicy | undefined): MtaStsState {
   if (known === undefined) return NO_POLICY;
-  const { mode, mx, failure, failureType } = known;
+  const { mode, mx, maxAgeSeconds, failure, failureType } = known;
   return {
-    ...(mode !== null && { policy: { mode, mx } }),
+    ...(mode !== null && { policy: { mode, mx, ...(maxAgeSeconds !== null && { maxAgeSeconds }) } }),
     ...(failure !== null && { failure: { type: failureType as FetchFailureType, reason: failure } }),
   };
 }

@@ -1,7 +1,7 @@
 import { tlsaDemandOf } from '../smtp/tlsa';
 import type { HostDane } from './dane.service';
 import type { MtaStsPolicy } from './mta-sts-policy';
-import { withPolicies } from './policy-router';
+import { PolicyRouter, withPolicies } from './policy-router';
 
 const UNUSABLE = tlsaDemandOf('mx1.x.example', []);
 const route = {
@@ -21,6 +21,17 @@ function decided(state: object, ...dane: HostDane[]): string {
   if (decision.kind === 'unroutable') return `waits for ${decision.policy}`;
   return decision.hosts.map(({ hostName, tls }) => `${hostName[2]} ${tls?.policy ?? 'any'}`).join(', ');
 }
+
+it('mail that is exempt goes where there were no policies, which are not even looked up', async () => {
+  const askNobody = () => Promise.reject(new Error('asked'));
+  const router = new PolicyRouter(
+    { resolve: () => Promise.resolve(route) },
+    { policyOf: askNobody },
+    { of: askNobody },
+  );
+  expect(await router.resolve('x.example', true)).toBe(route);
+  await expect(router.resolve('x.example')).rejects.toThrow('asked');
+});
 
 describe('what policies demand of which host', () => {
   it.each<[string, object, HostDane[], string]>([

@@ -17,7 +17,8 @@ export class PolicyRouter extends Router {
   }
 
   /** Policies are looked up beside the hosts, and remembered as they are. */
-  override async resolve(destination: string): Promise<Route> {
+  override async resolve(destination: string, isExempt = false): Promise<Route> {
+    if (isExempt) return this.router.resolve(destination);
     const domain = destination.toLowerCase().replace(/\.$/, '');
     const [route, mtaSts] = await Promise.all([this.router.resolve(destination), this.mtaSts.policyOf(domain)]);
     if (route.kind !== 'hosts') return route;

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { readReportTargets } from './report-targets';
+import { isReportMail, readReportTargets } from './report-targets';
 
 const told = (text: string) => {
   const targets = readReportTargets(['v=spf1 -all', text]);
@@ -39,5 +39,18 @@ describe('where a domain wants reports on TLS', () => {
         expect((targets?.mail ?? []).every((address) => /^[^\s@]+@[^\s@]+$/.test(address))).toBe(true);
       }),
     );
+  });
+});
+
+describe('a mail that is a report of ours', () => {
+  const report = { isRaw: true, tag: 'tls-report', from: { email: 'Postmaster@example.com' } };
+  it.each([
+    [report, 'postmaster@Example.com', true],
+    [report, undefined, false],
+    [report, 'other@example.com', false],
+    [{ ...report, tag: undefined }, 'postmaster@example.com', false],
+    [{ ...report, isRaw: false }, 'postmaster@example.com', false],
+  ])('%j, contact %s: %s', (message, contact, expected) => {
+    expect(isReportMail(message, contact)).toBe(expected);
   });
 });

@@ -1,3 +1,6 @@
+import { addressKey } from '../../common/mail-address';
+import type { OutgoingMessage } from '../ports/message-source';
+
 /** Where a domain wants reports on TLS (RFC 8460 section 3). */
 export interface ReportTargets {
   /** Addresses. */
@@ -35,4 +38,20 @@ function addressIn(encoded: string): string[] {
 function urlIn(text: string): URL[] {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   return url && url.username === '' && url.password === '' ? [url] : [];
+}
+
+/** The tag of our own reports on TLS, when they go by mail. */
+export const REPORT_TAG = 'tls-report';
+
+/**
+ * Whether a mail is a report of ours: receivers get it though the encryption that they demand fails, which is what it may be about
+ * (RFC 8460 section 5.3). Nobody but the owner of the contact's domain, who sends them, can write one.
+ * @param contact `TLS_REPORT_CONTACT`
+ */
+export function isReportMail(
+  { isRaw, tag, from }: Pick<OutgoingMessage, 'isRaw' | 'tag' | 'from'>,
+  contact: string | undefined,
+): boolean {
+  if (contact === undefined || isRaw !== true || tag !== REPORT_TAG) return false;
+  return addressKey(from.email) === addressKey(contact);
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DnsResolver } from '../../common/dns/dns-resolver';
-import { readReportTargets, type ReportTargets } from './report-targets';
+import { readReportTargets, REPORT_TAG, type ReportTargets } from './report-targets';
 import { DestinationsRepository, type DueReport, type SessionCount } from '../shaping/destinations.repository';
 
 /** What reports to other domains are made of: which are due, what has been counted for them, and where they go. */
@@ -34,4 +34,5 @@ export class TlsReportData {
   }
 }
 
-export type { DueReport, SessionCount };
+export { REPORT_TAG };
+export type { DueReport, ReportTargets, SessionCount };

@@ -55,7 +55,7 @@ export class AttemptDispatcher {
   async enter(claim: ClaimedDelivery, message: PreparedMessage): Promise<AttemptResult> {
     const entered = this.planner.expect(claim);
     const startedMs = this.clock.monotonicMs();
-    const route = await this.transmitter.routeTo(claim.destination);
+    const route = await this.transmitter.routeTo(claim.destination, message.isExempt);
     const readyMs = this.clock.monotonicMs();
     const dnsMs = readyMs - startedMs;
     if (route.kind === 'hosts') this.slots.learnGroup(claim.destination, route);

@@ -9,6 +9,7 @@ import type { ClaimedDelivery } from '../ports/delivery';
 import { type CompleteMessage, MessageSource, type OutgoingMessage } from '../ports/message-source';
 import type { SigningKey } from '../ports/sender-sources';
 import { signMessage } from '../dkim/sign-message';
+import { isReportMail } from '../tls/report-targets';
 import { ByteBudget } from './byte-budget';
 import { ComposedMessage } from './composed-message';
 import { ComposingTurns } from './composing-turns';
@@ -47,6 +48,8 @@ export interface PreparedMessage {
   readonly isPresent: boolean;
   /** Whether the byte budget allows `use` now. */
   readonly mayBegin: boolean;
+  /** The receiver's demands of connections do not hold for it. */
+  readonly isExempt: boolean;
   /** Runs `work` with the message, which is in memory meanwhile. Rejects when it cannot be made. */
   use<T>(work: (message: SignedMessage) => Promise<T>): Promise<T>;
   /** Gives back what was composed ahead; to be called once, whether or not it was used. */
@@ -71,6 +74,7 @@ export class MessageComposer {
   private readonly headers: RecipientHeaders;
   private readonly tracking: RecipientTracking;
   private readonly turns = new ComposingTurns();
+  private readonly reportContact: string | undefined;
 
   constructor(
     private readonly messages: MessageSource,
@@ -80,6 +84,7 @@ export class MessageComposer {
   ) {
     this.headers = new RecipientHeaders(config, clock);
     this.tracking = new RecipientTracking(config);
+    this.reportContact = config.tlsReports?.contact;
   }
 
   prepare(parts: MessageParts): PreparedMessage {
@@ -102,6 +107,7 @@ export class MessageComposer {
       };
     };
     return {
+      isExempt: isReportMail(message, this.reportContact),
       get isPresent() {
         return shared.composed.isPresent;
       },

@@ -75,8 +75,8 @@ export class SmtpTransmitter {
   }
 
   /** To be asked before a slot is taken: the DNS may take seconds. */
-  routeTo(destination: string): Promise<Route> {
-    return this.router.resolve(destination);
+  routeTo(destination: string, isExempt = false): Promise<Route> {
+    return this.router.resolve(destination, isExempt);
   }
 
   /**

@@ -50,9 +50,10 @@ describe('policies of receiving domains (RFC 8461)', () => {
       DELIVERY_MODE: 'direct',
       MAIL_HOST: 'mail.example.org',
       DNS_SERVERS: dns.endpoint,
+      MTA_STS_PORT: String(web.port),
       ...env,
     });
-    const fetcher = new MtaStsFetcher(config, { port: web.port, authorities });
+    const fetcher = new MtaStsFetcher(config, authorities);
     const resolver = new NodeDnsResolver({ servers: [dns.endpoint] });
     return { clock, policies: new MtaStsPolicies(new DestinationsRepository(db.database), fetcher, resolver, clock) };
   }
@@ -62,7 +63,7 @@ describe('policies of receiving domains (RFC 8461)', () => {
     web.publish('a.example', ...ENFORCE);
     const [one, other] = [worker().policies, worker().policies];
     const states = await Promise.all([one, one, other].map((policies) => policies.policyOf('a.example')));
-    const known = { policy: { mode: 'enforce', mx: ['mx.a.example'] } };
+    const known = { policy: { mode: 'enforce', mx: ['mx.a.example'], maxAgeSeconds: 86_400 } };
     expect(states).toEqual([known, known, known]);
     expect(await worker().policies.policyOf('a.example')).toEqual(known);
     expect(web.requests).toEqual(['a.example']);
@@ -87,7 +88,7 @@ describe('policies of receiving domains (RFC 8461)', () => {
     web.publish('a.example', 'mode: testing', 'mx: *.b.example', 'max_age: 600');
     expect(await worker().policies.policyOf('a.example')).toMatchObject({ policy: { mode: 'enforce' } });
     announce('a.example', 'id2');
-    const changed = { policy: { mode: 'testing', mx: ['*.b.example'] } };
+    const changed = { policy: { mode: 'testing', mx: ['*.b.example'], maxAgeSeconds: 600 } };
     expect(await worker().policies.policyOf('a.example')).toEqual(changed);
     announce('a.example', undefined);
     expect(await worker().policies.policyOf('a.example')).toEqual(changed);

@@ -1,4 +1,9 @@
 import { gunzipSync } from 'node:zlib';
+import { NodeDnsResolver } from '../../../src/common/dns/node-dns-resolver';
+import { EGRESS_LIMITS, EgressClient } from '../../../src/common/egress/egress-client';
+import { PublicEgressGuard } from '../../../src/common/egress/egress-guard';
+import type { MtaStsState } from '../../../src/delivery/tls/mta-sts.service';
+import { PolicyRouter } from '../../../src/delivery/tls/policy-router';
 import { CountTlsSessionsJob } from '../../../src/delivery/tls/count-tls-sessions.job';
 import { TlsSessionCounts } from '../../../src/delivery/tls/tls-session-counts';
 import { DestinationsRepository } from '../../../src/delivery/shaping/destinations.repository';
@@ -9,6 +14,8 @@ import { DnsServer } from '../../doubles/dns-server';
 import { FakeClock } from '../../doubles/fake-clock';
 import { PortRouter } from '../../doubles/port-router';
 import { SmtpSink } from '../../doubles/smtp-sink';
+import { TEST_CERTIFICATE } from '../../doubles/tls-certificate';
+import { WebhookReceiver } from '../../doubles/webhook-receiver';
 import type { Core } from '../../setup/core-context';
 import { DeliveryScene } from '../../setup/delivery-scene';
 import { waitFor } from '../../setup/wait-for';
@@ -20,6 +27,8 @@ describe('reports on TLS to the domains that mail went to', () => {
   let sink: SmtpSink;
   let dns: DnsServer;
   let worker: Core;
+  /** Of all destinations. */
+  let mtaSts: MtaStsState = {};
 
   beforeAll(async () => {
     scene = await DeliveryScene.open(new FakeClock());
@@ -31,9 +40,20 @@ describe('reports on TLS to the domains that mail went to', () => {
       DNS_SERVERS: dns.endpoint,
       ALLOW_PRIVATE_DESTINATIONS: 'true',
     };
-    worker = await scene.startWorker({ hopPort: sink.port, router: new PortRouter(() => ({ port: sink.port })), env });
+    const router = new PolicyRouter(new PortRouter(() => ({ port: sink.port })), {
+      policyOf: () => Promise.resolve(mtaSts),
+    });
+    const guard = new PublicEgressGuard(new NodeDnsResolver({ servers: [dns.endpoint] }), {
+      allowLoopback: false,
+      allowPrivate: true,
+    });
+    const egressClient = new EgressClient(guard, { ...EGRESS_LIMITS, authorities: TEST_CERTIFICATE.cert });
+    worker = await scene.startWorker({ hopPort: sink.port, router, env, egressClient });
   });
-  afterEach(() => scene.db.query('delete from tls_sessions'));
+  afterEach(async () => {
+    mtaSts = {};
+    await scene.db.query('delete from tls_sessions');
+  });
   afterAll(async () => {
     await scene.close();
     await sink.stop();
@@ -78,7 +98,61 @@ describe('reports on TLS to the domains that mail went to', () => {
     ]);
   });
 
-  it('are posted where the domain asks for that, and tried again when they are not taken', async () => {
+  it.each([
+    ['whose certificate nobody vouches for', 'misnamed.example', 'mx.misnamed.example'],
+    ['that the policy does not name', 'diverted.example', 'mx.elsewhere.example'],
+  ])('reach a host %s, unlike all other mail', async (_what, domain, mx) => {
+    dns.set({ [`_smtp._tls.${domain}`]: asking(`mailto:tls@${domain}`) });
+    mtaSts = { policy: { mode: 'enforce', mx: [mx] } };
+    sink.clear();
+    const others = [
+      await scene.accept({ to: [`ada@${domain}`], from: `postmaster@${scene.tenant.domain}` }),
+      await scene.accept({ to: [`ada@${domain}`], tags: ['tls-report'] }),
+    ];
+    await count(2, domain);
+    await aDayLater();
+    await worker.get(ReportTlsJob).run();
+    const [mail] = await sink.waitForMessages(1);
+    expect(mail).toMatchObject({ recipients: [`tls@${domain}`], tls: true });
+    for (const id of others) {
+      const { events } = await scene.readWhen(
+        id,
+        ({ events: all }) => all.some(({ event_type: type }) => type === 'deferred'),
+        'the deferral',
+      );
+      expect(events.at(-1)).toMatchObject({ data: { reason: 'policy', policy: 'mta-sts' } });
+    }
+    expect(sink.messages).toHaveLength(1);
+  });
+
+  it('are posted where the domain asks for that, and one address that takes them is enough', async () => {
+    const receiver = await WebhookReceiver.start({ status: 201 }, { tls: true });
+    dns.set({
+      [TEST_CERTIFICATE.hostName]: { A: ['127.0.0.1'] },
+      '_smtp._tls.x.example': asking(
+        'https://127.0.0.1:1/away',
+        receiver.url('/tls-reports?v=1', TEST_CERTIFICATE.hostName),
+      ),
+    });
+    await count(2);
+    await aDayLater();
+    sink.clear();
+    await worker.get(ReportTlsJob).run();
+    expect([await rows(), sink.messages]).toEqual([[], []]);
+    const [post, ...others] = receiver.received;
+    expect(post).toMatchObject({
+      path: '/tls-reports?v=1',
+      headers: { 'content-type': 'application/tlsrpt+gzip', host: `${TEST_CERTIFICATE.hostName}:${receiver.port}` },
+    });
+    const report = parseTlsReport(gunzipSync(post?.content ?? Buffer.alloc(0)).toString());
+    expect([report?.domains.get('x.example'), others]).toEqual([
+      [{ policyType: 'no-policy-found', result: 'success', mxHost: '', sessions: 2 }],
+      [],
+    ]);
+    await receiver.stop();
+  });
+
+  it('are tried again when they are not taken where they are posted', async () => {
     dns.set({ '_smtp._tls.x.example': asking('https://127.0.0.1:1/reports') });
     await count(1);
     await aDayLater();
@@ -98,30 +172,66 @@ describe('reports on TLS to the domains that mail went to', () => {
     expect([await rows(), sink.messages]).toEqual([[], []]);
   });
 
-  async function count(sessions: number): Promise<void> {
-    const kind = { domain: 'x.example', policyType: 'no-policy-found', result: 'success' } as const;
+  async function count(sessions: number, domain = 'x.example'): Promise<void> {
+    const kind = { domain, policyType: 'no-policy-found', result: 'success' } as const;
     await worker
       .get(DestinationsRepository)
-      .addTlsSessions([{ ...kind, mxHost: '', sendingIp: '', receivingIp: '', sessions }]);
+      .addTlsSessions([{ ...kind, mxHost: '', sendingIp: '', receivingIp: '', policy: '', sessions }]);
   }
 });
 
 it('a report is what RFC 8460 says it is', () => {
   const base = { domain: 'x.example', policyType: 'sts', sendingIp: '192.0.2.1', receivingIp: '192.0.2.2' } as const;
+  const policy = ['version: STSv1', 'mode: enforce', 'mx: mx.x.example', 'mx: *.y.example', 'max_age: 86400'];
+  const changed = ['version: STSv1', 'mode: none', 'max_age: 86400'];
+  const own = { ...base, policy: policy.join('\n') };
+  const tlsa = { ...base, policyType: 'tlsa', policy: '2 0 1 00FF\n3 1 1 0123', result: 'success' } as const;
   const built = buildReport(
     { day: '2026-01-31', domain: 'x.example' },
     [
-      { ...base, result: 'success', mxHost: '', sessions: 7 },
-      { ...base, result: 'certificate-expired', mxHost: 'mx.x.example', sessions: 2 },
+      { ...own, result: 'success', mxHost: '', sessions: 7 },
+      { ...own, result: 'certificate-expired', mxHost: 'mx.x.example', sessions: 2 },
+      { ...base, policy: changed.join('\n'), result: 'success', mxHost: '', sessions: 1 },
+      { ...base, policy: '', result: 'sts-policy-fetch-error', mxHost: 'mx.x.example', sessions: 4 },
+      { ...tlsa, mxHost: 'mx.x.example', sessions: 3 },
+      { ...tlsa, mxHost: 'mx2.x.example', sessions: 3 },
     ],
     { organization: 'Example Inc.', contact: 'tls@example.org' },
     'mail.example.org',
   );
-  expect(built.fileName).toBe('mail.example.org!x.example!1769817600!1769903999.json.gz');
-  const report = parseTlsReport(gunzipSync(built.gzip).toString());
+  expect(built.fileName).toBe('example.org!x.example!1769817600!1769903999.json.gz');
+  const json = gunzipSync(built.gzip).toString();
+  const report = parseTlsReport(json);
   expect(report).toMatchObject({ reportId: built.id, begin: new Date('2026-01-31T00:00:00Z') });
-  expect(report?.domains.get('x.example')).toEqual([
-    { policyType: 'sts', result: 'success', mxHost: '', sessions: 7 },
-    { policyType: 'sts', result: 'certificate-expired', mxHost: 'mx.x.example', sessions: 2 },
+  expect(report?.domains.get('x.example')).toContainEqual({
+    ...{ policyType: 'sts', result: 'certificate-expired', mxHost: 'mx.x.example', sessions: 2 },
+  });
+  const { policies } = JSON.parse(json) as { policies: unknown[] };
+  const summary = (successful: number, failed: number) => ({
+    'total-successful-session-count': successful,
+    'total-failure-session-count': failed,
+  });
+  const named = { 'policy-type': 'sts', 'policy-domain': 'x.example' };
+  const detail = {
+    'sending-mta-ip': '192.0.2.1',
+    'receiving-mx-hostname': 'mx.x.example',
+    'receiving-ip': '192.0.2.2',
+  };
+  expect(policies).toEqual([
+    {
+      policy: { ...named, 'policy-string': policy, 'mx-host': ['mx.x.example', '*.y.example'] },
+      summary: summary(7, 2),
+      'failure-details': [{ ...detail, 'result-type': 'certificate-expired', 'failed-session-count': 2 }],
+    },
+    { policy: { ...named, 'policy-string': changed }, summary: summary(1, 0) },
+    {
+      policy: named,
+      summary: summary(0, 4),
+      'failure-details': [{ ...detail, 'result-type': 'sts-policy-fetch-error', 'failed-session-count': 4 }],
+    },
+    {
+      policy: { ...named, 'policy-type': 'tlsa', 'policy-string': ['2 0 1 00FF', '3 1 1 0123'] },
+      summary: summary(6, 0),
+    },
   ]);
 });

@@ -5,6 +5,7 @@ import type { Statement } from '../../../database/statement';
 export interface StoredPolicy {
   readonly mode: 'enforce' | 'testing' | 'none';
   readonly mx: readonly string[];
+  readonly maxAgeSeconds: number;
 }
 
 /** What is known of a domain that announces a policy. */
@@ -14,6 +15,8 @@ export interface KnownPolicy {
   policyId: string | null;
   mode: StoredPolicy['mode'] | null;
   mx: string[];
+  /** Null of a policy that older code has stored. */
+  maxAgeSeconds: number | null;
   /** Until the policy expires. */
   leftSeconds: number;
   triedId: string | null;
@@ -36,7 +39,7 @@ const READ = `
   select domain, tried_id as "triedId", failure, failure_type as "failureType",
     coalesce(fetching_until > now(), false) as "isBeingFetched", coalesce(retry_at > now(), false) as "isResting",
     case when expires_at > now() then policy_id end as "policyId",
-    case when expires_at > now() then mode end as mode, mx,
+    case when expires_at > now() then mode end as mode, mx, max_age as "maxAgeSeconds",
     greatest(coalesce(extract(epoch from expires_at - now()), 0), 0)::float8 as "leftSeconds"
   from mta_sts_policies
   where domain = any ($1::text[])`;
@@ -64,7 +67,7 @@ export function takeFetch(domain: string, policyId: string, seconds: number): St
 // Writes: mta_sts_policies (primary key). Locks: that row. Rows: one, seldom. Not the ORM: the server's clock.
 const STORE = `
   update mta_sts_policies set
-    policy_id = $2, mode = $3, mx = $4::text[], expires_at = now() + $5 * interval '1 second',
+    policy_id = $2, mode = $3, mx = $4::text[], max_age = $6, expires_at = now() + $5 * interval '1 second',
     refresh_at = now() + least($5 / 2, 86400) * interval '1 second',
     fetching_until = null, retry_at = null, failure = null, failure_type = null
   where domain = $1`;
@@ -73,10 +76,14 @@ const STORE = `
 export function storePolicy(
   domain: string,
   policyId: string,
-  { mode, mx }: StoredPolicy,
+  { mode, mx, maxAgeSeconds }: StoredPolicy,
   lifeSeconds: number,
 ): Statement<never> {
-  return { name: 'store-mta-sts-policy', text: STORE, values: [domain, policyId, mode, mx, lifeSeconds] };
+  return {
+    name: 'store-mta-sts-policy',
+    text: STORE,
+    values: [domain, policyId, mode, mx, lifeSeconds, maxAgeSeconds],
+  };
 }
 
 // Notes that a policy could not be fetched; one that is kept holds on.

@@ -8,10 +8,12 @@ export interface CountedSession {
   readonly policyType: 'sts' | 'tlsa' | 'no-policy-found';
   /** `success`, or a failure of section 4.3. */
   readonly result: string;
-  /** Empty for a success. */
+  /** Empty for a success, save where the host's own TLSA records were the policy. */
   readonly mxHost: string;
   readonly sendingIp: string;
   readonly receivingIp: string;
+  /** The policy itself, one statement a line; empty where there is none. Of one that changes in the day, the last. */
+  readonly policy: string;
 }
 
 export type SessionCount = CountedSession & { readonly sessions: number };
@@ -20,13 +22,14 @@ export type SessionCount = CountedSession & { readonly sessions: number };
 // Writes: tls_sessions (primary key). Locks: those rows, in key order. Rows: the kinds of connections, some for each domain.
 // Not the ORM: an upsert that adds.
 const ADD = `
-  insert into tls_sessions as t (day, domain, policy_type, result, mx_host, sending_ip, receiving_ip, sessions)
-  select (now() at time zone 'utc')::date, domain, policy_type, result, mx_host, sending_ip, receiving_ip, sessions
-  from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[])
-    as s (domain, policy_type, result, mx_host, sending_ip, receiving_ip, sessions)
+  insert into tls_sessions as t (day, domain, policy_type, result, mx_host, sending_ip, receiving_ip, sessions, policy)
+  select (now() at time zone 'utc')::date, domain, policy_type, result, mx_host, sending_ip, receiving_ip, sessions, policy
+  from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[])
+    as s (domain, policy_type, result, mx_host, sending_ip, receiving_ip, sessions, policy)
   order by domain, policy_type, result, mx_host, sending_ip, receiving_ip
   on conflict (day, domain, policy_type, result, mx_host, sending_ip, receiving_ip)
-    do update set sessions = t.sessions + excluded.sessions`;
+    do update set sessions = t.sessions + excluded.sessions, 
+      policy = case when excluded.policy = '' then t.policy else excluded.policy end`;
 
 /** @param counts each kind once */
 export function addSessions(counts: readonly SessionCount[]): Statement<never> {
@@ -41,6 +44,7 @@ export function addSessions(counts: readonly SessionCount[]): Statement<never> {
       counts.map(({ sendingIp }) => sendingIp),
       counts.map(({ receivingIp }) => receivingIp),
       counts.map(({ sessions }) => sessions),
+      counts.map(({ policy }) => policy),
     ],
   };
 }
@@ -68,7 +72,7 @@ export function dueReports(limit: number): Statement<DueReport> {
 // Reads: tls_sessions (primary key). Locks: none. Rows: those of a day and a domain, the 500 largest. Not the ORM: a bigint as number.
 const READ = `
   select domain, policy_type as "policyType", result, mx_host as "mxHost", sending_ip as "sendingIp",
-    receiving_ip as "receivingIp", sessions::float8 as sessions
+    receiving_ip as "receivingIp", sessions::float8 as sessions, policy
   from tls_sessions
   where day = $1::date and domain = $2
   order by sessions desc, policy_type, result, mx_host, sending_ip, receiving_ip

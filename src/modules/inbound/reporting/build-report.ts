@@ -22,24 +22,45 @@ export function buildReport(
   sender: string,
 ): BuiltReport {
   const id = `${day}T00:00:00Z_${domain}@${sender}`;
-  const types = [...new Set(counts.map(({ policyType }) => policyType))];
+  const submitter = domainOf(contact);
   const report = {
     'organization-name': organization,
     'date-range': { 'start-datetime': `${day}T00:00:00Z`, 'end-datetime': `${day}T23:59:59Z` },
     'contact-info': contact,
     'report-id': id,
-    policies: types.map((type) => policyOf(type, domain, counts)),
+    policies: groupsOf(counts).map((group) => policyOf(domain, group)),
   };
   const begin = Date.parse(`${day}T00:00:00Z`) / 1_000;
-  const fileName = `${sender}!${domain}!${begin}!${begin + DAY_SECONDS - 1}.json.gz`;
+  const fileName = `${submitter}!${domain}!${begin}!${begin + DAY_SECONDS - 1}.json.gz`;
   return { id, fileName, gzip: gzipSync(JSON.stringify(report)) };
 }
 
-function policyOf(type: SessionCount['policyType'], domain: string, counts: readonly SessionCount[]) {
-  const own = counts.filter(({ policyType }) => policyType === type);
+/** By the policy that they were judged by; a domain may have changed its policy in the day, and with TLSA records each host has one. */
+function groupsOf(counts: readonly SessionCount[]): (readonly [SessionCount, ...SessionCount[]])[] {
+  const groups = new Map<string, [SessionCount, ...SessionCount[]]>();
+  for (const count of counts) {
+    const key = `${count.policyType} ${count.policy}`;
+    const group = groups.get(key);
+    if (group) group.push(count);
+    else groups.set(key, [count]);
+  }
+  return [...groups.values()];
+}
+
+const MX_FIELD = 'mx: ';
+
+function policyOf(domain: string, own: readonly [SessionCount, ...SessionCount[]]) {
+  const [{ policyType, policy }] = own;
   const failures = own.filter(({ result }) => result !== SUCCESS);
+  const lines = policy === '' ? [] : policy.split('\n');
+  const hosts = lines.filter((line) => policyType === 'sts' && line.startsWith(MX_FIELD));
   return {
-    policy: { 'policy-type': type, 'policy-domain': domain },
+    policy: {
+      'policy-type': policyType,
+      ...(lines.length > 0 && { 'policy-string': lines }),
+      'policy-domain': domain,
+      ...(hosts.length > 0 && { 'mx-host': hosts.map((line) => line.slice(MX_FIELD.length)) }),
+    },
     summary: {
       'total-successful-session-count': sum(own.filter(({ result }) => result === SUCCESS)),
       'total-failure-session-count': sum(failures),
@@ -58,13 +79,17 @@ function detailOf({ result, mxHost, sendingIp, receivingIp, sessions }: SessionC
   };
 }
 
+function domainOf(contact: string): string {
+  return contact.slice(contact.lastIndexOf('@') + 1);
+}
+
 function sum(counts: readonly SessionCount[]): number {
   return counts.reduce((total, { sessions }) => total + sessions, 0);
 }
 
 /** The mail of RFC 8460 section 5.3. */
 export function reportMail(report: BuiltReport, domain: string, { contact }: TlsReportsConfig, to: string): string {
-  const submitter = contact.slice(contact.lastIndexOf('@') + 1);
+  const submitter = domainOf(contact);
   // The same whenever it is built: it is one mail, however often it is tried.
   const boundary = `tlsrpt-${createHash('sha256').update(report.id).digest('hex')}`;
   return [

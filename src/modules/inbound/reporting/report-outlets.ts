@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { EgressClient } from '../../../common/egress/egress-client';
 import type { TlsReportsConfig } from '../../../config/config';
+import { REPORT_TAG } from '../../../delivery/tls/tls-report-data.service';
 import { DomainsService } from '../../domains/domains.service';
 import { SendRawService } from '../../emails/accept/raw/send-raw.service';
 import { type BuiltReport, reportMail } from './build-report';
@@ -43,7 +44,7 @@ export class ReportOutlets {
   async mail(report: BuiltReport, domain: string, { settings, organizationId }: Way, to: string): Promise<void> {
     if (organizationId === undefined) return;
     const raw = Buffer.from(reportMail(report, domain, settings, to), 'latin1').toString('base64');
-    const request = { raw, to: [to], category: 'transactional', tags: ['tls-report'] };
+    const request = { raw, to: [to], category: 'transactional', tags: [REPORT_TAG] };
     await this.emails.send(request, `${report.id} ${to}`.slice(0, 255), { organizationId, mode: 'live' });
   }
 }

@@ -3,8 +3,8 @@ import pLimit from 'p-limit';
 import { HOUR } from '../../../common/clock';
 import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
 import { AppConfig } from '../../../config/config';
-import { type DueReport, TlsReportData } from '../../../delivery/tls/tls-report-data.service';
-import { buildReport } from './build-report';
+import { type DueReport, type ReportTargets, TlsReportData } from '../../../delivery/tls/tls-report-data.service';
+import { buildReport, type BuiltReport } from './build-report';
 import { ReportOutlets, type Way } from './report-outlets';
 
 /** In one run; the next goes on with the others. */
@@ -49,10 +49,23 @@ export class ReportTlsJob implements OnApplicationBootstrap {
     if (targets !== undefined) {
       const counts = await this.data.countsOf(report);
       const built = buildReport(report, counts, way.settings, this.config.delivery.mailHost);
-      for (const url of targets.web) await this.outgoing.post(built, url);
-      for (const to of targets.mail) await this.outgoing.mail(built, report.domain, way, to);
+      await this.sendToAll(built, report.domain, targets, way);
       this.logger.log({ msg: 'A report on TLS was sent', domain: report.domain, day: report.day });
     }
     await this.data.end(report);
+  }
+
+  /** One that takes it is enough: the others would get it again and again. @throws Error when nobody takes it */
+  private async sendToAll(built: BuiltReport, domain: string, { web, mail }: ReportTargets, way: Way): Promise<void> {
+    const ways = [
+      ...web.map((url) => () => this.outgoing.post(built, url)),
+      ...mail.map((to) => () => this.outgoing.mail(built, domain, way, to)),
+    ];
+    const results = await Promise.allSettled(ways.map((send) => send()));
+    const refusals = results.filter((result) => result.status === 'rejected').map(({ reason }) => reason as Error);
+    if (refusals[0] && refusals.length === results.length) throw refusals[0];
+    for (const { message: reason } of refusals) {
+      this.logger.warn({ msg: 'A report on TLS was not taken', domain, reason });
+    }
   }
 }
