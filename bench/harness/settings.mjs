@@ -2,13 +2,14 @@ import { parseArgs } from 'node:util';
 
 const STANDARD = ['parse-only', 'accept-single', 'accept-batch', 'deliver', 'end-to-end'];
 /** Run only when asked for. */
-const SCENARIOS = [...STANDARD, 'accept-smtp', 'wall-single', 'wall-batch', 'traces'];
+const SCENARIOS = [...STANDARD, 'accept-smtp', 'wall-single', 'wall-batch', 'traces', 'tls-domains'];
 
-export const USAGE = `npm run bench -- [--rounds N] [--seconds S] [--messages N] [--only ${SCENARIOS.join('|')}] [--profile FOLDER]
+export const USAGE = `npm run bench -- [--rounds N] [--seconds S] [--messages N] [--domains N] [--only ${SCENARIOS.join('|')}] [--profile FOLDER]
 
   --rounds    rounds of floor and product, by default 3
   --seconds   length of one timed run, by default 5
   --messages  mails that the product delivers in one run, by default 6,000
+  --domains   how many domains these go to in tls-domains, by default 1,000
   --only      one figure; may be given several times
   --profile   a folder for CPU profiles of the product; statements are timed too, so do not keep those figures
 `;
@@ -21,6 +22,7 @@ export function parseSettings(args) {
       rounds: { type: 'string', default: '3' },
       seconds: { type: 'string', default: '5' },
       messages: { type: 'string', default: '6000' },
+      domains: { type: 'string', default: '1000' },
       only: { type: 'string', multiple: true, default: STANDARD },
       profile: { type: 'string' },
       help: { type: 'boolean', default: false },
@@ -32,6 +34,7 @@ export function parseSettings(args) {
     rounds: positive('rounds', values.rounds),
     seconds: positive('seconds', values.seconds),
     messages: positive('messages', values.messages),
+    domains: positive('domains', values.domains),
     scenarios: values.only,
     profile: values.profile,
     help: values.help,

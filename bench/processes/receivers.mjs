@@ -1,13 +1,11 @@
 // Receiving servers on loopback addresses of their own, and the DNS that leads to them. Notes when each message arrives.
-import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import dnsPacket from 'dns-packet';
 import { serve } from '../harness/helper.mjs';
+import { serveNames } from '../harness/name-server.mjs';
 
 const END_OF_DATA = '\r\n.\r\n';
 const TARPIT_MS = 20_000;
-const TTL_SECONDS = 300;
 
 /** Milliseconds since the epoch at which the final dot came, by recipient. */
 const arrivals = new Map();
@@ -82,21 +80,4 @@ function arrived(recipient) {
     waiters.delete(waiter);
     waiter.done();
   }
-}
-
-async function serveNames(addresses) {
-  const socket = createSocket('udp4').bind(0, '127.0.0.1');
-  await once(socket, 'listening');
-  socket.on('message', (message, peer) => {
-    const { id, questions } = dnsPacket.decode(message);
-    const [{ name, type }] = questions;
-    const domain = name.toLowerCase().replace(/^mx\./, '');
-    const common = { type, name, ttl: TTL_SECONDS };
-    const answers = [];
-    if (type === 'MX') answers.push({ ...common, data: { preference: 10, exchange: `mx.${domain}` } });
-    if (type === 'A' && name.startsWith('mx.')) answers.push({ ...common, data: addresses.get(domain) });
-    const flags = dnsPacket.RECURSION_DESIRED | dnsPacket.RECURSION_AVAILABLE;
-    socket.send(dnsPacket.encode({ type: 'response', id, flags, questions, answers }), peer.port, peer.address);
-  });
-  return `127.0.0.1:${socket.address().port}`;
 }
