@@ -75,6 +75,8 @@ describe('AuthenticationService', () => {
     ['lines that end in LF', lines('\n x', 1_000, '\n\nbody')],
     ['bytes in one line', lines('x', 50 * 1024)],
     ['bytes without an end of the header', 'x'.repeat(50 * 1024)],
+    ['bytes in one line of its body', `${MESSAGE.toString()}${'x '.repeat(70_000)}\r\n`],
+    ['bytes in one line behind others', `${MESSAGE.toString()}${'x\r\n'.repeat(50_000)}${' '.repeat(140_000)}`],
     ['lines, and a body', lines('\r\n x', 1_000, `\r\n\r\n${'x'.repeat(100_000)}`)],
   ])('looks at no message with too many %s', async (_what, message) => {
     expect(await examine({}, Buffer.from(message))).toEqual(UNEXAMINED);
@@ -83,6 +85,7 @@ describe('AuthenticationService', () => {
   it.each([
     ['as many lines as allowed', lines('\r\n x', 998)],
     ['as many signatures', SIGNATURE.repeat(20) + MESSAGE.toString()],
+    ['long lines in its body', `${MESSAGE.toString()}${`${'x '.repeat(64_000)}\r\n`.repeat(3)}`],
     ['a long body', MESSAGE.toString() + 'x\r\n'.repeat(50_000)],
     ['a long body after LF', `From: a@sender.example\n\n${'DKIM-Signature: x\n'.repeat(30)}${'x\n'.repeat(50_000)}`],
     ['no header', `\r\n\r\n${'x\r\n'.repeat(50_000)}`],

@@ -18,6 +18,8 @@ export class InboundMailLimits {
   /** Of a header that is authenticated; of real ones the longest have half of it. */
   readonly maxHeaderBytes: number = 48 * 1024;
   readonly maxHeaderLines: number = 1_000;
+  /** Of a body that is authenticated: RFC 5322 has 998, and some mail has all its html in one. */
+  readonly maxLineBytes: number = 128 * 1024;
   /** Signatures and sealed hops that are looked at: each may cost a hash of the whole message. */
   readonly maxSignatures: number = 20;
 }
