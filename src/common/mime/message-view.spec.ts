@@ -104,4 +104,24 @@ describe('decodeQuotedPrintable', () => {
   ])('reads %j as %j', (encoded, decoded) => {
     expect(decodeQuotedPrintable(Buffer.from(encoded)).toString()).toBe(decoded);
   });
+
+  it.each([
+    ['utf-8', 'x\u00e9\u20ac😀'],
+    ['utf-16le', 'x\u00e9\u20ac😀'],
+    ['iso-2022-jp', 'xxxxxxxxxx'],
+  ])('a long text in %s is what it is in one piece, and others have their turn', async (charset, unit) => {
+    const bytes = Buffer.from(unit.repeat(100_000), charset === 'utf-16le' ? 'utf16le' : 'utf8');
+    const head = Buffer.from(`Content-Type: text/plain; charset=${charset}\r\n\r\n`);
+    let turns = 0;
+    let isOver = false;
+    const count = (): void => {
+      turns += 1;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    const { text } = await readMessage(Buffer.concat([head, bytes]));
+    isOver = true;
+    expect(text).toBe(new TextDecoder(charset).decode(bytes));
+    expect(turns).toBeGreaterThan(bytes.length / (256 * 1024));
+  });
 });

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parametersOf } from './mime-message';
-import { decodeCharset, decodeField } from './part-text';
+import { decodeCharset, decodeCharsetInTurns, decodeField } from './part-text';
 import { findParts, type PlacedPart, type PlacedParts } from './message-parts';
 import { decodeTransferInTurns } from './transfer-encoding';
 
@@ -84,11 +84,11 @@ async function textOf(message: Buffer, parts: readonly PlacedPart[]): Promise<st
   for (const part of parts) {
     const cut = { ...part, end: Math.min(part.end, part.start + left) };
     left -= cut.end - cut.start;
-    const decoded = (await bytesOf(message, cut)).toString('latin1');
-    texts.push(decodeCharset(decoded, part.contentType.parameters.get('charset')));
+    const decoded = await bytesOf(message, cut);
+    texts.push(await decodeCharsetInTurns(decoded, part.contentType.parameters.get('charset')));
     if (decoded.length > LARGE_BYTES) await nextTurn();
   }
-  return texts.join('\n').replaceAll('\0', '');
+  return texts.join('\n');
 }
 
 function bytesOf(message: Buffer, { start, end, fields }: PlacedPart): Promise<Buffer> {

@@ -2,10 +2,11 @@ import { Controller, Get, Header, Query, Res } from '@nestjs/common';
 import { ApiOperation, ApiPropertyOptional, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { QueryBoolean } from '../../common/http/dto-decorators';
-import { escapeHtml } from '../../common/http/html-page';
+import { escapedInTurns } from '../../common/http/large-answers';
 import { ApiErrors } from '../../common/http/openapi.decorators';
 import { PathId } from '../../common/http/path-id.decorator';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
+import { BodyBudget, holdUntilRead } from '../../common/http/request-body';
 import { RequireScope } from '../../common/http/scopes';
 import { EmailContentService } from '../emails/email-content.service';
 
@@ -21,8 +22,8 @@ export function previewPolicy(remote: boolean): string {
   ].join('; ');
 }
 
-export function textPage(text: string): string {
-  return escapeHtml`<!doctype html><pre style="white-space: pre-wrap">${text}</pre>`.toString();
+export async function textPage(text: string): Promise<string> {
+  return `<!doctype html><pre style="white-space: pre-wrap">${await escapedInTurns(text)}</pre>`;
 }
 
 export class PreviewQuery {
@@ -37,7 +38,10 @@ export class PreviewQuery {
 @Controller('console/preview')
 @RequireScope('email:read')
 export class ConsolePreviewController {
-  constructor(private readonly contents: EmailContentService) {}
+  constructor(
+    private readonly contents: EmailContentService,
+    private readonly budget: BodyBudget,
+  ) {}
 
   @Get(':id')
   @ApiOperation({
@@ -58,6 +62,8 @@ export class ConsolePreviewController {
   ): Promise<string> {
     const content = await this.contents.preview(principal, id);
     response.setHeader('content-security-policy', previewPolicy(remote));
-    return content.html ?? textPage(content.text ?? '');
+    const page = content.html ?? (await textPage(content.text ?? ''));
+    holdUntilRead(this.budget, principal.organizationId, page.length, response);
+    return page;
   }
 }

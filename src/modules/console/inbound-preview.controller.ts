@@ -39,6 +39,9 @@ export class InboundPreviewController {
     const hold = (bytes: number) => holdUntilRead(this.budget, principal.organizationId, bytes, response);
     const { message } = await this.emails.get(principal, id, hold);
     response.setHeader('content-security-policy', previewPolicy(remote));
-    return message.html ?? textPage(message.text ?? '');
+    if (message.html !== undefined) return message.html;
+    const page = await textPage(message.text ?? '');
+    hold(page.length);
+    return page;
   }
 }

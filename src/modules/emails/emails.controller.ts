@@ -1,9 +1,12 @@
-import { Body, Controller, Get, HttpCode, Patch, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, Header, HttpCode, Patch, Post, Query, Res } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { PaginationDto } from '../../common/http/envelope.dto';
+import { JSON_TYPE, jsonInTurns } from '../../common/http/large-answers';
 import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
 import { PathId } from '../../common/http/path-id.decorator';
+import { BodyBudget, holdUntilRead } from '../../common/http/request-body';
 import { RequireScope } from '../../common/http/scopes';
 import { AttemptDto } from './dto/attempt.dto';
 import { attemptsOf } from './dto/attempt.mapper';
@@ -30,6 +33,7 @@ export class EmailsController {
     private readonly emails: EmailsService,
     private readonly contents: EmailContentService,
     private readonly changes: EmailChangesService,
+    private readonly budget: BodyBudget,
   ) {}
 
   @Get()
@@ -77,9 +81,16 @@ export class EmailsController {
   @Get(':id/content')
   @ApiOperation({ summary: "Read an email's content", description: 'Until its retention ends.' })
   @ApiData(EmailContentDto)
+  @Header('content-type', JSON_TYPE)
   @ApiErrors('invalid_request', 'resource_not_found')
-  async content(@CurrentPrincipal() principal: Principal, @PathId() id: string) {
-    return { data: toContentDto(await this.contents.content(principal, id)) };
+  async content(
+    @CurrentPrincipal() principal: Principal,
+    @PathId() id: string,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<Buffer> {
+    const json = await jsonInTurns({ data: toContentDto(await this.contents.content(principal, id)) });
+    holdUntilRead(this.budget, principal.organizationId, json.length, response);
+    return json;
   }
 
   @Patch(':id')

@@ -4,6 +4,7 @@ import { encodeExtended } from 'content-disposition';
 import type { Response } from 'express';
 import { PaginationDto } from '../../common/http/envelope.dto';
 import { LiveOnly } from '../../common/http/key-restrictions.guard';
+import { JSON_TYPE, jsonInTurns } from '../../common/http/large-answers';
 import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
 import { PathId } from '../../common/http/path-id.decorator';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
@@ -49,13 +50,17 @@ export class InboundEmailsController {
   @Get(':id')
   @ApiOperation({ summary: 'Read an inbound email' })
   @ApiData(InboundEmailDto)
+  @Header('content-type', JSON_TYPE)
   @ApiErrors('resource_not_found')
   async detail(
     @CurrentPrincipal() principal: Principal,
     @PathId('id', 'Inbound email') id: string,
     @Res({ passthrough: true }) response: Response,
-  ) {
-    return { data: toInboundEmailDto(await this.emails.get(principal, id, this.memoryFor(principal, response))) };
+  ): Promise<Buffer> {
+    const hold = this.memoryFor(principal, response);
+    const json = await jsonInTurns({ data: toInboundEmailDto(await this.emails.get(principal, id, hold)) });
+    hold(json.length);
+    return json;
   }
 
   @Delete(':id')

@@ -1,0 +1,51 @@
+import fc from 'fast-check';
+import { escapeHtml } from './html-page';
+import { escapedInTurns, jsonInTurns } from './large-answers';
+
+const PIECE = 64 * 1024;
+/** Short, long, and around the end of a piece. */
+const TEXT = fc
+  .tuple(fc.constantFrom(0, 1, PIECE - 2, PIECE - 1, PIECE, 2 * PIECE - 1), fc.string({ unit: 'binary', maxLength: 6 }))
+  .map(([length, text]) => `${'x'.repeat(length)}${text}😀"\\\u0001<&'`);
+
+/** Turns of the event loop while something is made. */
+async function turnsOf(work: () => Promise<unknown>): Promise<number> {
+  let turns = 0;
+  let isOver = false;
+  const count = (): void => {
+    turns += 1;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  await work();
+  isOver = true;
+  return turns;
+}
+
+describe('answers with long texts', () => {
+  it('are the JSON that they are in one piece', async () => {
+    const value = fc.dictionary(fc.string(), fc.oneof(TEXT, fc.array(TEXT, { maxLength: 3 }), fc.jsonValue()));
+    await fc.assert(
+      fc.asyncProperty(value, async (given) => {
+        const text = (await jsonInTurns({ data: given })).toString();
+        expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify({ data: given })));
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('are the html that they are in one piece', async () => {
+    await fc.assert(
+      fc.asyncProperty(TEXT, async (text) => {
+        expect(await escapedInTurns(text)).toBe(escapeHtml`${text}`.toString());
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('let others have their turn', async () => {
+    const text = '"'.repeat(20 * PIECE);
+    expect(await turnsOf(() => jsonInTurns({ text, html: text }))).toBeGreaterThan(30);
+    expect(await turnsOf(() => escapedInTurns(text))).toBeGreaterThan(15);
+  });
+});

@@ -1,0 +1,46 @@
+import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { escapeHtml } from './html-page';
+
+/** For `@Header` beside `jsonInTurns`. */
+export const JSON_TYPE = 'application/json; charset=utf-8';
+/** Characters that are written in one turn of the event loop: some milliseconds, whatever they are. */
+const PIECE = 64 * 1024;
+const QUOTE = Buffer.from('"');
+
+/**
+ * The JSON of a value that holds long texts, which may be a stranger's. In one piece, 5 MiB of control characters hold up the
+ * event loop for a tenth of a second, as they become 30.
+ */
+export async function jsonInTurns(value: unknown): Promise<Buffer> {
+  const texts: string[] = [];
+  // Nobody can have written it into a text.
+  const mark = randomUUID();
+  const frame = JSON.stringify(value, (_name, inner: unknown) => {
+    if (typeof inner !== 'string' || inner.length <= PIECE) return inner;
+    texts.push(inner);
+    return mark;
+  });
+  const [beginning = '', ...rests] = frame.split(`"${mark}"`);
+  const written = [Buffer.from(beginning)];
+  for (const [index, rest] of rests.entries()) {
+    const text = await inTurns(texts[index] ?? '', (piece) => Buffer.from(JSON.stringify(piece).slice(1, -1)));
+    written.push(QUOTE, ...text, QUOTE, Buffer.from(rest));
+  }
+  return Buffer.concat(written);
+}
+
+/** A long text as html, without markup of its own. */
+export async function escapedInTurns(text: string): Promise<string> {
+  return (await inTurns(text, (piece) => escapeHtml`${piece}`.toString())).join('');
+}
+
+/** A character of two units may be cut in two: JSON writes the halves one by one, html leaves both as they are. */
+async function inTurns<Written>(text: string, write: (piece: string) => Written): Promise<Written[]> {
+  const written: Written[] = [];
+  for (let at = 0; at < text.length; at += PIECE) {
+    if (at > 0) await nextTurn();
+    written.push(write(text.slice(at, at + PIECE)));
+  }
+  return written;
+}
