@@ -1,8 +1,8 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { parse } from 'node:querystring';
-import type { Express } from 'express';
+import type { Express, Request } from 'express';
 import type { Principal } from './principal';
-import type { BodyBudget } from './request-body';
+import { type BodyBudget, releaseBody } from './request-body';
 import type { StandardHeaders } from './response-headers';
 
 /**
@@ -43,6 +43,12 @@ export function expressMessages(app: Express, headers: StandardHeaders, bodyBudg
         if (!this.hasHeader(name)) this.setHeader(name, value);
       }
       return super.writeHead(status, ...rest);
+    }
+
+    override end(...content: never[]): this {
+      super.end(...content);
+      releaseBody(this.req as unknown as Request);
+      return this;
     }
   }
 

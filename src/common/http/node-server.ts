@@ -121,7 +121,8 @@ function identify(request: Request): Request {
 
 function settle(request: Request, response: Response, { draining, log }: NodeServerOptions): void {
   draining.leave();
-  releaseBody(request);
+  // A body that its client did not send to its end is handed to no one.
+  if (!request.readableEnded) releaseBody(request);
   if (!request.complete) cutOffLater(request);
   const line = lineOf(request, response);
   request.span?.end(line);

@@ -86,9 +86,22 @@ function holderOf(request: Request): string {
   return request.bodyHolder;
 }
 
-/** Gives back what a request that has ended held of the budget. */
+/**
+ * Takes more of the budget until the request has been answered, for what a small body becomes.
+ * @throws UnavailableError
+ */
+export function holdMore(request: Request, bytes: number): void {
+  const isOver = request.res?.writableEnded === true;
+  if (isOver || !request.bodyBudget.take(holderOf(request), bytes)) {
+    throw new UnavailableError('Too many large requests at a time');
+  }
+  request.heldBytes += bytes;
+}
+
+/** Gives back what a request held of the budget. It is still worked on after its client has gone, until it is answered. */
 export function releaseBody(request: Request): void {
   request.bodyBudget.give(request.bodyHolder ?? '', request.heldBytes);
+  request.heldBytes = 0;
 }
 
 export function hasBody({ method, headers }: Request): boolean {

@@ -14,7 +14,7 @@ import { ValidationError } from '../../common/errors/app-error';
 import { CurrentPrincipal, type Principal, requirePrincipal } from '../../common/http/principal';
 import { ApiData, ApiErrors } from '../../common/http/openapi.decorators';
 import { RateLimitClass } from '../../common/http/request-limits';
-import { BATCH_BODY, SEND_BODY, TakesBody } from '../../common/http/request-body';
+import { BATCH_BODY, holdMore, SEND_BODY, TakesBody } from '../../common/http/request-body';
 import { RequireScope } from '../../common/http/scopes';
 import { SendRawService } from './accept/raw/send-raw.service';
 import { PathId } from '../../common/http/path-id.decorator';
@@ -36,11 +36,12 @@ const KeyHeader = createParamDecorator((_data: unknown, context: ExecutionContex
   return one ?? other;
 });
 
-/** The caller, with the span of the request where it is traced. */
+/** The caller, with the span of the request where it is traced, and the memory that it may take. */
 const CurrentSubmitter = createParamDecorator((_data: unknown, context: ExecutionContext): Submitter => {
   const request = context.switchToHttp().getRequest<Request>();
   const principal = requirePrincipal(request);
-  return request.span ? { ...principal, trace: request.span.context } : principal;
+  const hold = (bytes: number): void => holdMore(request, bytes);
+  return { ...principal, hold, ...(request.span && { trace: request.span.context }) };
 });
 
 const DocumentKeyHeader = ApiHeader({

@@ -1,5 +1,6 @@
+import { waitFor } from '../../setup/wait-for';
 import { expectEnvelope } from './expect-envelope';
-import { type HttpApp, startHttpApp } from './http-app';
+import { type HttpApp, slowRequests, startHttpApp } from './http-app';
 import { exchange, post, RawClient, request } from './raw-client';
 
 const MIB = 1024 * 1024;
@@ -172,6 +173,19 @@ describe('body size', () => {
     const response = await exchange(app.port, post('/v1/things/batch', `"${'b'.repeat(9 * MIB)}"`));
     expectEnvelope(response, 503, 'service_unavailable');
     expect((await exchange(app.port, post('/v1/things/batch', `"${'b'.repeat(7 * MIB)}"`))).status).toBe(202);
+  });
+
+  it('holds the body of a client that has gone until its request is answered', async () => {
+    const large = `"${'b'.repeat(7 * MIB)}"`;
+    const client = await RawClient.connect(app.port);
+    client.send(post('/errors/slow', large));
+    await waitFor(() => slowRequests.length === 1, { what: 'the handler' });
+    client.close();
+    await waitFor(() => app.lines.some(({ aborted }) => aborted === true), { what: 'the end of the connection' });
+    expectEnvelope(await exchange(app.port, post('/v1/things/batch', large)), 503, 'service_unavailable');
+    slowRequests.pop()?.();
+    const isTaken = async () => (await exchange(app.port, post('/v1/things/batch', large))).status === 202;
+    await waitFor(isTaken, { what: 'room' });
   });
 
   it('sends 100 Continue only when it wants the body', async () => {

@@ -117,9 +117,15 @@ class ErrorsController {
   slow(): Promise<unknown> {
     return new Promise((resolve) => slowRequests.push(() => resolve({ data: 'slow' })));
   }
+
+  @Post('slow')
+  @TakesBody(BATCH_BODY)
+  slowly(): Promise<unknown> {
+    return this.slow();
+  }
 }
 
-/** Requests of `GET /errors/slow` wait here until the test lets them go. */
+/** Requests of `/errors/slow` wait here until the test lets them go. */
 export const slowRequests: (() => void)[] = [];
 
 @Controller('health')

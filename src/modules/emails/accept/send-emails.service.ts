@@ -33,8 +33,13 @@ export interface AcceptedRequest {
   readonly replayed: boolean;
 }
 
+/** Of all that templates make of one batch, which may be a few lines itself. */
+const MAX_BATCH_RENDERED = 32 * 1024 * 1024;
+
 /** Who sends, and the span of the request where it is traced. */
 export interface Submitter extends Tenant {
+  /** Takes memory for what templates make, until the request is answered. @throws UnavailableError */
+  readonly hold?: ((bytes: number) => void) | undefined;
   readonly trace?: TraceContext | undefined;
 }
 
@@ -103,7 +108,8 @@ export class SendEmailsService {
   async sendBatch(bodies: readonly unknown[], keyHeader: string | string[] | undefined, tenant: Submitter) {
     const key = idempotencyKeyOf(keyHeader, undefined);
     const now = this.clock.now();
-    const items = await Promise.all(bodies.map((body, index) => this.batchItem(body, `${index}.`, now, tenant)));
+    const bounded = { ...tenant, hold: withinBatch(tenant.hold) };
+    const items = await Promise.all(bodies.map((body, index) => this.batchItem(body, `${index}.`, now, bounded)));
     const idempotency = key === undefined ? undefined : claim(BATCH_PATH, key, fingerprint(bodies), tenant);
     return this.submit({ items, idempotency }, tenant);
   }
@@ -133,7 +139,7 @@ export class SendEmailsService {
     const { organizationId, mode, trace } = tenant;
     try {
       const domain = await this.senders.resolve(given.from, tenant);
-      const request = given.template ? await this.rendered(given, organizationId, prefix) : given;
+      const request = given.template ? await this.rendered(given, tenant, prefix) : given;
       const settings = await this.organizations.settingsOf(organizationId);
       const { trackOpens: opens, trackClicks: clicks, monthlyRecipients } = settings;
       const submitted = { organizationId, mode, domain, request, monthlyRecipients, trace };
@@ -145,12 +151,30 @@ export class SendEmailsService {
   }
 
   /** With subject, html and text as its template makes them now: a later version changes nothing about this mail. */
-  private async rendered(request: SendRequest, organizationId: string, prefix: string): Promise<SendRequest> {
+  private async rendered(request: SendRequest, tenant: Submitter, prefix: string): Promise<SendRequest> {
     const { template, ...others } = request;
     if (!template) return request;
+    const { organizationId, hold } = tenant;
     const { subject, html, text } = await this.templates.render(organizationId, template, `${prefix}template.`);
+    hold?.(Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? ''));
     return { ...others, subject, html, text };
   }
+}
+
+/** An item that goes beyond the bound is refused; those before it stay. */
+function withinBatch(hold: Submitter['hold']): (bytes: number) => void {
+  let left = MAX_BATCH_RENDERED;
+  return (bytes) => {
+    if (bytes > left) throw tooMuchRendered();
+    hold?.(bytes);
+    left -= bytes;
+  };
+}
+
+function tooMuchRendered(): AppError {
+  return new AppError('template_render_failed', 'What the templates of this batch make is more than 32 MiB in all', {
+    suggestion: 'Send fewer emails in one batch',
+  });
 }
 
 /** An element that could not even be read has come here as its error. */

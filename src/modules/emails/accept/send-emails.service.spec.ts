@@ -1,0 +1,57 @@
+import { OrganizationsService } from '../../../auth/organizations.service';
+import { Clock } from '../../../common/clock';
+import { UnavailableError } from '../../../common/errors/app-error';
+import { Tracing } from '../../../common/tracing/tracing';
+import { TemplateRenderer } from '../../templates/template-renderer.service';
+import { AcceptService } from './accept.service';
+import { SendEmailsService, type Submitter } from './send-emails.service';
+import { SenderResolver } from './sender-resolver.service';
+import type { Submission } from './submission';
+
+const MIB = 1024 * 1024;
+const TENANT: Submitter = { organizationId: 'o', mode: 'live' } as Submitter;
+const EMAIL = { from: 'a@acme.test', to: ['b@example.com'], template: { name: 'large' } };
+
+/** The items that come to be accepted, of templates that make a MiB each. */
+async function submitted(count: number, tenant = TENANT): Promise<Submission['items']> {
+  let items: Submission['items'] = [];
+  const submit = (submission: Submission) => {
+    items = submission.items;
+    return Promise.resolve({ results: [], replayed: false });
+  };
+  const render = () => Promise.resolve({ subject: 's', html: 'x'.repeat(MIB), text: undefined, version: 1 });
+  const service = new SendEmailsService(
+    { submit } as unknown as AcceptService,
+    { resolve: () => Promise.resolve({ id: 'd', name: 'acme.test' }) } as unknown as SenderResolver,
+    { render } as unknown as TemplateRenderer,
+    { settingsOf: () => Promise.resolve({}) } as unknown as OrganizationsService,
+    { now: () => new Date() } as Clock,
+    {} as Tracing,
+  );
+  await service.sendBatch(
+    Array.from({ length: count }, () => EMAIL),
+    undefined,
+    tenant,
+  );
+  return items;
+}
+
+describe('what templates make of a batch', () => {
+  it('is 32 MiB at most: the emails beyond are refused', async () => {
+    const items = await submitted(40);
+    const codes = items.map(({ candidate }) => (candidate.kind === 'refused' ? candidate.code : 'accepted'));
+    expect(codes.slice(0, 32)).toEqual(Array(32).fill('accepted'));
+    expect(codes.slice(32)).toEqual(Array(8).fill('template_render_failed'));
+  });
+
+  it('counts as memory of the request, and is too much where that is', async () => {
+    let held = 0;
+    const hold = (bytes: number): void => {
+      held += bytes;
+      if (held > 3 * MIB) throw new UnavailableError('Too much');
+    };
+    await submitted(3, { ...TENANT, hold });
+    expect(held).toBe(3 * MIB);
+    await expect(submitted(3, { ...TENANT, hold })).rejects.toThrow(UnavailableError);
+  });
+});
