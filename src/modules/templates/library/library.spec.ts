@@ -4,7 +4,7 @@ import { TemplateEngine } from '../rendering/template-engine';
 import { COLOURS } from './layout';
 import { LIBRARY } from './library';
 
-const engine = new TemplateEngine(liquidjs);
+const engine = new TemplateEngine(liquidjs, () => performance.now());
 const GIVEN = {
   product_name: 'Ada & Co.',
   action_url: 'https://example.com/start?a=1&b=2',

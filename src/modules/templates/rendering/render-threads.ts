@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import { MINUTE } from '../../../common/clock';
 import { UnavailableError } from '../../../common/errors/app-error';
 import type { Metrics } from '../../../common/metrics/metrics';
+import { cpuClock } from './cpu-clock';
 import {
   type CheckResult,
   type RenderResult,
@@ -24,14 +26,20 @@ interface Job {
 
 /** As text, since a thread loads no TypeScript, which tests run. */
 const THREAD = `
+  const { readFileSync, readlinkSync } = require('node:fs');
   const { parentPort, workerData } = require('node:worker_threads');
-  const engine = new (${TemplateEngine.toString()})(require(workerData.library));
+  let thread = '';
+  try {
+    thread = readlinkSync('/proc/thread-self').split('/').pop();
+  } catch {}
+  const clock = (${cpuClock.toString()})((path) => readFileSync(path, 'latin1'), '/proc/self/task/' + thread + '/schedstat');
+  const engine = new (${TemplateEngine.toString()})(require(workerData.library), clock);
   parentPort.on('message', (question) => {
     parentPort.postMessage(
       question.kind === 'check' ? engine.check(question.source) : engine.render(question.template, question.variables),
     );
   });
-  parentPort.postMessage('ready');
+  parentPort.postMessage(thread);
 `;
 
 /** After a template that was ended, its organization keeps out of the second thread for so long. */
@@ -134,16 +142,16 @@ export class RenderThreads {
 /** One thread and the job that it works on. Started by its first job, and again by the one after a job that it died of. */
 class RenderThread {
   busy = false;
-  private worker: Promise<Worker> | undefined;
+  private worker: Promise<Started> | undefined;
 
   /** Undefined when it does not answer in time, or dies. */
   async ask(question: Question): Promise<CheckResult | RenderResult | undefined> {
     this.busy = true;
     try {
       this.worker ??= start();
-      const worker = await this.worker;
+      const { worker, cpuMs } = await this.worker;
       worker.ref();
-      const answer = await answerOf(worker, question);
+      const answer = await answerOf(worker, cpuMs, question);
       // An idle thread holds up no process that ends.
       worker.unref();
       if (answer === undefined) await this.end();
@@ -159,27 +167,40 @@ class RenderThread {
   async end(): Promise<void> {
     const worker = this.worker;
     this.worker = undefined;
-    await worker?.then((thread) => thread.terminate()).catch(() => undefined);
+    await worker?.then((started) => started.worker.terminate()).catch(() => undefined);
   }
 }
 
+interface Started {
+  readonly worker: Worker;
+  /** What it has worked. */
+  readonly cpuMs: () => number;
+}
+
 /** Resolves once it has loaded the library: that time is charged to no organization. */
-function start(): Promise<Worker> {
+function start(): Promise<Started> {
   const worker = new Worker(THREAD, {
     eval: true,
     workerData: { library: require.resolve('liquidjs') },
     resourceLimits: MEMORY,
   });
   return new Promise((resolve, reject) => {
-    worker.once('message', () => resolve(worker));
+    worker.once('message', (thread: string) => {
+      const cpuMs = cpuClock((path) => readFileSync(path, 'latin1'), `/proc/self/task/${thread}/schedstat`);
+      resolve({ worker, cpuMs });
+    });
     worker.once('error', reject);
     worker.once('exit', () => reject(new Error('The thread has ended')));
   });
 }
 
-function answerOf(worker: Worker, question: Question): Promise<CheckResult | RenderResult | undefined> {
+function answerOf(
+  worker: Worker,
+  cpuMs: () => number,
+  question: Question,
+): Promise<CheckResult | RenderResult | undefined> {
   return new Promise((resolve) => {
-    const before = process.cpuUsage();
+    const before = cpuMs();
     let deadlines = 0;
     const end = (answer: CheckResult | RenderResult | undefined): void => {
       clearInterval(timer);
@@ -188,9 +209,8 @@ function answerOf(worker: Worker, question: Question): Promise<CheckResult | Ren
     };
     const nothing = (): void => end(undefined);
     const timer = setInterval(() => {
-      const { user, system } = process.cpuUsage(before);
       deadlines += 1;
-      if ((user + system) / 1_000 >= DEADLINE_MS || deadlines >= MAX_DEADLINES) nothing();
+      if (cpuMs() - before >= DEADLINE_MS || deadlines >= MAX_DEADLINES) nothing();
     }, DEADLINE_MS);
     worker.on('message', end).on('exit', nothing);
     worker.postMessage(question);

@@ -3,7 +3,7 @@ import { Metrics } from '../../../common/metrics/metrics';
 import { RenderThreads } from './render-threads';
 import { type CheckResult, TemplateEngine, type TemplateParts } from './template-engine';
 
-const engine = new TemplateEngine(liquidjs);
+const engine = new TemplateEngine(liquidjs, () => performance.now());
 let versions = 0;
 
 function render(parts: Partial<TemplateParts>, variables: object = {}) {
@@ -108,6 +108,13 @@ describe('TemplateEngine', () => {
       field: 'html',
       message: expect.stringMatching(message) as string,
     });
+  });
+
+  it('ends no template for the work of others: a thread that waits for its turn is not slow', () => {
+    const others = new TemplateEngine(liquidjs, () => 0);
+    const text = '{% for i in (1..5000) %}{% for j in (1..100) %}{% endfor %}{% endfor %}done';
+    const template = { organizationId: 'acme', key: 'waiting', subject: 's', html: undefined, text };
+    expect(others.render(template, '{}')).toMatchObject({ kind: 'rendered', text: 'done' });
   });
 
   it('keeps parsed sources within the share of their organization', () => {
