@@ -1,11 +1,14 @@
 import fc from 'fast-check';
 import { escapeHtml } from './html-page';
-import { escapedInTurns, jsonInTurns } from './large-answers';
+import { bytesInTurns, escapedInTurns, jsonInTurns } from './large-answers';
 
 const PIECE = 64 * 1024;
 /** Short, long, and around the end of a piece. */
 const TEXT = fc
-  .tuple(fc.constantFrom(0, 1, PIECE - 2, PIECE - 1, PIECE, 2 * PIECE - 1), fc.string({ unit: 'binary', maxLength: 6 }))
+  .tuple(
+    fc.constantFrom(0, 1, PIECE - 2, PIECE - 1, PIECE, 2 * PIECE - 1),
+    fc.string({ unit: 'grapheme', maxLength: 6 }),
+  )
   .map(([length, text]) => `${'x'.repeat(length)}${text}😀"\\\u0001<&'`);
 
 /** Turns of the event loop while something is made. */
@@ -37,7 +40,8 @@ describe('answers with long texts', () => {
   it('are the html that they are in one piece', async () => {
     await fc.assert(
       fc.asyncProperty(TEXT, async (text) => {
-        expect(await escapedInTurns(text)).toBe(escapeHtml`${text}`.toString());
+        expect((await escapedInTurns(text)).toString()).toBe(escapeHtml`${text}`.toString());
+        expect((await bytesInTurns(text)).toString()).toBe(text);
       }),
       { numRuns: 50 },
     );

@@ -30,17 +30,27 @@ export async function jsonInTurns(value: unknown): Promise<Buffer> {
   return Buffer.concat(written);
 }
 
-/** A long text as html, without markup of its own. */
-export async function escapedInTurns(text: string): Promise<string> {
-  return (await inTurns(text, (piece) => escapeHtml`${piece}`.toString())).join('');
+/** The bytes of a long text. */
+export async function bytesInTurns(text: string): Promise<Buffer> {
+  return Buffer.concat(await inTurns(text, (piece) => Buffer.from(piece)));
 }
 
-/** A character of two units may be cut in two: JSON writes the halves one by one, html leaves both as they are. */
+/** The same as html, without markup of its own. */
+export async function escapedInTurns(text: string): Promise<Buffer> {
+  return Buffer.concat(await inTurns(text, (piece) => Buffer.from(escapeHtml`${piece}`.toString())));
+}
+
 async function inTurns<Written>(text: string, write: (piece: string) => Written): Promise<Written[]> {
   const written: Written[] = [];
-  for (let at = 0; at < text.length; at += PIECE) {
+  for (let at = 0, end: number; at < text.length; at = end) {
     if (at > 0) await nextTurn();
-    written.push(write(text.slice(at, at + PIECE)));
+    end = wholeCharacters(text, at + PIECE);
+    written.push(write(text.slice(at, end)));
   }
   return written;
+}
+
+/** A character of two units is not cut in two. */
+function wholeCharacters(text: string, end: number): number {
+  return (text.charCodeAt(end - 1) & 0xfc00) === 0xd800 ? end - 1 : end;
 }

@@ -2,7 +2,7 @@ import { Controller, Get, Header, Query, Res } from '@nestjs/common';
 import { ApiOperation, ApiPropertyOptional, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { QueryBoolean } from '../../common/http/dto-decorators';
-import { escapedInTurns } from '../../common/http/large-answers';
+import { bytesInTurns, escapedInTurns } from '../../common/http/large-answers';
 import { ApiErrors } from '../../common/http/openapi.decorators';
 import { PathId } from '../../common/http/path-id.decorator';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
@@ -22,8 +22,13 @@ export function previewPolicy(remote: boolean): string {
   ].join('; ');
 }
 
-export async function textPage(text: string): Promise<string> {
-  return `<!doctype html><pre style="white-space: pre-wrap">${await escapedInTurns(text)}</pre>`;
+const BEFORE_TEXT = Buffer.from('<!doctype html><pre style="white-space: pre-wrap">');
+const AFTER_TEXT = Buffer.from('</pre>');
+
+/** A mail as a page: its html, or else its text. */
+export async function pageOf({ html, text }: { html?: string | null; text?: string | null }): Promise<Buffer> {
+  if (typeof html === 'string') return bytesInTurns(html);
+  return Buffer.concat([BEFORE_TEXT, await escapedInTurns(text ?? ''), AFTER_TEXT]);
 }
 
 export class PreviewQuery {
@@ -59,10 +64,10 @@ export class ConsolePreviewController {
     @PathId('id', 'Email') id: string,
     @Query() { remote }: PreviewQuery,
     @Res({ passthrough: true }) response: Response,
-  ): Promise<string> {
+  ): Promise<Buffer> {
     const content = await this.contents.preview(principal, id);
     response.setHeader('content-security-policy', previewPolicy(remote));
-    const page = content.html ?? (await textPage(content.text ?? ''));
+    const page = await pageOf(content);
     holdUntilRead(this.budget, principal.organizationId, page.length, response);
     return page;
   }

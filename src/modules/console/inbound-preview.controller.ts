@@ -7,7 +7,7 @@ import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { BodyBudget, holdUntilRead } from '../../common/http/request-body';
 import { RequireScope } from '../../common/http/scopes';
 import { InboundEmailsService } from '../inbound-mail/inbound-emails.service';
-import { PreviewQuery, previewPolicy, textPage } from './console-preview.controller';
+import { pageOf, PreviewQuery, previewPolicy } from './console-preview.controller';
 
 /** The same of mail that came in: html of any sender. */
 @ApiTags('Inbound')
@@ -35,12 +35,11 @@ export class InboundPreviewController {
     @PathId('id', 'Inbound email') id: string,
     @Query() { remote }: PreviewQuery,
     @Res({ passthrough: true }) response: Response,
-  ): Promise<string> {
+  ): Promise<Buffer> {
     const hold = (bytes: number) => holdUntilRead(this.budget, principal.organizationId, bytes, response);
     const { message } = await this.emails.get(principal, id, hold);
     response.setHeader('content-security-policy', previewPolicy(remote));
-    if (message.html !== undefined) return message.html;
-    const page = await textPage(message.text ?? '');
+    const page = await pageOf(message);
     hold(page.length);
     return page;
   }
