@@ -46,8 +46,7 @@ export function expressMessages(app: Express, headers: StandardHeaders, bodyBudg
     }
 
     override end(...content: never[]): this {
-      super.end(...content);
-      releaseBody(this.req as unknown as Request);
+      releaseBody(super.end(...content).req as unknown as Request);
       return this;
     }
   }

@@ -1,15 +1,15 @@
-import { OrganizationsService } from '../../../auth/organizations.service';
-import { Clock } from '../../../common/clock';
+import type { OrganizationsService } from '../../../auth/organizations.service';
+import type { Clock } from '../../../common/clock';
 import { UnavailableError } from '../../../common/errors/app-error';
-import { Tracing } from '../../../common/tracing/tracing';
-import { TemplateRenderer } from '../../templates/template-renderer.service';
-import { AcceptService } from './accept.service';
+import type { Tracing } from '../../../common/tracing/tracing';
+import type { TemplateRenderer } from '../../templates/template-renderer.service';
+import type { AcceptService } from './accept.service';
 import { SendEmailsService, type Submitter } from './send-emails.service';
-import { SenderResolver } from './sender-resolver.service';
+import type { SenderResolver } from './sender-resolver.service';
 import type { Submission } from './submission';
 
 const MIB = 1024 * 1024;
-const TENANT: Submitter = { organizationId: 'o', mode: 'live' } as Submitter;
+const TENANT: Submitter = { organizationId: 'o', mode: 'live' };
 const EMAIL = { from: 'a@acme.test', to: ['b@example.com'], template: { name: 'large' } };
 
 /** The items that come to be accepted, of templates that make a MiB each. */
