@@ -81,7 +81,8 @@ function classify(classifier: ReplyClassifier, reply: string, phase: ReplyStage)
   return { json: shown, text: fields(shown) };
 }
 
-function describe({ ruleId, class: kind, action, bounceType, explanation, maximumRetries }: ReplyClassification) {
+function describe(found: ReplyClassification) {
+  const { ruleId, class: kind, action, bounceType, explanation, source, maximumRetries } = found;
   const isBounce = action === 'bounce' || action === 'bounce_and_suppress';
   const retries = `Before RCPT nothing is said of the recipient: after ${maximumRetries} retries it is a soft bounce.`;
   return {
@@ -93,5 +94,6 @@ function describe({ ruleId, class: kind, action, bounceType, explanation, maximu
     explanation: [explanation ?? "A rule of the operator's.", ...(maximumRetries === undefined ? [] : [retries])].join(
       ' ',
     ),
+    source: source ?? 'CLASSIFICATION_RULES',
   };
 }

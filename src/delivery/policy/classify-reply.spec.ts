@@ -42,12 +42,15 @@ const KEEPS = /^(?:retry|slow|suspend)$/;
 const LONG_REPLIES = examples.filter(({ text }) => text.includes('\n'));
 
 describe('the table of reply rules', () => {
-  it('has at least 200 rules, of named receivers with named sources', () => {
+  it('has at least 200 rules, of named receivers, each with a source of its own', () => {
     expect(REPLY_RULES.length).toBeGreaterThanOrEqual(200);
-    for (const { receiver, sources } of RULE_FILES) {
+    for (const { receiver, sources, rules } of RULE_FILES) {
       expect(receiver).not.toBe('');
-      expect(sources.length).toBeGreaterThan(0);
+      expect([...new Set(rules.map(({ source }) => source))].sort()).toEqual(Object.keys(sources).sort());
     }
+    const published = /^https:\/\/\S+(?: \([^)]+\))?$|^observed in /;
+    const unnamed = REPLY_RULES.filter(({ source = '' }) => !published.test(source));
+    expect(unnamed.map(({ id, source }) => ({ id, source }))).toEqual([]);
   });
 
   it('has replies of several lines', () => {

@@ -32,6 +32,7 @@ export interface ReplyClassification {
   /** What the reply counts as if it is a bounce, or becomes one. */
   readonly bounceType: 'hard' | 'soft';
   readonly explanation?: string | undefined;
+  readonly source?: string | undefined;
   /** True when another host of the same destination may reply otherwise: it is tried before the result counts. */
   readonly tryNextHost: boolean;
   /** Present on a 5xx before RCPT: once this many attempts have failed, the retry becomes a soft bounce. */
@@ -59,8 +60,8 @@ export class ReplyClassifier {
   classify(reply: ReplyToClassify): ReplyClassification {
     const read = readReply(reply);
     const rule = this.rules.find((candidate) => matches(candidate, read)) ?? UNREADABLE_REPLY;
-    const { id: ruleId, class: kind, reason, bounceType, explanation } = rule;
-    const found = { ruleId, class: kind, reason, bounceType, explanation };
+    const { id: ruleId, class: kind, reason, bounceType, explanation, source } = rule;
+    const found = { ruleId, class: kind, reason, bounceType, explanation, source };
     if (isBeforeRecipient(reply.phase)) return { ...found, ...beforeRecipient(rule) };
     return { ...found, action: sparing(rule.action, reply.recipientCount ?? 1), tryNextHost: false };
   }

@@ -57,6 +57,8 @@ export interface ReplyRule {
   readonly bounceType: 'hard' | 'soft';
   /** In plain words, for people. */
   readonly explanation?: string | undefined;
+  /** Where its codes or its text were made public; absent of an operator's rule. */
+  readonly source?: string | undefined;
   /** True for a rule of the operator's, whose word counts. */
   readonly isOwn: boolean;
 }

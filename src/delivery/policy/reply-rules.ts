@@ -18,14 +18,22 @@ import unitedInternet from './rules/united-internet.json';
 import words from './rules/words.json';
 import yahoo from './rules/yahoo.json';
 
-/** What one file holds; `replies` are `phase | reply`, the proof of each rule. */
+/**
+ * What one file holds. `sources` say where a rule's codes or texts were made public: what a receiver, a product or an RFC has
+ * published, the code of a server, a public collection of replies. `replies` are `phase | reply`, the proof of each rule.
+ */
 export interface RuleFile {
   readonly receiver: string;
-  readonly sources: readonly string[];
+  readonly sources: Readonly<Record<string, string>>;
   readonly rules: readonly BuiltInDefinition[];
 }
 
-type BuiltInDefinition = RuleDefinition & { readonly words?: string; readonly replies: readonly string[] };
+type BuiltInDefinition = RuleDefinition & {
+  readonly words?: string;
+  /** One of the file's. */
+  readonly source: string;
+  readonly replies: readonly string[];
+};
 
 /** Of single receivers and products. */
 const RECEIVERS: readonly RuleFile[] = [
@@ -59,6 +67,7 @@ export const REPLY_RULES: readonly ReplyRule[] = [
 export const UNREADABLE_REPLY: ReplyRule = {
   ...{ id: 'unreadable', codes: [], class: 'infrastructure', reason: 'protocol', action: 'retry', bounceType: 'soft' },
   ...{ explanation: 'Not a refusal at all: the conversation went astray.', isOwn: false },
+  source: 'https://www.rfc-editor.org/rfc/rfc5321#section-4.2',
 };
 
 function keepingAddresses(file: RuleFile): ReplyRule[] {
@@ -69,8 +78,11 @@ function suppressing(file: RuleFile): ReplyRule[] {
   return rulesOf(file).filter((rule) => rule.action === 'bounce_and_suppress');
 }
 
-function rulesOf({ rules }: RuleFile): ReplyRule[] {
-  return rules.map((rule) => compileRule({ ...rule, ...textOf(rule) }, compilePlain));
+function rulesOf({ rules, sources }: RuleFile): ReplyRule[] {
+  return rules.map((rule) => ({
+    ...compileRule({ ...rule, ...textOf(rule) }, compilePlain),
+    source: sources[rule.source],
+  }));
 }
 
 /** A word list that rules share, by its name. */

@@ -22,6 +22,7 @@ describe('waybill classify', () => {
     expect(await json(['550 5.1.1 User unknown'])).toEqual({
       ...{ rule: 'bad-mailbox-code', class: 'mailbox', action: 'bounce_and_suppress', suppress: true },
       ...{ bounceType: 'hard', explanation: expect.stringContaining('address is bad') },
+      source: 'https://www.rfc-editor.org/rfc/rfc3463#section-3.2',
     });
     const rate = [
       '550-5.2.1 The user you are trying to contact is receiving mail at a',
