@@ -4,7 +4,9 @@ import { trackHtml } from './track-html';
 
 const LINK = 'https://t.example/c/1';
 const PIXEL_URL = 'https://t.example/o/1';
-const PIXEL = `<img src="${PIXEL_URL}" width="1" height="1" alt="" style="display:none;width:1px;height:1px">`;
+const PIXEL =
+  `<table role="presentation" background="${PIXEL_URL}" width="1" height="1" border="0" cellpadding="0" cellspacing="0"><tr><td></td></tr></table>` +
+  `<!--[if mso]><img src="${PIXEL_URL}" width="1" height="1" alt=""><![endif]-->`;
 
 /** The html with every link led elsewhere, and where each of them led. */
 function track(html: string): { readonly html: string; readonly urls: readonly string[] } {
