@@ -47,7 +47,12 @@ export class EgressSyncJob implements OnApplicationBootstrap {
     const news = this.egress.takeNews();
     try {
       for (const { address, key, cause } of news) {
-        this.logger.warn({ msg: 'A receiver refuses an address of ours; it is left out there', address, key, cause });
+        this.logger.warn({
+          msg: 'A receiver refuses an address of ours; it is left out there',
+          address,
+          destination: key,
+          cause,
+        });
       }
       await this.destinations.writeSuspensions(news, (begun, tx) => this.tell(begun, tx));
       this.held = await this.destinations.listSuspensions();
