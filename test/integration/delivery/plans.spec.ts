@@ -31,6 +31,7 @@ import {
 import { insertAttachments, insertEmails } from '../../../src/modules/emails/accept/sql/insert-emails.sql';
 import { listIds, searchEmails } from '../../../src/modules/emails/sql/list-emails.sql';
 import { findMailRecipients, loadMessages } from '../../../src/modules/emails/sql/load-messages.sql';
+import { findDeliveredTo } from '../../../src/modules/emails/outcomes/sql/delivered-to.sql';
 import { loadRecipients, lockEmails } from '../../../src/modules/emails/outcomes/sql/lock-emails.sql';
 import { insertEvents, writeOutcomes } from '../../../src/modules/emails/outcomes/sql/write-outcomes.sql';
 import { addSuppressions, recordSoftBounces } from '../../../src/modules/suppressions/sql/automatic-suppressions.sql';
@@ -87,6 +88,7 @@ const STATEMENTS: Record<string, (facts: Facts) => Statement<unknown>> = {
   enqueue: () => enqueueDeliveries([newDelivery(), newDelivery()], new Date()),
   'lock emails': ({ ofTenant }) => lockEmails(...idsOf(ofTenant)),
   'load recipients': ({ ofTenant }) => loadRecipients(...idsOf(ofTenant)),
+  'find delivered to': ({ ofTenant }) => findDeliveredTo(...idsOf(ofTenant)),
   'load messages': ({ ofTenant }) => loadMessages(...idsOf(ofTenant), 1_000_000),
   'find mail recipients': ({ ofTenant: { tenant, rows } }) =>
     findMailRecipients(

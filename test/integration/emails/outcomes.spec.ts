@@ -201,6 +201,48 @@ describe('recording outcomes', () => {
     });
   });
 
+  describe('counts by receiver what comes by mail', () => {
+    const COMPANY = 'company-example.mail.protection.outlook.com';
+    const MAILBOX = 'mx01.mail.icloud.com';
+    const forwarded = { ...HARD_BOUNCE, smtp: { code: 550, mxHost: 'gmail-smtp-in.l.google.com' } } as DeliveryOutcome;
+
+    /** Bounces and complaints by receiver, in the order of `PROVIDER_COUNTERS`. */
+    const counted = async () =>
+      Object.fromEntries(
+        (
+          await db.query(
+            `select provider, sum((counts ->> 3)::int)::int as bounced, sum((counts ->> 5)::int)::int as complaints
+             from stats_deltas cross join lateral jsonb_each(by_provider) as p (provider, counts)
+             where organization_id = $1 group by provider having sum((counts ->> 3)::int + (counts ->> 5)::int) > 0`,
+            [tenant.organizationId],
+          )
+        ).map(({ provider, bounced, complaints }) => [provider, [bounced, complaints]]),
+      );
+
+    it('as that of the mail exchanger which had taken the mail, of each recipient', async () => {
+      const id = await accept(2);
+      await tell(id, { kind: 'delivered', smtp: { mxHost: COMPANY } });
+      await tell(id, { kind: 'delivered', smtp: { mxHost: MAILBOX } }, { position: 1 });
+      await tell(id, forwarded, { source: 'dsn' });
+      await tell(id, { kind: 'spam_report' }, { source: 'feedback_loop', position: 1 });
+      expect(await counted()).toEqual({ 'microsoft-365': [1, 0], apple: [0, 1] });
+    });
+
+    it('as that of the host which the report names, when a relay had taken it', async () => {
+      const id = await accept();
+      await tell(id, { kind: 'sent', smtp: { mxHost: COMPANY } });
+      await tell(id, { kind: 'delivered', smtp: { mxHost: COMPANY } }, { source: 'dsn' });
+      await tell(id, forwarded, { source: 'dsn' });
+      expect(await counted()).toEqual({ google: [1, 0] });
+    });
+
+    it("as that of the recipient's domain, when nothing is known", async () => {
+      const id = await accept();
+      await tell(id, HARD_BOUNCE, { source: 'dsn' });
+      expect(await counted()).toEqual({ other: [1, 0] });
+    });
+  });
+
   it('leaves unknown emails and those of others alone', async () => {
     const id = await accept();
     const other = await createTenant(db);

@@ -73,7 +73,7 @@ class EmailFold {
     if (!recipient || this.isOneTooMany(recorded, recipient)) return;
     const outcome = isErased(recipient.address) ? withoutPerson(recorded, recipient.address) : recorded;
     this.announceDue(outcome);
-    const events = eventsOf(outcome, recipient.seen);
+    const events = eventsOf(outcome, recipient);
     const trace = outcome.trace && toStoredTrace(outcome.trace);
     // A delivery has two events; the attempt is told once.
     for (const event of events) this.append(event, outcome, event === events.at(-1) ? trace : undefined);
@@ -173,7 +173,8 @@ class EmailFold {
 
   private count(counter: Counter, outcome: RecordedOutcome): void {
     const { organizationId, mode, domainId } = this.email;
-    const provider = isCountedByProvider(counter) ? receiverOf(outcome) : undefined;
+    const deliveredTo = this.recipients.get(outcome.position)?.deliveredTo;
+    const provider = isCountedByProvider(counter) ? receiverOf(outcome, deliveredTo) : undefined;
     const delta = { organizationId, mode, domainId, occurredAt: outcome.occurredAt, counter, by: 1 };
     this.deltas.push(provider === undefined ? delta : { ...delta, provider });
   }
@@ -194,9 +195,12 @@ function nextState(recipient: RecipientState, recorded: RecordedOutcome, seen: n
   };
 }
 
-/** A bounce or a complaint that came by mail does not say whose mail exchanger it was. */
-function receiverOf({ outcome, recipient }: RecordedOutcome): string {
-  return providerOf(domainOf(recipient), 'smtp' in outcome ? outcome.smtp?.mxHost : undefined);
+/**
+ * A bounce or a complaint that came by mail is of the mail exchanger that had taken the mail; the host that its report names
+ * may be one that the mail was forwarded to.
+ */
+function receiverOf({ outcome, recipient }: RecordedOutcome, deliveredTo: string | undefined): string {
+  return providerOf(domainOf(recipient), deliveredTo ?? ('smtp' in outcome ? outcome.smtp?.mxHost : undefined));
 }
 
 function lastResponse({ outcome }: RecordedOutcome): string | undefined {

@@ -11,6 +11,8 @@ export interface RecipientState {
   readonly status: EmailStatus;
   readonly attempts: number;
   readonly lastResponse: string | null;
+  /** The mail exchanger that took the mail, where an outcome that came by mail asks for it. */
+  readonly deliveredTo?: string;
 }
 
 /** What is known of an email when outcomes arrive; its row is locked. */

@@ -1,6 +1,7 @@
 import type { EventType } from '../../../common/event-types';
 import type { DeliveryOutcome, RecordedOutcome, SmtpFacts } from '../../../delivery/ports/outcome';
-import { hasSeen, type NewEvent } from './email-state';
+import { hasSeen, type NewEvent, type RecipientState } from './email-state';
+import { explanationOf } from './ending-words';
 
 export type EventBody = Pick<NewEvent, 'source' | 'data'> & { eventType: EventType };
 
@@ -8,9 +9,9 @@ export type EventBody = Pick<NewEvent, 'source' | 'data'> & { eventType: EventTy
  * The events that an outcome adds to a recipient's history. A repeated terminal outcome adds none, except a second
  * delivery: that is a duplicate, and it is shown as one.
  */
-export function eventsOf(recorded: RecordedOutcome, seen: number): EventBody[] {
+export function eventsOf(recorded: RecordedOutcome, { seen, lastResponse }: RecipientState): EventBody[] {
   const { outcome, source } = recorded;
-  const data = eventData(recorded);
+  const data = eventData(recorded, lastResponse);
   const types = eventTypes(outcome, recorded.source);
   if (outcome.kind === 'delivered' && !hasSeen(seen, 'sent')) types.unshift('sent');
   if (outcome.kind === 'delivered' && hasSeen(seen, 'delivered')) data.duplicate = true;
@@ -56,8 +57,11 @@ function eventTypes(outcome: DeliveryOutcome, source: RecordedOutcome['source'])
   }
 }
 
-/** What an event says of its outcome. */
-export function eventData({ recipient, outcome, attempt }: RecordedOutcome): Record<string, unknown> {
+/** What an event says of its outcome. @param lastResponse the recipient's, before it */
+export function eventData(
+  { recipient, outcome, attempt }: RecordedOutcome,
+  lastResponse: string | null,
+): Record<string, unknown> {
   const base: Record<string, unknown> = attempt === undefined ? { recipient } : { recipient, attempt };
   switch (outcome.kind) {
     case 'sending':
@@ -72,20 +76,15 @@ export function eventData({ recipient, outcome, attempt }: RecordedOutcome): Rec
       return { ...base, ...why, nextAttemptAt: outcome.nextAttemptAt.toISOString(), ...smtpData(outcome.smtp) };
     }
     case 'bounced': {
-      const { bounceType, reason, explanation, countsAgainstSender } = outcome;
+      const { bounceType, reason, countsAgainstSender } = outcome;
       const excused = countsAgainstSender === false && { countsAgainstSender };
-      return {
-        ...base,
-        bounceType,
-        reason,
-        ...(explanation && { explanation }),
-        ...excused,
-        ...smtpData(outcome.smtp),
-      };
+      const explanation = explanationOf(outcome, lastResponse);
+      return { ...base, bounceType, reason, explanation, ...excused, ...smtpData(outcome.smtp) };
     }
     case 'failed': {
-      const { reason, detail, explanation, smtp } = outcome;
-      return { ...base, reason, ...(detail && { detail }), ...(explanation && { explanation }), ...smtpData(smtp) };
+      const { reason, detail, smtp } = outcome;
+      const explanation = explanationOf(outcome, lastResponse);
+      return { ...base, reason, ...(detail && { detail }), explanation, ...smtpData(smtp) };
     }
     case 'spam_report':
     case 'unsubscribed':

@@ -24,10 +24,11 @@ export class OutcomeRecorder extends OutcomeSink {
   async record(outcomes: readonly RecordedOutcome[], tx: Transaction): Promise<void> {
     if (outcomes.length === 0) return;
     const byEmail = groupByEmail(outcomes);
-    const emails = await this.outcomes.lock(
+    const locked = await this.outcomes.lock(
       [...byEmail.values()].map((group) => group[0] as EmailKey),
       tx,
     );
+    const emails = await this.outcomes.withDeliveredTo(locked, outcomes.filter(cameByMail), tx);
     const changes = emails.map((email) => applyOutcomes(email, byEmail.get(email.emailId) ?? []));
     if (changes.length === 0) return;
     const deltas = changes.flatMap((change) => change.deltas);
@@ -53,6 +54,10 @@ export class OutcomeRecorder extends OutcomeSink {
     this.outcomes.write([changes], this.clock.now(), tx);
     this.stats.record(changes.deltas, tx);
   }
+}
+
+function cameByMail({ source }: RecordedOutcome): boolean {
+  return source === 'dsn' || source === 'feedback_loop';
 }
 
 function groupByEmail(outcomes: readonly RecordedOutcome[]): Map<string, RecordedOutcome[]> {

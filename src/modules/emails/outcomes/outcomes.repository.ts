@@ -8,6 +8,7 @@ import type { Transaction } from '../../../database/transaction';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { EmailChanges, EmailState, RecipientState } from './email-state';
 import { findComplaint } from './sql/find-complaint.sql';
+import { findDeliveredTo } from './sql/delivered-to.sql';
 import { countEvents, type EventPosition, type RenamedBatch, renamePhases } from './sql/event-phases.sql';
 import { loadRecipients, lockEmails } from './sql/lock-emails.sql';
 import { claimStatsCheck, recountAccepted, recountEvents } from './sql/stats-check.sql';
@@ -39,6 +40,25 @@ export class OutcomesRepository {
       else recipients.set(recipient.emailId, [recipient]);
     }
     return emails.flat().map((email) => ({ ...email, recipients: recipients.get(email.emailId) ?? [] }));
+  }
+
+  /** The locked emails with the mail exchangers that took them, as far as the outcomes ask for them: none does of most. */
+  async withDeliveredTo(
+    emails: readonly EmailState[],
+    asking: readonly EmailKey[],
+    tx: Transaction,
+  ): Promise<readonly EmailState[]> {
+    const tenants = groupByTenant(asking).map(({ tenant, rows }) => ({ tenant, ids: rows.map((row) => row.emailId) }));
+    const found = await Promise.all(tenants.map(({ tenant, ids }) => tx.run(findDeliveredTo(tenant, ids))));
+    const hosts = new Map(found.flat().map(({ emailId, recipient, mxHost }) => [`${emailId} ${recipient}`, mxHost]));
+    if (hosts.size === 0) return emails;
+    return emails.map((email) => ({
+      ...email,
+      recipients: email.recipients.map((recipient) => {
+        const deliveredTo = hosts.get(`${email.emailId} ${recipient.address}`);
+        return deliveredTo === undefined ? recipient : { ...recipient, deliveredTo };
+      }),
+    }));
   }
 
   /** Whether there was a complaint that is of no one recipient. */
