@@ -47,13 +47,16 @@ export type RetryPlan = { readonly kind: 'at'; readonly at: Date } | { readonly 
 /** When to try again, or which limit ended the delivery's life. */
 export function planRetry(facts: RetryFacts): RetryPlan {
   const at = facts.now.getTime() + pauseAfter(facts.attempt) * jitter(facts.random);
-  const expiresAt = facts.expiresAt?.getTime() ?? Infinity;
-  const endOfLife = facts.firstDueAt.getTime() + DELIVERY_LIFE_MS;
-  const end = Math.min(expiresAt, endOfLife);
+  const end = endOfLife(facts).getTime();
   if (at <= end) return { kind: 'at', at: new Date(at) };
   const lastChance = end - LAST_CHANCE_MS;
   if (lastChance - facts.now.getTime() >= LAST_PAUSE_MS) return { kind: 'at', at: new Date(lastChance) };
-  return { kind: expiresAt < endOfLife ? 'expired' : 'exhausted' };
+  return { kind: end === facts.expiresAt?.getTime() ? 'expired' : 'exhausted' };
+}
+
+/** When a delivery is given up at the latest: by the message's own limit, or the service's. */
+export function endOfLife({ firstDueAt, expiresAt }: Pick<RetryFacts, 'firstDueAt' | 'expiresAt'>): Date {
+  return new Date(Math.min(expiresAt?.getTime() ?? Infinity, firstDueAt.getTime() + DELIVERY_LIFE_MS));
 }
 
 /** When to try again; undefined when the delivery's life is over. */

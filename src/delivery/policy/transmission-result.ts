@@ -134,11 +134,21 @@ function retryOrEnd(kind: 'deferred' | 'unknown', reason: string, smtp: SmtpFact
     case 'at':
       return { kind, nextAttemptAt: plan.at, reason, smtp };
     case 'expired':
-      return { kind: 'failed', reason: 'expired', detail: reason, explanation: expiry(facts.attempt, smtp), smtp };
+      return {
+        kind: 'failed',
+        reason: 'expired',
+        detail: reason,
+        explanation: expiry(facts.attempt, { last: smtp }),
+        smtp,
+      };
     case 'exhausted':
       return {
         ...bounced('soft', reason, smtp),
-        ...{ reason: `retries exhausted: ${reason}`, lastReason: reason, explanation: expiry(facts.attempt, smtp) },
+        ...{
+          reason: `retries exhausted: ${reason}`,
+          lastReason: reason,
+          explanation: expiry(facts.attempt, { last: smtp }),
+        },
       };
   }
 }
@@ -147,10 +157,14 @@ function retryOrEnd(kind: 'deferred' | 'unknown', reason: string, smtp: SmtpFact
  * Why a delivery ended with its time, in plain words: how often it was tried, and how that ended.
  * @param last absent when that is not known any more
  */
-export function expiry(attempts: number, last?: SmtpFacts): string {
+export function expiry(
+  attempts: number,
+  { last, wasHeld }: { last?: SmtpFacts; wasHeld?: boolean | undefined },
+): string {
   const tried = attempts === 0 ? 'no attempt could begin' : times(attempts);
   const ended = last === undefined ? '' : `; ${answer(last)}`;
-  return `It was not delivered within its time: ${tried}${ended}`;
+  const held = wasHeld === true ? '; the operator of this service had put it aside' : '';
+  return `It was not delivered within its time: ${tried}${ended}${held}`;
 }
 
 function times(attempts: number): string {

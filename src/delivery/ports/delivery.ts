@@ -46,6 +46,8 @@ export interface ClaimedDelivery extends DeliveryKey {
   readonly firstDueAt: Date;
   /** No attempt begins after it. */
   readonly expiresAt: Date | null;
+  /** True for one that is claimed to be ended while an operator holds it. */
+  readonly wasHeld?: boolean;
   /** The span that it continues; null unless its trace is sampled. */
   readonly traceContext: TraceContext | null;
 }

@@ -1,55 +1,67 @@
 import { SENDING_PAUSED } from '../ports/sender-sources';
 import { type LastDeferral, WAITING_REASONS, waitingOf } from './waiting';
 
+const firstDueAt = new Date('2026-03-01T06:00:00Z');
+const endsAt = new Date('2026-03-05T06:00:00Z');
 const dueAt = new Date('2026-03-01T12:00:00Z');
+const times = { dueAt, firstDueAt, expiresAt: null };
 
 describe('waitingOf', () => {
   it.each<[string, Parameters<typeof waitingOf>[0], LastDeferral | undefined, string]>([
-    ['scheduled', { state: 'waiting', attempts: 0, dueAt }, undefined, 'It waits for its time'],
+    ['scheduled', { state: 'waiting', attempts: 0, ...times }, undefined, 'It waits for its time'],
     [
       'retry',
-      { state: 'waiting', attempts: 2, dueAt },
+      { state: 'waiting', attempts: 2, ...times },
       { reason: 'greylisted', action: 'retry' },
       'attempt 3, after greylisted',
     ],
     [
       'destination_slowed',
-      { state: 'waiting', attempts: 1, dueAt },
+      { state: 'waiting', attempts: 1, ...times },
       { reason: 'rate-limited', action: 'slow' },
       'takes less',
     ],
     [
       'destination_paused',
-      { state: 'waiting', attempts: 1, dueAt },
+      { state: 'waiting', attempts: 1, ...times },
       { action: 'suspend', response: '554 listed' },
       '554 listed',
     ],
-    ['domain_paused', { state: 'waiting', attempts: 0, dueAt }, { reason: SENDING_PAUSED }, 'paused'],
-    ['turn', { state: 'ready', attempts: 1, dueAt }, { reason: 'greylisted' }, 'its turn'],
-    ['held', { state: 'held', attempts: 1, dueAt }, undefined, 'operator'],
-    ['sending', { state: 'claimed', attempts: 1, dueAt }, undefined, 'A worker has it'],
+    ['domain_paused', { state: 'waiting', attempts: 0, ...times }, { reason: SENDING_PAUSED }, 'paused'],
+    ['turn', { state: 'ready', attempts: 1, ...times }, { reason: 'greylisted' }, 'its turn'],
+    ['held', { state: 'held', attempts: 1, ...times }, undefined, 'operator'],
+    ['sending', { state: 'claimed', attempts: 1, ...times }, undefined, 'A worker has it'],
   ])('says %s', (reason, facts, last, detail) => {
     expect(waitingOf(facts, last)).toEqual({
-      ...{ reason, detail: expect.stringContaining(detail) },
+      ...{ reason, detail: expect.stringContaining(detail), endsAt },
       ...(facts.state === 'waiting' && { until: dueAt }),
     });
     expect(WAITING_REASONS).toContain(reason);
   });
+
+  it.each(['waiting', 'ready', 'claimed', 'held'] as const)(
+    'ends what is %s by the limit that comes first',
+    (state) => {
+      const limit = { state, attempts: 0, ...times };
+      expect(waitingOf({ ...limit, expiresAt: dueAt }).endsAt).toEqual(dueAt);
+      expect(waitingOf({ ...limit, expiresAt: new Date(endsAt.getTime() + 1) }).endsAt).toEqual(endsAt);
+    },
+  );
 });
 
 describe('what all workers hold back', () => {
   const until = new Date(dueAt.getTime() + 60_000);
   const early = new Date(dueAt.getTime() - 60_000);
-  const ready = { state: 'ready', attempts: 0, dueAt } as const;
-  const retry = { state: 'waiting', attempts: 1, dueAt } as const;
+  const ready = { state: 'ready', attempts: 0, ...times } as const;
+  const retry = { state: 'waiting', attempts: 1, ...times } as const;
 
   it('says why mail that is due does not leave', () => {
     expect(waitingOf(ready, undefined, { state: 'paused', until, cause: 'their maintenance' })).toEqual({
-      ...{ reason: 'destination_paused', until },
+      ...{ reason: 'destination_paused', until, endsAt },
       detail: 'The destination gets no mail for now: their maintenance',
     });
     expect(waitingOf(ready, undefined, { state: 'slowed' })).toEqual({
-      ...{ reason: 'destination_slowed', detail: 'The destination gets less mail for now' },
+      ...{ reason: 'destination_slowed', detail: 'The destination gets less mail for now', endsAt },
     });
     expect(waitingOf(ready, undefined, { state: 'probing' })).toMatchObject({ reason: 'destination_slowed' });
   });

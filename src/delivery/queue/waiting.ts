@@ -1,3 +1,4 @@
+import { endOfLife } from '../policy/retry-schedule';
 import { SOURCE_SUSPENDED, WARMING_UP } from '../ports/outcome';
 import { SENDING_PAUSED } from '../ports/sender-sources';
 import type { HeldBack } from '../shaping/held-destinations.service';
@@ -14,7 +15,11 @@ export interface Waiting {
   readonly until?: Date;
   /** In plain words. */
   readonly detail: string;
+  /** When it is given up at the latest. */
+  readonly endsAt: Date;
 }
+
+type Why = Omit<Waiting, 'endsAt'>;
 
 /** What the last attempt came to, as far as that is known. */
 export interface LastDeferral {
@@ -30,13 +35,19 @@ interface OpenFacts {
   readonly state: Delivery['state'];
   readonly attempts: number;
   readonly dueAt: Date;
+  readonly firstDueAt: Date;
+  readonly expiresAt: Date | null;
 }
 
 /**
- * Why a delivery in the queue waits, and until when.
+ * Why a delivery in the queue waits, until when, and for how long at most.
  * @param held what all workers hold back of its destination's mail; without it, the last reply speaks for the destination
  */
 export function waitingOf(open: OpenFacts, last: LastDeferral = {}, held?: HeldBack): Waiting {
+  return { ...whyOf(open, last, held), endsAt: endOfLife(open) };
+}
+
+function whyOf(open: OpenFacts, last: LastDeferral, held: HeldBack | undefined): Why {
   switch (open.state) {
     case 'claimed':
       return { reason: 'sending', detail: 'A worker has it' };
@@ -49,7 +60,7 @@ export function waitingOf(open: OpenFacts, last: LastDeferral = {}, held?: HeldB
   }
 }
 
-function untilDue({ attempts, dueAt }: OpenFacts, last: LastDeferral, held: HeldBack | undefined): Waiting {
+function untilDue({ attempts, dueAt }: OpenFacts, last: LastDeferral, held: HeldBack | undefined): Why {
   if (last.reason === SENDING_PAUSED) {
     return { reason: 'domain_paused', detail: "Sending from the sender's domain is paused", until: dueAt };
   }
@@ -61,7 +72,7 @@ function untilDue({ attempts, dueAt }: OpenFacts, last: LastDeferral, held: Held
   return paused.until && paused.until > dueAt ? paused : { ...paused, until: dueAt };
 }
 
-function heldBackBy({ state, until, cause }: HeldBack): Waiting {
+function heldBackBy({ state, until, cause }: HeldBack): Why {
   const said = cause === undefined ? '' : `: ${cause}`;
   const detail = `${HELD_WORDS[state]}${said}`;
   return { reason: state === 'paused' ? 'destination_paused' : 'destination_slowed', detail, ...(until && { until }) };
@@ -73,7 +84,7 @@ const HELD_WORDS: Readonly<Record<HeldBack['state'], string>> = {
   slowed: 'The destination gets less mail for now',
 };
 
-function afterReply(attempts: number, { reason, action, response }: LastDeferral): Omit<Waiting, 'until'> {
+function afterReply(attempts: number, { reason, action, response }: LastDeferral): Omit<Why, 'until'> {
   if (reason === WARMING_UP) {
     const detail = 'The addresses that it may leave from are new to this receiver, and have sent enough to it today';
     return { reason: 'warming_up', detail };

@@ -81,7 +81,7 @@ export class MessagePreparer {
     const now = this.clock.now().getTime();
     if (claim.crashes >= POISON_CRASHES) return POISON;
     // The claim has counted an attempt that is not made.
-    const explanation = expiry(claim.attempt - 1);
+    const explanation = expiry(claim.attempt - 1, { wasHeld: claim.wasHeld });
     if (claim.expiresAt && claim.expiresAt.getTime() <= now) return { kind: 'failed', reason: 'expired', explanation };
     if (claim.firstDueAt.getTime() + DELIVERY_LIFE_MS > now) return undefined;
     return { kind: 'bounced', bounceType: 'soft', suppress: false, reason: 'retries exhausted', explanation };

@@ -128,7 +128,7 @@ describe('GET /operator/v1/queue/deliveries', () => {
         state: 'waiting',
         attempts: 2,
         dueAt: expect.any(String),
-        waiting: { reason: 'retry', until: expect.any(String), detail: expect.any(String) },
+        waiting: { reason: 'retry', until: expect.any(String), detail: expect.any(String), endsAt: expect.any(String) },
       },
     ]);
   });
@@ -182,7 +182,7 @@ describe('GET /operator/v1/queue/deliveries', () => {
     // A tenant is told its own mail's reply at most.
     const told = async (id: string | undefined) =>
       (await acme.api.get(`/v1/emails/${id}`)).body.data.recipients[0].waiting;
-    expect(await told(due)).toEqual({ reason: 'destination_paused', detail: paused });
+    expect(await told(due)).toEqual({ reason: 'destination_paused', detail: paused, endsAt: expect.any(String) });
     expect(await told(retry)).toMatchObject({
       ...{ reason: 'destination_paused', detail: `${paused}: 450 4.2.0 come back`, until: expect.any(String) },
     });
@@ -224,7 +224,7 @@ describe('POST /operator/v1/queue/actions', () => {
     await set(old, `first_due_at = now() - interval '5 days'`);
     const bornBefore = new Date(Date.now() - 96 * HOUR);
     const overdue = await app.get(DeliveryQueueRepository).claimOverdue(sessionId, new Date(), 100, bornBefore);
-    expect(overdue.map(({ emailId }) => emailId)).toEqual([old]);
+    expect(overdue).toMatchObject([{ emailId: old, wasHeld: true }]);
     expect(await states()).toEqual({ claimed: 1, held: 1 });
   });
 
@@ -251,7 +251,13 @@ describe('POST /operator/v1/queue/actions', () => {
     expect(body.data.status).toBe('failed');
     const events = (await acme.api.get(`/v1/emails/${first}/events`)).body.data;
     expect(events).toContainEqual(
-      expect.objectContaining({ eventType: 'failed', eventData: expect.objectContaining({ reason: 'operator' }) }),
+      expect.objectContaining({
+        eventType: 'failed',
+        eventData: expect.objectContaining({
+          reason: 'operator',
+          explanation: 'The operator of this service has ended its delivery',
+        }),
+      }),
     );
     expect((await acme.api.get(`/v1/emails/${second}`)).body.data.status).not.toBe('failed');
     expect(await states()).toEqual({ claimed: 1 });

@@ -148,7 +148,13 @@ describe('after an erasure', () => {
       ['deferred', expect.objectContaining({ recipient: 'erased-0@erased.invalid', reason: 'greylisted', code: 451 })],
       ['opened', { recipient: 'erased-0@erased.invalid', attempt: 1 }],
       ['bounced', expect.objectContaining({ bounceType: 'hard', code: 550, reason: 'bad-mailbox' })],
-      ['cancelled', { recipient: 'erased-0@erased.invalid', reason: 'cancelled', detail: 'erased' }],
+      [
+        'cancelled',
+        {
+          ...{ recipient: 'erased-0@erased.invalid', reason: 'cancelled', detail: 'erased' },
+          explanation: 'It was cancelled because its recipient was erased',
+        },
+      ],
     ]);
   });
 

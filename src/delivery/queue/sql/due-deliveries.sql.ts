@@ -49,7 +49,7 @@ const CLAIM_OVERDUE = `
       limit $3
     )
   ), overdue as materialized (
-    select d.organization_id, d.mode, d.email_id, d.position
+    select d.organization_id, d.mode, d.email_id, d.position, d.state
     from found f
     join deliveries d using (organization_id, mode, email_id, position)
     where d.state in ('waiting', 'ready', 'held') and exists (select 1 from worker_sessions where id = $1 and lease_until > now())
@@ -61,7 +61,7 @@ const CLAIM_OVERDUE = `
   set state = 'claimed', session_id = $1, claim_token = d.claim_token + 1, attempt = d.attempt + 1, claimed_at = $2
   from overdue o
   where d.organization_id = o.organization_id and d.mode = o.mode and d.email_id = o.email_id and d.position = o.position
-  returning ${CLAIMED_COLUMNS}`;
+  returning ${CLAIMED_COLUMNS}, o.state = 'held' as "wasHeld"`;
 
 /** @param bornBefore deliveries first due before it have used up their life */
 export function claimOverdue(

@@ -11,10 +11,12 @@ export interface OpenDelivery {
   dueAt: Date;
   /** Made, those under way included. */
   attempts: number;
+  firstDueAt: Date;
+  expiresAt: Date | null;
 }
 
 const FIND_OPEN = `
-  select position, state, due_at as "dueAt", attempt as attempts
+  select position, state, due_at as "dueAt", attempt as attempts, first_due_at as "firstDueAt", expires_at as "expiresAt"
   from deliveries
   where organization_id = $1 and mode = $2 and email_id = $3`;
 

@@ -52,6 +52,8 @@ export interface ListedDelivery extends DeliveryKey {
   readonly state: Delivery['state'];
   readonly attempts: number;
   readonly dueAt: Date;
+  readonly firstDueAt: Date;
+  readonly expiresAt: Date | null;
 }
 
 /** An absent property matches everything. */
@@ -75,7 +77,7 @@ export interface DeliveryCursor {
 // Not the ORM: a walk by a composite key.
 const LIST = `
   select d.organization_id as "organizationId", d.mode, d.email_id as "emailId", d.position, d.recipient, d.destination,
-    d.state, d.attempt as attempts, d.due_at as "dueAt"
+    d.state, d.attempt as attempts, d.due_at as "dueAt", d.first_due_at as "firstDueAt", d.expires_at as "expiresAt"
   from deliveries d
   where (d.organization_id, d.mode, d.email_id, d.position) > ($1::uuid, $2::text, $3::uuid, $4::smallint)
     and d.organization_id <= coalesce($5::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')

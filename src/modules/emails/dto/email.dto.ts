@@ -50,6 +50,7 @@ export class WaitingDto {
   @ApiProperty({ enum: WAITING_REASONS }) reason!: string;
   @ApiPropertyOptional({ format: 'date-time' }) until?: string;
   @ApiProperty({ description: 'In plain words' }) detail!: string;
+  @ApiProperty({ format: 'date-time', description: 'When it is given up at the latest' }) endsAt!: string;
 }
 
 export class EmailRecipientDto {

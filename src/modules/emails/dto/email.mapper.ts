@@ -40,8 +40,8 @@ export function toDetailDto({ email, recipients, events }: EmailDetail): EmailDe
   };
 }
 
-function toWaitingDto({ reason, until, detail }: Waiting): WaitingDto {
-  return { reason, detail, ...(until && { until: until.toISOString() }) };
+function toWaitingDto({ reason, until, detail, endsAt }: Waiting): WaitingDto {
+  return { reason, detail, ...(until && { until: until.toISOString() }), endsAt: endsAt.toISOString() };
 }
 
 export function toListDto({ emails, total, next, partial }: EmailPage, { page, limit }: ListEmailsQuery) {

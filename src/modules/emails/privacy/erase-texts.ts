@@ -68,6 +68,9 @@ const KEPT: ReadonlySet<string> = new Set([
   ...['method', 'nextAttemptAt', 'reason', 'ruleId'],
 ]);
 
+/** Of events whose words are this service's own: nobody else's are in them. */
+const WORDS_OF_OURS: ReadonlySet<string> = new Set(['detail', 'explanation']);
+
 /** Events about the subject lose whatever else they say, the others the address. */
 export function eraseEventData(
   { eventType, data }: { readonly eventType: EventType; readonly data: Record<string, unknown> },
@@ -77,7 +80,7 @@ export function eraseEventData(
   const cleaned = (value: object) => subject.finder.cleanValue(value) as Record<string, unknown>;
   if (typeof recipient !== 'string' || !isOf(subject.keys, recipient)) return cleaned(data);
   const saysWhy = eventType === 'blocked' || eventType === 'cancelled';
-  const kept = Object.entries(data).filter(([name]) => KEPT.has(name) || (name === 'detail' && saysWhy));
+  const kept = Object.entries(data).filter(([name]) => KEPT.has(name) || (saysWhy && WORDS_OF_OURS.has(name)));
   return { ...cleaned(Object.fromEntries(kept)), recipient: placeholderOf(subject) };
 }
 

@@ -78,6 +78,7 @@ class WaitingDto {
   reason!: (typeof WAITING_REASONS)[number];
   @ApiPropertyOptional({ format: 'date-time' }) until?: string;
   @ApiProperty({ description: 'A sentence' }) detail!: string;
+  @ApiProperty({ format: 'date-time', description: 'When it is given up at the latest' }) endsAt!: string;
 }
 
 export class OpenDeliveryDto {

@@ -52,8 +52,8 @@ export function toOpenDeliveryDto(delivery: WaitingDelivery): OpenDeliveryDto {
   return { ...facts, dueAt: dueAt.toISOString(), waiting: toWaitingDto(waiting) };
 }
 
-function toWaitingDto({ reason, until, detail }: Waiting): OpenDeliveryDto['waiting'] {
-  return { reason, detail, ...(until && { until: until.toISOString() }) };
+function toWaitingDto({ reason, until, detail, endsAt }: Waiting): OpenDeliveryDto['waiting'] {
+  return { reason, detail, ...(until && { until: until.toISOString() }), endsAt: endsAt.toISOString() };
 }
 
 export function toStartedDto({ id, action, status }: QueueActionState): StartedQueueActionDto {
