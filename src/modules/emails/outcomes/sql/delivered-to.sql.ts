@@ -23,9 +23,6 @@ const FIND = `
     order by e.sequence
   ) found`;
 
-export function findDeliveredTo(
-  { organizationId, mode }: Tenant,
-  emailIds: readonly string[],
-): Statement<DeliveredTo> {
+export function findDeliveredTo({ organizationId, mode }: Tenant, emailIds: readonly string[]): Statement<DeliveredTo> {
   return { name: 'find-delivered-to', text: FIND, values: [organizationId, mode, [...new Set(emailIds)]] };
 }
