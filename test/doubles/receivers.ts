@@ -15,6 +15,8 @@ export interface ReceiverScript {
   readonly times?: number;
   /** More connections than these at a time are refused at the greeting. */
   readonly maxConnections?: { readonly count: number; readonly reply: string };
+  /** Before it takes a mail it waits for this. */
+  readonly holds?: Promise<unknown>;
   /** Replies byte by byte. */
   readonly drips?: boolean;
   /** `offer`: works. `refuse`: 454. `garbage`: 220, then no TLS. `close`: 220, then the connection ends. */
@@ -61,6 +63,11 @@ export class Receivers {
     for (const socket of this.sockets) socket.destroy();
     this.server.close();
     await once(this.server, 'close');
+  }
+
+  /** Connections that are open now. */
+  openAt(address: string): number {
+    return this.open.get(address) ?? 0;
   }
 
   /** The refusal of a phase, if it is due. */
@@ -171,6 +178,12 @@ class Session {
 
   private takeMail(): void {
     this.isData = false;
+    const { holds } = this.script;
+    if (holds) void holds.then(() => this.judgeMail());
+    else this.judgeMail();
+  }
+
+  private judgeMail(): void {
     if (!this.answer('final', '250 2.0.0 taken')) return;
     this.receivers.mails.push({ address: this.address, recipient: this.recipient, tls: this.isSecure });
   }

@@ -24,6 +24,7 @@ import {
   removeOver,
   type ReportedGroup,
   reportGroups,
+  sumOthersActive,
   type WantedRule,
   writeRules,
 } from './sql/destinations.sql';
@@ -85,6 +86,13 @@ export class DestinationsRepository {
   /** What other workers have changed by themselves, the oldest first. */
   changes(sessionId: string, withinMs: number): Promise<PeerChange[]> {
     return this.database.run(findChanges(sessionId, withinMs));
+  }
+
+  /** Conversations that live workers other than this one have told of, by group; those without any are left out. */
+  async othersActive(sessionId: string, keys: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    if (keys.length === 0) return new Map();
+    const rows = await this.database.run(sumOthersActive(sessionId, keys));
+    return new Map(rows.map(({ key, active }) => [key, active]));
   }
 
   /** Undefined for a session that is gone. */

@@ -33,6 +33,13 @@ describe('the part of a worker', () => {
     });
   });
 
+  it('is what the others leave of the limit, when they have more open than their parts', () => {
+    const partBeside = (othersActive: number) =>
+      shareOf('mx', { isPaused: false, maxConnections: 4 }, { workers: 2, rank: 0, isNew: false }, othersActive);
+    const parts = [0, 1, 2, 3, 4, 9].map((othersActive) => partBeside(othersActive).maxConnections);
+    expect(parts).toEqual([2, 2, 2, 1, 0, 0]);
+  });
+
   it('goes to different workers for different groups when there is not enough for all', () => {
     const luckyOf = (key: string) =>
       [0, 1, 2, 3].filter(

@@ -47,15 +47,23 @@ export function limitsOf(key: string, rules: readonly Rule[]): GroupLimits {
 
 /**
  * This worker's part of the limits of a group. The parts of all workers add up to the limit; which of them gets what cannot
- * be divided goes by the group, so that it is not always the same.
+ * be divided goes by the group, so that it is not always the same. What others have open beyond their parts comes first: a
+ * conversation may last longer than it takes them to hear of one more worker.
+ * @param othersActive conversations of the others, as they have told
  */
-export function shareOf(key: string, limits: GroupLimits, { workers, rank, isNew }: Share): Bounds {
+export function shareOf(
+  key: string,
+  limits: GroupLimits,
+  { workers, rank, isNew }: Share,
+  othersActive: number = 0,
+): Bounds {
   const { maxConnections, ratePerMinute, ...others } = limits;
   const turn = (rank + hashOf(key)) % workers;
+  const part = (whole: number) => Math.floor(whole / workers) + (turn < whole % workers ? 1 : 0);
   return {
     ...others,
     ...(maxConnections !== undefined && {
-      maxConnections: isNew ? 0 : Math.floor(maxConnections / workers) + (turn < maxConnections % workers ? 1 : 0),
+      maxConnections: isNew ? 0 : Math.min(part(maxConnections), Math.max(0, maxConnections - othersActive)),
     }),
     ...(ratePerMinute !== undefined && { ratePerMinute: isNew ? 0 : ratePerMinute / workers }),
   };

@@ -5,6 +5,7 @@ import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import type { Bounds } from '../policy/destination-bounds';
 import type { ReleaseSignal } from '../policy/destination-state';
 import type { Settlement, SmtpFacts } from '../ports/outcome';
+import { profileOf } from '../ports/provider-profiles';
 import type { Route } from '../routing/router';
 import { type CountedKind, DestinationLog } from '../shaping/destination-log';
 import {
@@ -140,7 +141,11 @@ export class ShapingSync implements OnApplicationBootstrap {
     this.resume(rules);
     const { workers, rank, ageMs } = crew;
     this.signal.setPlace({ workers, rank });
-    this.bound(rules, { workers, rank, isNew: workers > 1 && ageMs < NEW_FOR_MS });
+    const othersActive =
+      workers > 1
+        ? await this.destinations.othersActive(sessionId, this.limitedKeys(rules))
+        : new Map<string, number>();
+    this.bound(rules, { workers, rank, isNew: workers > 1 && ageMs < NEW_FOR_MS }, othersActive);
   }
 
   /** An operator vouches for a destination that this worker has paused by itself. */
@@ -153,10 +158,18 @@ export class ShapingSync implements OnApplicationBootstrap {
     }
   }
 
-  private bound(rules: readonly ListedRule[], share: Share): void {
+  /** Groups with a limit of connections: by a rule, or by the profile of one that this worker has met. */
+  private limitedKeys(rules: readonly ListedRule[]): string[] {
+    const met = this.slots.loads().filter(({ key }) => profileOf(key)?.maxConnections !== undefined);
+    const ruled = rules.filter(({ effect }) => effect === 'max_connections');
+    return [...new Set([...ruled, ...met].map(({ key }) => key))];
+  }
+
+  private bound(rules: readonly ListedRule[], share: Share, othersActive: ReadonlyMap<string, number>): void {
     const byKey = new Map<string, ListedRule[]>();
     for (const rule of rules) byKey.set(rule.key, [...(byKey.get(rule.key) ?? []), rule]);
-    const boundsOf = (key: string): Bounds => shareOf(key, limitsOf(key, byKey.get(key) ?? []), share);
+    const boundsOf = (key: string): Bounds =>
+      shareOf(key, limitsOf(key, byKey.get(key) ?? []), share, othersActive.get(key));
     this.slots.setBounds(boundsOf, [...byKey.keys()]);
   }
 }

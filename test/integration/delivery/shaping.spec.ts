@@ -117,6 +117,30 @@ describe('domains with the same mail exchangers', () => {
     expect(most).toBeLessThanOrEqual(5);
   });
 
+  it('leave what a worker has open to it, when another one joins', async () => {
+    await limit(4);
+    const first = await start();
+    // It begins with two, and has more as they end well.
+    await send(20);
+    await sink.waitForMessages(20);
+    await send(4, 'slow-60000');
+    await waitFor(() => sink.openConnections === 4, { what: 'the first to use all of the limit' });
+    const second = await start();
+    // As after the seconds in which a new one leaves the limit to the others.
+    const live = 'select 1 from worker_sessions where lease_until > now()';
+    await waitFor(async () => (await scene.db.query(live)).length === 2, { what: 'both to have a session' });
+    await scene.db.query(`update worker_sessions set started_at = started_at - interval '1 minute'`);
+    const limitOf = async (worker: Core) => {
+      await worker.get(ShapingSync).sync();
+      return worker.get(WorkerSlots).loadOf(KEY).limit;
+    };
+    await waitFor(async () => (await limitOf(first)) === 2, { what: 'the first to hear of the second' });
+    expect(await limitOf(second)).toBe(0);
+    await send(4);
+    await second.get(ShapingSync).sync();
+    expect(most).toBe(4);
+  });
+
   it('get nothing while an operator pauses them, whoever works, and go on within seconds', async () => {
     const [first, second] = [await start(), await start()];
     await service(first).change(KEY, { paused: true, reason: 'their maintenance' }, nothingElse);

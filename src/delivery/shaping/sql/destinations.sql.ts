@@ -90,6 +90,23 @@ export function findChanges(sessionId: string, withinMs: number): Statement<Peer
   return { name: 'find-destination-changes', text: CHANGES, values: [sessionId, withinMs] };
 }
 
+// What live workers other than one have under way at groups that are limited.
+// Reads: destination_reports (primary key), worker_sessions (whole: a row for each worker). Locks: none. Rows: up to the groups.
+// Not the ORM: a sum over two tables, by the server's clock.
+const OTHERS_ACTIVE = `
+  select r.key, sum(r.active)::int as active
+  from destination_reports r
+  join worker_sessions s on s.id = r.session_id
+  where r.key = any ($2::text[]) and r.session_id <> $1 and r.active > 0 and s.lease_until > now()
+  group by r.key`;
+
+export function sumOthersActive(
+  sessionId: string,
+  keys: readonly string[],
+): Statement<{ key: string; active: number }> {
+  return { name: 'sum-others-active', text: OTHERS_ACTIVE, values: [sessionId, keys] };
+}
+
 /** The live workers as one of them sees them. */
 export interface Crew {
   readonly workers: number;
