@@ -2,7 +2,6 @@
 import { createRequire } from 'node:module';
 import { existsSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import openapiTypescript, { astToString } from 'openapi-typescript';
 import { ensureBuild } from './build/ensure-build.mjs';
 
 const root = path.resolve(import.meta.dirname, '..');
@@ -18,6 +17,7 @@ function isFresh() {
 
 process.exitCode = await ensureBuild(root);
 if (process.exitCode === 0 && !isFresh()) {
+  const { default: openapiTypescript, astToString } = await import('openapi-typescript');
   const load = createRequire(path.join(root, 'dist/main.js'));
   load('reflect-metadata');
   const { NestFactory } = load('@nestjs/core');

@@ -37,16 +37,24 @@ describe('waybill keys rewrap', () => {
   let cli: CliKit;
   let organizationId: string;
   let folder: string;
-  beforeEach(async () => {
+  beforeAll(async () => {
     cli = await CliKit.create();
-    folder = mkdtempSync(join(tmpdir(), 'waybill-rewrap-'));
     organizationId = (await cli.json('org', 'create', 'Sealed')).id;
     for (const name of ['one', 'two', 'three']) await cli.json('domain', 'add', organizationId, `${name}.example.com`);
+    await query(cli.url, 'create table first_keys as table dkim_keys');
+  });
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'waybill-rewrap-'));
   });
   afterEach(async () => {
-    await cli.destroy();
     rmSync(folder, { recursive: true });
+    await query(
+      cli.url,
+      `delete from dkim_keys; insert into dkim_keys select * from first_keys;
+       delete from domains where id not in (select domain_id from first_keys)`,
+    );
   });
+  afterAll(() => cli.destroy());
 
   const run = (env: NodeJS.ProcessEnv, ...args: string[]) => runWith({ ...cli.environment, ...env }, args);
   const value = ({ stdout, stderr }: CliResult): unknown => (stdout ? JSON.parse(stdout) : stderr);
