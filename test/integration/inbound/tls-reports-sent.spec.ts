@@ -6,7 +6,7 @@ import type { MtaStsState } from '../../../src/delivery/tls/mta-sts.service';
 import { PolicyRouter } from '../../../src/delivery/tls/policy-router';
 import { CountTlsSessionsJob } from '../../../src/delivery/tls/count-tls-sessions.job';
 import { TlsSessionCounts } from '../../../src/delivery/tls/tls-session-counts';
-import { DestinationsRepository } from '../../../src/delivery/shaping/destinations.repository';
+import { DestinationsRepository, type SessionCount } from '../../../src/delivery/shaping/destinations.repository';
 import { parseTlsReport, readTlsReport } from '../../../src/modules/inbound/parsing/tls-report';
 import { buildReport } from '../../../src/modules/inbound/reporting/build-report';
 import { ReportTlsJob } from '../../../src/modules/inbound/reporting/report-tls.job';
@@ -134,7 +134,12 @@ describe('reports on TLS to the domains that mail went to', () => {
         receiver.url('/tls-reports?v=1', TEST_CERTIFICATE.hostName),
       ),
     });
-    await count(2);
+    const lines = ['version: STSv1', 'mode: enforce', 'mx: mx.x.example', 'max_age: 86400'];
+    const sts = { policyType: 'sts', policy: lines.join('\n') } as const;
+    await count(1, 'x.example', { ...sts, policy: 'version: STSv1\nmode: testing' });
+    await count(1, 'x.example', sts);
+    // A worker of the release before knows of no policies, and one that has just begun may not either.
+    await count(1, 'x.example', { ...sts, policy: '' });
     await aDayLater();
     sink.clear();
     await worker.get(ReportTlsJob).run();
@@ -144,11 +149,12 @@ describe('reports on TLS to the domains that mail went to', () => {
       path: '/tls-reports?v=1',
       headers: { 'content-type': 'application/tlsrpt+gzip', host: `${TEST_CERTIFICATE.hostName}:${receiver.port}` },
     });
-    const report = parseTlsReport(gunzipSync(post?.content ?? Buffer.alloc(0)).toString());
-    expect([report?.domains.get('x.example'), others]).toEqual([
-      [{ policyType: 'no-policy-found', result: 'success', mxHost: '', sessions: 2 }],
+    const json = gunzipSync(post?.content ?? Buffer.alloc(0)).toString();
+    expect([parseTlsReport(json)?.domains.get('x.example'), others]).toEqual([
+      [{ policyType: 'sts', result: 'success', mxHost: '', sessions: 3 }],
       [],
     ]);
+    expect(JSON.parse(json)).toMatchObject({ policies: [{ policy: { 'policy-string': lines } }] });
     await receiver.stop();
   });
 
@@ -172,11 +178,15 @@ describe('reports on TLS to the domains that mail went to', () => {
     expect([await rows(), sink.messages]).toEqual([[], []]);
   });
 
-  async function count(sessions: number, domain = 'x.example'): Promise<void> {
-    const kind = { domain, policyType: 'no-policy-found', result: 'success' } as const;
+  async function count(
+    sessions: number,
+    domain = 'x.example',
+    judged: Pick<SessionCount, 'policyType' | 'policy'> = { policyType: 'no-policy-found', policy: '' },
+  ): Promise<void> {
+    const where = { mxHost: '', sendingIp: '', receivingIp: '' };
     await worker
       .get(DestinationsRepository)
-      .addTlsSessions([{ ...kind, mxHost: '', sendingIp: '', receivingIp: '', policy: '', sessions }]);
+      .addTlsSessions([{ domain, result: 'success', ...judged, ...where, sessions }]);
   }
 });
 
