@@ -5,11 +5,12 @@ import { AppConfig } from '../config/config';
 import { AuthenticationFailureLimiter } from './authentication-failure-limiter';
 import { limitsWith, ThrottlingConfig } from './limits';
 import { RateLimitGuard } from './rate-limit.guard';
+import { ReadTurnsGuard } from './read-turns.guard';
 import { SharedLoginFailures } from './shared-login-failures';
 import { SharedThrottleStorage } from './shared-throttle.storage';
 import { ThrottleHitsRepository } from './throttle-hits.repository';
 
-/** Request limits. The guard is registered in the root module, right after the one that authenticates. */
+/** Request limits. The guards are registered in the root module, right after the ones that authenticate. */
 @Module({
   providers: [
     {
@@ -28,8 +29,9 @@ import { ThrottleHitsRepository } from './throttle-hits.repository';
     ThrottleHitsRepository,
     SharedThrottleStorage,
     RateLimitGuard,
+    ReadTurnsGuard,
     { provide: RequestLimits, useExisting: RateLimitGuard },
   ],
-  exports: [AuthenticationFailures, LoginFailures, RateLimitGuard, RequestLimits],
+  exports: [AuthenticationFailures, LoginFailures, RateLimitGuard, ReadTurnsGuard, RequestLimits],
 })
 export class ThrottlingModule {}

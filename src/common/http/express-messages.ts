@@ -19,6 +19,7 @@ export function expressMessages(app: Express, headers: StandardHeaders, bodyBudg
     failure: unknown = undefined;
     awaitsContinue = false;
     heldBytes = 0;
+    onAnswered: (() => void) | undefined = undefined;
     bodyHolder: string | undefined = undefined;
     body: unknown = undefined;
     private parsedQuery: object | undefined = undefined;
@@ -46,8 +47,7 @@ export function expressMessages(app: Express, headers: StandardHeaders, bodyBudg
     }
 
     override end(...content: never[]): this {
-      releaseBody(super.end(...content).req as unknown as Request);
-      return this;
+      return answered(super.end(...content));
     }
   }
 
@@ -57,6 +57,13 @@ export function expressMessages(app: Express, headers: StandardHeaders, bodyBudg
   prototypes.request = ExpressRequest.prototype;
   prototypes.response = ExpressResponse.prototype;
   return { IncomingMessage: ExpressRequest, ServerResponse: ExpressResponse };
+}
+
+function answered<Answered extends ServerResponse>(response: Answered): Answered {
+  const request = response.req as Request;
+  releaseBody(request);
+  request.onAnswered?.();
+  return response;
 }
 
 /** The header limit bounds the number of parameters. */

@@ -1,0 +1,98 @@
+import { EventEmitter } from 'node:events';
+import type { ExecutionContext } from '@nestjs/common';
+import { UnavailableError } from '../common/errors/app-error';
+import type { AppConfig } from '../config/config';
+import { ReadTurns } from './read-turns';
+import { ReadTurnsGuard } from './read-turns.guard';
+
+describe('ReadTurns', () => {
+  /** Begins reads and tells which have begun. */
+  function begin(turns: ReadTurns, organizationId: string, count: number): { begun: number } {
+    const state = { begun: 0 };
+    for (let index = 0; index < count; index += 1) {
+      const waits = turns.begin(organizationId);
+      if (waits) void waits.then(() => (state.begun += 1));
+      else state.begun += 1;
+    }
+    return state;
+  }
+
+  it('gives one organization half of all, and another one its turn at once', () => {
+    const turns = new ReadTurns(8);
+    expect(begin(turns, 'a', 60).begun).toBe(4);
+    expect(begin(turns, 'b', 60).begun).toBe(2);
+    expect(begin(turns, 'c', 1).begun).toBe(1);
+  });
+
+  it('begins what waits in turn, and forgets who has ended', async () => {
+    const turns = new ReadTurns(4);
+    const [a, b] = [begin(turns, 'a', 10), begin(turns, 'b', 2)];
+    for (let index = 0; index < 12; index += 1) {
+      turns.end(index < 10 ? 'a' : 'b');
+      await Promise.resolve();
+    }
+    expect([a.begun, b.begun]).toEqual([10, 2]);
+    expect(begin(turns, 'a', 3).begun).toBe(2);
+  });
+
+  it('refuses what would wait too long', () => {
+    const turns = new ReadTurns(4);
+    begin(turns, 'a', 502);
+    expect(() => turns.begin('a')).toThrow(UnavailableError);
+    expect(turns.begin('b')).toBeUndefined();
+  });
+});
+
+describe('ReadTurnsGuard', () => {
+  class FakeResponse extends EventEmitter {
+    destroyed = false;
+    headersSent = false;
+  }
+
+  interface Asked {
+    readonly method: string;
+    readonly principal: object;
+    onAnswered?: () => void;
+  }
+
+  const CONFIG = { database: { poolSize: 4 } } as AppConfig;
+
+  function ask(guard: ReadTurnsGuard, method = 'GET') {
+    const response = new FakeResponse();
+    const request: Asked = { method, principal: { organizationId: 'a' } };
+    const http = { getRequest: () => request, getResponse: () => response };
+    const answer = guard.canActivate({ switchToHttp: () => http } as unknown as ExecutionContext);
+    return { request, response, answer };
+  }
+
+  it('holds a turn until the answer, also of a client that has gone; writes need none', async () => {
+    const guard = new ReadTurnsGuard(CONFIG);
+    const [first, second, third] = [ask(guard), ask(guard), ask(guard)];
+    expect([first.answer, second.answer]).toEqual([true, true]);
+    expect(third.answer).toBeInstanceOf(Promise);
+    expect(ask(guard, 'POST').answer).toBe(true);
+    first.response.emit('close');
+    expect(ask(guard).answer).toBeInstanceOf(Promise);
+    first.request.onAnswered?.();
+    await expect(third.answer).resolves.toBe(true);
+  });
+
+  it('ends the turn of an answer that breaks off, once', () => {
+    const guard = new ReadTurnsGuard(CONFIG);
+    const [first] = [ask(guard), ask(guard)];
+    first.response.headersSent = true;
+    first.response.emit('close');
+    first.request.onAnswered?.();
+    expect(ask(guard).answer).toBe(true);
+    expect(ask(guard).answer).toBeInstanceOf(Promise);
+  });
+
+  it('begins nothing for a client that has gone while it waited', async () => {
+    const guard = new ReadTurnsGuard(CONFIG);
+    const [first, , third] = [ask(guard), ask(guard), ask(guard)];
+    third.response.destroyed = true;
+    first.request.onAnswered?.();
+    await expect(third.answer).rejects.toThrow(UnavailableError);
+    expect(ask(guard).answer).toBe(true);
+  });
+});
