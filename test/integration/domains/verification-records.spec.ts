@@ -7,6 +7,7 @@ import {
   type WantedRecord,
   wantedRecords,
 } from '../../../src/modules/domains/registry/wanted-records';
+import { DnsLookups } from '../../../src/modules/domains/verification/dns-lookups';
 import { DnsServer, type DnsZones } from '../../doubles/dns-server';
 import { testConfig } from '../../setup/core-context';
 
@@ -112,6 +113,23 @@ describe('the MX of an inbound route', () => {
     ['has no name', {}, { result: 'missing' }],
     ['gets no answer', { [HOST]: 'servfail' }, { result: 'unreachable' }],
   ])('%s', async (_what, zones, expected) => expect(await looked(zones)).toMatchObject(expected));
+
+  it('is shown as it is found, and not the texts beside it', async () => {
+    const MX: [number, string][] = [
+      [10, 'mx.other.example'],
+      [20, 'mx2.other.example'],
+    ];
+    const { dns } = await checkerOn({ [HOST]: { MX, TXT: ['v=spf1 -all'] } });
+    const resolver = new NodeDnsResolver({ servers: [dns.endpoint], queryTimeoutMs: 300 });
+    const lookups = new DnsLookups(resolver);
+    const records = inboundRecords([HOST], 'mail.waybill.example');
+    await Promise.all([checkRecords(resolver, records, DOMAIN, [], lookups), lookups.txt(HOST)]);
+    expect(records.flatMap((record) => [...lookups.seenAt(record)].sort())).toEqual([
+      '10 mx.other.example',
+      '20 mx2.other.example',
+    ]);
+    expect(lookups.seenAt({ host: HOST, type: 'TXT' })).toEqual(['v=spf1 -all']);
+  });
 });
 
 describe('every record', () => {

@@ -66,7 +66,7 @@ export class DnsCheckService {
       : await checkRecords(this.resolver, records, domain.domain, keys, lookups);
     const checked = records.flatMap((record, index) => {
       const check = checks[index];
-      return check ? [{ record, check, found: foundFor(record, lookups.seenAt(record.host)) }] : [];
+      return check ? [{ record, check, found: foundFor(record, lookups.seenAt(record)) }] : [];
     });
     this.count(checked);
     return { keys, checked };

@@ -1,9 +1,13 @@
 import { SECOND } from '../../../common/clock';
 import type { DnsAnswer, DnsResolver, MxRecord } from '../../../common/dns/dns-resolver';
+import type { WantedRecord } from '../registry/wanted-records';
 
 const TOTAL_MS = 10 * SECOND;
 /** A zone of many aliases and includes must not turn one check into hundreds of queries. */
 const MAXIMUM_QUERIES = 40;
+
+/** Beside the texts of the same name, which stand for other records. */
+const exchangersOf = (name: string): string => `MX ${name}`;
 
 /** The look-ups of one check of one domain, bounded in time and number; whatever goes beyond is `temporary`. Never cached. */
 export class DnsLookups {
@@ -26,13 +30,17 @@ export class DnsLookups {
     return this.note(name, await this.bounded(1, () => this.resolver.resolveCname(name, { signal: this.signal })));
   }
 
-  /** Texts and aliases that have been found at a name, as they were answered. */
-  seenAt(name: string): readonly string[] {
-    return [...(this.seen.get(name) ?? [])];
+  /** What has been found at a name, as it was answered: texts and aliases, or mail exchangers with their preference. */
+  seenAt({ host, type }: Pick<WantedRecord, 'host' | 'type'>): readonly string[] {
+    return [...(this.seen.get(type === 'MX' ? exchangersOf(host) : host) ?? [])];
   }
 
-  mx(name: string): Promise<DnsAnswer<MxRecord>> {
-    return this.bounded(1, () => this.resolver.resolveMx(name, { signal: this.signal }));
+  async mx(name: string): Promise<DnsAnswer<MxRecord>> {
+    const answer = await this.bounded(1, () => this.resolver.resolveMx(name, { signal: this.signal }));
+    // The root names no host: a null MX (RFC 7505).
+    const lineOf = ({ preference, exchange }: MxRecord) => `${preference} ${exchange || '.'}`;
+    if (answer.kind === 'found') this.see(exchangersOf(name), answer.records.map(lineOf));
+    return answer;
   }
 
   /** A and AAAA: two queries. */
@@ -41,8 +49,12 @@ export class DnsLookups {
   }
 
   private note(name: string, answer: DnsAnswer<string>): DnsAnswer<string> {
-    if (answer.kind === 'found') this.seen.set(name, new Set([...this.seenAt(name), ...answer.records]));
+    if (answer.kind === 'found') this.see(name, answer.records);
     return answer;
+  }
+
+  private see(at: string, records: readonly string[]): void {
+    this.seen.set(at, new Set([...(this.seen.get(at) ?? []), ...records]));
   }
 
   private async bounded<Item>(count: number, query: () => Promise<DnsAnswer<Item>>): Promise<DnsAnswer<Item>> {
