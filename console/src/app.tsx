@@ -1,4 +1,4 @@
-import { Component, lazy, type LazyExoticComponent, type ReactNode, Suspense } from 'react';
+import { Component, type ReactNode, useEffect } from 'react';
 import { Redirect, Route, Switch } from 'wouter';
 import { SessionProvider, useSessionQuery } from './api/session';
 import { Page } from './parts/page';
@@ -6,42 +6,68 @@ import { Shell } from './parts/shell';
 import { Empty, Failure, Loading } from './parts/states';
 import { ButtonLink } from './parts/button';
 import { SignIn } from './pages/sign-in/sign-in';
+import { Screen, Shown } from './screen';
 
-type Screen = LazyExoticComponent<() => ReactNode>;
+type Kind = 'tenant' | 'operator';
 
 const TENANT: Readonly<Record<string, Screen>> = {
-  '/': lazy(() => import('./pages/overview/overview')),
-  '/emails': lazy(() => import('./pages/emails/emails')),
-  '/emails/:id': lazy(() => import('./pages/email/email')),
-  '/domains': lazy(() => import('./pages/domains/domains')),
-  '/domains/:id': lazy(() => import('./pages/domains/domain')),
-  '/suppressions': lazy(() => import('./pages/suppressions/suppressions')),
-  '/statistics': lazy(() => import('./pages/statistics/statistics')),
-  '/webhooks': lazy(() => import('./pages/webhooks/webhooks')),
-  '/webhooks/:id': lazy(() => import('./pages/webhooks/webhook')),
-  '/keys': lazy(() => import('./pages/keys/keys')),
-  '/send': lazy(() => import('./pages/send/send')),
-  '/events': lazy(() => import('./pages/events/events')),
-  '/inbound': lazy(() => import('./pages/inbound/inbound')),
-  '/inbound/:id': lazy(() => import('./pages/inbound/inbound-email')),
-  '/templates': lazy(() => import('./pages/templates/templates')),
-  '/templates/:id': lazy(() => import('./pages/templates/template')),
-  '/privacy': lazy(() => import('./pages/privacy/privacy')),
+  '/': new Screen(() => import('./pages/overview/overview')),
+  '/emails': new Screen(() => import('./pages/emails/emails')),
+  '/emails/:id': new Screen(() => import('./pages/email/email')),
+  '/domains': new Screen(() => import('./pages/domains/domains')),
+  '/domains/:id': new Screen(() => import('./pages/domains/domain')),
+  '/suppressions': new Screen(() => import('./pages/suppressions/suppressions')),
+  '/statistics': new Screen(() => import('./pages/statistics/statistics')),
+  '/webhooks': new Screen(() => import('./pages/webhooks/webhooks')),
+  '/webhooks/:id': new Screen(() => import('./pages/webhooks/webhook')),
+  '/keys': new Screen(() => import('./pages/keys/keys')),
+  '/send': new Screen(() => import('./pages/send/send')),
+  '/events': new Screen(() => import('./pages/events/events')),
+  '/inbound': new Screen(() => import('./pages/inbound/inbound')),
+  '/inbound/:id': new Screen(() => import('./pages/inbound/inbound-email')),
+  '/templates': new Screen(() => import('./pages/templates/templates')),
+  '/templates/:id': new Screen(() => import('./pages/templates/template')),
+  '/privacy': new Screen(() => import('./pages/privacy/privacy')),
 };
 
 const OPERATOR: Readonly<Record<string, Screen>> = {
-  '/': lazy(() => import('./pages/operator-overview/operator-overview')),
-  '/organizations': lazy(() => import('./pages/organizations/organizations')),
-  '/queue': lazy(() => import('./pages/queue/queue')),
-  '/destinations': lazy(() => import('./pages/destinations/destinations')),
-  '/destinations/:key': lazy(() => import('./pages/destinations/destination')),
-  '/egress': lazy(() => import('./pages/egress/egress')),
-  '/workers': lazy(() => import('./pages/workers/workers')),
-  '/audit': lazy(() => import('./pages/audit/audit')),
+  '/': new Screen(() => import('./pages/operator-overview/operator-overview')),
+  '/organizations': new Screen(() => import('./pages/organizations/organizations')),
+  '/queue': new Screen(() => import('./pages/queue/queue')),
+  '/destinations': new Screen(() => import('./pages/destinations/destinations')),
+  '/destinations/:key': new Screen(() => import('./pages/destinations/destination')),
+  '/egress': new Screen(() => import('./pages/egress/egress')),
+  '/workers': new Screen(() => import('./pages/workers/workers')),
+  '/audit': new Screen(() => import('./pages/audit/audit')),
 };
+
+const SCREENS: Readonly<Record<Kind, Readonly<Record<string, Screen>>>> = { tenant: TENANT, operator: OPERATOR };
+const KIND = 'waybill-kind';
+
+/** Whose pages were shown last: a guess, of use before the service has told. */
+function lastKind(): Kind {
+  return localStorage.getItem(KIND) === 'operator' ? 'operator' : 'tenant';
+}
+
+/** Asks for the script of an address's page while it is not known yet who is signed in. @param path below `/console` */
+export function preload(path: string): void {
+  const parts = path.split('/');
+  const isFor = (pattern: string) => {
+    const wanted = pattern.split('/');
+    return (
+      wanted.length === parts.length && wanted.every((part, index) => part.startsWith(':') || part === parts[index])
+    );
+  };
+  const found = Object.entries(SCREENS[lastKind()]).find(([pattern]) => isFor(pattern));
+  void found?.[1].load().catch(() => undefined);
+}
 
 export function App() {
   const session = useSessionQuery();
+  const kind = session.data?.kind;
+  useEffect(() => {
+    if (kind) localStorage.setItem(KIND, kind);
+  }, [kind]);
   if (session.isPending) return <Loading />;
   if (session.isError) return <Failure error={session.error} retry={() => void session.refetch()} />;
   if (session.data === null) return <SignIn />;
@@ -49,21 +75,19 @@ export function App() {
     <SessionProvider session={session.data}>
       <Shell>
         <Broken>
-          <Suspense fallback={<Loading />}>
-            <Switch>
-              {Object.entries(session.data.kind === 'operator' ? OPERATOR : TENANT).map(([path, Screen]) => (
-                <Route key={path} path={path}>
-                  <Screen />
-                </Route>
-              ))}
-              <Route path="/sign-in">
-                <Redirect to="/" />
+          <Switch>
+            {Object.entries(SCREENS[session.data.kind]).map(([path, screen]) => (
+              <Route key={path} path={path}>
+                <Shown screen={screen} />
               </Route>
-              <Route>
-                <NotFound />
-              </Route>
-            </Switch>
-          </Suspense>
+            ))}
+            <Route path="/sign-in">
+              <Redirect to="/" />
+            </Route>
+            <Route>
+              <NotFound />
+            </Route>
+          </Switch>
         </Broken>
       </Shell>
     </SessionProvider>

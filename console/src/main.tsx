@@ -6,13 +6,16 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Router } from 'wouter';
 import { ApiError } from './api/client';
-import { App } from './app';
+import { App, preload } from './app';
 import { ToastProvider } from './parts/toast';
 import { applyTheme } from './parts/theme';
 
 declare const process: { readonly env: { readonly NODE_ENV: string } };
 
+const BASE = '/console';
+
 applyTheme();
+preload(window.location.pathname.slice(BASE.length).replace(/\/$/, '') || '/');
 
 const client = new QueryClient({
   defaultOptions: {
@@ -38,7 +41,7 @@ if (root) {
     <StrictMode>
       <QueryClientProvider client={client}>
         <ToastProvider>
-          <Router base="/console">
+          <Router base={BASE}>
             <App />
           </Router>
         </ToastProvider>

@@ -2,6 +2,16 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
+/** A script, and all that it imports at once: asked for together, not one after the other as each is read. */
+function scriptsFrom(file, outputs, found = new Set()) {
+  if (found.has(file)) return found;
+  found.add(file);
+  for (const { path: imported, kind } of outputs[file].imports) {
+    if (kind === 'import-statement') scriptsFrom(imported, outputs, found);
+  }
+  return found;
+}
+
 /** What the page names; the rest is found from there. */
 function writePage(root, folder, { outputs }) {
   const nameOf = (wanted) => {
@@ -13,6 +23,14 @@ function writePage(root, folder, { outputs }) {
     style: nameOf((file) => file.endsWith('.css')),
     icon: nameOf((file) => file.endsWith('.svg')),
   };
+  const fileOf = (source) => Object.keys(outputs).find((file) => outputs[file].entryPoint === source);
+  const main = fileOf('console/src/main.tsx');
+  const first = fileOf('console/src/pages/overview/overview.tsx');
+  // The page that one lands on after signing in comes along: it would be asked for only once the others have run.
+  names.preloads = [...scriptsFrom(first, outputs, scriptsFrom(main, outputs))]
+    .filter((file) => file !== main)
+    .map((file) => `<link rel="modulepreload" href="/console/assets/${path.basename(file)}" />`)
+    .join('\n    ');
   const template = readFileSync(path.join(root, 'console/index.html'), 'utf8');
   const page = template.replaceAll(/\{\{(\w+)\}\}/g, (_all, name) => names[name]);
   writeFileSync(path.join(folder, 'index.html'), page);

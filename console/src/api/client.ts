@@ -56,7 +56,11 @@ export async function call<Answer>(method: string, path: string, options: CallOp
   try {
     response = await fetch(withQuery(path, query), {
       method,
-      headers: { 'x-waybill-console': '1', ...(body !== undefined && { 'content-type': 'application/json' }) },
+      // Writes need it. The page has asked for its session before this script was read: a header would ask again.
+      headers: {
+        ...(method !== 'GET' && { 'x-waybill-console': '1' }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       ...(signal && { signal }),
     });

@@ -1,7 +1,7 @@
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { ApiError } from '../api/client';
 import { Button, CopyButton } from './button';
-import { TextField } from './field';
+import { bound, TextField } from './field';
 import { InlineError } from './states';
 
 /** The browser's own modal: it keeps the focus inside and closes with Escape. Whatever had the focus before gets it back. */
@@ -121,12 +121,7 @@ export function Confirm({ title, children, action, onConfirm, onClose, typed }: 
         <>
           <div>{children}</div>
           {typed !== undefined && (
-            <TextField
-              label={`Type ${typed} to confirm`}
-              value={text}
-              autoComplete="off"
-              onChange={(event) => setText(event.target.value)}
-            />
+            <TextField label={`Type ${typed} to confirm`} {...bound(text, setText)} autoComplete="off" />
           )}
         </>
       )}

@@ -36,6 +36,13 @@ function describedBy(id: string, { hint, error }: Described) {
   return { 'aria-invalid': error ? true : undefined, 'aria-describedby': ids === '' ? undefined : ids };
 }
 
+/** What a field holds, and what the service says of it. */
+export const bound = (value: string, set: (value: string) => void, error?: string) => ({
+  value,
+  error,
+  onChange: ({ target }: { readonly target: { readonly value: string } }) => set(target.value),
+});
+
 export function TextField({ label, hint, error, ...rest }: Described & InputHTMLAttributes<HTMLInputElement>) {
   const id = useId();
   const said = { label, hint, error };

@@ -1,6 +1,8 @@
+import { ALL_SCOPES } from '../../../src/common/http/scopes';
 import type { Destination, EgressPool } from '../api/types';
 import { hostInZone } from '../pages/domains/host-in-zone';
 import { shellQuote, toCurl } from '../pages/email/to-curl';
+import { SCOPES } from '../pages/keys/scopes';
 import { isSpike } from '../pages/overview/is-spike';
 import { adviceFor, adviceForPool } from './destination-words';
 import { whyItWaits } from './email-words';
@@ -8,6 +10,12 @@ import { fromNow, percent, plural, words } from './format';
 import { before, inSteps, lastHours, weeksOf } from './status-range';
 
 const NOW = Date.parse('2026-03-04T12:00:00Z');
+
+describe('scopes of keys', () => {
+  it('are all explained where keys are made', () => {
+    expect(Object.keys(SCOPES).sort()).toEqual([...ALL_SCOPES].sort());
+  });
+});
 
 describe('figures and times', () => {
   it.each([

@@ -4,7 +4,7 @@ import { get, patch } from '../../api/client';
 import type { Data, Destination, QueueShare } from '../../api/types';
 import { useChange } from '../../parts/change';
 import { FormDialog, type Said } from '../../parts/dialog';
-import { TextField } from '../../parts/field';
+import { bound, TextField } from '../../parts/field';
 import { plural } from '../../parts/format';
 import { Loaded } from '../../parts/states';
 
@@ -35,20 +35,16 @@ function useTerms() {
         <TextField
           label="Until"
           type="datetime-local"
-          value={until}
-          onChange={(event) => setUntil(event.target.value)}
+          {...bound(until, setUntil, said('until'))}
           hint="Empty: until it is taken back."
-          error={said('until')}
         />
       )}
       <TextField
         label="Reason"
         required
         maxLength={500}
-        value={reason}
-        onChange={(event) => setReason(event.target.value)}
+        {...bound(reason, setReason, said('reason'))}
         hint="Shown as its cause, and kept in the audit log."
-        error={said('reason')}
       />
     </>
   );
@@ -147,20 +143,16 @@ export function LimitDialog({ destination, onClose }: Props) {
             type="number"
             min={1}
             max={10_000}
-            value={connections}
-            onChange={(event) => setConnections(event.target.value)}
+            {...bound(connections, setConnections, said('maxConnections'))}
             hint="Of all workers together. Empty: no limit of yours."
-            error={said('maxConnections')}
           />
           <TextField
             label="Mails a minute"
             type="number"
             min={1}
             max={1_000_000}
-            value={rate}
-            onChange={(event) => setRate(event.target.value)}
+            {...bound(rate, setRate, said('ratePerMinute'))}
             hint="Of all workers together. Empty: no limit of yours."
-            error={said('ratePerMinute')}
           />
           {fields(said, true)}
         </>

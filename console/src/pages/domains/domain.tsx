@@ -4,13 +4,15 @@ import { useLocation, useParams } from 'wouter';
 import { del, get, post } from '../../api/client';
 import { useMay } from '../../api/session';
 import type { Data, Domain, DomainVerification, Reputation } from '../../api/types';
-import { Button, CopyButton } from '../../parts/button';
+import { Button } from '../../parts/button';
 import { Confirm } from '../../parts/dialog';
 import { count, percent, words } from '../../parts/format';
+import { idFact } from '../../parts/message';
 import { Card, Facts, Figures, Page } from '../../parts/page';
 import { InlineError, Loaded, LoadedPage, Requires } from '../../parts/states';
 import { Badge, Moment } from '../../parts/text';
 import { useToast } from '../../parts/toast';
+import { Dmarc } from './dmarc';
 import { Records } from './records';
 import { WarmUp } from './warm-up';
 
@@ -90,18 +92,13 @@ function DomainPage({ id }: { id: string }) {
                     ['Selector', domain.dkim_selector && <code>{domain.dkim_selector}</code>],
                     ['Verified', domain.verified_at && <Moment at={domain.verified_at} />],
                     ['Added', <Moment key="added" at={domain.created_at} />],
-                    [
-                      'Id',
-                      <span key="id" className="row">
-                        <code className="break">{domain.id}</code>
-                        <CopyButton text={domain.id} what="the id" />
-                      </span>,
-                    ],
+                    idFact(domain.id),
                   ]}
                 />
               </Card>
             </div>
           </div>
+          <Dmarc id={id} />
         </Page>
       )}
     </LoadedPage>

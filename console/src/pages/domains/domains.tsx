@@ -6,7 +6,7 @@ import { useMay } from '../../api/session';
 import type { Data, Domain } from '../../api/types';
 import { Button } from '../../parts/button';
 import { FormDialog } from '../../parts/dialog';
-import { TextField } from '../../parts/field';
+import { bound, TextField } from '../../parts/field';
 import { count } from '../../parts/format';
 import { type Column, ListCard } from '../../parts/list';
 import { Page } from '../../parts/page';
@@ -97,11 +97,9 @@ function AddDomain({ onClose }: { onClose: () => void }) {
         <TextField
           label="Domain"
           required
-          value={name}
+          {...bound(name, setName, said('domain'))}
           placeholder="mail.example.com"
           spellCheck={false}
-          onChange={(event) => setName(event.target.value)}
-          error={said('domain')}
           hint="A subdomain of its own keeps the reputation of your main domain apart."
         />
       )}

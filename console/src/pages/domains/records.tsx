@@ -13,7 +13,10 @@ const PURPOSES: Readonly<Record<string, string>> = {
   dmarc: 'Says what receivers should do with mail that fails the other two.',
   return_path: 'Bounces come back under your own name.',
   tracking: 'Links of opens and clicks under your own name (optional).',
+  inbound: 'Mail to your inbound routes comes here; sending does without it.',
 };
+/** Mail is sent without them. */
+const OPTIONAL = new Set(['tracking', 'inbound']);
 const ABBREVIATIONS = new Set(['spf', 'dkim', 'dmarc']);
 
 function columnsFor(domain: Domain): readonly Column<DnsRecord>[] {
@@ -43,7 +46,16 @@ function columnsFor(domain: Domain): readonly Column<DnsRecord>[] {
     {
       name: 'Value',
       look: 'wide',
-      cell: ({ value, purpose }) => <Copied text={value} what={`the value of the ${purpose} record`} />,
+      cell: ({ value, purpose, priority }) => (
+        <>
+          <Copied text={value} what={`the value of the ${purpose} record`} />
+          {priority !== null && (
+            <span className="hint">
+              priority: <code>{priority}</code>
+            </span>
+          )}
+        </>
+      ),
     },
     { name: 'In DNS', look: 'wide', cell: (record) => <Found record={record} /> },
   ];
@@ -57,7 +69,7 @@ function Found({ record: { verified, purpose, problem, found = [] } }: { record:
     <>
       <Badge
         status="missing"
-        tone={purpose === 'tracking' ? 'neutral' : isOther ? 'bad' : 'warn'}
+        tone={isOther ? 'bad' : OPTIONAL.has(purpose) ? 'neutral' : 'warn'}
         label={verified ? 'Found before' : isOther ? 'Another' : 'Not found'}
       />
       {problem !== undefined && <p className="hint break">{problem}.</p>}

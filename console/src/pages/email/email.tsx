@@ -2,10 +2,10 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from 'wouter';
 import { get } from '../../api/client';
 import type { Data, EmailContent, EmailDetail, EmailRecipient } from '../../api/types';
-import { CopyButton } from '../../parts/button';
 import { isFinal, whyItWaits } from '../../parts/email-words';
 import { plural } from '../../parts/format';
 import { type Column, Table } from '../../parts/list';
+import { idFact } from '../../parts/message';
 import { Card, Facts, Page } from '../../parts/page';
 import { LoadedPage, Requires } from '../../parts/states';
 import { Badge, Moment, Time } from '../../parts/text';
@@ -148,13 +148,7 @@ function Details({ email }: { email: EmailDetail }) {
         ['Sent again from', email.resentFrom && <EmailLinks ids={[email.resentFrom]} />],
         ['Sent again as', email.resentAs && email.resentAs.length > 0 && <EmailLinks ids={email.resentAs} />],
         ['Metadata', email.metadata && <code className="break">{JSON.stringify(email.metadata)}</code>],
-        [
-          'Id',
-          <span key="id" className="row">
-            <code className="break">{email.id}</code>
-            <CopyButton text={email.id} what="the id" />
-          </span>,
-        ],
+        idFact(email.id),
       ]}
     />
   );

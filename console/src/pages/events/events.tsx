@@ -4,7 +4,7 @@ import { Link } from 'wouter';
 import { get } from '../../api/client';
 import type { FeedEvent } from '../../api/types';
 import { Button } from '../../parts/button';
-import { Segmented, SelectField } from '../../parts/field';
+import { bound, Segmented, SelectField } from '../../parts/field';
 import { words } from '../../parts/format';
 import { type Column, Table } from '../../parts/list';
 import { Card, Page } from '../../parts/page';
@@ -71,9 +71,8 @@ function FeedCard({ seconds }: { seconds: number }) {
         <>
           <SelectField
             label="Type"
-            value={type}
+            {...bound(type, setType)}
             options={[{ value: '', label: 'All' }, ...types.map((value) => ({ value, label: nameOf(value) }))]}
-            onChange={({ target }) => setType(target.value)}
           />
           <Button onClick={() => setLive(!isLive)} aria-pressed={!isLive}>
             {isLive ? 'Pause' : 'Go on'}

@@ -4,10 +4,11 @@ import { useLocation, useParams } from 'wouter';
 import { del, get } from '../../api/client';
 import { useMay, useSession } from '../../api/session';
 import type { Data, InboundEmail } from '../../api/types';
-import { Button, CopyButton } from '../../parts/button';
+import { Button } from '../../parts/button';
 import { useChange } from '../../parts/change';
 import { Confirm } from '../../parts/dialog';
 import { bytes, words } from '../../parts/format';
+import { idFact, messageTabs } from '../../parts/message';
 import { Card, Facts, Page } from '../../parts/page';
 import { LoadedPage, Requires } from '../../parts/states';
 import { Tabs } from '../../parts/tabs';
@@ -111,62 +112,18 @@ function Actions({ email: { id } }: { email: InboundEmail }) {
 }
 
 function tabsOf(email: InboundEmail) {
-  const { id, html, text, headers, attachments } = email;
-  return [
-    ...(html === undefined ? [] : [{ name: 'Preview', content: <Frame id={id} /> }]),
-    ...(text === undefined ? [] : [{ name: 'Text', content: <pre className="code">{text}</pre> }]),
-    ...(html === undefined ? [] : [{ name: 'HTML', content: <pre className="code">{html}</pre> }]),
-    { name: 'Headers', content: <pre className="code">{headers.map(lineOf).join('\n')}</pre> },
-    ...(attachments.length === 0
-      ? []
-      : [{ name: `Attachments (${attachments.length})`, content: <Attachments email={email} /> }]),
-  ];
+  const { id, headers } = email;
+  return messageTabs({
+    message: email,
+    frame: { src: `/console/preview/inbound/${id}`, title: 'Preview of the mail' },
+    headers: <pre className="code">{headers.map(lineOf).join('\n')}</pre>,
+    hrefOf: ({ index }) => `/v1/inbound-emails/${id}/attachments/${index}`,
+  });
 }
 
 /** A field may come more than once, and where it stands counts. */
 function lineOf({ name, value }: InboundEmail['headers'][number]): string {
   return `${name}: ${value}`;
-}
-
-/** A sender's document, in a frame that may do nothing: no script, no form, nothing from elsewhere unless asked for. */
-function Frame({ id }: { id: string }) {
-  const [remote, setRemote] = useState(false);
-  return (
-    <>
-      <div className="row between">
-        <span className="hint">
-          {remote ? 'Pictures of other hosts are loaded.' : 'Scripts, forms, links and everything remote are off.'}
-        </span>
-        <Button small onClick={() => setRemote(!remote)} aria-pressed={remote}>
-          {remote ? 'Block remote pictures' : 'Load remote pictures'}
-        </Button>
-      </div>
-      <iframe
-        className="preview"
-        sandbox=""
-        referrerPolicy="no-referrer"
-        title="Preview of the mail"
-        src={`/console/preview/inbound/${id}${remote ? '?remote=true' : ''}`}
-      />
-    </>
-  );
-}
-
-function Attachments({ email: { id, attachments } }: { email: InboundEmail }) {
-  return (
-    <ul className="stack">
-      {attachments.map(({ index, filename, contentType, size }) => (
-        <li key={index} className="row between">
-          <a className="break" href={`/v1/inbound-emails/${id}/attachments/${index}`} download={filename}>
-            <bdi>{filename}</bdi>
-          </a>
-          <span className="soft">
-            <bdi>{contentType}</bdi> · {bytes(size)}
-          </span>
-        </li>
-      ))}
-    </ul>
-  );
 }
 
 interface Found {
@@ -227,13 +184,7 @@ function Details({ email }: { email: InboundEmail }) {
           ),
         ],
         ['Size', bytes(sizeBytes)],
-        [
-          'Id',
-          <span key="id" className="row">
-            <code className="break">{id}</code>
-            <CopyButton text={id} what="the id" />
-          </span>,
-        ],
+        idFact(id),
       ]}
     />
   );

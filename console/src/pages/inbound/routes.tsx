@@ -7,7 +7,7 @@ import type { Data, InboundRoute, Pagination, Webhook } from '../../api/types';
 import { Button } from '../../parts/button';
 import { useChange } from '../../parts/change';
 import { Confirm, FormDialog } from '../../parts/dialog';
-import { SelectField, TextField } from '../../parts/field';
+import { bound, SelectField, TextField } from '../../parts/field';
 import { count } from '../../parts/format';
 import { type Column, ListCard, Pager } from '../../parts/list';
 import { Badge, Time } from '../../parts/text';
@@ -129,18 +129,14 @@ function AddDialog({ onClose }: { onClose: () => void }) {
           <TextField
             label="Address"
             required
-            value={address}
+            {...bound(address, setAddress, said('address'))}
             placeholder="support@in.example.com"
-            onChange={(event) => setAddress(event.target.value)}
-            error={said('address')}
             hint="Of a verified domain or below one; *@in.example.com takes all of a host"
           />
           <SelectField
             label="Webhook"
-            value={webhookId}
+            {...bound(webhookId, setWebhookId, said('webhookId'))}
             options={[{ value: '', label: 'All that are subscribed' }, ...options]}
-            onChange={({ target }) => setWebhookId(target.value)}
-            error={said('webhookId')}
             hint="One that is named here is told alone"
           />
         </>

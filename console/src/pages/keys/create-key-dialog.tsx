@@ -5,25 +5,8 @@ import { useSession } from '../../api/session';
 import type { CreatedApiKey, Data, Domain } from '../../api/types';
 import { useChange } from '../../parts/change';
 import { FormDialog, OnceDialog } from '../../parts/dialog';
-import { Check, SelectField, TextField } from '../../parts/field';
-
-/** What each scope allows, in the order in which they are shown. */
-export const SCOPES: Readonly<Record<string, string>> = {
-  'email:send': 'Send and cancel emails',
-  'email:read': 'Read emails, their events and contents',
-  'domain:read': 'Read domains',
-  'domain:manage': 'Add, verify and remove domains',
-  'stats:read': 'Read statistics and reputation',
-  'suppression:read': 'Read the suppression list',
-  'suppression:manage': 'Change the suppression list',
-  'privacy:read': 'Read privacy requests and the audit log',
-  'privacy:manage': 'Request exports and erasures',
-  'webhook:read': 'Read webhooks',
-  'webhook:manage': 'Manage webhooks',
-  'template:read': 'Read and preview templates',
-  'template:manage': 'Make and change templates',
-  'key:manage': 'Make and revoke API keys',
-};
+import { bound, Check, SelectField, TextField } from '../../parts/field';
+import { SCOPES } from './scopes';
 
 export function CreateKeyDialog({ onClose }: { onClose: () => void }) {
   const { key: own } = useSession();
@@ -71,39 +54,33 @@ export function CreateKeyDialog({ onClose }: { onClose: () => void }) {
             label="Name"
             required
             maxLength={100}
-            value={name}
+            {...bound(name, setName, said('name'))}
             placeholder="Shop backend"
-            onChange={(event) => setName(event.target.value)}
-            error={said('name')}
           />
           <SelectField
             label="Mode"
-            value={mode}
+            {...bound(mode, setMode)}
             disabled={own.mode === 'test'}
             options={[
               { value: 'live', label: 'Live: mail goes to people' },
               { value: 'test', label: 'Test: mail goes to the simulator' },
             ]}
-            onChange={({ target }) => setMode(target.value)}
           />
           {domains.data && own.domainId === undefined && (
             <SelectField
               label="Domain"
-              value={domainId}
+              {...bound(domainId, setDomainId)}
               options={[
                 { value: '', label: 'Any domain' },
                 ...domains.data.data.map(({ id, domain }) => ({ value: id, label: `Only ${domain}` })),
               ]}
-              onChange={({ target }) => setDomainId(target.value)}
             />
           )}
           <TextField
             label="Expires"
             type="datetime-local"
-            value={expires}
-            onChange={(event) => setExpires(event.target.value)}
+            {...bound(expires, setExpires, said('expiresAt'))}
             hint="Empty: it is valid until it is revoked."
-            error={said('expiresAt')}
           />
           <ScopeChecks scopes={scopes} setScopes={setScopes} />
         </>

@@ -10,7 +10,8 @@ import { type Column, ListCard } from '../../parts/list';
 import { Page } from '../../parts/page';
 import { Requires } from '../../parts/states';
 import { Badge, Time } from '../../parts/text';
-import { CreateKeyDialog, SCOPES } from './create-key-dialog';
+import { CreateKeyDialog } from './create-key-dialog';
+import { SCOPES } from './scopes';
 
 export default function Keys() {
   return (

@@ -3,7 +3,7 @@ import { patch, post } from '../../api/client';
 import type { CreatedApiKey, Data, Organization } from '../../api/types';
 import { useChange } from '../../parts/change';
 import { Confirm, FormDialog, OnceDialog } from '../../parts/dialog';
-import { SelectField, TextField } from '../../parts/field';
+import { bound, SelectField, TextField } from '../../parts/field';
 
 /** What a program of an organization needs to begin with; its people make further keys themselves. */
 const FIRST_KEY_SCOPES = [
@@ -33,16 +33,7 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
         })
       }
     >
-      {(said) => (
-        <TextField
-          label="Name"
-          required
-          maxLength={200}
-          value={name}
-          onChange={(event) => setName(event.target.value)}
-          error={said('name')}
-        />
-      )}
+      {(said) => <TextField label="Name" required maxLength={200} {...bound(name, setName, said('name'))} />}
     </FormDialog>
   );
 }
@@ -72,19 +63,15 @@ export function LimitsDialog({ organization, onClose }: { organization: Organiza
             min={1}
             max={100}
             required
-            value={weight}
-            onChange={(event) => setWeight(event.target.value)}
+            {...bound(weight, setWeight, said('weight'))}
             hint="Its share of the deliveries beside other organizations with ready mail."
-            error={said('weight')}
           />
           <TextField
             label="Recipients a month"
             type="number"
             min={0}
-            value={monthly}
-            onChange={(event) => setMonthly(event.target.value)}
+            {...bound(monthly, setMonthly, said('monthlyRecipients'))}
             hint="Live mail; empty: no limit. A send over it is refused."
-            error={said('monthlyRecipients')}
           />
         </>
       )}
@@ -117,22 +104,14 @@ export function KeyDialog({ organization, onClose }: { organization: Organizatio
     >
       {(said) => (
         <>
-          <TextField
-            label="Name"
-            required
-            maxLength={100}
-            value={name}
-            onChange={(event) => setName(event.target.value)}
-            error={said('name')}
-          />
+          <TextField label="Name" required maxLength={100} {...bound(name, setName, said('name'))} />
           <SelectField
             label="Mode"
-            value={mode}
+            {...bound(mode, setMode)}
             options={[
               { value: 'live', label: 'Live' },
               { value: 'test', label: 'Test' },
             ]}
-            onChange={({ target }) => setMode(target.value)}
           />
           <p className="hint">It may {FIRST_KEY_SCOPES.join(', ')}.</p>
         </>

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { post } from '../../api/client';
 import { useChange } from '../../parts/change';
 import { FormDialog } from '../../parts/dialog';
-import { Check, SelectField, TextField } from '../../parts/field';
+import { bound, Check, SelectField, TextField } from '../../parts/field';
 
 export function AskExport({ onClose }: { onClose: () => void }) {
   const change = useChange();
@@ -22,21 +22,14 @@ export function AskExport({ onClose }: { onClose: () => void }) {
     >
       {(said) => (
         <>
-          <TextField
-            label="Address of the person"
-            required
-            value={email}
-            onChange={(event) => setEmail(event.target.value)}
-            error={said('email')}
-          />
+          <TextField label="Address of the person" required {...bound(email, setEmail, said('email'))} />
           <SelectField
             label="Format"
-            value={format}
+            {...bound(format, setFormat)}
             options={[
               { value: 'json', label: 'JSON' },
               { value: 'csv', label: 'CSV' },
             ]}
-            onChange={({ target }) => setFormat(target.value)}
           />
         </>
       )}
@@ -63,20 +56,8 @@ export function AskErasure({ onClose }: { onClose: () => void }) {
     >
       {(said) => (
         <>
-          <TextField
-            label="Address of the person"
-            required
-            value={email}
-            onChange={(event) => setEmail(event.target.value)}
-            error={said('email')}
-          />
-          <TextField
-            label="Reason"
-            value={reason}
-            maxLength={500}
-            onChange={(event) => setReason(event.target.value)}
-            error={said('reason')}
-          />
+          <TextField label="Address of the person" required {...bound(email, setEmail, said('email'))} />
+          <TextField label="Reason" {...bound(reason, setReason, said('reason'))} maxLength={500} />
           <Check
             label="I know that there is no way back"
             note="Contents, addresses and event data of this person are erased from all emails. Statistics stay; what has to be kept is named in the receipt."

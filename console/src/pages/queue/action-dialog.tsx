@@ -5,7 +5,7 @@ import type { Data, QueueAction, QueueFilter, QueueShare } from '../../api/types
 import { Button } from '../../parts/button';
 import { useChange } from '../../parts/change';
 import { Dialog, FormDialog } from '../../parts/dialog';
-import { TextField } from '../../parts/field';
+import { bound, TextField } from '../../parts/field';
 import { count, plural } from '../../parts/format';
 import { Loaded } from '../../parts/states';
 
@@ -104,10 +104,8 @@ export function ActionDialog({ action, filter, onClose }: ActionProps) {
             label="Reason"
             required
             maxLength={500}
-            value={reason}
-            onChange={(event) => setReason(event.target.value)}
+            {...bound(reason, setReason, said('reason'))}
             hint="Kept in the audit log."
-            error={said('reason')}
           />
         </>
       )}

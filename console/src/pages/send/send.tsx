@@ -5,7 +5,7 @@ import { ApiError, get, post } from '../../api/client';
 import { useMay, useSession } from '../../api/session';
 import type { Data, Domain } from '../../api/types';
 import { Button } from '../../parts/button';
-import { TextArea, TextField } from '../../parts/field';
+import { bound, TextArea, TextField } from '../../parts/field';
 import { Card, Page } from '../../parts/page';
 import { InlineError, Requires } from '../../parts/states';
 import { useToast } from '../../parts/toast';
@@ -134,29 +134,18 @@ function SendForm() {
           type="text"
           inputMode="email"
           required
-          value={to}
+          {...bound(to, setTo, fieldError('to'))}
           placeholder="you@example.com"
-          onChange={(event) => setTo(event.target.value)}
-          error={fieldError('to')}
           hint="Several addresses: with a comma between them."
         />
-        <TextField
-          label="Subject"
-          required
-          value={subject}
-          maxLength={998}
-          onChange={(event) => setSubject(event.target.value)}
-          error={fieldError('subject')}
-        />
+        <TextField label="Subject" required {...bound(subject, setSubject, fieldError('subject'))} maxLength={998} />
         <TextArea
           label="HTML"
           required
-          value={html}
+          {...bound(html, setHtml, fieldError('html'))}
           spellCheck={false}
           className="mono"
           rows={8}
-          onChange={(event) => setHtml(event.target.value)}
-          error={fieldError('html')}
           hint="A text version is made of it."
         />
         <InlineError error={error} />

@@ -1,7 +1,7 @@
 import { type FormEvent, useEffect, useEffectEvent, useRef, useState } from 'react';
 import { type Credential, useSignIn } from '../../api/session';
 import { Button } from '../../parts/button';
-import { TextField } from '../../parts/field';
+import { bound, TextField } from '../../parts/field';
 import { Brand } from '../../parts/shell';
 import { InlineError } from '../../parts/states';
 
@@ -54,9 +54,8 @@ export function SignIn() {
             autoComplete="off"
             spellCheck={false}
             required
-            value={key}
+            {...bound(key, setKey)}
             placeholder="wb_live_… or wb_test_…"
-            onChange={(event) => setKey(event.target.value)}
             hint="It is exchanged for a session of 12 hours, and not kept in this browser."
           />
           <InlineError error={error} />

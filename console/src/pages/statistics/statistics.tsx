@@ -12,6 +12,7 @@ import { Card, Figures, Page } from '../../parts/page';
 import { Empty, Loaded, Requires } from '../../parts/states';
 import { useHours, useSeries, useStats } from '../../parts/stats';
 import { before, inSteps, lastHours, type Period } from '../../parts/status-range';
+import { ByProvider } from './by-provider';
 
 const RANGES = [
   { value: '24', label: 'Last 24 hours' },
@@ -91,6 +92,7 @@ function StatisticsPage() {
         <Loaded query={hourly}>{(all) => <OverTime hours={all} step={size} />}</Loaded>
       </Card>
       {domain === '' && <ByDomain period={period} />}
+      <ByProvider period={period} domain={domain} />
     </Page>
   );
 }

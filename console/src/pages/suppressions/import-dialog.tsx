@@ -5,7 +5,7 @@ import type { Data, ImportedFile } from '../../api/types';
 import { Button } from '../../parts/button';
 import { download, toCsv } from '../../parts/csv';
 import { Dialog } from '../../parts/dialog';
-import { SelectField } from '../../parts/field';
+import { bound, SelectField } from '../../parts/field';
 import { count } from '../../parts/format';
 import { InlineError } from '../../parts/states';
 
@@ -49,13 +49,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Import addresses" onClose={onClose}>
       <div className="stack">
-        <SelectField
-          label="The file is from"
-          value={from}
-          options={FORMS}
-          disabled={busy}
-          onChange={({ target }) => setFrom(target.value)}
-        />
+        <SelectField label="The file is from" {...bound(from, setFrom)} options={FORMS} disabled={busy} />
         <p>
           {from === 'waybill' ? (
             <>

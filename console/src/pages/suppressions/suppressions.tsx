@@ -6,7 +6,7 @@ import type { Data, OffsetPagination, Suppression } from '../../api/types';
 import { Button } from '../../parts/button';
 import { useChange } from '../../parts/change';
 import { Confirm, FormDialog } from '../../parts/dialog';
-import { SelectField, TextField } from '../../parts/field';
+import { bound, SelectField, TextField } from '../../parts/field';
 import { useFilters } from '../../parts/filters';
 import { count, words } from '../../parts/format';
 import { type Column, FilterText, ListCard, Pager } from '../../parts/list';
@@ -171,27 +171,14 @@ function AddDialog({ onClose }: { onClose: () => void }) {
     >
       {(said) => (
         <>
-          <TextField
-            label="Address"
-            required
-            value={email}
-            onChange={(event) => setEmail(event.target.value)}
-            error={said('email')}
-          />
+          <TextField label="Address" required {...bound(email, setEmail, said('email'))} />
           <SelectField
             label="Reason"
-            value={reason}
+            {...bound(reason, setReason)}
             options={REMOVABLE.map((value) => ({ value, label: words(value) }))}
-            onChange={({ target }) => setReason(target.value)}
             hint="Transactional mail is sent in spite of “unsubscribe”, never in spite of “manual”."
           />
-          <TextField
-            label="Notes"
-            value={notes}
-            maxLength={500}
-            onChange={(event) => setNotes(event.target.value)}
-            error={said('notes')}
-          />
+          <TextField label="Notes" {...bound(notes, setNotes, said('notes'))} maxLength={500} />
         </>
       )}
     </FormDialog>

@@ -5,7 +5,7 @@ import { del, get, post } from '../../api/client';
 import type { Data, RenderedTemplate, Template, TemplateVersion } from '../../api/types';
 import { Button } from '../../parts/button';
 import { Confirm } from '../../parts/dialog';
-import { TextArea } from '../../parts/field';
+import { bound, TextArea } from '../../parts/field';
 import { Card, Page } from '../../parts/page';
 import { InlineError, Loaded, LoadedPage, Requires } from '../../parts/states';
 import { Tabs } from '../../parts/tabs';
@@ -92,8 +92,7 @@ function Preview({ template }: { template: Template }) {
           className="mono"
           rows={5}
           spellCheck={false}
-          value={variables}
-          onChange={(event) => setVariables(event.target.value)}
+          {...bound(variables, setVariables)}
         />
         <InlineError error={error} />
         <div className="row">

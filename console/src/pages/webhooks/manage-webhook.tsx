@@ -5,7 +5,7 @@ import type { Data, Webhook } from '../../api/types';
 import { Button } from '../../parts/button';
 import { useChange } from '../../parts/change';
 import { Confirm, FormDialog } from '../../parts/dialog';
-import { TextField } from '../../parts/field';
+import { bound, TextField } from '../../parts/field';
 import { InlineError } from '../../parts/states';
 import { SecretDialog, WebhookDialog } from './webhook-dialog';
 
@@ -101,21 +101,12 @@ function ReplayDialog({ path, onClose }: { path: string; onClose: () => void }) 
             Every event of this time that it listens to is sent to it again, under the same ids: receivers that look at
             the id notice. It cannot be stopped.
           </p>
-          <TextField
-            label="From"
-            type="datetime-local"
-            required
-            value={from}
-            onChange={(event) => setFrom(event.target.value)}
-            error={said('from')}
-          />
+          <TextField label="From" type="datetime-local" required {...bound(from, setFrom, said('from'))} />
           <TextField
             label="To"
             type="datetime-local"
-            value={to}
-            onChange={(event) => setTo(event.target.value)}
+            {...bound(to, setTo, said('to'))}
             hint="Empty: until now. At most 30 days."
-            error={said('to')}
           />
         </>
       )}

@@ -4,7 +4,7 @@ import { patch, post } from '../../api/client';
 import type { CreatedWebhook, Data, Webhook } from '../../api/types';
 import { useChange } from '../../parts/change';
 import { FormDialog, OnceDialog } from '../../parts/dialog';
-import { Check, TextField } from '../../parts/field';
+import { bound, Check, TextField } from '../../parts/field';
 
 const TYPES = [
   ...['queued', 'scheduled', 'sending', 'sent', 'delivered', 'deferred', 'bounced', 'hard_bounce', 'soft_bounce'],
@@ -55,19 +55,11 @@ export function WebhookDialog({ webhook, onClose }: { webhook?: Webhook; onClose
             label="Address"
             type="url"
             required
-            value={url}
+            {...bound(url, setUrl, said('url'))}
             placeholder="https://hooks.example.com/mail"
-            onChange={(event) => setUrl(event.target.value)}
-            error={said('url')}
             hint="https, on the public Internet"
           />
-          <TextField
-            label="Description"
-            value={description}
-            maxLength={255}
-            onChange={(event) => setDescription(event.target.value)}
-            error={said('description')}
-          />
+          <TextField label="Description" {...bound(description, setDescription, said('description'))} maxLength={255} />
           <fieldset>
             <legend>Events</legend>
             <div className="checks">

@@ -1,0 +1,47 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { get } from '../../api/client';
+import type { Data, ProviderStats, ProviderStatsAnswer } from '../../api/types';
+import { count, percent, words } from '../../parts/format';
+import { type Column, ListCard } from '../../parts/list';
+import type { Period } from '../../parts/status-range';
+
+const COLUMNS: readonly Column<ProviderStats>[] = [
+  {
+    name: 'Receiver',
+    look: 'break',
+    cell: ({ provider }) => <bdi>{provider === 'other' ? 'All others' : words(provider)}</bdi>,
+  },
+  { name: 'Taken', look: 'number', cell: ({ accepted }) => count(accepted) },
+  { name: 'Delivered', look: 'number', cell: ({ delivered }) => count(delivered) },
+  { name: 'Put off', look: 'number', cell: ({ deferred, deferralRate }) => withRate(deferred, deferralRate) },
+  { name: 'Bounced', look: 'number', cell: ({ bounced, bounceRate }) => withRate(bounced, bounceRate) },
+  { name: 'Complaints', look: 'number', cell: ({ complaints, complaintRate }) => withRate(complaints, complaintRate) },
+];
+
+const withRate = (value: number, rate: number) => (
+  <>
+    {count(value)} <span className="soft">({percent(rate)})</span>
+  </>
+);
+
+/** What came of mail at each large receiver: one of them may defer what the others take. */
+export function ByProvider({ period: { from, to }, domain }: { period: Period; domain: string }) {
+  const query = useQuery({
+    queryKey: ['provider-stats', from, to, domain],
+    queryFn: () =>
+      get<Data<ProviderStatsAnswer>>('/v1/stats/providers', { start_date: from, end_date: to, domain_id: domain }),
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <ListCard
+      title="By receiver"
+      caption="Mail by the group of receivers"
+      query={query}
+      rowsOf={({ data }) => data.providers}
+      keyOf={({ provider }) => provider}
+      columns={COLUMNS}
+      lines={3}
+      empty={{ icon: 'statistics', title: 'No receiver has answered in this time' }}
+    />
+  );
+}
