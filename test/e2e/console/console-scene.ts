@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { WebhookReceiver } from '../../doubles/webhook-receiver';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 import { ApiClient } from '../kit/api-client';
@@ -36,6 +36,9 @@ function poolsIn(folder: string): string {
 export class ConsoleScene {
   /** What the browser complained of: errors of scripts, what a policy has stopped. */
   readonly complaints: string[] = [];
+  /** Browsers that a key is signed in to, by key: their pages share what has been loaded once. */
+  private readonly signedInTo = new Map<string, Promise<BrowserContext>>();
+  private readonly pages: Page[] = [];
 
   private constructor(
     readonly db: OpenTestDatabase,
@@ -73,10 +76,41 @@ export class ConsoleScene {
 
   /** A browser of its own, with nobody signed in. */
   async open(options: BrowserContextOptions = {}): Promise<Page> {
+    return this.tab(await this.context(options));
+  }
+
+  /** A page of the browser that the key is signed in to. */
+  async signedIn(key = this.acme.liveKey): Promise<Page> {
+    let context = this.signedInTo.get(key);
+    if (!context) this.signedInTo.set(key, (context = this.signIn(key)));
+    return this.tab(await context);
+  }
+
+  /** Closes what a test has opened: pages ask for news as long as they are open. */
+  async closePages(): Promise<void> {
+    await Promise.all(this.pages.splice(0).map((page) => page.close()));
+  }
+
+  private async signIn(key: string): Promise<BrowserContext> {
+    const context = await this.context({});
+    const response = await context.request.post(`${this.base}/console/session`, {
+      headers: { 'x-waybill-console': '1' },
+      data: { key },
+    });
+    if (response.status() !== 201) throw new Error(`${response.status()} ${await response.text()}`);
+    return context;
+  }
+
+  private async context(options: BrowserContextOptions): Promise<BrowserContext> {
     const context = await this.kept.browser.newContext({ reducedMotion: 'reduce', ...options });
     // Waits end by their condition; this is for a machine with much else to do.
     context.setDefaultTimeout(60_000);
+    return context;
+  }
+
+  private async tab(context: BrowserContext): Promise<Page> {
     const page = await context.newPage();
+    this.pages.push(page);
     page.on('pageerror', (error) => this.complaints.push(`${page.url()}: ${error.message}`));
     page.on('dialog', (dialog) => {
       this.complaints.push(`${page.url()}: a dialog: ${dialog.message()}`);
@@ -89,16 +123,6 @@ export class ConsoleScene {
       if (message.text().includes('/console/preview/')) return;
       this.complaints.push(`${page.url()}: ${message.text()}`);
     });
-    return page;
-  }
-
-  async signedIn(key = this.acme.liveKey, options: BrowserContextOptions = {}): Promise<Page> {
-    const page = await this.open(options);
-    const response = await page.context().request.post(`${this.base}/console/session`, {
-      headers: { 'x-waybill-console': '1' },
-      data: { key },
-    });
-    if (response.status() !== 201) throw new Error(`${response.status()} ${await response.text()}`);
     return page;
   }
 
@@ -132,8 +156,10 @@ export async function accessibilityProblems(page: Page, rules?: readonly string[
   return (found as Violation[]).flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
 }
 
-/** By how many pixels the page is wider than the window. */
+/** By how many pixels the page is wider than the window, once it has been drawn for it. */
 export async function overflow(page: Page): Promise<number> {
+  // What follows the window's size, charts among it, does so within a frame.
+  await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
   return Number(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'));
 }
 

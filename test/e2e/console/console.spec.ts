@@ -11,7 +11,10 @@ describeInBrowser('the console', () => {
     scene = await ConsoleScene.start();
   });
   afterAll(() => scene.close());
-  afterEach(() => expect(scene.complaints.splice(0)).toEqual([]));
+  afterEach(async () => {
+    await scene.closePages();
+    expect(scene.complaints.splice(0)).toEqual([]);
+  });
 
   describe('for those who send', () => tenantStories(() => scene));
   describe('for those who integrate', () => integrationStories(() => scene));

@@ -7,10 +7,12 @@ const DAY_MS = 86_400_000;
 export function operatorStories(sceneOf: () => ConsoleScene): void {
   let scene: ConsoleScene;
   let page: Page;
+  let key: string;
   beforeAll(async () => {
     scene = sceneOf();
-    page = await scene.signedIn(await scene.tenants.operatorKey());
+    key = await scene.tenants.operatorKey();
   });
+  beforeEach(async () => (page = await scene.signedIn(key)));
 
   const dialog = () => page.getByRole('dialog');
 

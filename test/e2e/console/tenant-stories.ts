@@ -12,17 +12,19 @@ export function tenantStories(sceneOf: () => ConsoleScene): void {
     scene.api().send({ from: 'hello@acme.example', to: ['ada@example.com'], subject, ...fields });
 
   it('signs in with a key and out again, and keeps the key nowhere', async () => {
+    // One of its own: the other tests go on in the sessions of theirs.
+    const key = await scene.acme.key('live', ['email:read']);
     const page = await scene.open();
     await page.goto(`${scene.base}/console/emails`);
     await page.getByLabel('API key').fill('wb_live_nothing');
     await button(page, 'Sign in').click();
     await page.getByText('The API key is missing or not valid').waitFor();
     expect(await page.getByRole('alert').textContent()).toContain('invalid_api_key');
-    await page.getByLabel('API key').fill(scene.acme.liveKey);
+    await page.getByLabel('API key').fill(key);
     await button(page, 'Sign in').click();
     await heading(page, 'Emails').waitFor();
     const kept = await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])');
-    expect(kept).not.toContain(scene.acme.liveKey);
+    expect(kept).not.toContain(key);
     expect(kept).not.toContain('waybill=');
     await button(page, 'Sign out everywhere').click();
     await page.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click();
@@ -128,6 +130,76 @@ export function tenantStories(sceneOf: () => ConsoleScene): void {
     await field(page, 'Type mail.shop.example to confirm').fill('mail.shop.example');
     await remove.click();
     await heading(page, 'Domains').waitFor();
+  });
+
+  it('shows of an MX record what stands in its place, beside what is wanted', async () => {
+    await scene.api().post('/v1/inbound-routes', { address: 'support@in.acme.example' });
+    const { data: domain } = (await scene.api().get(`/v1/domains/${scene.acme.domainId}`)).body;
+    const records = domain.records.map((record: { purpose: string }) =>
+      record.purpose === 'inbound'
+        ? { ...record, problem: 'It names another host', found: ['10 mx.elsewhere.example'] }
+        : record,
+    );
+    const page = await scene.signedIn();
+    await page.route('**/verify', (route) =>
+      route.fulfill({ json: { data: { success: true, errors: ['It names another host'], records } } }),
+    );
+    await scene.visit(page, `/domains/${scene.acme.domainId}`);
+    const row = page.getByRole('row', { name: /in\.acme\.example/ });
+    await row.getByText('priority: 10').waitFor();
+    await row.getByText('Not found').waitFor();
+    await button(page, 'Verify now').click();
+    await row.getByText('10 mx.elsewhere.example').waitFor();
+    await row.getByText('Another', { exact: true }).waitFor();
+  });
+
+  it('shows who sends as a domain, what of it fails, and what to do', async () => {
+    const page = await scene.signedIn();
+    const { organizationId, domainId } = scene.acme;
+    await scene.visit(page, `/domains/${domainId}`);
+    await page.getByText('No receiver has reported yet').waitFor();
+    for (const [source, passes, messages] of [
+      ['192.0.2.25', true, 1_900],
+      ['203.0.113.9', false, 100],
+    ] as const) {
+      await scene.db.query(
+        `insert into dmarc_sources
+           (organization_id, domain_id, reporter, report_id, source_ip, dkim, spf, disposition, policy, begins_at,
+            ends_at, messages)
+         values ($1, $2, 'google.com', 'r1', $3, $4, $4, 'none', 'none', now() - interval '20 days', now(), $5)`,
+        [organizationId, domainId, source, passes, messages],
+      );
+    }
+    await page.reload();
+    const row = page.getByRole('row', { name: /203\.0\.113\.9/ });
+    await row.getByText('100 fail').waitFor();
+    await page.getByText('95.0 %', { exact: true }).waitFor();
+    await page.getByText(/find out which of the sources that fail are yours/).waitFor();
+  });
+
+  it('shows what came of mail at each receiver', async () => {
+    const { organizationId, domainId } = scene.acme;
+    const page = await scene.signedIn();
+    await page.route('**/v1/stats/providers*', (route) => route.abort());
+    await scene.visit(page, '/statistics');
+    await page.getByRole('alert').getByText('The service does not answer').waitFor();
+    await page.unroute('**/v1/stats/providers*');
+    await scene.db.query(
+      `insert into stats_providers
+         (organization_id, mode, domain_id, hour, provider, accepted, delivered, deferred, bounced, excused, complaints)
+       values ($1, 'live', $2, date_trunc('hour', now()), 'yahoo', 90, 90, 60, 10, 0, 1)`,
+      [organizationId, domainId],
+    );
+    await page.getByRole('alert').getByRole('button', { name: 'Try again' }).click();
+    const row = page.getByRole('row', { name: /Yahoo/ });
+    expect(await row.getByRole('cell').allTextContents()).toEqual([
+      'Yahoo',
+      '90',
+      '90',
+      '60 (37.5 %)',
+      '10 (10.0 %)',
+      '1 (1.1 %)',
+    ]);
   });
 
   it('imports suppressions from a file, and reports what it could not take', async () => {
