@@ -113,9 +113,12 @@ export interface SubmissionConfig {
   readonly port: number;
   /** With TLS from the start. */
   readonly implicitTlsPort: number;
-  /** Both or none. */
-  readonly certificateFile: string | undefined;
-  readonly keyFile: string | undefined;
+}
+
+/** PEM files. */
+export interface CertificateFilesConfig {
+  readonly certificateFile: string;
+  readonly keyFile: string;
 }
 
 export interface LimitsConfig {
@@ -191,5 +194,7 @@ export abstract class AppConfig {
   abstract readonly diskReserveBytes: number;
   abstract readonly inboundSmtpPort: number;
   abstract readonly submission: SubmissionConfig;
+  /** Of the listeners for mail, submission and inbound. */
+  abstract readonly certificate: CertificateFilesConfig | undefined;
   abstract readonly simulatorDomain: string;
 }

@@ -37,7 +37,8 @@ export function toConfig(environment: Environment, masterKeys: MasterKeys): AppC
     retention: toRetention(environment),
     diskReserveBytes: environment.DISK_RESERVE_MB * 1024 * 1024,
     inboundSmtpPort: environment.INBOUND_SMTP_PORT,
-    submission: toSubmission(environment),
+    submission: { port: environment.SUBMISSION_PORT, implicitTlsPort: environment.SUBMISSIONS_PORT },
+    certificate: toCertificate(environment),
     simulatorDomain: environment.SIMULATOR_DOMAIN.toLowerCase(),
   };
 }
@@ -47,13 +48,9 @@ function toTlsReports(environment: Environment): AppConfig['tlsReports'] {
   return organization !== undefined && contact !== undefined ? { organization, contact } : undefined;
 }
 
-function toSubmission(environment: Environment): AppConfig['submission'] {
-  return {
-    port: environment.SUBMISSION_PORT,
-    implicitTlsPort: environment.SUBMISSIONS_PORT,
-    certificateFile: environment.TLS_CERT_FILE,
-    keyFile: environment.TLS_KEY_FILE,
-  };
+function toCertificate(environment: Environment): AppConfig['certificate'] {
+  const { TLS_CERT_FILE: certificateFile, TLS_KEY_FILE: keyFile } = environment;
+  return certificateFile !== undefined && keyFile !== undefined ? { certificateFile, keyFile } : undefined;
 }
 
 function toLimits(environment: Environment): AppConfig['limits'] {

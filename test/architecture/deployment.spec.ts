@@ -127,6 +127,25 @@ describe('the Kubernetes manifests', () => {
   });
 });
 
+describe('the component that encrypts mail that comes in', () => {
+  it('adds to lists that the deployment has, variables that exist and a volume that it mounts', () => {
+    const { patches } = load(read('deploy/kubernetes/inbound-tls/kustomization.yaml')) as {
+      patches: { target: object; patch: string }[];
+    };
+    expect(patches.map(({ target }) => target)).toEqual([{ kind: 'Deployment', name: 'inbound' }]);
+    const operations = load(patches[0]!.patch) as { op: string; path: string; value: { name: string } }[];
+    const inbound = ofKind('Deployment').find(({ metadata }) => metadata.name === 'inbound');
+    const namesIn = (list: string) =>
+      operations.flatMap(({ path, value }) => (path.endsWith(list) ? [value.name] : []));
+    for (const { op, path } of operations) {
+      const list = path.split('/').slice(1, -1);
+      expect([op, list.reduce((value, name) => value[name], inbound)]).toEqual(['add', expect.any(Array)]);
+    }
+    expect(unknown(namesIn('/env/-'))).toEqual([]);
+    expect(namesIn('/volumeMounts/-')).toEqual(namesIn('/volumes/-'));
+  });
+});
+
 describe('the systemd unit', () => {
   it('leaves the process time to stop', () => {
     expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(read(UNIT))?.[1])).toBeGreaterThanOrEqual(stopSeconds(0));

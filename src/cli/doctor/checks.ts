@@ -72,18 +72,19 @@ export function rateFreeSpace(freeBytes: number, folder: string): Finding {
 /** Let's Encrypt renews with thirty days left: what has not been by then is stuck. */
 const EXPIRY_WARNING_DAYS = 14;
 
-/** The certificate of SMTP submission. */
+const WITHOUT_CERTIFICATE = 'Clients cannot log in over SMTP, and mail that comes in is not encrypted';
+
+/** The certificate of SMTP submission and of the inbound listener. */
 export async function checkCertificate(
-  { delivery, submission }: Pick<AppConfig, 'delivery' | 'submission'>,
+  { delivery, certificate: files }: Pick<AppConfig, 'delivery' | 'certificate'>,
   now: Date,
 ): Promise<Finding> {
-  const { certificateFile, keyFile } = submission;
-  if (certificateFile === undefined || keyFile === undefined) {
+  if (!files) {
     if (delivery.mode === 'local') return ok('one of its own, for this machine');
-    return { status: 'warning', message: 'Clients cannot log in over SMTP: set TLS_CERT_FILE and TLS_KEY_FILE' };
+    return { status: 'warning', message: `${WITHOUT_CERTIFICATE}: set TLS_CERT_FILE and TLS_KEY_FILE` };
   }
-  const certificate = new X509Certificate(await readFile(certificateFile));
-  const isPair = certificate.checkPrivateKey(createPrivateKey(await readFile(keyFile)));
+  const certificate = new X509Certificate(await readFile(files.certificateFile));
+  const isPair = certificate.checkPrivateKey(createPrivateKey(await readFile(files.keyFile)));
   const days = Math.floor((Date.parse(certificate.validTo) - now.getTime()) / DAY);
   const details = { validTo: new Date(certificate.validTo).toISOString(), names: certificate.subjectAltName ?? '' };
   if (!isPair) return { status: 'problem', message: 'TLS_KEY_FILE is not the key of TLS_CERT_FILE', details };

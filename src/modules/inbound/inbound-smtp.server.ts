@@ -3,6 +3,7 @@ import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
 import { clientNetworkOf } from '../../common/http/client-address';
 import { opensPort } from '../../common/network';
+import { ListenerCertificate } from '../../common/tls/listener-certificate';
 import { AppConfig } from '../../config/config';
 import { InboundLimits } from './inbound-limits';
 import { InboundMetrics } from './inbound.metrics';
@@ -11,11 +12,20 @@ import { type SmtpRefusal, tooManyConnections } from './smtp-refusal';
 
 /** A command line carries an address and a few parameters; RFC 5321 section 4.5.3.1.4 asks for 512 octets. */
 const MAX_COMMAND_BYTES = 2_048;
+const NEVER = ['AUTH', 'XCLIENT', 'XFORWARD', 'WIZ', 'SHELL', 'KILL', 'HELP'];
+
+interface OpenConnection {
+  readonly socket: Socket;
+  /** What the socket is under, once it is encrypted. */
+  over: Socket | undefined;
+  /** What to do at its end. */
+  readonly leave: () => void;
+}
 
 /**
  * The listener for mail from everywhere: SMTP from unknown clients, for our own return paths, three public mailboxes and the
- * inbound routes of organizations. It
- * offers no AUTH, no STARTTLS and no relaying, does not disclose who exists (VRFY is answered 252, EXPN 500), and ends a message at CRLF.CRLF only.
+ * inbound routes of organizations. It offers STARTTLS (RFC 3207) where there is a certificate, no AUTH and no relaying, does
+ * not disclose who exists (VRFY is answered 252, EXPN 500), and ends a message at CRLF.CRLF only.
  */
 @Injectable()
 export class InboundSmtpServer implements OnApplicationShutdown {
@@ -24,10 +34,14 @@ export class InboundSmtpServer implements OnApplicationShutdown {
   /** Open connections by client: those that are served. */
   private readonly connectionsOf = new Map<string, number>();
   private served = 0;
+  /** By peer. */
+  private readonly open = new Map<string, OpenConnection>();
   /** Peers that are turned away. They take no one's place, so that of many who come at once as many as may are served. */
   private readonly surplus = new Set<string>();
   /** The ends of connections in which no recipient has been accepted, by peer. */
   private readonly unproven = new Map<string, NodeJS.Timeout>();
+  private offersTls = false;
+  private unwatch = (): void => undefined;
   private listening: Promise<number> | undefined;
   private stopping: Promise<void> | undefined;
 
@@ -36,6 +50,7 @@ export class InboundSmtpServer implements OnApplicationShutdown {
     private readonly limits: InboundLimits,
     private readonly metrics: InboundMetrics,
     private readonly reception: InboundReception,
+    private readonly certificate: ListenerCertificate,
   ) {
     this.server = new SMTPServer(this.options());
     this.server.server.maxConnections = 2 * limits.maxConnections;
@@ -59,11 +74,13 @@ export class InboundSmtpServer implements OnApplicationShutdown {
 
   /** Takes no more connections, and waits for some seconds for those that are open; once. */
   stop(): Promise<void> {
+    this.unwatch();
     this.stopping ??= this.listening ? new Promise<void>((resolve) => this.server.close(resolve)) : Promise.resolve();
     return this.stopping;
   }
 
-  private start(): Promise<number> {
+  private async start(): Promise<number> {
+    await this.prepareTls();
     const { server } = this;
     const { http, inboundSmtpPort: port } = this.config;
     const opening = new Promise<number>((resolve, reject) => {
@@ -78,12 +95,21 @@ export class InboundSmtpServer implements OnApplicationShutdown {
     return opensPort('INBOUND_SMTP_PORT', { host: http.host, port }, opening);
   }
 
+  private async prepareTls(): Promise<void> {
+    const certificate = await this.certificate.load();
+    if (!certificate) return;
+    this.offersTls = true;
+    this.server.updateSecureContext({ ...certificate });
+    this.unwatch = this.certificate.watch((next) => this.server.updateSecureContext({ ...next }));
+  }
+
   private options(): SMTPServerOptions {
     const { limits, reception } = this;
     return {
       name: this.config.delivery.mailHost,
       banner: 'for our own domains only',
-      disabledCommands: ['AUTH', 'STARTTLS', 'XCLIENT', 'XFORWARD', 'WIZ', 'SHELL', 'KILL', 'HELP'],
+      disabledCommands: NEVER,
+      minVersion: 'TLSv1.2',
       disableReverseLookup: true,
       size: reception.maxMessageBytes,
       maxRecipients: limits.maxRecipients,
@@ -91,7 +117,9 @@ export class InboundSmtpServer implements OnApplicationShutdown {
       socketTimeout: limits.idleMs,
       closeTimeout: limits.closeMs,
       logger: false,
-      onConnect: (session, callback) => callback(this.refusalOfConnection(session)),
+      onConnect: (session, callback) => callback(this.connect(session)),
+      onSecure: (socket, session, callback) => callback(this.secured(socket, session)),
+      onClose: (session) => this.closed(peerOf(session)),
       onRcptTo: (address, session, callback) =>
         void reception.admit(address, session).then(() => this.admitted(session, callback), callback),
       onData: (stream, session, callback) =>
@@ -99,11 +127,18 @@ export class InboundSmtpServer implements OnApplicationShutdown {
     };
   }
 
-  private refusalOfConnection(session: SMTPServerSession): SmtpRefusal | null {
+  private connect(session: SMTPServerSession): SmtpRefusal | null {
+    session.disabledCommands = this.offersTls ? NEVER : [...NEVER, 'STARTTLS'];
     if (!this.surplus.has(peerOf(session))) return null;
     const refusal = tooManyConnections();
     this.metrics.countRefusal(refusal.reason);
     return refusal;
+  }
+
+  private secured(over: Socket, session: SMTPServerSession): null {
+    const known = this.open.get(peerOf(session));
+    if (known) known.over = over;
+    return null;
   }
 
   /** A client that has named a genuine recipient may take its time. */
@@ -119,16 +154,33 @@ export class InboundSmtpServer implements OnApplicationShutdown {
   /** The idle limit alone would let a client that sends a byte now and then stay connected for ever. */
   private watch(socket: Socket): void {
     this.metrics.countConnection();
-    const end = (): void => void socket.destroy();
-    const timers = [setTimeout(end, this.limits.connectionMs), setTimeout(end, this.limits.unprovenMs)] as const;
     const peer = peerOf(socket);
+    this.closed(peer);
+    // Once it is encrypted the socket belongs to TLS: Node 20 can crash when it is destroyed from under it.
+    const end = (): void => void (this.open.get(peer)?.over ?? socket).destroy();
+    const timers = [setTimeout(end, this.limits.connectionMs), setTimeout(end, this.limits.unprovenMs)] as const;
     const leave = this.enter(peer, clientNetworkOf(socket.remoteAddress ?? ''));
     this.unproven.set(peer, timers[1]);
-    socket.once('close', () => {
-      for (const timer of timers) clearTimeout(timer);
-      this.unproven.delete(peer);
-      leave();
+    this.open.set(peer, {
+      ...{ socket, over: undefined },
+      leave: () => {
+        for (const timer of timers) clearTimeout(timer);
+        this.unproven.delete(peer);
+        leave();
+      },
     });
+    socket.once('close', () => this.closed(peer));
+  }
+
+  /**
+   * The library takes all listeners off a socket when TLS begins, and tells of the end itself, a moment late: another
+   * connection of the same port may have come by then.
+   */
+  private closed(peer: string): void {
+    const known = this.open.get(peer);
+    if (!known?.socket.destroyed) return;
+    this.open.delete(peer);
+    known.leave();
   }
 
   /** Counts a connection where there is room for it. @returns what to do at its end */

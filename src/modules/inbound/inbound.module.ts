@@ -1,6 +1,9 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuthModule } from '../../auth/auth.module';
+import { Clock } from '../../common/clock';
+import { ListenerCertificate } from '../../common/tls/listener-certificate';
+import { AppConfig } from '../../config/config';
 import { InboundMailModule } from '../inbound-mail/inbound-mail.module';
 import { DeleteOldReportsJob } from './delete-old-reports.job';
 import { FeedbackReport } from './feedback-report.entity';
@@ -13,6 +16,13 @@ import { InboundRepository } from './inbound.repository';
 import { InboundService } from './inbound.service';
 import { RoutedReception } from './routed-reception';
 
+/** Senders use it when it is offered; one that nobody vouches for is as good as none, so the service makes none itself. */
+const certificate = {
+  provide: ListenerCertificate,
+  inject: [AppConfig, Clock],
+  useFactory: ({ certificate: files }: AppConfig, clock: Clock) => new ListenerCertificate('Inbound', { files }, clock),
+};
+
 /**
  * The stored reports and the listener that takes them; the listener opens its port only when the role `inbound` calls
  * `listen()`. Processing is a module of its own: it needs emails and public keys, which a process with the role `inbound`
@@ -22,7 +32,7 @@ import { RoutedReception } from './routed-reception';
   imports: [TypeOrmModule.forFeature([InboundReport, FeedbackReport]), AuthModule, InboundMailModule],
   providers: [
     ...[InboundLimits, InboundRepository, InboundService, DeleteOldReportsJob],
-    ...[InboundMetrics, InboundReception, RoutedReception, InboundSmtpServer],
+    ...[certificate, InboundMetrics, InboundReception, RoutedReception, InboundSmtpServer],
   ],
   exports: [InboundRepository, InboundService, InboundSmtpServer],
 })

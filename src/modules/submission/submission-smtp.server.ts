@@ -11,12 +11,12 @@ import {
 import { Clock, SECOND } from '../../common/clock';
 import { clientNetworkOf } from '../../common/http/client-address';
 import { opensPort, type PortVariable } from '../../common/network';
+import { ListenerCertificate } from '../../common/tls/listener-certificate';
 import type { Certificate } from '../../common/tls/self-signed';
 import { Tracing } from '../../common/tracing/tracing';
 import { AppConfig } from '../../config/config';
 import { EnhancedSmtpServer } from './enhanced-smtp-server';
 import { SubmissionLogin } from './submission-login';
-import { SubmissionCertificate } from './submission-certificate.service';
 import { SubmissionLimits } from './submission-limits';
 import { SubmissionReception } from './submission-reception';
 import {
@@ -52,7 +52,7 @@ const NOTHING = '';
 @Injectable()
 export class SubmissionServices {
   constructor(
-    readonly certificate: SubmissionCertificate,
+    readonly certificate: ListenerCertificate,
     readonly logins: SubmissionLogin,
     readonly reception: SubmissionReception,
   ) {}

@@ -73,7 +73,12 @@ export class InboundApp {
     await module.init();
     const organizations = module.get(OrganizationsService, { strict: false });
     const organization = await organizations.get((await organizations.create('Example')).id);
-    const port = await module.get(InboundSmtpServer).listen();
+    const listening = module.get(InboundSmtpServer).listen();
+    const port = await listening.catch(async (error: unknown) => {
+      await module.close();
+      await database.drop();
+      throw error;
+    });
     return new InboundApp(module, database, port, clock, organization);
   }
 

@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
 
 const COMPLETE_REPLY = /^(?:\d{3}-[^\n]*\r\n)*\d{3}(?: [^\n]*)?\r\n/;
 
@@ -6,6 +7,8 @@ const COMPLETE_REPLY = /^(?:\d{3}-[^\n]*\r\n)*\d{3}(?: [^\n]*)?\r\n/;
 export class RawSmtpClient {
   private received = '';
   private closed = false;
+  /** What the socket is under, once it is encrypted. */
+  private over: TLSSocket | undefined;
   private wake: () => void = () => undefined;
 
   private constructor(readonly socket: Socket) {
@@ -36,6 +39,18 @@ export class RawSmtpClient {
     await client.reply();
     await client.command('EHLO client.example');
     return client;
+  }
+
+  /** The same connection over TLS, once STARTTLS has been answered 220. */
+  async secured(): Promise<RawSmtpClient> {
+    // From here on the socket belongs to TLS: what it reads, and its end.
+    this.socket.removeAllListeners('data');
+    const socket: TLSSocket = connectTls({ socket: this.socket, rejectUnauthorized: false });
+    this.over = socket;
+    await new Promise((resolve, reject) => {
+      socket.once('error', reject).once('secureConnect', resolve);
+    });
+    return new RawSmtpClient(socket);
   }
 
   send(bytes: string | Buffer): this {
@@ -72,7 +87,7 @@ export class RawSmtpClient {
   }
 
   close(): void {
-    this.socket.destroy();
+    (this.over ?? this.socket).destroy();
   }
 
   /** The end comes first when the server has gone: `untilClosed` and `reply` may wait at once, one at a time. */

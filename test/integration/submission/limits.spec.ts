@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { X509Certificate } from 'node:crypto';
 import { createTransport } from 'nodemailer';
 import { selfSigned } from '../../../src/common/tls/self-signed';
-import { SubmissionCertificate } from '../../../src/modules/submission/submission-certificate.service';
+import { ListenerCertificate } from '../../../src/common/tls/listener-certificate';
 import { TEST_CERTIFICATE } from '../../doubles/tls-certificate';
 import { RawSmtpClient } from '../inbound/raw-smtp-client';
 import { peerCertificate, plain, SubmissionApp } from './submission-app';
@@ -68,10 +68,9 @@ describe('submission outside of local mode', () => {
     const app = await start(files);
     const port = app.ports.implicitTlsPort!;
     expect(await peerCertificate(port)).toBe(printOf(TEST_CERTIFICATE.cert));
-    const certificate = app.get(SubmissionCertificate);
+    const certificate = app.get(ListenerCertificate);
     const used: string[] = [];
-    const look = () =>
-      certificate.reload(files.TLS_CERT_FILE, files.TLS_KEY_FILE, ({ cert }) => void used.push(printOf(cert)));
+    const look = () => certificate.reload(({ cert }) => void used.push(printOf(cert)));
     const next = selfSigned(new Date());
     write({ cert: next.cert, key: TEST_CERTIFICATE.key }, 2_000);
     await look();

@@ -1,0 +1,96 @@
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { createSecureContext } from 'node:tls';
+import { Logger } from '@nestjs/common';
+import { type Clock, SECOND } from '../clock';
+import { type Certificate, selfSigned } from './self-signed';
+
+const EVERY_MS = 5 * SECOND;
+
+/** PEM files. */
+export interface CertificateFiles {
+  readonly certificateFile: string;
+  readonly keyFile: string;
+}
+
+export interface CertificateSource {
+  /** As configured. */
+  readonly files: CertificateFiles | undefined;
+  /** Where this machine makes and keeps one by itself when none is configured; undefined: it makes none. */
+  readonly ownFolder?: string | undefined;
+}
+
+/**
+ * The certificate of a listener: of the files that are configured, read again when they change; else one that this machine
+ * makes itself and keeps. Without either there is no TLS.
+ */
+export class ListenerCertificate {
+  private readonly logger;
+  private version = '';
+
+  /** @param listener whose it is, in the log */
+  constructor(
+    listener: string,
+    private readonly source: CertificateSource,
+    private readonly clock: Clock,
+  ) {
+    this.logger = new Logger(listener);
+  }
+
+  /** Undefined: no TLS. @throws Error that names the variables for files that are no certificate and key */
+  async load(): Promise<Certificate | undefined> {
+    const { files, ownFolder } = this.source;
+    if (!files) return ownFolder === undefined ? undefined : this.ownCertificate(ownFolder);
+    try {
+      this.version = await versionOf(files);
+      return await readPair(files);
+    } catch (cause) {
+      throw new Error(`TLS_CERT_FILE and TLS_KEY_FILE: ${(cause as Error).message}`, { cause });
+    }
+  }
+
+  /** Calls `use` with each new certificate until the returned function is called. Files that are no pair change nothing. */
+  watch(use: (certificate: Certificate) => void): () => void {
+    if (!this.source.files) return () => undefined;
+    const timer = setInterval(() => void this.reload(use), EVERY_MS).unref();
+    return () => clearInterval(timer);
+  }
+
+  /** Looks once whether the files have changed. */
+  async reload(use: (certificate: Certificate) => void): Promise<void> {
+    const { files } = this.source;
+    if (!files) return;
+    const version = await versionOf(files).catch(() => this.version);
+    if (version === this.version) return;
+    this.version = version;
+    try {
+      use(await readPair(files));
+      this.logger.log('The certificate has been read again');
+    } catch (error) {
+      this.logger.error(`The new certificate cannot be used, the one before stays: ${(error as Error).message}`);
+    }
+  }
+
+  private async ownCertificate(folder: string): Promise<Certificate> {
+    const files = { certificateFile: path.join(folder, 'cert.pem'), keyFile: path.join(folder, 'key.pem') };
+    const known = await readPair(files).catch(() => undefined);
+    if (known) return known;
+    const made = selfSigned(this.clock.now());
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await writeFile(files.keyFile, made.key, { mode: 0o600 });
+    await writeFile(files.certificateFile, made.cert, { mode: 0o600 });
+    return made;
+  }
+}
+
+/** @throws Error for what is no pair */
+async function readPair({ certificateFile, keyFile }: CertificateFiles): Promise<Certificate> {
+  const [cert, key] = await Promise.all([readFile(certificateFile, 'utf8'), readFile(keyFile, 'utf8')]);
+  createSecureContext({ cert, key });
+  return { cert, key };
+}
+
+async function versionOf({ certificateFile, keyFile }: CertificateFiles): Promise<string> {
+  const stats = await Promise.all([stat(certificateFile), stat(keyFile)]);
+  return stats.map(({ mtimeMs, size }) => `${mtimeMs} ${size}`).join(' ');
+}
