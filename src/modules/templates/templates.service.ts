@@ -27,6 +27,8 @@ export interface TemplateAuthor {
   readonly actor: string;
 }
 
+type CheckedParts = Pick<TemplateVersion, 'subject' | 'html' | 'text' | 'variables'>;
+
 export interface TemplateView<Version = TemplateVersion> {
   readonly template: Template;
   readonly version: Version;
@@ -93,22 +95,36 @@ export class TemplatesService {
   async change(author: TemplateAuthor, id: string, change: TemplateChange): Promise<TemplateView> {
     const { organizationId } = author;
     if (Object.values(change).every((value) => value === undefined)) throw nothingToChange();
-    // Checked before the transaction, which waits for no thread; a change in between comes first.
-    const before = await this.get(organizationId, id);
-    const parts = await this.checked(organizationId, { ...partsOf(before.version), ...partsOf(change) });
-    const { name = before.template.name } = change;
-    return this.write(name, async (tx) => {
-      const locked = await this.templates.lock(organizationId, id, tx);
-      if (!locked) throw new NotFoundError('Template');
-      const now = this.clock.now();
-      const template = { ...locked, name, version: locked.version + 1, updatedAt: now };
-      const version = { organizationId, templateId: id, version: template.version, createdAt: now, ...parts };
-      await this.templates.update(template, tx);
-      await this.templates.insertVersion(version, tx);
-      await this.templates.deleteVersions(organizationId, id, template.version - KEPT_VERSIONS, tx);
-      await this.record(author, 'template.changed', template, tx);
-      return { template, version };
-    });
+    for (;;) {
+      const { template, version } = await this.get(organizationId, id);
+      // Outside the transaction, which waits for no thread.
+      const parts = await this.checked(organizationId, { ...partsOf(version), ...partsOf(change) });
+      const name = change.name ?? template.name;
+      const made = await this.write(name, (tx) => this.addVersion(author, { ...template, name }, parts, tx));
+      // Of changes at the same time one is made, and the others begin again with what it says.
+      if (made) return made;
+    }
+  }
+
+  /** Undefined when the template has changed since it was read. @throws NotFoundError */
+  private async addVersion(
+    author: TemplateAuthor,
+    read: Template,
+    parts: CheckedParts,
+    tx: Transaction,
+  ): Promise<TemplateView | undefined> {
+    const { organizationId, id } = read;
+    const locked = await this.templates.lock(organizationId, id, tx);
+    if (!locked) throw new NotFoundError('Template');
+    if (locked.version !== read.version) return undefined;
+    const now = this.clock.now();
+    const template = { ...read, version: read.version + 1, updatedAt: now };
+    const version = { organizationId, templateId: id, version: template.version, createdAt: now, ...parts };
+    await this.templates.update(template, tx);
+    await this.templates.insertVersion(version, tx);
+    await this.templates.deleteVersions(organizationId, id, template.version - KEPT_VERSIONS, tx);
+    await this.record(author, 'template.changed', template, tx);
+    return { template, version };
   }
 
   /** With all its versions; mails that were made from it stay as they are. @throws NotFoundError */
@@ -139,7 +155,10 @@ export class TemplatesService {
     return template;
   }
 
-  private async checked(organizationId: string, { subject = '', html, text }: Omit<TemplateChange, 'name'>) {
+  private async checked(
+    organizationId: string,
+    { subject = '', html, text }: Omit<TemplateChange, 'name'>,
+  ): Promise<CheckedParts> {
     if (!html && !text) throw new ValidationError({ html: ['html or text must be given'] });
     const source = { subject, html: html || undefined, text: text || undefined };
     const variables = await this.renderer.check(organizationId, source);

@@ -95,6 +95,14 @@ describe('/v1/templates', () => {
     const answers = await Promise.all([1, 2, 3, 4].map((n) => change(id, { subject: `Change ${n}` })));
     expect(answers.map(({ body }) => body.data.version).sort()).toEqual([2, 3, 4, 5]);
   });
+
+  it('loses none of the changes at the same time', async () => {
+    const { id } = await add();
+    const fields = { name: 'renamed', subject: 'Other', html: '<p>Other</p>', text: 'Other' };
+    const answers = await Promise.all(Object.entries(fields).map(([field, value]) => change(id, { [field]: value })));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect((await acme.api.get(`/v1/templates/${id}`)).body.data).toMatchObject({ ...fields, version: 5 });
+  });
 });
 
 describe('sending with a template', () => {
