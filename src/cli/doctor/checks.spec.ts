@@ -1,12 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DAY } from '../../common/clock';
+import { FakeClock } from '../../../test/doubles/fake-clock';
+import { Clock, DatabaseClock, DAY } from '../../common/clock';
 import { selfSigned } from '../../common/tls/self-signed';
 import { loadConfig } from '../../config/load-config';
 import { NotFoundError } from '../../common/errors/app-error';
 import { checkCertificate, checkDisk, checkNode, examine, rateFreeSpace, rateSchema, ok } from './checks';
-import { rateClock, rateQueue } from './database-checks';
+import type { Services } from '../session/cli-session';
+import { checkClock, rateClock, rateQueue } from './database-checks';
 
 const GIBIBYTE = 1024 ** 3;
 
@@ -64,6 +66,18 @@ describe('rateClock', () => {
   it('says which one is behind', () => {
     expect(rateClock(-3).message).toBe('the database is 3 ms behind this host');
     expect(rateClock(3).message).toBe('the database is 3 ms ahead of this host');
+  });
+});
+
+describe('checkClock', () => {
+  it('looks at the clock of this host, not at the one that follows the database', async () => {
+    const own = new FakeClock();
+    const clock = new DatabaseClock(own);
+    const databaseNow = new Date(own.now().getTime() + 20_000);
+    clock.read({ databaseNow, ownNow: own.now(), monotonicMs: own.monotonicMs(), errorMs: 0 });
+    const database = { serverFacts: () => Promise.resolve({ now: databaseNow }) };
+    const services = { get: (type: unknown) => (type === Clock ? clock : database) } as Services;
+    expect(await checkClock(services)).toMatchObject({ status: 'problem', details: { differenceMs: 20_000 } });
   });
 });
 
