@@ -94,7 +94,7 @@ export class DestinationsService {
   /** Those that are not open, by an operator's rule or by what workers have met; at most 5,000. */
   async listHeldBack(): Promise<Destination[]> {
     const rules = await this.destinations.listRules();
-    const groups = await this.destinations.foldHeldBack(limitedBy(rules), MAX_GROUPS);
+    const groups = await this.destinations.foldHeldBack([...byGroup(rules).keys()], MAX_GROUPS);
     return this.describeAll(groups, rules).filter(({ state }) => state !== 'open');
   }
 
@@ -114,8 +114,7 @@ export class DestinationsService {
       await this.destinations.writeRules(wanted, tx);
       await also(tx);
     });
-    const [rules, found] = [await this.destinations.listRules(), await this.find(key)];
-    return found ?? this.describe(unknownGroup(key), rules);
+    return (await this.find(key)) ?? this.describe(unknownGroup(key), []);
   }
 
   /** @throws NotFoundError */
@@ -128,21 +127,22 @@ export class DestinationsService {
 
   /** And the groups that rules are about. */
   private describeAll(groups: readonly FoldedGroup[], rules: readonly ListedRule[]): Destination[] {
+    const rulesOf = byGroup(rules);
     const shown = new Map(groups.map((group) => [group.key, group]));
-    for (const key of limitedBy(rules)) if (!shown.has(key)) shown.set(key, unknownGroup(key));
-    return [...shown.values()].map((group) => this.describe(group, rules));
+    for (const key of rulesOf.keys()) if (!shown.has(key)) shown.set(key, unknownGroup(key));
+    return [...shown.values()].map((group) => this.describe(group, rulesOf.get(group.key) ?? []));
   }
 
   /** Returns undefined for a group of which nothing is known. */
   private async find(key: string): Promise<Destination | undefined> {
-    const [[group], rules] = await Promise.all([this.destinations.fold(key, 1), this.destinations.listRules()]);
-    const hasRule = rules.some((rule) => rule.key === key && rule.effect !== 'resumed');
-    const known = group ?? (hasRule ? unknownGroup(key) : undefined);
+    const [[group], all] = await Promise.all([this.destinations.fold(key, 1), this.destinations.listRules()]);
+    const rules = byGroup(all).get(key) ?? [];
+    const known = group ?? (rules.length > 0 ? unknownGroup(key) : undefined);
     return known && this.describe(known, rules);
   }
 
-  private describe(group: FoldedGroup, allRules: readonly ListedRule[]): Destination {
-    const rules = allRules.filter(({ key, effect }) => key === group.key && effect !== 'resumed');
+  /** @param rules of the group */
+  private describe(group: FoldedGroup, rules: readonly ListedRule[]): Destination {
     const mostOfAll = this.config.delivery.connectionsPerHost * Math.max(group.workers, 1);
     const { maxConnections = mostOfAll, ratePerMinute } = limitsOf(group.key, rules);
     const { state, rule, cause, until } = this.stateOf(group, rules);
@@ -173,9 +173,16 @@ export class DestinationsService {
   }
 }
 
-/** The groups that rules hold for; a word to workers is none. */
-function limitedBy(rules: readonly ListedRule[]): string[] {
-  return rules.filter(({ effect }) => effect !== 'resumed').map(({ key }) => key);
+/** The rules of each group; a word to workers is none. There may be thousands of both: many groups learn one in an hour. */
+function byGroup(rules: readonly ListedRule[]): ReadonlyMap<string, ListedRule[]> {
+  const found = new Map<string, ListedRule[]>();
+  for (const rule of rules) {
+    if (rule.effect === 'resumed') continue;
+    const own = found.get(rule.key);
+    if (own) own.push(rule);
+    else found.set(rule.key, [rule]);
+  }
+  return found;
 }
 
 /** A name as the DNS gives it. @throws ValidationError */

@@ -1,4 +1,9 @@
 import fc from 'fast-check';
+import { FakeClock } from '../../../test/doubles/fake-clock';
+import type { AppConfig } from '../../config/config';
+import type { Database } from '../../database/database.service';
+import type { DestinationsRepository, FoldedGroup, ListedRule } from './destinations.repository';
+import { DestinationsService } from './destinations.service';
 import { learnRule } from './learn-rule';
 import { PROVIDER_PROFILES, profileOf } from '../ports/provider-profiles';
 import { limitsOf, shareOf } from './worker-share';
@@ -49,6 +54,36 @@ describe('the part of a worker', () => {
     const lucky = Array.from({ length: 40 }, (_, n) => luckyOf(`mx${n}.example.net`));
     expect(lucky.every(({ length }) => length === 1)).toBe(true);
     expect(new Set(lucky.flat()).size).toBe(4);
+  });
+});
+
+describe('the list of groups', () => {
+  it('looks at each rule a few times, however many groups and rules there are', async () => {
+    const keys = Array.from({ length: 500 }, (_, n) => `mx${n}.example.net`);
+    let looks = 0;
+    const ruleOf = (key: string) => ({
+      get key() {
+        looks += 1;
+        return key;
+      },
+      ...{ id: key, source: 'reply', effect: 'max_connections', value: 3, cause: '421', until: null, agoMs: 0 },
+    });
+    const groupOf = (key: string) => ({
+      ...{ key, mxHosts: [key], domains: [], active: 0, delivered: 1, deferred: 0, bounced: 0, workers: 1 },
+      ...{ pauses: 0, pausedUntil: null, cause: null, lastResponse: null },
+    });
+    const known: Pick<DestinationsRepository, 'fold' | 'listRules'> = {
+      fold: () => Promise.resolve(keys.slice(100).map(groupOf) satisfies FoldedGroup[]),
+      listRules: () => Promise.resolve(keys.map(ruleOf) as ListedRule[]),
+    };
+    const config = { delivery: { connectionsPerHost: 20 } } as AppConfig;
+    const service = new DestinationsService(known as DestinationsRepository, {} as Database, new FakeClock(), config);
+    const listed = await service.list();
+    expect(new Set(listed.map(({ state, maxConnections }) => `${state} ${maxConnections}`))).toEqual(
+      new Set(['slowed 3']),
+    );
+    expect(listed).toHaveLength(keys.length);
+    expect(looks).toBeLessThan(10 * keys.length);
   });
 });
 
