@@ -64,7 +64,7 @@ export class CountTlsSessionsJob implements OnApplicationBootstrap {
     if (known !== undefined) return known;
     const answer = await this.resolver.resolveTxt(`_smtp._tls.${domain}`);
     const isWanted = answer.kind === 'found' && readReportTargets(answer.records) !== undefined;
-    this.wanted.set(domain, isWanted);
+    if (answer.kind !== 'temporary') this.wanted.set(domain, isWanted);
     return isWanted;
   }
 }

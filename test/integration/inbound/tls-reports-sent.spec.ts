@@ -178,6 +178,21 @@ describe('reports on TLS to the domains that mail went to', () => {
     expect([await rows(), sink.messages]).toEqual([[], []]);
   });
 
+  it('count what a domain asks for whose record could not be looked up for a while', async () => {
+    const connect = async () => {
+      const kind = { policyType: 'no-policy-found', result: 'success', policy: '' } as const;
+      const ends = { mxHost: '', sendingIp: '', receivingIp: '' };
+      worker.get(TlsSessionCounts).add({ domain: 'later.example', ...kind, ...ends, sessions: 1 });
+      await worker.get(CountTlsSessionsJob).run();
+      // Connections of the mail before are counted with it.
+      return (await rows()).filter(({ domain }) => domain === 'later.example');
+    };
+    dns.set({ '_smtp._tls.later.example': 'servfail' });
+    expect(await connect()).toEqual([]);
+    dns.set({ '_smtp._tls.later.example': asking('mailto:tls@later.example') });
+    expect(await connect()).toEqual([{ ...counted, domain: 'later.example' }]);
+  });
+
   async function count(
     sessions: number,
     domain = 'x.example',
