@@ -45,9 +45,6 @@ export interface SubmissionPorts {
 
 type Reply<T = undefined> = (error?: Error | null, result?: T) => void;
 
-/** Of a client that gives none. */
-const NOTHING = '';
-
 /** What sessions are served by. */
 @Injectable()
 export class SubmissionServices {
@@ -76,6 +73,7 @@ export class SubmissionSmtpServer implements OnApplicationShutdown {
   private stopped: Promise<void> | undefined;
   private unwatch = (): void => undefined;
   private sweeper: NodeJS.Timeout | undefined;
+  private checking: Promise<void> | undefined;
 
   constructor(
     private readonly config: AppConfig,
@@ -116,7 +114,7 @@ export class SubmissionSmtpServer implements OnApplicationShutdown {
     this.unwatch = this.services.certificate.watch((next) => {
       for (const server of this.servers) server.updateSecureContext({ ...next });
     });
-    this.sweeper = setInterval(() => void this.sweep(), this.limits.sweepMs).unref();
+    this.sweeper = setInterval(() => this.sweep(), this.limits.sweepMs).unref();
     return { port: opened, implicitTlsPort: secure };
   }
 
@@ -201,15 +199,16 @@ export class SubmissionSmtpServer implements OnApplicationShutdown {
     reply: Reply<SMTPServerAuthenticationResponse>,
   ): Promise<void> {
     const own = this.sessions.get(session.id);
+    const key = password ?? '';
     try {
       if (!own?.isPrivate) throw tlsNeeded();
-      const principal = await this.services.logins.logIn(own.client, username ?? NOTHING, password ?? NOTHING);
+      const principal = await this.services.logins.logIn(own.client, username ?? '', key);
       const { organizationId, apiKeyId } = principal;
       if (this.sessions.ofOrganization(organizationId) >= this.limits.maxSessionsOfOrganization) {
         throw tooManySessions();
       }
       // The client may have gone meanwhile.
-      if (this.sessions.get(session.id)) this.sessions.logIn(own, password ?? NOTHING, principal);
+      if (this.sessions.get(session.id)) this.sessions.logIn(own, key, principal);
       reply(null, { user: apiKeyId });
     } catch (error) {
       reply(this.counted(error));
@@ -253,7 +252,7 @@ export class SubmissionSmtpServer implements OnApplicationShutdown {
   }
 
   /** Ends sessions that are over, whatever their clients do. */
-  private async sweep(): Promise<void> {
+  private sweep(): void {
     const nowMs = this.clock.monotonicMs();
     for (const [id, { login, openedMs, dataSinceMs }] of [...this.sessions.all]) {
       if (!login && nowMs - openedMs > this.limits.unprovenMs) this.cut(id, this.counted(loginTooLate()));
@@ -261,6 +260,11 @@ export class SubmissionSmtpServer implements OnApplicationShutdown {
         this.cut(id, this.counted(dataTooSlow()));
       }
     }
+    // While the database is slow the next sweeps wait for this one's look-ups, and still end what is late.
+    this.checking ??= this.cutRevoked().finally(() => (this.checking = undefined));
+  }
+
+  private async cutRevoked(): Promise<void> {
     const revoked = await this.revokedKeys();
     for (const [id, { login }] of [...this.sessions.all]) {
       if (login && revoked.has(login.key)) this.cut(id, this.counted(keyEnded()));

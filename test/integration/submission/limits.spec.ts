@@ -5,6 +5,7 @@ import { X509Certificate } from 'node:crypto';
 import { createTransport } from 'nodemailer';
 import { selfSigned } from '../../../src/common/tls/self-signed';
 import { ListenerCertificate } from '../../../src/common/tls/listener-certificate';
+import { SubmissionLogin } from '../../../src/modules/submission/submission-login';
 import { TEST_CERTIFICATE } from '../../doubles/tls-certificate';
 import { RawSmtpClient } from '../inbound/raw-smtp-client';
 import { peerCertificate, plain, SubmissionApp } from './submission-app';
@@ -88,6 +89,17 @@ describe('submission outside of local mode', () => {
 
 describe('the limits of submission', () => {
   const MESSAGE = 'From: a@acme.example\r\n\r\nhi';
+
+  it('ask once for the keys of sessions while the database is slow, and still cut who does not log in', async () => {
+    const app = await SubmissionApp.start({}, { unprovenMs: 200, sweepMs: 20 });
+    const { key } = await app.sender('acme.example');
+    await app.session(key);
+    const check = jest.spyOn(app.get(SubmissionLogin), 'check').mockReturnValue(new Promise(() => undefined));
+    const silent = await RawSmtpClient.greeted(app.ports.port);
+    expect(await silent.reply()).toMatch(/^421 4\.7\.0 /);
+    expect(check).toHaveBeenCalledTimes(1);
+    await app.close();
+  });
 
   it('put off what is too much for a key (450), an organization or a client (421), and cut who does not log in', async () => {
     const app = await SubmissionApp.start(
