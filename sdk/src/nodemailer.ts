@@ -34,8 +34,11 @@ interface SentInfo {
 type Callback = (error: Error | null, info?: SentInfo) => void;
 type Send = Body<'emails.send'>;
 
-/** Structures that a send has no field for: then the message goes as Nodemailer makes it. */
-const RAW_ONLY = ['raw', 'alternatives', 'icalEvent', 'amp', 'watchHtml', 'dkim'];
+/** What a send has no field for: then the message goes as Nodemailer makes it. */
+const RAW_ONLY = [
+  ...['raw', 'alternatives', 'icalEvent', 'amp', 'watchHtml', 'dkim'],
+  ...['inReplyTo', 'references', 'list', 'priority', 'sender', 'envelope'],
+];
 /** The service writes these, or takes them as fields. */
 const OWN_HEADERS = /^(from|to|cc|bcc|subject|date|message-id|sender|reply-to|return-path|mime-version|content-.*)$/i;
 
@@ -61,7 +64,8 @@ export class WaybillTransport {
     const isRaw = RAW_ONLY.some((field) => mail.data[field] !== undefined);
     const { id, suppressedRecipients = [] } = isRaw ? await this.sendRaw(mail) : await this.sendFields(mail);
     const rejected = suppressedRecipients.map(({ email }) => email);
-    const accepted = envelope.to.filter((address) => !rejected.includes(address.toLowerCase()));
+    const isRejected = new Set(rejected.map((email) => email.toLowerCase()));
+    const accepted = envelope.to.filter((address) => !isRejected.has(address.toLowerCase()));
     return { messageId: id, envelope, accepted, rejected, response: `queued as ${id}` };
   }
 

@@ -267,6 +267,12 @@ describe('@waybill/client', () => {
     const invitation = { ...mail, attachments: [], icalEvent: { content: 'BEGIN:VCALENDAR\r\nEND:VCALENDAR\r\n' } };
     const invited: any = await transporter.sendMail(invitation);
     expect(JSON.stringify(await client.emails.content(invited.messageId))).toContain('text/calendar');
+    const reply: any = await transporter.sendMail({ ...mail, attachments: [], inReplyTo: '<first@acme.example>' });
+    const answered = await client.emails.content(reply.messageId);
+    expect(answered.headers).toMatchObject({ 'In-Reply-To': '<first@acme.example>' });
+    await client.suppressions.create({ email: 'Bob@customer.example', reason: 'manual' });
+    const partly = await transporter.sendMail({ ...mail, to: 'Ada@customer.example, Bob@customer.example', bcc: [] });
+    expect(partly).toMatchObject({ accepted: ['Ada@customer.example'], rejected: ['Bob@customer.example'] });
     await expect(transporter.sendMail({ ...mail, from: 'x@elsewhere.example' })).rejects.toMatchObject({
       code: 'domain_not_verified',
     });
