@@ -34,7 +34,7 @@ COPY scripts ./scripts
 USER node
 # Nothing else is written: the root file system may be read-only.
 VOLUME /data
-# HTTP, metrics and health, reports (SMTP), DNS
+# HTTP, metrics and health, inbound SMTP, SMTP submission (STARTTLS; TLS), DNS
 EXPOSE 3000 9464 2526 2587 2465 5354/tcp 5354/udp
 # tini reaps the embedded server's children and forwards signals.
 ENTRYPOINT ["tini", "--"]
