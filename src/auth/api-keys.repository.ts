@@ -3,9 +3,10 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, MoreThan, type Repository } from 'typeorm';
 import { acrossTenants } from '../common/tenant-scope';
 import { Database } from '../database/database.service';
+import { lockList } from '../database/sql/lock-list.sql';
 import type { Transaction } from '../database/transaction';
 import { ApiKey } from './api-key.entity';
-import { findKeyByHash, type KeyByHash, type KeyUse, lockKeyList, touchKeys } from './sql/api-keys.sql';
+import { findKeyByHash, type KeyByHash, type KeyUse, touchKeys } from './sql/api-keys.sql';
 
 /** Revoked keys stay, and a client may make and revoke them all day long. */
 const MAX_LISTED = 1_000;
@@ -38,7 +39,7 @@ export class ApiKeysRepository {
 
   /** Counts those neither revoked nor expired at `now`; further additions wait until the end of the transaction. */
   async countActive(organizationId: string, now: Date, tx: Transaction): Promise<number> {
-    await tx.run(lockKeyList(organizationId));
+    await tx.run(lockList(`api keys of ${organizationId}`));
     const usable = { organizationId, revokedAt: IsNull() };
     return tx.manager.countBy(ApiKey, [
       { ...usable, expiresAt: IsNull() },

@@ -64,12 +64,3 @@ export function touchKeys(uses: readonly KeyUse[]): Statement<never> {
     values: [uses.map((use) => use.organizationId), uses.map((use) => use.id), uses.map((use) => use.usedAt)],
   };
 }
-
-// Makes additions to the keys of an organization follow one another, so that their number can be limited.
-// Takes no table: an advisory lock until the end of the transaction. Rows: 1.
-// Not the ORM: it has no advisory locks.
-const LOCK = `select pg_advisory_xact_lock(hashtextextended('api keys of ' || $1, 0))`;
-
-export function lockKeyList(organizationId: string): Statement<unknown> {
-  return { name: 'lock-api-key-list', text: LOCK, values: [organizationId] };
-}

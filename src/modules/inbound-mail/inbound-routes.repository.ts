@@ -2,12 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { Database } from '../../database/database.service';
+import { lockList } from '../../database/sql/lock-list.sql';
 import type { Transaction } from '../../database/transaction';
 import type { RouteMatch } from './inbound-email';
 import { InboundUsage } from './inbound-email.entity';
 import { InboundRoute } from './inbound-route.entity';
 import type { RouteKeys } from './route-address';
-import { findDomainsOf, findRoutes, hasWebhook, isHosted, isOwnEmail } from './sql/inbound-routes.sql';
+import { findDomainsOf, findRoutes, findWebhooks, isHosted, isOwnEmail } from './sql/inbound-routes.sql';
 
 /** Routes of inbound mail. All of it throws UnavailableError. */
 @Injectable()
@@ -39,9 +40,10 @@ export class InboundRoutesRepository {
     return new Map(found.map(({ host, domainId }) => [host, domainId]));
   }
 
-  async hasWebhook(organizationId: string, id: string): Promise<boolean> {
-    const [row] = await this.database.run(hasWebhook(organizationId, id));
-    return row?.hasWebhook ?? false;
+  /** Of these webhooks, the live ones that the organization has. */
+  async webhooksAmong(organizationId: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
+    if (ids.length === 0) return new Set();
+    return new Set((await this.database.run(findWebhooks(organizationId, ids))).map(({ id }) => id));
   }
 
   /** By address; also how many there are in all. */
@@ -61,8 +63,10 @@ export class InboundRoutesRepository {
     return this.routes.manager.findOneBy(InboundUsage, { organizationId });
   }
 
-  count(organizationId: string): Promise<number> {
-    return this.routes.countBy({ organizationId });
+  /** Counts all; further additions wait until the end of the transaction. */
+  async count(organizationId: string, tx: Transaction): Promise<number> {
+    await tx.run(lockList(`inbound routes of ${organizationId}`));
+    return tx.manager.countBy(InboundRoute, { organizationId });
   }
 
   /** Holds back other changes to it until the end of the transaction. */

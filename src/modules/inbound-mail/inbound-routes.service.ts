@@ -49,10 +49,11 @@ export class InboundRoutesService {
     const { organizationId } = author;
     const { domainId, ...named } = await this.named(organizationId, address);
     await this.checkWebhook(organizationId, webhookId);
-    if ((await this.routes.count(organizationId)) >= this.limits.maxRoutes) throw tooMany(this.limits.maxRoutes);
     const now = this.clock.now();
     const route = { organizationId, id: newId(), ...named, webhookId, createdAt: now, updatedAt: now };
     await this.write(named.address, async (tx) => {
+      const count = await this.routes.count(organizationId, tx);
+      if (count >= this.limits.maxRoutes) throw tooMany(this.limits.maxRoutes);
       await this.routes.insert(route, tx);
       await this.record(author, 'inbound_route.created', route, tx);
     });
@@ -62,7 +63,7 @@ export class InboundRoutesService {
   /** By address. */
   async page(organizationId: string, { page, limit }: { page: number; limit: number }) {
     const [routes, total] = await this.routes.page(organizationId, { offset: (page - 1) * limit, limit });
-    return { routes: await this.withDomains(organizationId, routes), total };
+    return { routes: await this.described(organizationId, routes), total };
   }
 
   /** By address: at most `maxRoutes`. */
@@ -80,7 +81,7 @@ export class InboundRoutesService {
   async get(organizationId: string, id: string): Promise<ShownRoute> {
     const route = await this.routes.find(organizationId, id);
     if (!route) throw unknownRoute();
-    const [shown] = await this.withDomains(organizationId, [route]);
+    const [shown] = await this.described(organizationId, [route]);
     return shown as ShownRoute;
   }
 
@@ -134,14 +135,25 @@ export class InboundRoutesService {
     throw new ValidationError({ address: [`address must not be ${where}: the service takes that mail itself`] });
   }
 
-  private async withDomains(organizationId: string, routes: readonly InboundRoute[]): Promise<ShownRoute[]> {
+  /** A webhook that has been deleted is not shown: mail goes as without one. */
+  private async described(organizationId: string, routes: readonly InboundRoute[]): Promise<ShownRoute[]> {
     const hosts = routes.map(({ address }) => hostOf(address));
-    const domains = await this.routes.domainsOf(organizationId, [...new Set(hosts)]);
-    return routes.map((route, index) => ({ ...route, domainId: domains.get(hosts[index] ?? '') }));
+    const [domains, webhooks] = await Promise.all([
+      this.routes.domainsOf(organizationId, [...new Set(hosts)]),
+      this.routes.webhooksAmong(
+        organizationId,
+        routes.flatMap(({ webhookId }) => webhookId ?? []),
+      ),
+    ]);
+    return routes.map((route, index) => ({
+      ...route,
+      webhookId: webhooks.has(route.webhookId ?? '') ? route.webhookId : null,
+      domainId: domains.get(hosts[index] ?? ''),
+    }));
   }
 
   private async checkWebhook(organizationId: string, webhookId: string | null): Promise<void> {
-    if (webhookId === null || (await this.routes.hasWebhook(organizationId, webhookId))) return;
+    if (webhookId === null || (await this.routes.webhooksAmong(organizationId, [webhookId])).has(webhookId)) return;
     throw new ValidationError({ webhookId: ['webhookId must be a live webhook of the organization'] });
   }
 

@@ -10,6 +10,11 @@ import type { TemplateVersion } from './template-version.entity';
 import type { Template } from './template.entity';
 import { type TemplateKey, TemplatesRepository } from './templates.repository';
 
+export const TEMPLATE_NAME = /^[a-z0-9-]{1,64}$/;
+/** Of the column. */
+export const MAX_VERSION = 2_147_483_647;
+export const MAX_VARIABLES_BYTES = 256 * 1024;
+
 /** A template, which of its versions, and what is filled in. */
 export interface TemplateUse extends TemplateKey {
   /** The latest one unless given. */

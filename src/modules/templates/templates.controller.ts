@@ -20,8 +20,7 @@ import {
   TemplateVersionDto,
   TemplateVersionQuery,
 } from './dto/template.dto';
-import { toListItem, toRenderedDto, toTemplateDto, toVersionDto } from './dto/template.mapper';
-import { variablesJson } from './template-use';
+import { toListItem, toRenderedDto, toTemplateDto, toTemplateUse, toVersionDto } from './dto/template.mapper';
 import { type TemplateAuthor, TemplatesService } from './templates.service';
 
 /** Both parts at their longest, as JSON. */
@@ -131,10 +130,9 @@ export class TemplatesController {
   async render(
     @CurrentPrincipal() { organizationId }: Principal,
     @PathId('id', 'Template') id: string,
-    @Body() { variables = {}, version }: RenderTemplateDto,
+    @Body() body: RenderTemplateDto,
   ) {
-    const use = { version, variables: variablesJson(variables) };
-    return { data: toRenderedDto(await this.templates.preview(organizationId, id, use)) };
+    return { data: toRenderedDto(await this.templates.preview(organizationId, id, toTemplateUse(body))) };
   }
 }
 

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, LessThanOrEqual, type Repository } from 'typeorm';
+import { lockList } from '../../database/sql/lock-list.sql';
 import type { Transaction } from '../../database/transaction';
 import { TemplateVersion } from './template-version.entity';
 import { Template } from './template.entity';
@@ -61,8 +62,10 @@ export class TemplatesRepository {
     });
   }
 
-  count(organizationId: string): Promise<number> {
-    return this.templates.countBy({ organizationId });
+  /** Counts all; further additions wait until the end of the transaction. */
+  async count(organizationId: string, tx: Transaction): Promise<number> {
+    await tx.run(lockList(`templates of ${organizationId}`));
+    return tx.manager.countBy(Template, { organizationId });
   }
 
   /** Of these names, those that are taken. */

@@ -53,11 +53,11 @@ export class TemplatesService {
   async create(author: TemplateAuthor, { name, subject, html, text }: NewTemplate): Promise<TemplateView> {
     const { organizationId } = author;
     const parts = await this.checked(organizationId, { subject, html, text });
-    if ((await this.templates.count(organizationId)) >= MAX_TEMPLATES) throw tooMany();
     const now = this.clock.now();
     const template = { organizationId, id: newId(), name, version: 1, createdAt: now, updatedAt: now };
     const version = { organizationId, templateId: template.id, version: 1, createdAt: now, ...parts };
     await this.write(name, async (tx) => {
+      if ((await this.templates.count(organizationId, tx)) >= MAX_TEMPLATES) throw tooMany();
       await this.templates.insert(template, tx);
       await this.templates.insertVersion(version, tx);
       await this.record(author, 'template.created', template, tx);

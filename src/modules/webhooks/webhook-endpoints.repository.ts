@@ -3,15 +3,10 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, LessThan, type Repository } from 'typeorm';
 import type { Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
+import { lockList } from '../../database/sql/lock-list.sql';
 import type { Transaction } from '../../database/transaction';
 import { type EndpointChange, endFailure, type HealthInput, recordHealth } from './sql/endpoint-health.sql';
-import {
-  clearRemoved,
-  type EncryptedSecrets,
-  listEncryptedSecrets,
-  lockEndpointList,
-  noteRemoval,
-} from './sql/webhook-endpoints.sql';
+import { clearRemoved, type EncryptedSecrets, listEncryptedSecrets, noteRemoval } from './sql/webhook-endpoints.sql';
 import { advanceFollowers, listFollowers } from './sql/feed-positions.sql';
 import { WebhookEndpoint } from './webhook-endpoint.entity';
 import type { Advance, EndpointKey, Follower, NewMessage } from './webhook-queue';
@@ -41,7 +36,7 @@ export class WebhookEndpointsRepository {
 
   /** Counts all of the organization and mode; further additions wait until the end of the transaction. */
   async countAll({ organizationId, mode }: Tenant, tx: Transaction): Promise<number> {
-    await tx.run(lockEndpointList(organizationId, mode));
+    await tx.run(lockList(`webhooks of ${organizationId} ${mode}`));
     return tx.manager.countBy(WebhookEndpoint, { organizationId, mode });
   }
 

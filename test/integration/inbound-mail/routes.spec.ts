@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { InboundMailLimits } from '../../../src/modules/inbound-mail/inbound-mail-limits';
+import { InboundMailService } from '../../../src/modules/inbound-mail/inbound-mail.service';
 import { addDomain } from '../../factories/tenants';
 import { DomainsApp, type Owner } from '../domains/domains-app';
 
@@ -97,6 +99,25 @@ describe('/v1/inbound-routes', () => {
     expect(body.data.webhookId).toBe(webhookId);
     const changed = await acme.api.patch(`${PATH}/${body.data.id}`, { webhookId: null });
     expect(changed.body.data).not.toHaveProperty('webhookId');
+  });
+
+  it('tell every webhook that is subscribed once their own has been deleted', async () => {
+    const address = `a@${domain}`;
+    const hook = await acme.api.post('/v1/webhooks', { url: 'https://hooks.example.com/', events: ['*'] });
+    const webhookId = hook.body.data.id;
+    const { body } = await acme.api.post(PATH, { address, webhookId });
+    const routed = async () => app.get(InboundMailService).route(address);
+    expect(await routed()).toMatchObject({ routes: [{ webhookId }] });
+    await acme.api.delete(`/v1/webhooks/${webhookId}`);
+    expect(await routed()).toMatchObject({ routes: [{ webhookId: null }] });
+    expect((await acme.api.get(`${PATH}/${body.data.id}`)).body.data).not.toHaveProperty('webhookId');
+  });
+
+  it('are as many as an organization may have, however many come at the same moment', async () => {
+    Object.assign(app.get(InboundMailLimits), { maxRoutes: 2 });
+    const added = await Promise.all([1, 2, 3, 4, 5].map((n) => acme.api.post(PATH, { address: `a${n}@${domain}` })));
+    Object.assign(app.get(InboundMailLimits), { maxRoutes: new InboundMailLimits().maxRoutes });
+    expect(added.map(({ status }) => status).sort()).toEqual([201, 201, 409, 409, 409]);
   });
 
   it('need their scopes', async () => {

@@ -96,6 +96,17 @@ describe('/v1/templates', () => {
     expect(answers.map(({ body }) => body.data.version).sort()).toEqual([2, 3, 4, 5]);
   });
 
+  it('takes as many as an organization may have, however many come at the same moment', async () => {
+    await app.db.query(
+      `insert into templates select $1, gen_random_uuid(), 't' || n, 1, now(), now() from generate_series(1, 999) as n`,
+      [acme.organizationId],
+    );
+    const added = await Promise.all(
+      [1, 2, 3].map((n) => acme.api.post('/v1/templates', { ...WELCOME, name: `a${n}` })),
+    );
+    expect(added.map(({ status }) => status).sort()).toEqual([201, 409, 409]);
+  });
+
   it('loses none of the changes at the same time', async () => {
     const { id } = await add();
     const fields = { name: 'renamed', subject: 'Other', html: '<p>Other</p>', text: 'Other' };

@@ -3,19 +3,13 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { Any, In, IsNull, Not, type Repository } from 'typeorm';
 import { acrossTenants } from '../../../common/tenant-scope';
 import { Database } from '../../../database/database.service';
+import { lockList } from '../../../database/sql/lock-list.sql';
 import type { Transaction } from '../../../database/transaction';
 import type { DmarcReport, DmarcSource, DmarcTotals } from './dmarc-report';
 import { Domain, RemovedDomain, removedDomain, type SendingState, type WarmingStatus } from './domain.entity';
 import { DomainCheck } from './domain-check.entity';
 import { addSources, deleteOldDmarc, sumDmarc, sumDmarcSources } from './sql/dmarc-sources.sql';
-import {
-  countDueDomains,
-  type DueDomain,
-  type DueDomains,
-  listDueOwners,
-  lockDomainList,
-  takeDueDomains,
-} from './sql/domains.sql';
+import { countDueDomains, type DueDomain, type DueDomains, listDueOwners, takeDueDomains } from './sql/domains.sql';
 import { listInboundHosts } from './sql/inbound-hosts.sql';
 
 import { addTlsResults, countTlsReports, deleteOldTlsResults, sumTlsResults } from './sql/tls-results.sql';
@@ -58,7 +52,7 @@ export class DomainsRepository {
 
   /** Blocks other changes to which domains the organization has, and which is its default, until the end. */
   async lockList(organizationId: string, tx: Transaction): Promise<void> {
-    await tx.run(lockDomainList(organizationId));
+    await tx.run(lockList(`domains of ${organizationId}`));
   }
 
   /** Blocks other changes to one domain; null when it is not there. */

@@ -1,11 +1,9 @@
 import { isUuid } from '../../../common/ids';
+import { MAX_VARIABLES_BYTES, MAX_VERSION, TEMPLATE_NAME } from '../../templates/template-renderer.service';
 import type { FieldReader } from './field-reader';
 import type { TemplateReference } from './send-request';
 
 const FIELDS = new Set(['id', 'name', 'version', 'variables']);
-const NAME = /^[a-z0-9-]{1,64}$/;
-const MAX_VERSION = 2_147_483_647;
-const MAX_VARIABLES_BYTES = 256 * 1024;
 const IN_ITS_PLACE = ['subject', 'html', 'text'] as const;
 
 /** The template of a send request, which stands in place of subject, html and text. */
@@ -23,7 +21,7 @@ export function readTemplate(reader: FieldReader, given: Record<string, unknown>
   return {
     id: readPattern(reader, template.id, 'template.id', { test: isUuid, must: 'must be a UUID' })?.toLowerCase(),
     name: readPattern(reader, template.name, 'template.name', {
-      test: (name) => NAME.test(name),
+      test: (name) => TEMPLATE_NAME.test(name),
       must: 'must be 1 to 64 lower-case letters, digits and hyphens',
     }),
     version: readVersion(reader, template.version),

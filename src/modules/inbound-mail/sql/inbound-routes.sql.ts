@@ -3,15 +3,16 @@ import type { Statement } from '../../../database/statement';
 import type { RouteMatch } from '../inbound-email';
 
 // The routes of a recipient, of each organization one: an exact one goes before a wildcard. Only while the host, or a name
-// above it, is a verified domain of the organization; the nearest one is the mail's.
-// Reads: inbound_routes (index inbound_routes_address), domains (by name). Locks: none. Rows: nearly always 0 or 1.
+// above it, is a verified domain of the organization; the nearest one is the mail's. A webhook that has been deleted is none.
+// Reads: inbound_routes (index inbound_routes_address), domains (by name), webhook_endpoints (primary key). Locks: none. Rows: nearly always 0 or 1.
 // Not the ORM: one row of each organization.
 const FIND = `
   select distinct on (r.organization_id)
-    r.organization_id as "organizationId", r.id as "routeId", d.id as "domainId", r.webhook_id as "webhookId"
+    r.organization_id as "organizationId", r.id as "routeId", d.id as "domainId", w.id as "webhookId"
   from inbound_routes r
   join domains d
     on d.organization_id = r.organization_id and d.domain = any($3::text[]) and d.verification_status = 'verified'
+  left join webhook_endpoints w on w.organization_id = r.organization_id and w.mode = 'live' and w.id = r.webhook_id
   where r.address in ($1, $2)
   order by r.organization_id, (r.address = $1) desc, length(d.domain) desc`;
 
@@ -50,15 +51,13 @@ export function findDomainsOf(
   return { name: 'find-inbound-domains', text: DOMAINS_OF, values: [organizationId, hosts] };
 }
 
-// Whether the organization has this live webhook.
-// Reads: webhook_endpoints (primary key). Locks: none. Rows: 1. Not the ORM: another room's table.
-const HAS_WEBHOOK = `
-  select exists (
-    select from webhook_endpoints where organization_id = $1 and mode = 'live' and id = $2
-  ) as "hasWebhook"`;
+// Of some webhooks, the live ones that the organization has.
+// Reads: webhook_endpoints (primary key). Locks: none. Rows: one for each. Not the ORM: another room's table.
+const FIND_WEBHOOKS = `
+  select id from webhook_endpoints where organization_id = $1 and mode = 'live' and id = any($2::uuid[])`;
 
-export function hasWebhook(organizationId: string, id: string): Statement<{ hasWebhook: boolean }> {
-  return { name: 'has-inbound-webhook', text: HAS_WEBHOOK, values: [organizationId, id] };
+export function findWebhooks(organizationId: string, ids: readonly string[]): Statement<{ id: string }> {
+  return { name: 'find-inbound-webhooks', text: FIND_WEBHOOKS, values: [organizationId, ids] };
 }
 
 // Whether an email of the organization has this id, which our Message-IDs carry.

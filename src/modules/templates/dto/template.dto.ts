@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsInt, IsObject, IsOptional, IsString, Length, Matches, Max, MaxLength, Min } from 'class-validator';
 import { QueryInteger } from '../../../common/http/dto-decorators';
-import { MAX_VERSION, TEMPLATE_NAME } from '../template-use';
+import { MAX_VERSION, TEMPLATE_NAME } from '../template-renderer.service';
 
 const MAX_SUBJECT = 998;
 const MAX_HTML = 512 * 1024;

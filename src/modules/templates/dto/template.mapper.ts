@@ -1,5 +1,13 @@
+import { ValidationError } from '../../../common/errors/app-error';
+import { MAX_VARIABLES_BYTES, type TemplateUse } from '../template-renderer.service';
 import type { ListedVersion, RenderedTemplate, TemplateView } from '../templates.service';
-import type { RenderedTemplateDto, TemplateDto, TemplateListItemDto, TemplateVersionDto } from './template.dto';
+import type {
+  RenderedTemplateDto,
+  RenderTemplateDto,
+  TemplateDto,
+  TemplateListItemDto,
+  TemplateVersionDto,
+} from './template.dto';
 
 export function toListItem({ template, version }: TemplateView<ListedVersion>): TemplateListItemDto {
   return {
@@ -24,4 +32,11 @@ export function toVersionDto({ version, subject, variables, createdAt }: ListedV
 
 export function toRenderedDto({ version, subject, html, text }: RenderedTemplate): RenderedTemplateDto {
   return { version, subject, ...(html !== undefined && { html }), ...(text !== undefined && { text }) };
+}
+
+/** @throws ValidationError when too much is to be filled in */
+export function toTemplateUse({ variables = {}, version }: RenderTemplateDto): TemplateUse {
+  const json = JSON.stringify(variables);
+  if (Buffer.byteLength(json) <= MAX_VARIABLES_BYTES) return { version, variables: json };
+  throw new ValidationError({ variables: [`variables must be at most ${MAX_VARIABLES_BYTES} bytes of JSON`] });
 }

@@ -3,15 +3,6 @@ import { NIL_ID } from '../../../common/ids';
 import type { Statement } from '../../../database/statement';
 import type { WebhookEndpoint } from '../webhook-endpoint.entity';
 
-// Makes additions to the endpoints of an organization and mode follow one another, so that their number can be limited.
-// Takes no table: an advisory lock until the end of the transaction. Rows: 1.
-// Not the ORM: it has no advisory locks, and row locks cannot hold back a first endpoint.
-const LOCK = `select pg_advisory_xact_lock(hashtextextended('webhooks of ' || $1 || ' ' || $2, 0))`;
-
-export function lockEndpointList(organizationId: string, mode: string): Statement<unknown> {
-  return { name: 'lock-webhook-list', text: LOCK, values: [organizationId, mode] };
-}
-
 // Takes an endpoint's replay away and notes that its messages are to be deleted.
 // Writes: webhook_replays, webhook_removals (primary keys). Locks: the rows. Rows: 1 each.
 // Not the ORM: two tables in one statement.

@@ -1,15 +1,6 @@
 // Statements on the table `domains` that the ORM has no words for.
 import type { Statement } from '../../../../database/statement';
 
-// Makes changes to which domains an organization has, and which is its default, follow one another.
-// Takes no table: an advisory lock until the end of the transaction. Two organizations whose hashes meet merely wait for
-// each other. Rows: 1. Not the ORM: it has no advisory locks, and row locks cannot hold back a first domain.
-const LOCK_DOMAIN_LIST = `select pg_advisory_xact_lock(hashtextextended('domains of ' || $1, 0))`;
-
-export function lockDomainList(organizationId: string): Statement<unknown> {
-  return { name: 'lock-domain-list', text: LOCK_DOMAIN_LIST, values: [organizationId] };
-}
-
 export interface DueDomain {
   organizationId: string;
   id: string;
