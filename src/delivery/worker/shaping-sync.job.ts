@@ -39,7 +39,7 @@ export class ShapingSync implements OnApplicationBootstrap {
   private readonly logger = new Logger(ShapingSync.name);
   private readonly log: DestinationLog;
   /** Learned of replies since the last time, by group and effect. */
-  private learned = new Map<string, WantedRule>();
+  private readonly learned = new Map<string, WantedRule>();
   /** Told of with something under way, which will have to be taken back. */
   private toldActive = new Set<string>();
   private lookedAtMs = -Infinity;
@@ -111,10 +111,11 @@ export class ShapingSync implements OnApplicationBootstrap {
   private async tell(sessionId: string): Promise<void> {
     const keys = new Set([...this.log.takeNews(), ...this.toldActive]);
     const groups = [...keys].map((key) => this.reportOf(key));
-    const rules = [...this.learned.values()];
-    this.learned = new Map();
+    const learned = [...this.learned];
     await this.destinations.report(sessionId, groups);
-    await this.destinations.writeRules(rules);
+    await this.destinations.writeRules(learned.map(([, rule]) => rule));
+    // What could not be told is told the next time, and so is what has been learned meanwhile.
+    for (const [name, rule] of learned) if (this.learned.get(name) === rule) this.learned.delete(name);
     this.toldActive = new Set(groups.filter(({ active }) => active > 0).map(({ key }) => key));
   }
 
