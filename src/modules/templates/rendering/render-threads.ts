@@ -148,8 +148,7 @@ class RenderThread {
   async ask(question: Question): Promise<CheckResult | RenderResult | undefined> {
     this.busy = true;
     try {
-      this.worker ??= start();
-      const { worker, cpuMs } = await this.worker;
+      const { worker, cpuMs } = await (this.worker ?? this.begin());
       worker.ref();
       const answer = await answerOf(worker, cpuMs, question);
       // An idle thread holds up no process that ends.
@@ -162,6 +161,17 @@ class RenderThread {
     } finally {
       this.busy = false;
     }
+  }
+
+  /** One that ends by itself, at work or idle, is not asked again: it would never answer. */
+  private begin(): Promise<Started> {
+    const started = start();
+    const forget = (): void => {
+      if (this.worker === started) this.worker = undefined;
+    };
+    started.then(({ worker }) => worker.once('exit', forget), forget);
+    this.worker = started;
+    return started;
   }
 
   async end(): Promise<void> {
