@@ -17,13 +17,12 @@ import { ExpiredDkimKeysJob } from './dkim/expired-dkim-keys.job';
 import { SigningKeysService } from './dkim/signing-keys.service';
 import { DomainDetailsService } from './domain-details.service';
 import { DomainRegistrationService } from './domain-registration.service';
-import { ClearDmarcJob } from './dmarc/clear-dmarc.job';
+import { ClearReportsJob } from './clear-reports.job';
 import { DmarcController } from './dmarc/dmarc.controller';
 import { DmarcReportsService } from './dmarc/dmarc-reports.service';
 import { DmarcSourceRow } from './registry/dmarc-source.entity';
 import { DomainsController } from './domains.controller';
 import { TlsResultRow } from './registry/tls-result.entity';
-import { ClearTlsReportsJob } from './tls-reports/clear-tls-reports.job';
 import { TlsReportsController } from './tls-reports/tls-reports.controller';
 import { TlsReportsService } from './tls-reports/tls-reports.service';
 import { DomainsService } from './domains.service';
@@ -51,15 +50,7 @@ const VERIFICATION = [DnsCheckService, DomainInspectionService, DomainVerificati
 const RESTRICTIONS = [RestrictionsMetrics, RestrictionsRepository, RestrictionsService];
 const WARM_UP = [WarmUpChangesService, WarmUpService];
 const REPORTS = [DmarcReportsService, TlsReportsService];
-const JOBS = [
-  ClearDmarcJob,
-  ClearTlsReportsJob,
-  DomainRecheckJob,
-  ExpiredDkimKeysJob,
-  ReputationJob,
-  RestrictionsJob,
-  WarmUpJob,
-];
+const JOBS = [ClearReportsJob, DomainRecheckJob, ExpiredDkimKeysJob, ReputationJob, RestrictionsJob, WarmUpJob];
 
 /** Sender domains. Global because auth and stats, which stand below, know domains through `DomainDirectory`. */
 @Global()

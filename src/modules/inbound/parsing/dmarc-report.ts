@@ -3,28 +3,19 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Parser } from 'htmlparser2';
 import { DAY, SECOND } from '../../../common/clock';
 import { parseDomain } from '../../../common/mail-domain';
-import { leavesOf, splitMessage } from '../../../common/mime/mime-message';
-import { decodedBody } from '../../../common/mime/part-text';
 import type { DmarcRecord, DmarcReport } from '../../domains/dmarc/dmarc-reports.service';
-import { PARSING_LIMITS } from './parsing-limits';
 import { printable } from './report';
-import { unpack } from './unpack';
+import { filesIn, unpack } from './unpack';
 
 /** Of one message, which has one report. Those of the largest receivers have some hundreds of records. */
-const LIMITS = { bytes: 10 * 1024 * 1024, records: 5_000, depth: 16, text: 300, attachments: 3 } as const;
-const TYPES = /^(?:application|text)\/(?:gzip|x-gzip|gzip-compressed|zip|x-zip-compressed|x-zip|xml|octet-stream)$/;
-const FILE_NAME = /\.(?:xml|zip|gz)$/i;
+const LIMITS = { bytes: 10 * 1024 * 1024, records: 5_000, depth: 16, text: 300 } as const;
+const FILES = {
+  types: /^(?:application|text)\/(?:gzip|x-gzip|gzip-compressed|zip|x-zip-compressed|x-zip|xml|octet-stream)$/,
+  names: /\.(?:xml|zip|gz)$/i,
+};
 
 /** The aggregate report (RFC 7489 section 7.2) that a message carries; undefined when it carries none that can be read. */
 export async function readDmarcReport(raw: Buffer): Promise<DmarcReport | undefined> {
-  const message = splitMessage(raw);
-  if (!message) return undefined;
-  const attached = leavesOf(message).filter(({ contentType, fields }) => {
-    const name =
-      contentType.parameters.get('name') ??
-      /filename="?([^";]{1,300})/i.exec(fields.first('content-disposition') ?? '')?.[1];
-    return TYPES.test(contentType.type) || FILE_NAME.test(name ?? '');
-  });
   let left: number = LIMITS.bytes;
   async function* counted(pieces: AsyncIterable<Buffer>) {
     for await (const piece of pieces) {
@@ -32,8 +23,7 @@ export async function readDmarcReport(raw: Buffer): Promise<DmarcReport | undefi
       yield piece;
     }
   }
-  for (const part of attached.slice(0, LIMITS.attachments)) {
-    const data = Buffer.from(decodedBody(part, PARSING_LIMITS.messageLength), 'latin1');
+  for (const data of filesIn(raw, FILES)) {
     const report = await parseDmarcXml(counted(unpack(data, left))).catch(() => undefined);
     if (report) return report;
   }

@@ -1,34 +1,24 @@
 import { parseDomain } from '../../../common/mail-domain';
-import { leavesOf, splitMessage } from '../../../common/mime/mime-message';
-import { decodedBody } from '../../../common/mime/part-text';
 import {
   TLS_POLICY_TYPES,
   TLS_SUCCESS,
   type TlsReport,
   type TlsResult,
 } from '../../domains/tls-reports/tls-reports.service';
-import { PARSING_LIMITS } from './parsing-limits';
 import { printable } from './report';
-import { unpack } from './unpack';
+import { filesIn, unpack } from './unpack';
 
 /** Of one report, unpacked; those of the largest senders have some kilobytes. JSON of this size is read within milliseconds. */
-const LIMITS = { bytes: 512 * 1024, policies: 100, details: 500, text: 300, attachments: 3 } as const;
-const TYPES = /^application\/(?:tlsrpt\+gzip|tlsrpt\+json|gzip|x-gzip|json|octet-stream)$/;
-const FILE_NAME = /\.json(?:\.gz)?$/i;
+const LIMITS = { bytes: 512 * 1024, policies: 100, details: 500, text: 300 } as const;
+const FILES = {
+  types: /^application\/(?:tlsrpt\+gzip|tlsrpt\+json|gzip|x-gzip|json|octet-stream)$/,
+  names: /\.json(?:\.gz)?$/i,
+};
 const RESULT = /^[a-z][a-z0-9-]{0,49}$/;
 
 /** The report on TLS (RFC 8460) that a message carries; undefined when it carries none that can be read. */
 export async function readTlsReport(raw: Buffer): Promise<TlsReport | undefined> {
-  const message = splitMessage(raw);
-  if (!message) return undefined;
-  const attached = leavesOf(message).filter(({ contentType, fields }) => {
-    const name =
-      contentType.parameters.get('name') ??
-      /filename="?([^";]{1,300})/i.exec(fields.first('content-disposition') ?? '')?.[1];
-    return TYPES.test(contentType.type) || FILE_NAME.test(name ?? '');
-  });
-  for (const part of attached.slice(0, LIMITS.attachments)) {
-    const data = Buffer.from(decodedBody(part, PARSING_LIMITS.messageLength), 'latin1');
+  for (const data of filesIn(raw, FILES)) {
     const report = await textOf(data).then(parseTlsReport, () => undefined);
     if (report) return report;
   }

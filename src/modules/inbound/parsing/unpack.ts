@@ -1,5 +1,11 @@
 import type { Transform } from 'node:stream';
 import { createGunzip, createInflateRaw } from 'node:zlib';
+import { leavesOf, splitMessage } from '../../../common/mime/mime-message';
+import { decodedBody } from '../../../common/mime/part-text';
+import { PARSING_LIMITS } from './parsing-limits';
+
+/** A report is one file; some come with a letter beside it. */
+const MAX_FILES = 3;
 
 const STORED = 0;
 const DEFLATED = 8;
@@ -8,6 +14,26 @@ const LOCAL_HEADER_BYTES = 30;
 /** Bit 3: the sizes come behind the data (APPNOTE 4.4.4). Bit 0: encrypted. */
 const SIZES_FOLLOW = 8;
 const ENCRYPTED = 1;
+
+/** Which parts of a message are files of a kind: by their type, or by the end of their name. */
+export interface FileKind {
+  readonly types: RegExp;
+  readonly names: RegExp;
+}
+
+/** The first three files of a kind that a message carries, without transfer encoding; none of a message that is too complex. */
+export function* filesIn(raw: Buffer, { types, names }: FileKind): Generator<Buffer> {
+  const message = splitMessage(raw);
+  const wanted = (message ? leavesOf(message) : []).filter(({ contentType, fields }) => {
+    const name =
+      contentType.parameters.get('name') ??
+      /filename="?([^";]{1,300})/i.exec(fields.first('content-disposition') ?? '')?.[1];
+    return types.test(contentType.type) || names.test(name ?? '');
+  });
+  for (const part of wanted.slice(0, MAX_FILES)) {
+    yield Buffer.from(decodedBody(part, PARSING_LIMITS.messageLength), 'latin1');
+  }
+}
 
 /**
  * The file that an attachment holds, piece by piece: plain, gzip (RFC 1952), or the first file of a zip archive. Each piece is
