@@ -7,7 +7,7 @@ const MAX_LISTED = 1_000;
 
 /** `waybill inbound …`: what people wrote to the operator's mailboxes. */
 export function addInboundCommands(program: Command, session: CliSession): void {
-  const group = program.command('inbound').description('mail to postmaster, abuse and fbl at the mail host');
+  const group = program.command('inbound').description(`mail to ${PUBLIC_MAILBOXES.join(', ')} at the mail host`);
   group
     .command('list')
     .description('list the messages of a mailbox, newest first')
