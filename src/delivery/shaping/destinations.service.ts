@@ -101,16 +101,20 @@ export class DestinationsService {
   /**
    * All of a change or none of it; the group need not be known yet.
    * @param also in the same transaction
-   * @throws ValidationError for a key that is no host name, or a moment that is over
+   * @throws ValidationError for a key that is no host name, a moment that is over, or nothing to change
    */
   async change(givenKey: string, change: DestinationChange, also: Also): Promise<Destination> {
     const key = readKey(givenKey);
     if (change.until && change.until <= this.clock.now()) {
       throw new ValidationError({ until: ['until must be in the future'] });
     }
+    const ended = endedBy(change);
+    if (ended.length === 0) {
+      throw new ValidationError({ body: ['body must hold paused, maxConnections or ratePerMinute'] });
+    }
     const wanted = rulesOf(key, change);
     await this.database.transaction(async (tx) => {
-      await this.destinations.removeEffects(key, endedBy(change), tx);
+      await this.destinations.removeEffects(key, ended, tx);
       await this.destinations.writeRules(wanted, tx);
       await also(tx);
     });

@@ -77,6 +77,7 @@ describe('waybill destinations', () => {
     expect(await cli.json('destinations', 'list')).toEqual([]);
     expect((await cli.failure('destinations', 'show', key)).code).toBe('resource_not_found');
     expect((await cli.failure('destinations', 'limit', key, '--rate', '0')).code).toBe('invalid_request');
+    expect((await cli.failure('destinations', 'limit', key)).code).toBe('invalid_request');
   });
 });
 

@@ -136,6 +136,8 @@ describe('PATCH /operator/v1/destinations/{key}', () => {
     ['mx.example.net', { maxConnections: 0, reason: 'x' }],
     ['mx.example.net', { ratePerMinute: 1.5, reason: 'x' }],
     ['mx.example.net', { paused: true, until: '2020-01-01', reason: 'x' }],
+    ['mx.example.net', { reason: 'x' }],
+    ['mx.example.net', { until: '2999-01-01', reason: 'x' }],
     ['no%20host', { paused: true, reason: 'x' }],
   ])('refuses %s %j', async (key, body) => {
     expect((await patch(key, body)).status).toBe(400);
