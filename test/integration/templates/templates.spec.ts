@@ -98,7 +98,7 @@ describe('/v1/templates', () => {
 
   it('takes as many as an organization may have, however many come at the same moment', async () => {
     await app.db.query(
-      `insert into templates select $1, gen_random_uuid(), 't' || n, 1, now(), now() from generate_series(1, 999) as n`,
+      `insert into templates select $1::uuid, gen_random_uuid(), 't' || n, 1, now(), now() from generate_series(1, 999) as n`,
       [acme.organizationId],
     );
     const added = await Promise.all(
