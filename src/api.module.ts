@@ -20,7 +20,7 @@ import { TemplatesModule } from './modules/templates/templates.module';
 import { TrackingModule } from './modules/tracking/tracking.module';
 import { WebhooksModule } from './modules/webhooks/webhooks.module';
 import { RateLimitGuard } from './throttling/rate-limit.guard';
-import { ReadTurnsGuard } from './throttling/read-turns.guard';
+import { TenantTurnsGuard } from './throttling/tenant-turns.guard';
 import { ThrottlingModule } from './throttling/throttling.module';
 
 /** Role `api`. The guards run in the order in which they stand here: key, scope, limits, body. */
@@ -48,8 +48,8 @@ import { ThrottlingModule } from './throttling/throttling.module';
     { provide: APP_GUARD, useClass: ApiKeyGuard },
     { provide: APP_GUARD, useClass: ScopeGuard },
     { provide: APP_GUARD, useExisting: RateLimitGuard },
-    { provide: APP_GUARD, useExisting: ReadTurnsGuard },
     { provide: APP_GUARD, useClass: BodyGuard },
+    { provide: APP_GUARD, useExisting: TenantTurnsGuard },
     { provide: APP_GUARD, useClass: UndeclaredInputGuard },
   ],
 })

@@ -5,7 +5,7 @@ import { AppConfig } from '../config/config';
 import { AuthenticationFailureLimiter } from './authentication-failure-limiter';
 import { limitsWith, ThrottlingConfig } from './limits';
 import { RateLimitGuard } from './rate-limit.guard';
-import { ReadTurnsGuard } from './read-turns.guard';
+import { TenantTurnsGuard } from './tenant-turns.guard';
 import { SharedLoginFailures } from './shared-login-failures';
 import { SharedThrottleStorage } from './shared-throttle.storage';
 import { ThrottleHitsRepository } from './throttle-hits.repository';
@@ -29,9 +29,9 @@ import { ThrottleHitsRepository } from './throttle-hits.repository';
     ThrottleHitsRepository,
     SharedThrottleStorage,
     RateLimitGuard,
-    ReadTurnsGuard,
+    TenantTurnsGuard,
     { provide: RequestLimits, useExisting: RateLimitGuard },
   ],
-  exports: [AuthenticationFailures, LoginFailures, RateLimitGuard, ReadTurnsGuard, RequestLimits],
+  exports: [AuthenticationFailures, LoginFailures, RateLimitGuard, TenantTurnsGuard, RequestLimits],
 })
 export class ThrottlingModule {}

@@ -1,13 +1,15 @@
 import { EventEmitter } from 'node:events';
 import type { ExecutionContext } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { RATE_LIMIT_CLASS_METADATA } from '../common/http/request-limits';
 import { UnavailableError } from '../common/errors/app-error';
 import type { AppConfig } from '../config/config';
-import { ReadTurns } from './read-turns';
-import { ReadTurnsGuard } from './read-turns.guard';
+import { TenantTurns } from './tenant-turns';
+import { TenantTurnsGuard } from './tenant-turns.guard';
 
-describe('ReadTurns', () => {
+describe('TenantTurns', () => {
   /** Begins reads and tells which have begun. */
-  function begin(turns: ReadTurns, organizationId: string, count: number): { begun: number } {
+  function begin(turns: TenantTurns, organizationId: string, count: number): { begun: number } {
     const state = { begun: 0 };
     for (let index = 0; index < count; index += 1) {
       const waits = turns.begin(organizationId);
@@ -18,14 +20,14 @@ describe('ReadTurns', () => {
   }
 
   it('gives one organization half of all, and another one its turn at once', () => {
-    const turns = new ReadTurns(8);
+    const turns = new TenantTurns(8);
     expect(begin(turns, 'a', 60).begun).toBe(4);
     expect(begin(turns, 'b', 60).begun).toBe(2);
     expect(begin(turns, 'c', 1).begun).toBe(1);
   });
 
   it('begins what waits in turn, and forgets who has ended', async () => {
-    const turns = new ReadTurns(4);
+    const turns = new TenantTurns(4);
     const [a, b] = [begin(turns, 'a', 10), begin(turns, 'b', 2)];
     for (let index = 0; index < 12; index += 1) {
       turns.end(index < 10 ? 'a' : 'b');
@@ -36,14 +38,14 @@ describe('ReadTurns', () => {
   });
 
   it('refuses what would wait too long', () => {
-    const turns = new ReadTurns(4);
+    const turns = new TenantTurns(4);
     begin(turns, 'a', 502);
     expect(() => turns.begin('a')).toThrow(UnavailableError);
     expect(turns.begin('b')).toBeUndefined();
   });
 });
 
-describe('ReadTurnsGuard', () => {
+describe('TenantTurnsGuard', () => {
   class FakeResponse extends EventEmitter {
     destroyed = false;
     headersSent = false;
@@ -57,20 +59,28 @@ describe('ReadTurnsGuard', () => {
 
   const CONFIG = { database: { poolSize: 4 } } as AppConfig;
 
-  function ask(guard: ReadTurnsGuard, method = 'GET') {
+  /** A route that counts as `endpoint`. */
+  function ask(guard: TenantTurnsGuard, method = 'GET', endpoint?: string) {
+    const handler = (): void => undefined;
+    if (endpoint !== undefined) Reflect.defineMetadata(RATE_LIMIT_CLASS_METADATA, endpoint, handler);
     const response = new FakeResponse();
     const request: Asked = { method, principal: { organizationId: 'a' } };
     const http = { getRequest: () => request, getResponse: () => response };
-    const answer = guard.canActivate({ switchToHttp: () => http } as unknown as ExecutionContext);
+    const answer = guard.canActivate({
+      switchToHttp: () => http,
+      getHandler: () => handler,
+    } as unknown as ExecutionContext);
     return { request, response, answer };
   }
 
-  it('holds a turn until the answer, also of a client that has gone; writes need none', async () => {
-    const guard = new ReadTurnsGuard(CONFIG);
+  it('holds a turn until the answer, also of a client that has gone', async () => {
+    const guard = new TenantTurnsGuard(new Reflector(), CONFIG);
     const [first, second, third] = [ask(guard), ask(guard), ask(guard)];
     expect([first.answer, second.answer]).toEqual([true, true]);
     expect(third.answer).toBeInstanceOf(Promise);
-    expect(ask(guard, 'POST').answer).toBe(true);
+    expect([ask(guard, 'POST').answer, ask(guard, 'DELETE').answer]).toEqual([true, true]);
+    expect(ask(guard, 'POST').answer).toBeInstanceOf(Promise);
+    expect(ask(guard, 'POST', 'send').answer).toBe(true);
     first.response.emit('close');
     expect(ask(guard).answer).toBeInstanceOf(Promise);
     first.request.onAnswered?.();
@@ -78,7 +88,7 @@ describe('ReadTurnsGuard', () => {
   });
 
   it('ends the turn of an answer that breaks off, once', () => {
-    const guard = new ReadTurnsGuard(CONFIG);
+    const guard = new TenantTurnsGuard(new Reflector(), CONFIG);
     const [first] = [ask(guard), ask(guard)];
     first.response.headersSent = true;
     first.response.emit('close');
@@ -88,7 +98,7 @@ describe('ReadTurnsGuard', () => {
   });
 
   it('begins nothing for a client that has gone while it waited', async () => {
-    const guard = new ReadTurnsGuard(CONFIG);
+    const guard = new TenantTurnsGuard(new Reflector(), CONFIG);
     const [first, , third] = [ask(guard), ask(guard), ask(guard)];
     third.response.destroyed = true;
     first.request.onAnswered?.();

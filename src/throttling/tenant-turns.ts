@@ -4,10 +4,10 @@ import { UnavailableError } from '../common/errors/app-error';
 const MAX_WAITING = 500;
 
 /**
- * How many reads are under way at a time. An organization has at most as many as are left to the others: half of all when it is
+ * How many requests are under way at a time. An organization has at most as many as are left to the others: half of all when it is
  * alone, a third beside another one that needs as much. What waits is begun in turn.
  */
-export class ReadTurns {
+export class TenantTurns {
   private readonly running = new Map<string, number>();
   private readonly waiting = new Map<string, (() => void)[]>();
   private total = 0;
@@ -21,7 +21,7 @@ export class ReadTurns {
       this.change(organizationId, 1);
       return undefined;
     }
-    if (own.length >= MAX_WAITING) throw new UnavailableError('Too many reads of this organization at a time');
+    if (own.length >= MAX_WAITING) throw new UnavailableError('Too many requests of this organization at a time');
     this.waiting.set(organizationId, own);
     return new Promise((resolve) => own.push(resolve));
   }

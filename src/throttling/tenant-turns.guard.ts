@@ -1,0 +1,71 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { Request, Response } from 'express';
+import { SECOND } from '../common/clock';
+import { UnavailableError } from '../common/errors/app-error';
+import { type EndpointClass, RATE_LIMIT_CLASS_METADATA } from '../common/http/request-limits';
+import { AppConfig } from '../config/config';
+import { TenantTurns } from './tenant-turns';
+
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+/** Sends share their transactions. */
+const UNBOUNDED: ReadonlySet<EndpointClass | undefined> = new Set(['send', 'batch']);
+/** Connections to the database that reads leave to all else. */
+const LEFT = 2;
+const FEWEST = 4;
+/** No statement takes longer. A request whose client has gone before its answer began may end without one. */
+const ABANDONED_MS = 10 * SECOND;
+
+/**
+ * Lets an organization have its share of reads under way, and of writes, and the rest wait: sixty lists at once held every
+ * connection to the database, so that the mail of all other organizations was refused. After the limits, which refuse without
+ * waiting, and after the body, which may come slowly.
+ */
+@Injectable()
+export class TenantTurnsGuard implements CanActivate {
+  private readonly reads: TenantTurns;
+  private readonly writes: TenantTurns;
+
+  constructor(
+    private readonly reflector: Reflector,
+    { database }: AppConfig,
+  ) {
+    this.reads = new TenantTurns(Math.max(FEWEST, database.poolSize - LEFT));
+    this.writes = new TenantTurns(Math.max(FEWEST, Math.floor(database.poolSize / 2)));
+  }
+
+  /** @throws UnavailableError */
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    const http = context.switchToHttp();
+    const request = http.getRequest<Request>();
+    const { organizationId } = request.principal ?? {};
+    const turns = this.turnsOf(request, context);
+    if (organizationId === undefined || !turns) return true;
+    const response = http.getResponse<Response>();
+    const waits = turns.begin(organizationId);
+    const hold = (): true => holdUntilAnswered(() => turns.end(organizationId), request, response);
+    return waits ? waits.then(hold) : hold();
+  }
+
+  private turnsOf({ method }: Request, context: ExecutionContext): TenantTurns | undefined {
+    if (READS.has(method)) return this.reads;
+    const named = this.reflector.get<EndpointClass | undefined>(RATE_LIMIT_CLASS_METADATA, context.getHandler());
+    return UNBOUNDED.has(named) ? undefined : this.writes;
+  }
+}
+
+/** Whether or not the client waits for the answer; a file that is sent piece by piece, until its client is gone. */
+function holdUntilAnswered(give: () => void, request: Request, response: Response): true {
+  let isHeld = true;
+  const end = (): void => {
+    if (isHeld) give();
+    isHeld = false;
+  };
+  if (response.destroyed) {
+    end();
+    throw new UnavailableError('The client has gone');
+  }
+  request.onAnswered = end;
+  response.once('close', () => (response.headersSent ? end() : void setTimeout(end, ABANDONED_MS).unref()));
+  return true;
+}
