@@ -1,24 +1,31 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { UnavailableError } from '../errors/app-error';
 
-/** What waits of one holder; more would only fill memory. */
-const MAX_WAITING = 20;
+/** Of one holder. */
+export interface HolderLimits {
+  readonly atATime: number;
+  /** More would only fill memory. */
+  readonly waiting: number;
+}
 
 /**
- * Runs so much at a time, and of one holder one: however much a holder asks for, another one waits for one of each.
+ * Runs so much at a time, and of one holder one, or few: however much a holder asks for, another one waits for few of each.
  */
 export class FairLimit {
   private readonly all: LimitFunction;
   private readonly byHolder = new Map<string, LimitFunction>();
 
-  constructor(concurrency: number) {
+  constructor(
+    concurrency: number,
+    private readonly limits: HolderLimits = { atATime: 1, waiting: 20 },
+  ) {
     this.all = pLimit(concurrency);
   }
 
   /** @throws UnavailableError when too much of this holder waits already */
   async run<T>(holder: string, work: () => Promise<T>): Promise<T> {
-    const own = this.byHolder.get(holder) ?? pLimit(1);
-    if (own.pendingCount >= MAX_WAITING) throw new UnavailableError('Too many of these requests at a time');
+    const own = this.byHolder.get(holder) ?? pLimit(this.limits.atATime);
+    if (own.pendingCount >= this.limits.waiting) throw new UnavailableError('Too many of these requests at a time');
     this.byHolder.set(holder, own);
     try {
       return await own(() => this.all(work));
