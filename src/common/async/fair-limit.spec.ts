@@ -25,7 +25,7 @@ describe('FairLimit', () => {
 
   it('runs one of each by itself, and refuses what waits too long', async () => {
     const limit = new FairLimit(4);
-    const { running, results } = start(limit, 'a', 21);
+    const { running, results } = start(limit, 'a', 22);
     await expect(results.at(-1)).rejects.toThrow(UnavailableError);
     await settled();
     expect(running).toHaveLength(1);
