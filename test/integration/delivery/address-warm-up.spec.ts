@@ -80,7 +80,6 @@ describe('a new address', () => {
       reason: 'warming_up',
       until: expect.any(String),
       detail: expect.stringContaining('new to this receiver'),
-      endsAt: expect.any(String),
     });
     const [pool] = (await workers[0]?.get(EgressService).list()) ?? [];
     expect(pool?.addresses).toMatchObject([

@@ -226,14 +226,15 @@ describe('reading emails', () => {
             reason: 'retry',
             until: nextAttemptAt.toISOString(),
             detail: expect.stringContaining('451 4.7.1'),
-            endsAt: expect.any(String),
           },
+          endsAt: expect.any(String),
         },
         { email: 'r1@x.example', kind: 'to', status: 'delivered', attempts: 1 },
         // In a worker's hands, of which nothing is recorded yet.
         {
           ...{ email: 'r2@x.example', kind: 'bcc', status: 'sending', attempts: 0 },
-          waiting: { reason: 'sending', detail: expect.any(String), endsAt: expect.any(String) },
+          waiting: { reason: 'sending', detail: expect.any(String) },
+          endsAt: expect.any(String),
         },
       ]);
       expect(detail.events.map(({ eventType }) => eventType)).toEqual([

@@ -128,7 +128,8 @@ describe('GET /operator/v1/queue/deliveries', () => {
         state: 'waiting',
         attempts: 2,
         dueAt: expect.any(String),
-        waiting: { reason: 'retry', until: expect.any(String), detail: expect.any(String), endsAt: expect.any(String) },
+        waiting: { reason: 'retry', until: expect.any(String), detail: expect.any(String) },
+        endsAt: expect.any(String),
       },
     ]);
   });
@@ -182,7 +183,7 @@ describe('GET /operator/v1/queue/deliveries', () => {
     // A tenant is told its own mail's reply at most.
     const told = async (id: string | undefined) =>
       (await acme.api.get(`/v1/emails/${id}`)).body.data.recipients[0].waiting;
-    expect(await told(due)).toEqual({ reason: 'destination_paused', detail: paused, endsAt: expect.any(String) });
+    expect(await told(due)).toEqual({ reason: 'destination_paused', detail: paused });
     expect(await told(retry)).toMatchObject({
       ...{ reason: 'destination_paused', detail: `${paused}: 450 4.2.0 come back`, until: expect.any(String) },
     });

@@ -50,7 +50,6 @@ export class WaitingDto {
   @ApiProperty({ enum: WAITING_REASONS }) reason!: string;
   @ApiPropertyOptional({ format: 'date-time' }) until?: string;
   @ApiProperty({ description: 'In plain words' }) detail!: string;
-  @ApiProperty({ format: 'date-time', description: 'When it is given up at the latest' }) endsAt!: string;
 }
 
 export class EmailRecipientDto {
@@ -62,6 +61,8 @@ export class EmailRecipientDto {
   @ApiPropertyOptional({ format: 'date-time' }) nextAttemptAt?: string;
   @ApiPropertyOptional({ type: WaitingDto, description: 'Why it is not further, while it is open' })
   waiting?: WaitingDto;
+  @ApiPropertyOptional({ format: 'date-time', description: 'When it is given up at the latest, while it is open' })
+  endsAt?: string;
 }
 
 export class EmailDetailDto extends EmailBaseDto {

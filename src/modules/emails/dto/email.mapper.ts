@@ -35,13 +35,14 @@ export function toDetailDto({ email, recipients, events }: EmailDetail): EmailDe
         lastResponse: recipient.lastResponse ?? undefined,
         nextAttemptAt: nextAttemptAt?.toISOString(),
         waiting: waiting && toWaitingDto(waiting),
+        endsAt: waiting?.endsAt.toISOString(),
       }),
     })),
   };
 }
 
-function toWaitingDto({ reason, until, detail, endsAt }: Waiting): WaitingDto {
-  return { reason, detail, ...(until && { until: until.toISOString() }), endsAt: endsAt.toISOString() };
+function toWaitingDto({ reason, until, detail }: Waiting): WaitingDto {
+  return { reason, detail, ...(until && { until: until.toISOString() }) };
 }
 
 export function toListDto({ emails, total, next, partial }: EmailPage, { page, limit }: ListEmailsQuery) {

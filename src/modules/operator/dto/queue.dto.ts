@@ -78,7 +78,6 @@ class WaitingDto {
   reason!: (typeof WAITING_REASONS)[number];
   @ApiPropertyOptional({ format: 'date-time' }) until?: string;
   @ApiProperty({ description: 'A sentence' }) detail!: string;
-  @ApiProperty({ format: 'date-time', description: 'When it is given up at the latest' }) endsAt!: string;
 }
 
 export class OpenDeliveryDto {
@@ -91,6 +90,7 @@ export class OpenDeliveryDto {
   @ApiProperty({ type: 'integer', description: 'Begun so far' }) attempts!: number;
   @ApiProperty({ format: 'date-time' }) dueAt!: string;
   @ApiProperty() waiting!: WaitingDto;
+  @ApiProperty({ format: 'date-time', description: 'When it is given up at the latest' }) endsAt!: string;
 }
 
 export class QueueFilterDto {

@@ -49,11 +49,11 @@ export function cursorOf({ organizationId, mode, emailId, position }: ListedDeli
 export function toOpenDeliveryDto(delivery: WaitingDelivery): OpenDeliveryDto {
   const { emailId, organizationId, mode, recipient, destination, state, attempts, dueAt, waiting } = delivery;
   const facts = { emailId, organizationId, mode, recipient, destination, state, attempts };
-  return { ...facts, dueAt: dueAt.toISOString(), waiting: toWaitingDto(waiting) };
+  return { ...facts, dueAt: dueAt.toISOString(), waiting: toWaitingDto(waiting), endsAt: waiting.endsAt.toISOString() };
 }
 
-function toWaitingDto({ reason, until, detail, endsAt }: Waiting): OpenDeliveryDto['waiting'] {
-  return { reason, detail, ...(until && { until: until.toISOString() }), endsAt: endsAt.toISOString() };
+function toWaitingDto({ reason, until, detail }: Waiting): OpenDeliveryDto['waiting'] {
+  return { reason, detail, ...(until && { until: until.toISOString() }) };
 }
 
 export function toStartedDto({ id, action, status }: QueueActionState): StartedQueueActionDto {

@@ -62,7 +62,7 @@ describe('the unsubscribe link', () => {
   });
 
   it('counts once, however often and however fast it is clicked', async () => {
-    const id = await app.scene.accept({ to: ['bob@x.example', 'eve@x.example'], category: 'bulk' });
+    const { id } = await app.sendBulk(['bob@x.example', 'eve@x.example']);
     const own = await app.linkTo(id, { position: 1 });
     const responses = await Promise.all(Array.from({ length: 5 }, () => app.call('POST', `${own}?via=page`)));
     const pages = await Promise.all(responses.map((response) => response.text()));
