@@ -56,6 +56,7 @@ export function isUuid(value: string): boolean {
 
 /** Sorts before every id: where a walk over ids starts. */
 export const NIL_ID = '00000000-0000-0000-0000-000000000000';
+export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /** The smallest UUID version 7 of a millisecond: a bound for ranges of ids. */
 export function firstIdAt(time: Date): string {

@@ -63,6 +63,7 @@ import { TlsResults1700000000068 } from './migrations/0068-tls-results';
 import { TlsSessions1700000000069 } from './migrations/0069-tls-sessions';
 import { TlsReportPolicies1700000000070 } from './migrations/0070-tls-report-policies';
 import { TriedDeliveries1700000000076 } from './migrations/0076-tried-deliveries';
+import { InboundLists1700000000080 } from './migrations/0080-inbound-lists';
 
 /**
  * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be
@@ -137,4 +138,5 @@ export const MIGRATIONS = [
   TlsSessions1700000000069,
   TlsReportPolicies1700000000070,
   TriedDeliveries1700000000076,
+  InboundLists1700000000080,
 ];

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { HOUR } from '../../common/clock';
+import type { ListedPage } from '../../common/id-cursor';
 import type { Tenant } from '../../common/tenant';
 import { type CountedHour, StatsService } from '../stats/stats.service';
 import type { Email } from './email.entity';
@@ -19,13 +20,9 @@ export interface EmailFilter {
   readonly to?: Date;
 }
 
-export interface ListedEmails {
+/** `partial` of a search alone. */
+export interface ListedEmails extends ListedPage {
   readonly emails: readonly Email[];
-  readonly total: number;
-  /** The id to continue after; undefined at the end. */
-  readonly next: string | undefined;
-  /** True when a search examined the newest emails of the range only: `total` counts among those. */
-  readonly partial: boolean;
 }
 
 export interface ListPage {

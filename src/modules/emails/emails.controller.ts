@@ -3,6 +3,7 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { PaginationDto } from '../../common/http/envelope.dto';
+import { fromCursor } from '../../common/id-cursor';
 import { JSON_TYPE, jsonInTurns } from '../../common/http/large-answers';
 import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
 import { PathId } from '../../common/http/path-id.decorator';
@@ -19,7 +20,7 @@ import {
   RescheduledEmailDto,
   RescheduleEmailDto,
 } from './dto/email.dto';
-import { fromCursor, toContentDto, toDetailDto, toEventDto, toListDto } from './dto/email.mapper';
+import { toContentDto, toDetailDto, toEventDto, toListDto } from './dto/email.mapper';
 import { ListEmailsQuery } from './dto/list-emails.query';
 import { EmailContentService } from './email-content.service';
 import { EmailChangesService } from './email-changes.service';

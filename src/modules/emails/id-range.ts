@@ -1,5 +1,5 @@
 import { HOUR } from '../../common/clock';
-import { firstIdAt, timeOfId, NIL_ID } from '../../common/ids';
+import { firstIdAt, LAST_ID, timeOfId, NIL_ID } from '../../common/ids';
 
 /** Ids from `from` (inclusive) up to `to` (exclusive). */
 export interface IdRange {
@@ -12,8 +12,6 @@ export interface TimeRange {
   readonly from?: Date | undefined;
   readonly to?: Date | undefined;
 }
-
-const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /** @param before an id that ends the range earlier */
 export function idRange({ from, to }: TimeRange, before: string = LAST_ID): IdRange {

@@ -4,6 +4,7 @@ import { encodeExtended } from 'content-disposition';
 import type { Response } from 'express';
 import { PaginationDto } from '../../common/http/envelope.dto';
 import { LiveOnly } from '../../common/http/key-restrictions.guard';
+import { fromCursor, toPagination } from '../../common/id-cursor';
 import { JSON_TYPE, jsonInTurns } from '../../common/http/large-answers';
 import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
 import { PathId } from '../../common/http/path-id.decorator';
@@ -39,12 +40,19 @@ export class InboundEmailsController {
   ) {}
 
   @Get()
-  @ApiOperation({ summary: 'List inbound emails', description: 'Newest first, without their bodies.' })
+  @ApiOperation({
+    summary: 'List inbound emails',
+    description:
+      'Newest first, without their bodies. Filtered, and for a key that is bound to a domain, the newest 50,000 are searched. ' +
+      '`totalPages` reaches the newest 50,000 in any case; `nextCursor` reaches all.',
+  })
   @ApiList(InboundEmailListItemDto, PaginationDto)
   @ApiErrors('invalid_request')
-  async list(@CurrentPrincipal() principal: Principal, @Query() { page, limit, from, to }: ListInboundEmailsQuery) {
-    const { emails, total } = await this.emails.page(principal, { from, to }, { page, limit });
-    return { data: emails.map(toListItem), pagination: { page, limit, total, totalPages: Math.ceil(total / limit) } };
+  async list(@CurrentPrincipal() principal: Principal, @Query() query: ListInboundEmailsQuery) {
+    const { limit, from, to, cursor } = query;
+    const page = { page: cursor === undefined ? query.page : 1, limit, after: fromCursor(cursor) };
+    const { emails, ...listed } = await this.emails.page(principal, { from, to }, page);
+    return { data: emails.map(toListItem), pagination: toPagination(listed, query, this.emails.reach) };
   }
 
   @Get(':id')

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { ArrayContains, type FindOptionsWhere, In, type Repository } from 'typeorm';
+import { In, type Repository } from 'typeorm';
 import type { Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
@@ -17,14 +17,23 @@ import {
   readInboundPart,
   readInboundSizes,
 } from './sql/inbound-emails.sql';
+import { type InboundSearch, listInboundEmails, type Page, searchInboundEmails } from './sql/list-inbound-emails.sql';
 
 /** Of a part: the driver makes text of twice its length of it. */
 const PART_BYTES = 1024 * 1024;
 
-export interface InboundEmailFilter {
-  /** Addresses in lower case. */
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
+/** Emails older than an id: so many are examined. */
+export interface SearchSpan {
+  readonly before: string;
+  readonly window: number;
+}
+
+export interface FoundInboundEmails {
+  readonly ids: readonly string[];
+  /** Matches among those examined. */
+  readonly total: number;
+  /** Set when there may be more than were examined: the id where the search stopped. */
+  readonly stoppedAt: string | undefined;
 }
 
 /** Mail that came to routes. All of it throws UnavailableError. */
@@ -49,22 +58,24 @@ export class InboundEmailsRepository {
     });
   }
 
-  /** Newest first; also how many there are in all. */
-  page(
-    { organizationId, mode, domainId }: Tenant,
-    { from, to }: InboundEmailFilter,
-    { offset, limit }: { offset: number; limit: number },
-  ): Promise<[InboundEmail[], number]> {
-    const own = { organizationId, mode, ...(domainId !== undefined && { domainId }) };
-    const shared = { ...own, ...(to !== undefined && { envelopeTo: ArrayContains([to]) }) };
-    const where: FindOptionsWhere<InboundEmail>[] =
-      from === undefined
-        ? [shared]
-        : [
-            { ...shared, fromAddress: from },
-            { ...shared, envelopeFrom: from },
-          ];
-    return this.emails.findAndCount({ where, order: { id: 'DESC' }, skip: offset, take: limit });
+  /** A page of all of an organization's mail; `total` is exact. @param before an id */
+  async list(tenant: Tenant, before: string, page: Page): Promise<{ ids: readonly string[]; total: number }> {
+    const [found] = await this.database.run(listInboundEmails(tenant, before, page));
+    return found ?? { ids: [], total: 0 };
+  }
+
+  /** Looks through the newest of a span, so many and no more. */
+  async search(tenant: Tenant, span: SearchSpan, terms: InboundSearch, page: Page): Promise<FoundInboundEmails> {
+    const [found] = await this.database.run(searchInboundEmails(tenant, span, terms, page));
+    if (!found) return { ids: [], total: 0, stoppedAt: undefined };
+    const { ids, total, examined, oldest } = found;
+    return { ids, total, stoppedAt: examined === span.window && oldest !== null ? oldest : undefined };
+  }
+
+  /** Newest first; those that are gone are left out. */
+  findAll({ organizationId, mode }: Tenant, ids: readonly string[]): Promise<InboundEmail[]> {
+    if (ids.length === 0) return Promise.resolve([]);
+    return this.emails.find({ where: { organizationId, mode, id: In(ids) }, order: { id: 'DESC' } });
   }
 
   find({ organizationId, mode, domainId }: Tenant, id: string): Promise<InboundEmail | null> {
@@ -108,3 +119,5 @@ export class InboundEmailsRepository {
     return (await this.database.run(deleteOldInboundEmails(before, limit))).length;
   }
 }
+
+export type { InboundSearch, Page };

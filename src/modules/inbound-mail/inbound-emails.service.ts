@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { AuditService } from '../../audit/audit.service';
 import { FairLimit } from '../../common/async/fair-limit';
 import { NotFoundError } from '../../common/errors/app-error';
+import type { ListedPage } from '../../common/id-cursor';
+import { LAST_ID } from '../../common/ids';
 import { addressKey } from '../../common/mail-address';
 import { type ReadMessage, readFile, readMessage } from '../../common/mime/message-view';
 import type { Tenant } from '../../common/tenant';
@@ -9,12 +11,24 @@ import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import type { InboundEmail } from './inbound-email.entity';
 import type { IdRange } from './inbound-email';
-import { type InboundEmailFilter, InboundEmailsRepository } from './inbound-emails.repository';
+import { InboundEmailsRepository, type InboundSearch, type Page } from './inbound-emails.repository';
+import { InboundMailLimits } from './inbound-mail-limits';
 
 /** Each may be of 25 MiB. */
 const AT_A_TIME = 4;
 /** Of one step of an erasure, in one transaction: up to 25 parts each. */
 const ERASED_AT_ONCE = 50;
+
+export interface ListPage {
+  readonly page: number;
+  readonly limit: number;
+  /** Only emails older than this id; pages are then counted from there. */
+  readonly after?: string | undefined;
+}
+
+export interface ListedInbound extends ListedPage {
+  readonly emails: readonly InboundEmail[];
+}
 
 export interface ShownInboundEmail {
   readonly email: InboundEmail;
@@ -33,13 +47,23 @@ export class InboundEmailsService {
     private readonly emails: InboundEmailsRepository,
     private readonly audit: AuditService,
     private readonly database: Database,
+    private readonly limits: InboundMailLimits,
   ) {}
 
-  /** Newest first. @throws UnavailableError */
-  async page(tenant: Tenant, { from, to }: InboundEmailFilter, { page, limit }: { page: number; limit: number }) {
-    const filter = { from: from && addressKey(from), to: to && addressKey(to) };
-    const [emails, total] = await this.emails.page(tenant, filter, { offset: (page - 1) * limit, limit });
-    return { emails, total };
+  /** How many of an organization's emails a list reaches by number of page; a cursor reaches all. */
+  get reach(): number {
+    return this.limits.searchWindow;
+  }
+
+  /**
+   * Newest first. Of all of an organization's mail, `total` is exact; of what an address or a domain has, the newest are
+   * examined, so many and no more. @throws UnavailableError
+   */
+  async page(tenant: Tenant, { from, to }: InboundSearch, { page, limit, after }: ListPage): Promise<ListedInbound> {
+    const terms = { from: from && addressKey(from), to: to && addressKey(to) };
+    const wanted = { offset: (page - 1) * limit, limit };
+    const isSearch = [tenant.domainId, terms.from, terms.to].some((term) => term !== undefined);
+    return isSearch ? this.searched(tenant, terms, wanted, after) : this.listed(tenant, wanted, after);
   }
 
   /** @throws NotFoundError, UnavailableError */
@@ -101,6 +125,26 @@ export class InboundEmailsService {
   async erase(tenant: Tenant, address: string, tx: Transaction): Promise<{ deleted: number; isMore: boolean }> {
     const deleted = await this.emails.deleteOf(tenant, addressKey(address), ERASED_AT_ONCE, tx);
     return { deleted, isMore: deleted === ERASED_AT_ONCE };
+  }
+
+  private async listed(tenant: Tenant, { offset, limit }: Page, after = LAST_ID): Promise<ListedInbound> {
+    const page = { offset, limit: offset < this.reach ? limit : 0 };
+    const { ids, total } = await this.emails.list(tenant, after, page);
+    const emails = await this.emails.findAll(tenant, ids);
+    return { emails, total, next: ids.length === limit ? ids.at(-1) : undefined, partial: false };
+  }
+
+  private async searched(tenant: Tenant, terms: InboundSearch, page: Page, after?: string): Promise<ListedInbound> {
+    const window = this.reach;
+    const nothing = { offset: 0, limit: 0 };
+    const [found, whole] = await Promise.all([
+      this.emails.search(tenant, { before: after ?? LAST_ID, window }, terms, page),
+      after === undefined ? undefined : this.emails.search(tenant, { before: LAST_ID, window }, terms, nothing),
+    ]);
+    const { total, stoppedAt } = whole ?? found;
+    const emails = await this.emails.findAll(tenant, found.ids);
+    const next = found.ids.length === page.limit ? found.ids.at(-1) : found.stoppedAt;
+    return { emails, total, next, partial: stoppedAt !== undefined };
   }
 
   private async require(tenant: Tenant, id: string): Promise<InboundEmail> {

@@ -6,6 +6,8 @@ import type { InboundCapacity } from './inbound-email';
 @Injectable()
 export class InboundMailLimits {
   readonly maxRoutes: number = 1_000;
+  /** So many of the newest emails are looked through for an address, or for those of a domain: rows of about 2 kB. */
+  readonly searchWindow: number = 50_000;
   readonly maxMessageBytes: number = 25 * 1024 * 1024;
   /** Of all listeners together; more is put off with 452. */
   readonly capacity: Omit<InboundCapacity, 'storedBytes'> = {

@@ -1,7 +1,8 @@
+import { fromCursor } from '../../../src/common/id-cursor';
 import { HOUR } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
 import { Database } from '../../../src/database/database.service';
-import { fromCursor, toContentDto, toDetailDto, toListDto } from '../../../src/modules/emails/dto/email.mapper';
+import { toContentDto, toDetailDto, toListDto } from '../../../src/modules/emails/dto/email.mapper';
 import { ListEmailsQuery } from '../../../src/modules/emails/dto/list-emails.query';
 import type { Tenant as TenantKey } from '../../../src/common/tenant';
 import type { EmailFilter } from '../../../src/modules/emails/email-list.service';

@@ -3,7 +3,7 @@ import { Link } from 'wouter';
 import { get } from '../../api/client';
 import type { InboundListItem, Pagination } from '../../api/types';
 import { useFilters } from '../../parts/filters';
-import { count, words } from '../../parts/format';
+import { count, plural, words } from '../../parts/format';
 import { type Column, FilterText, ListCard, Pager } from '../../parts/list';
 import { Page } from '../../parts/page';
 import { Requires } from '../../parts/states';
@@ -104,9 +104,15 @@ function InboundPage() {
           title: to || from ? 'No mail is like that' : 'Nothing has come yet',
           text: 'Mail to a route stands here as soon as it has been taken.',
         }}
-        pager={({ pagination: { total, totalPages } }) => (
+        pager={({ pagination: { total, totalPages, partial } }) => (
           <Pager
-            said={`${count(total)} ${total === 1 ? 'email' : 'emails'}${totalPages > 1 ? ` · page ${page} of ${count(totalPages)}` : ''}`}
+            said={
+              <>
+                {plural(total, 'email')}
+                {partial && ' among the newest 50,000'}
+                {totalPages > 1 && ` · page ${page} of ${count(totalPages)}`}
+              </>
+            }
             back={page > 1 ? turn(page - 1) : undefined}
             on={page < totalPages ? turn(page + 1) : undefined}
           />

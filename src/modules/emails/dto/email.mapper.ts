@@ -1,5 +1,4 @@
-import { ValidationError } from '../../../common/errors/app-error';
-import { isUuid } from '../../../common/ids';
+import { toPagination } from '../../../common/id-cursor';
 import { withPresentPhase } from '../../../delivery/ports/smtp-phase';
 import type { Waiting } from '../../../delivery/queue/waiting';
 import type { EmailEvent } from '../email-event.entity';
@@ -45,26 +44,11 @@ function toWaitingDto({ reason, until, detail }: Waiting): WaitingDto {
   return { reason, detail, ...(until && { until: until.toISOString() }) };
 }
 
-export function toListDto({ emails, total, next, partial }: EmailPage, { page, limit }: ListEmailsQuery) {
+export function toListDto({ emails, ...listed }: EmailPage, query: ListEmailsQuery) {
   return {
     data: emails.map(({ email, bodies }) => toListItem(email, bodies)),
-    pagination: {
-      page,
-      limit,
-      total,
-      totalPages: Math.ceil(total / limit),
-      ...(partial && { partial }),
-      ...(next !== undefined && { nextCursor: Buffer.from(next).toString('base64url') }),
-    },
+    pagination: toPagination(listed, query),
   };
-}
-
-/** @throws ValidationError for a cursor that this service did not make */
-export function fromCursor(cursor: string | undefined): string | undefined {
-  if (cursor === undefined) return undefined;
-  const id = Buffer.from(cursor, 'base64url').toString();
-  if (!isUuid(id)) throw new ValidationError({ cursor: ['cursor must be a nextCursor of this list'] });
-  return id;
 }
 
 export function toContentDto({ content, attachments }: EmailContentView): EmailContentDto {

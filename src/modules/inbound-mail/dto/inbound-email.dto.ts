@@ -1,6 +1,6 @@
 import { type PipeTransform } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsOptional, IsString, MaxLength } from 'class-validator';
+import { IsOptional, IsString, Length, MaxLength } from 'class-validator';
 import { NotFoundError } from '../../../common/errors/app-error';
 import { QueryInteger } from '../../../common/http/dto-decorators';
 import { MAIL_MARKS, type MailMark } from '../inbound-email';
@@ -21,6 +21,11 @@ export class ListInboundEmailsQuery {
   @IsString()
   @MaxLength(MAX_ADDRESS)
   from?: string;
+  @ApiPropertyOptional({ description: 'The `nextCursor` of the page before; then `page` does not count' })
+  @IsOptional()
+  @IsString()
+  @Length(1, 64)
+  cursor?: string;
 }
 
 export class InboundEnvelopeDto {
