@@ -14,7 +14,7 @@ const USAGE = `npm run mutation -- [ROOM…] [--survivors]
 const MISSED = new Set(['Survived', 'NoCoverage']);
 const NOTES = { NoCoverage: ' (not run)', Timeout: ' (no end in time)' };
 const ROOT = path.resolve(import.meta.dirname, '..');
-/** Stryker counts how often a mutant is passed, and so ends a loop: what took too long otherwise was noticed by nobody. */
+/** Stryker counts how often a mutant is passed, and so ends a loop: what took too long otherwise was noticed by no test. */
 const isEndless = ({ status, statusReason = '' }) => status === 'Timeout' && /hit limit/i.test(statusReason);
 const isLate = (mutant) => mutant.status === 'Timeout' && !isEndless(mutant);
 

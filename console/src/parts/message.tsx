@@ -3,7 +3,7 @@ import { Button, CopyButton } from './button';
 import { bytes } from './format';
 import { type Tab } from './tabs';
 
-/** A document that somebody else has written, in a frame that may do nothing: no script, no form, nothing from elsewhere unless asked for. */
+/** A document from outside, in a frame that may do nothing: no script, no form, nothing from elsewhere unless asked for. */
 export function HtmlFrame({ src, title }: { src: string; title: string }) {
   const [remote, setRemote] = useState(false);
   return (

@@ -9,12 +9,12 @@ const PIECE = 64 * 1024;
 const QUOTE = Buffer.from('"');
 
 /**
- * The JSON of a value that holds long texts, which may be a stranger's. In one piece, 5 MiB of control characters hold up the
+ * The JSON of a value that holds long texts, which senders from outside may have written. In one piece, 5 MiB of control characters hold up the
  * event loop for a tenth of a second, as they become 30.
  */
 export async function jsonInTurns(value: unknown): Promise<Buffer> {
   const texts: string[] = [];
-  // Nobody can have written it into a text.
+  // Unknown to all senders, so that no text holds it.
   const mark = randomUUID();
   const frame = JSON.stringify(value, (_name, inner: unknown) => {
     if (typeof inner !== 'string' || inner.length <= PIECE) return inner;

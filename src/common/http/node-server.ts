@@ -121,7 +121,7 @@ function identify(request: Request): Request {
 
 function settle(request: Request, response: Response, { draining, log }: NodeServerOptions): void {
   draining.leave();
-  // A body that its client did not send to its end is handed to no one.
+  // A body that its client did not send to its end is not handed on.
   if (!request.readableEnded) releaseBody(request);
   if (!request.complete) cutOffLater(request);
   const line = lineOf(request, response);

@@ -44,7 +44,7 @@ function escapeValue(value: string): string {
 /**
  * A background, and an image for the one family of programs that shows none (Outlook on Windows reads such comments). Filters
  * take a short text with any `img` for a picture of a text, and `display:none` for hidden words: 1.2 to 2 points of
- * SpamAssassin's 5, for an address that nobody sees.
+ * SpamAssassin's 5, for an address that is not shown.
  */
 function pixelOf(url: string): string {
   const [address, size] = [escapeValue(url), 'width="1" height="1"'];

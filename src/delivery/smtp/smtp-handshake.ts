@@ -118,7 +118,7 @@ function proveByTlsa(session: SmtpSession, tlsa: TlsaDemand): SmtpRefusal | unde
 }
 
 /**
- * What shows that encryption does not work there, unlike an abort on this side. Injected bytes are among it: whoever can
+ * What shows that encryption does not work there, unlike an abort on this side. Injected bytes are among it: an attacker who can
  * inject them can as well take STARTTLS out of the offer, and none of them is ever read.
  */
 const BROKEN_TLS_CAUSES: ReadonlySet<SmtpFailureCause> = new Set(['tls', 'protocol', 'closed', 'reset', 'timeout']);

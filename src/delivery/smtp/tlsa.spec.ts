@@ -59,7 +59,7 @@ describe('proofByTlsa', () => {
     const proof = (base: string, names: string[], records = [record(2, 1, 1, authority)], now = NOW) =>
       proofByTlsa(tlsaDemandOf(base, records, names), CHAIN, now);
     expect(proof('mx.y.test', ['x.test', hostName])).toEqual({ nextHopName: hostName });
-    // The host's own name is proof for everybody.
+    // The host's own name is proof for every domain.
     expect(proof(hostName, ['x.test', hostName])).toEqual({});
     expect(proof('mx.y.test', ['x.test'])).toBeUndefined();
     expect(proof('mx.y.test', [hostName], [record(2, 1, 1, authority)], BEFORE)).toBeUndefined();

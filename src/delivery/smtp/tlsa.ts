@@ -14,7 +14,7 @@ export interface TlsaDemand {
   readonly baseDomain: string;
   /** The recipient's domain, and where its alias leads to: their names in a certificate are as good (section 3.2.2). */
   readonly nextHopNames: readonly string[];
-  /** Only those that can be used. None: the connection must be encrypted, whoever is at its end (section 2.2). */
+  /** Only those that can be used. None: the connection must be encrypted, whatever server is at its end (section 2.2). */
   readonly records: readonly TlsaRecord[];
   /** Names the records among others. */
   readonly id: string;

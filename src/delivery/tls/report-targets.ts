@@ -45,7 +45,7 @@ export const REPORT_TAG = 'tls-report';
 
 /**
  * Whether a mail is a report of ours: receivers get it though the encryption that they demand fails, which is what it may be about
- * (RFC 8460 section 5.3). Nobody but the owner of the contact's domain, who sends them, can write one.
+ * (RFC 8460 section 5.3). Only the owner of the contact's domain, who sends them, can write one.
  * @param contact `TLS_REPORT_CONTACT`
  */
 export function isReportMail(

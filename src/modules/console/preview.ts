@@ -6,7 +6,7 @@ import { bytesInTurns, escapedInTurns } from '../../common/http/large-answers';
 import { ApiErrors } from '../../common/http/openapi.decorators';
 
 export class PreviewQuery {
-  /** Whether pictures and styles of other hosts are loaded, which tells their owners that somebody looks. */
+  /** Whether pictures and styles of other hosts are loaded, which tells their owners that the mail is read. */
   @ApiPropertyOptional({ type: Boolean, default: false, description: 'With pictures and styles of other hosts' })
   @QueryBoolean()
   remote: boolean = false;

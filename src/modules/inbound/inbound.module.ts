@@ -16,7 +16,7 @@ import { InboundRepository } from './inbound.repository';
 import { InboundService } from './inbound.service';
 import { RoutedReception } from './routed-reception';
 
-/** Senders use it when it is offered; one that nobody vouches for is as good as none, so the service makes none itself. */
+/** Senders use it when it is offered; one that no authority vouches for is as good as none, so the service makes none itself. */
 const certificate = {
   provide: ListenerCertificate,
   inject: [AppConfig, Clock],

@@ -14,7 +14,7 @@ const HOSTILE = [
 /** In tables and heads no longer than a subject may be. */
 export const SUBJECT = HOSTILE.slice(0, 5).join(' ');
 
-/** Mail, replies, webhooks and names that somebody else has written; answers the addresses of what has a page of its own. */
+/** Mail, replies, webhooks and names from outside; returns the addresses of what has a page of its own. */
 export async function hostileData(scene: ConsoleScene): Promise<string[]> {
   const api = scene.api();
   const id = await api.send({
@@ -67,7 +67,7 @@ export async function hostileData(scene: ConsoleScene): Promise<string[]> {
   ];
 }
 
-/** What a stranger has sent to a route. */
+/** What an outside sender has sent to a route. */
 async function hostileMail(scene: ConsoleScene, evil: string): Promise<string> {
   const { organizationId, domainId } = scene.acme;
   await scene.api().post('/v1/inbound-routes', { address: '*@acme.example' });

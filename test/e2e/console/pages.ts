@@ -49,7 +49,7 @@ interface Look {
   readonly path: string;
   readonly problems: readonly string[];
   readonly pixelsTooWide: number;
-  /** A script of somebody else has run. */
+  /** A script from outside has run. */
   readonly isPwned: boolean;
 }
 

@@ -95,7 +95,7 @@ describe('encryption on the way out', () => {
   describe('to a domain with a policy (MTA-STS)', () => {
     const policyFor = (mode: 'enforce' | 'testing' | 'none', ...mx: string[]) => ({ policy: { mode, mx } });
     it.each<[string, SmtpSinkOptions, string]>([
-      ['whose certificate nobody vouches for', { startTls: 'offer' }, 'self-signed'],
+      ['whose certificate no authority vouches for', { startTls: 'offer' }, 'self-signed'],
       ['that offers no encryption', {}, 'TLS is required'],
       ['whose STARTTLS breaks', { startTls: 'close' }, 'closed'],
       ['whose STARTTLS is answered in plain text', { startTls: 'plaintext' }, 'MTA-STS policy asks for encryption'],

@@ -99,7 +99,7 @@ describe('reports on TLS to the domains that mail went to', () => {
   });
 
   it.each([
-    ['whose certificate nobody vouches for', 'misnamed.example', 'mx.misnamed.example'],
+    ['whose certificate no authority vouches for', 'misnamed.example', 'mx.misnamed.example'],
     ['that the policy does not name', 'diverted.example', 'mx.elsewhere.example'],
   ])('reach a host %s, unlike all other mail', async (_what, domain, mx) => {
     dns.set({ [`_smtp._tls.${domain}`]: asking(`mailto:tls@${domain}`) });

@@ -28,7 +28,7 @@ describe('a STARTTLS that breaks', () => {
     await server.stop();
   });
 
-  /** Takes mail in plaintext from whoever does not ask for encryption. */
+  /** Takes mail in plaintext from clients that do not ask for encryption. */
   async function start(how: Break): Promise<void> {
     server = await ScriptedSmtpServer.start(async (peer) => {
       await peer.greet(['STARTTLS']);

@@ -36,7 +36,7 @@ describe('the explanation in the event of an end', () => {
     );
   });
 
-  it('is the refusal where nobody has explained it', () => {
+  it('is the refusal where there is no other explanation', () => {
     expect(words({ ...bounce, smtp: { response: '550 no' } })).toBe('The server of the recipient refused it: 550 no');
     expect(words(bounce)).toBe('The server of the recipient refused it');
   });

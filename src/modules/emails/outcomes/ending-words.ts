@@ -2,7 +2,7 @@ import type { DeliveryOutcome, FailureReason } from '../../../delivery/ports/out
 
 type Ending = Extract<DeliveryOutcome, { kind: 'failed' | 'bounced' }>;
 
-/** What each end without a reply means, for whoever sent the mail; nothing of the recipient is in it. */
+/** What each end without a reply means, for the sender; nothing of the recipient is in it. */
 const WORDS: Readonly<Record<FailureReason, string>> = {
   blocked: 'The address is on the suppression list: no mail is sent to it until it is taken off',
   expired: 'It was not delivered within its time',

@@ -68,7 +68,7 @@ const KEPT: ReadonlySet<string> = new Set([
   ...['method', 'nextAttemptAt', 'reason', 'ruleId'],
 ]);
 
-/** Of events whose words are this service's own: nobody else's are in them. */
+/** Of events whose words are this service's own: no server's are in them. */
 const WORDS_OF_OURS: ReadonlySet<string> = new Set(['detail', 'explanation']);
 
 /** Events about the subject lose whatever else they say, the others the address. */

@@ -55,7 +55,7 @@ export class ReportTlsJob implements OnApplicationBootstrap {
     await this.data.end(report);
   }
 
-  /** One that takes it is enough: the others would get it again and again. @throws Error when nobody takes it */
+  /** One that takes it is enough: the others would get it again and again. @throws Error when no address takes it */
   private async sendToAll(built: BuiltReport, domain: string, { web, mail }: ReportTargets, way: Way): Promise<void> {
     const ways = [
       ...web.map((url) => () => this.outgoing.post(built, url)),
