@@ -10,6 +10,8 @@ export type DnsAnswer<Item> =
       readonly records: readonly Item[];
       /** Least time to live of the records, where the platform reports it: addresses only. */
       readonly ttlSeconds?: number;
+      /** Of addresses: nothing is known now of those of this family. */
+      readonly failedFamily?: 4 | 6;
     }
   | { readonly kind: 'no-data' }
   | { readonly kind: 'no-domain' }
@@ -35,7 +37,7 @@ export interface LookupOptions {
 export abstract class DnsResolver {
   /** Mail exchangers in no particular order. */
   abstract resolveMx(name: string, options?: LookupOptions): Promise<DnsAnswer<MxRecord>>;
-  /** A and AAAA records, those of IPv4 first. What one family has is answered although the other fails. */
+  /** A and AAAA records, those of IPv4 first. What one family has is answered although the other fails (`failedFamily`). */
   abstract resolveAddresses(name: string, options?: LookupOptions): Promise<DnsAnswer<IpAddress>>;
   /** TXT records, each with its strings joined (RFC 7208 section 3.3). */
   abstract resolveTxt(name: string, options?: LookupOptions): Promise<DnsAnswer<string>>;

@@ -122,6 +122,8 @@ function mergeFamilies(four: DnsAnswer<IpAddress>, six: DnsAnswer<IpAddress>): D
     const ttlSeconds = Math.min(four.ttlSeconds ?? Infinity, six.ttlSeconds ?? Infinity);
     return { kind: 'found', records: [...four.records, ...six.records], ttlSeconds };
   }
+  if (four.kind === 'found' && six.kind === 'temporary') return { ...four, failedFamily: 6 };
+  if (six.kind === 'found' && four.kind === 'temporary') return { ...six, failedFamily: 4 };
   return PRECEDENCE[four.kind] <= PRECEDENCE[six.kind] ? four : six;
 }
 

@@ -48,14 +48,15 @@ export class BlockListsJob implements OnApplicationBootstrap {
     if (age !== undefined && age < EVERY_MS) return;
     const { mailHost, blockLists } = this.config.delivery;
     const pooled = this.egress.pools.flatMap((pool) => pool.addresses.map(({ address }) => address));
+    const known = (await this.checks.listListings()).map(({ address }) => address);
     const found: Listing[] = [];
-    for (const address of await ownAddresses(this.resolver, mailHost, pooled)) {
+    for (const address of await ownAddresses(this.resolver, mailHost, pooled, known)) {
       if (this.jobs.ending.aborted) return;
       found.push(...(await lookUp(this.resolver, address, blockLists)));
     }
     await this.checks.replaceListings(found);
-    for (const { address, list, reply } of found.filter(({ state }) => state === 'listed')) {
-      this.logger.warn(`${address} is on the block list ${list}: ${reply}`);
+    for (const { address, list, reply, state } of await this.checks.listListings()) {
+      if (state === 'listed') this.logger.warn(`${address} is on the block list ${list}: ${reply}`);
     }
   }
 

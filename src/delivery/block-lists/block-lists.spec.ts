@@ -20,6 +20,8 @@ describe('a look-up', () => {
       '99.2.0.192.silent.example': 'servfail',
       '99.2.0.192.refusing.example': { A: ['127.255.255.254'], TXT: ['open resolver'] },
       '99.2.0.192.invented.example': { A: ['198.51.100.1'] },
+      'failing.example.com': 'servfail',
+      'half.example.com': { A: 'servfail', AAAA: ['2606:4700::1'] },
       'mail.example.com': { A: ['8.8.4.4', '10.0.0.1'], AAAA: ['2606:4700::1'] },
     });
     resolver = new NodeDnsResolver({ servers: [dns.endpoint] });
@@ -47,5 +49,13 @@ describe('a look-up', () => {
       '2606:4700::1',
     ]);
     expect(await ownAddresses(resolver, 'nowhere.example', [])).toEqual([]);
+  });
+
+  it('is made of those that were known before, too, while one family of the name or both do not answer', async () => {
+    const known = ['8.8.4.4', '1.1.1.1'];
+    expect(await ownAddresses(resolver, 'failing.example.com', ['8.8.8.8'], known)).toEqual(['8.8.8.8', ...known]);
+    expect(await ownAddresses(resolver, 'half.example.com', [], known)).toEqual(['2606:4700::1', ...known]);
+    expect(await ownAddresses(resolver, 'mail.example.com', [], known)).toEqual(['8.8.4.4', '2606:4700::1']);
+    expect(await ownAddresses(resolver, 'nowhere.example', [], known)).toEqual([]);
   });
 });

@@ -50,13 +50,18 @@ function rate(answer: DnsAnswer<IpAddress>): Pick<Listing, 'state' | 'reply'> {
   return { state: 'listed', reply };
 }
 
-/** The public addresses that mail leaves from: those of the pools, and those of the mail host. */
+/**
+ * The public addresses that mail leaves from: those of the pools, and those of the mail host.
+ * @param known those that were found before: they stay while the name does not answer, or one family of it
+ */
 export async function ownAddresses(
   resolver: DnsResolver,
   mailHost: string,
   pooled: readonly string[],
+  known: readonly string[] = [],
 ): Promise<readonly string[]> {
   const answer = await resolver.resolveAddresses(mailHost);
   const named = answer.kind === 'found' ? answer.records.map(({ address }) => address) : [];
-  return [...new Set([...pooled, ...named])].filter(isPublicAddress).slice(0, MAX_ADDRESSES);
+  const isKnown = answer.kind === 'found' ? answer.failedFamily === undefined : answer.kind !== 'temporary';
+  return [...new Set([...pooled, ...named, ...(isKnown ? [] : known)])].filter(isPublicAddress).slice(0, MAX_ADDRESSES);
 }

@@ -208,7 +208,7 @@ export class DestinationsRepository {
     return row?.removed ?? 0;
   }
 
-  /** What block lists say of our addresses, in the place of all before. @param listings each address and list once */
+  /** What block lists say of our addresses, in the place of all before; a listing stays while its list is `unknown`. @param listings each address and list once */
   async replaceListings(listings: readonly Listing[]): Promise<void> {
     await this.database.run(replaceChecks(listings));
   }

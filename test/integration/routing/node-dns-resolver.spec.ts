@@ -62,7 +62,7 @@ describe('NodeDnsResolver', () => {
 
   it('answers what one family has although the other fails', async () => {
     const answer = await resolver.resolveAddresses('four.test');
-    expect(answer).toMatchObject({ kind: 'found', records: [{ address: '192.0.2.1', family: 4 }] });
+    expect(answer).toMatchObject({ kind: 'found', records: [{ address: '192.0.2.1', family: 4 }], failedFamily: 6 });
   });
 
   it('concludes nothing when one family fails and the other has no address', async () => {

@@ -13,6 +13,9 @@ export interface Listing {
   readonly reply: string;
 }
 
+/** Silence ends no listing: its alert would begin anew. */
+const IS_KEPT = `b.state = 'listed' and excluded.state = 'unknown'`;
+
 // Puts the newest look-ups in the place of all before; an address or a list that is gone goes.
 // Writes: block_list_checks (primary key). Locks: those rows, in key order. Rows: addresses times lists, some tens, hourly.
 // Not the ORM: a replacement by the server's clock in one step.
@@ -26,8 +29,10 @@ const REPLACE = `
   insert into block_list_checks as b (address, list, state, reply)
   select address, list, state, reply from given order by address, list
   on conflict (address, list) do update set
-    state = excluded.state, reply = excluded.reply, checked_at = now(),
-    since = case when b.state = excluded.state then b.since else now() end`;
+    checked_at = now(),
+    state = case when ${IS_KEPT} then b.state else excluded.state end,
+    reply = case when ${IS_KEPT} then b.reply else excluded.reply end,
+    since = case when ${IS_KEPT} or b.state = excluded.state then b.since else now() end`;
 
 /** @param listings each address and list once */
 export function replaceChecks(listings: readonly Listing[]): Statement<never> {
