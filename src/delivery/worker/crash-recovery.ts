@@ -14,7 +14,7 @@ const QUIET_MS = SECOND / 2;
  * The same for a suspect: it is composed and signed, and what kills the worker in the minutes that a silent server might take
  * has nothing to do with it. The next one is tried meanwhile.
  */
-const SILENT_MS = SECOND / 4;
+const SILENT_MS = 150;
 const LOOK_AT_TRIAL_MS = 50;
 /** A suspect whose server is silent by then ends as after a time limit. */
 const TRIAL_MS = 2 * SECOND;
