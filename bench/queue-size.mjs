@@ -84,7 +84,7 @@ async function fill(bench, depth) {
 
 /** Milliseconds of the requests that look at the queue. */
 async function requestTimes(bench, api) {
-  const times = { 'GET /health/detailed, ms': '/health/detailed', 'GET /health/ready, ms': '/health/ready' };
+  const times = { 'GET /health/detailed, ms': '/health/detailed', 'GET /health/startup, ms': '/health/startup' };
   const result = {};
   for (const [name, path] of Object.entries(times))
     result[name] = await requestTime(`http://127.0.0.1:${api.port}${path}`);
