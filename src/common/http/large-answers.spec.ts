@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { escapeHtml } from './html-page';
 import { bytesInTurns, escapedInTurns, jsonInTurns } from './large-answers';
+import { loopTurnsOf } from '../../../test/setup/loop-turns';
 
 const PIECE = 64 * 1024;
 /** Short, long, and around the end of a piece. */
@@ -10,20 +11,6 @@ const TEXT = fc
     fc.string({ unit: 'grapheme', maxLength: 6 }),
   )
   .map(([length, text]) => `${'x'.repeat(length)}${text}😀"\\\u0001<&'`);
-
-/** Turns of the event loop while something is made. */
-async function turnsOf(work: () => Promise<unknown>): Promise<number> {
-  let turns = 0;
-  let isOver = false;
-  const count = (): void => {
-    turns += 1;
-    if (!isOver) setImmediate(count);
-  };
-  setImmediate(count);
-  await work();
-  isOver = true;
-  return turns;
-}
 
 describe('answers with long texts', () => {
   it('are the JSON that they are in one piece', async () => {
@@ -49,7 +36,7 @@ describe('answers with long texts', () => {
 
   it('let others have their turn', async () => {
     const text = '"'.repeat(20 * PIECE);
-    expect(await turnsOf(() => jsonInTurns({ text, html: text }))).toBeGreaterThan(30);
-    expect(await turnsOf(() => escapedInTurns(text))).toBeGreaterThan(15);
+    expect(await loopTurnsOf(() => jsonInTurns({ text, html: text }))).toBeGreaterThan(30);
+    expect(await loopTurnsOf(() => escapedInTurns(text))).toBeGreaterThan(15);
   });
 });

@@ -4,6 +4,7 @@ import { mutate, mutations } from '../../../test/corpus/mutate-message';
 import { readFile, readMessage } from './message-view';
 import { PART_LIMITS } from './message-parts';
 import { decodeQuotedPrintable } from './transfer-encoding';
+import { loopTurnsOf } from '../../../test/setup/loop-turns';
 
 const read = (text: string) => readMessage(Buffer.from(text, 'latin1'));
 const flat = (text: string | undefined) => (text ?? '').replace(/\r\n/g, '\n').trimEnd();
@@ -112,15 +113,8 @@ describe('decodeQuotedPrintable', () => {
   ])('a long text in %s is what it is in one piece, and others have their turn', async (charset, unit) => {
     const bytes = Buffer.from(unit.repeat(100_000), charset === 'utf-16le' ? 'utf16le' : 'utf8');
     const head = Buffer.from(`Content-Type: text/plain; charset=${charset}\r\n\r\n`);
-    let turns = 0;
-    let isOver = false;
-    const count = (): void => {
-      turns += 1;
-      if (!isOver) setImmediate(count);
-    };
-    setImmediate(count);
-    const { text } = await readMessage(Buffer.concat([head, bytes]));
-    isOver = true;
+    let text: string | undefined;
+    const turns = await loopTurnsOf(async () => ({ text } = await readMessage(Buffer.concat([head, bytes]))));
     expect(text).toBe(new TextDecoder(charset).decode(bytes));
     expect(turns).toBeGreaterThan(bytes.length / (256 * 1024));
   });
