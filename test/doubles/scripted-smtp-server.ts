@@ -156,6 +156,17 @@ export class ScriptedPeer {
     this.send('250 ok\r\n250 ok\r\n354 go\r\n');
   }
 
+  /** Takes one message whose MAIL has been read, one reply at a time. */
+  async takeMail(): Promise<void> {
+    this.send('250 ok\r\n');
+    await this.expect('RCPT');
+    this.send('250 ok\r\n');
+    await this.expect('DATA');
+    this.send('354 go on\r\n');
+    await this.until('\r\n.\r\n');
+    this.send('250 taken\r\n');
+  }
+
   /** Continues as the server's side of TLS. */
   encrypt(): void {
     const { key, cert } = TEST_CERTIFICATE;

@@ -1,7 +1,19 @@
 import fc from 'fast-check';
-import { DAY, HOUR, SECOND } from '../../common/clock';
+import {
+  afterExpiry,
+  atEndOfLife,
+  FIRST_DUE,
+  greylisted,
+  lost,
+  noDomain,
+  refusedBanner,
+  rejected,
+  retryFacts,
+  timeout,
+  unknownUser,
+} from '../../../test/factories/transmissions';
+import { HOUR, SECOND } from '../../common/clock';
 import type { SmtpFacts } from '../ports/outcome';
-import type { SmtpPhase } from '../ports/smtp-phase';
 import { BUILT_IN_CLASSIFIER } from './classify-reply';
 import {
   isWorthAnotherHost,
@@ -12,28 +24,11 @@ import {
 } from './transmission-result';
 import type { RetryFacts } from './retry-schedule';
 
-const START = new Date('2026-03-01T12:00:00Z');
-const NEXT = new Date(START.getTime() + 90 * SECOND);
-
-function facts(changes: Partial<RetryFacts> = {}): RetryFacts {
-  return { attempt: 1, firstDueAt: START, expiresAt: null, now: START, random: () => 0.5, ...changes };
-}
-
-const atEndOfLife = facts({ attempt: 24, now: new Date(START.getTime() + 4 * DAY) });
-const afterExpiry = facts({ expiresAt: new Date(START.getTime() + SECOND) });
-
-function rejected(phase: SmtpPhase, code: number, response: string, enhancedCode?: string): TransmissionResult {
-  const smtp: SmtpFacts = { phase, code, response, mxHost: 'mx.example.com', ...(enhancedCode && { enhancedCode }) };
-  return rejection(smtp, BUILT_IN_CLASSIFIER);
-}
+const NEXT = new Date(FIRST_DUE.getTime() + 90 * SECOND);
 
 const taken: SmtpFacts = { phase: 'final', code: 250, response: 'OK', mxHost: 'mx.example.com', tls: true };
-const broken: SmtpFacts = { phase: 'data', mxHost: 'mx.example.com' };
-const greylisted = rejected('rcpt', 450, 'Greylisted', '4.2.0');
-const unknownUser = rejected('rcpt', 550, 'User unknown', '5.1.1');
 const full = rejected('rcpt', 552, 'Mailbox full', '5.2.2');
 const spam = rejected('final', 550, 'likely unsolicited mail', '5.7.1');
-const refusedBanner = rejected('greeting', 554, 'No SMTP service here');
 const verification = rejected('rcpt', 550, 'Recipient verification problem');
 const listed = rejected('rcpt', 554, '554 5.7.1 blocked using zen.spamhaus.org', '5.7.1');
 const listedDomain = rejected('final', 550, 'Your domain is listed in the Spamhaus DBL', '5.7.1');
@@ -51,15 +46,6 @@ const gmailRate = rejection(
   },
   BUILT_IN_CLASSIFIER,
 );
-const timeout: TransmissionResult = { kind: 'failed', cause: 'timeout', afterFinalDot: false, smtp: broken };
-const lost: TransmissionResult = { kind: 'failed', cause: 'closed', afterFinalDot: true, smtp: broken };
-const noDomain: TransmissionResult = {
-  kind: 'unroutable',
-  permanent: true,
-  enhancedCode: '5.1.2',
-  reason: 'none',
-  isDomainMissing: true,
-};
 const dnsDown: TransmissionResult = { kind: 'unroutable', permanent: false, enhancedCode: '4.4.3', reason: 'SERVFAIL' };
 
 interface Row {
@@ -91,7 +77,7 @@ const ROWS: Row[] = [
   {
     name: 'greylisted to the end',
     result: greylisted,
-    facts: atEndOfLife,
+    facts: atEndOfLife(),
     outcome: { ...softBounce, reason: 'retries exhausted: greylisted', lastReason: 'greylisted', smtp: { code: 450 } },
   },
   {
@@ -108,7 +94,7 @@ const ROWS: Row[] = [
   {
     name: 'unknown user on the last attempt',
     result: unknownUser,
-    facts: atEndOfLife,
+    facts: atEndOfLife(),
     outcome: { kind: 'bounced', bounceType: 'hard', suppress: true },
   },
   {
@@ -124,7 +110,7 @@ const ROWS: Row[] = [
   {
     name: 'a block list that has this service, to the end',
     result: listed,
-    facts: atEndOfLife,
+    facts: atEndOfLife(),
     outcome: { ...softBounce, lastReason: 'reputation', countsAgainstSender: false },
   },
   {
@@ -143,36 +129,46 @@ const ROWS: Row[] = [
   {
     name: 'a host that refuses at the banner, third',
     result: refusedBanner,
-    facts: facts({ attempt: 3 }),
+    facts: retryFacts({ attempt: 3 }),
     outcome: { kind: 'deferred', reason: 'unclassified' },
   },
   {
     name: 'a host that refuses at the banner, fourth',
     result: refusedBanner,
-    facts: facts({ attempt: 4 }),
+    facts: retryFacts({ attempt: 4 }),
     outcome: { ...softBounce, reason: 'unclassified' },
   },
   {
     name: 'a timeout in the body',
     result: timeout,
-    outcome: { kind: 'deferred', nextAttemptAt: NEXT, reason: 'timeout', smtp: broken },
+    outcome: {
+      kind: 'deferred',
+      nextAttemptAt: NEXT,
+      reason: 'timeout',
+      smtp: { phase: 'data', mxHost: 'mx.example.com' },
+    },
   },
   {
     name: 'timeouts to the end',
     result: timeout,
-    facts: atEndOfLife,
+    facts: atEndOfLife(),
     outcome: { ...softBounce, reason: 'retries exhausted: timeout', lastReason: 'timeout' },
   },
   { name: 'a timeout past the expiry', result: timeout, facts: afterExpiry, outcome: { reason: 'expired' } },
   {
     name: 'no reply to the final dot',
     result: lost,
-    outcome: { kind: 'unknown', nextAttemptAt: NEXT, reason: 'closed', smtp: broken },
+    outcome: {
+      kind: 'unknown',
+      nextAttemptAt: NEXT,
+      reason: 'closed',
+      smtp: { phase: 'data', mxHost: 'mx.example.com' },
+    },
   },
   {
     name: 'no reply to the final dot, at the end',
     result: lost,
-    facts: atEndOfLife,
+    facts: atEndOfLife(),
     outcome: { ...softBounce, reason: 'retries exhausted: closed' },
   },
   {
@@ -190,12 +186,12 @@ const ROWS: Row[] = [
     result: dnsDown,
     outcome: { kind: 'deferred', nextAttemptAt: NEXT, reason: 'routing', smtp: { enhancedCode: '4.4.3' } },
   },
-  { name: 'DNS out of order to the end', result: dnsDown, facts: atEndOfLife, outcome: softBounce },
+  { name: 'DNS out of order to the end', result: dnsDown, facts: atEndOfLife(), outcome: softBounce },
 ];
 
 describe('resolveOutcome', () => {
   it.each(ROWS)('$name', (row) => {
-    expect(resolveOutcome(row.result, row.facts ?? facts())).toMatchObject(row.outcome);
+    expect(resolveOutcome(row.result, row.facts ?? retryFacts())).toMatchObject(row.outcome);
   });
 
   it('suppresses nobody when a message to several was refused', () => {
@@ -203,7 +199,7 @@ describe('resolveOutcome', () => {
     const { phase, code, enhancedCode } = smtp;
     const classification = BUILT_IN_CLASSIFIER.classify({ phase, code, enhancedCode, recipientCount: 2 });
     const result: TransmissionResult = { kind: 'rejected', smtp, classification };
-    expect(resolveOutcome(result, facts())).toMatchObject({ ...hardBounce });
+    expect(resolveOutcome(result, retryFacts())).toMatchObject({ ...hardBounce });
   });
 
   it('never bounces a 4xx within the delivery’s life, nor lets an attempt begin after the expiry', () => {
@@ -214,10 +210,10 @@ describe('resolveOutcome', () => {
     });
     fc.assert(
       fc.property(reply, fc.integer({ min: 1, max: 8 }), fc.nat(6 * HOUR), (smtp, attempt, expiresInMs) => {
-        const expiresAt = new Date(START.getTime() + expiresInMs);
-        const open = resolveOutcome(rejection(smtp, BUILT_IN_CLASSIFIER), facts({ attempt }));
+        const expiresAt = new Date(FIRST_DUE.getTime() + expiresInMs);
+        const open = resolveOutcome(rejection(smtp, BUILT_IN_CLASSIFIER), retryFacts({ attempt }));
         expect(open.kind).toBe('deferred');
-        const limited = resolveOutcome(rejection(smtp, BUILT_IN_CLASSIFIER), facts({ attempt, expiresAt }));
+        const limited = resolveOutcome(rejection(smtp, BUILT_IN_CLASSIFIER), retryFacts({ attempt, expiresAt }));
         if (limited.kind !== 'deferred') expect(limited).toMatchObject({ kind: 'failed', reason: 'expired' });
         else expect(limited.nextAttemptAt.getTime()).toBeLessThanOrEqual(expiresAt.getTime());
       }),
@@ -235,7 +231,7 @@ describe('what counts against the sender', () => {
     ['a rate', gmailRate, false],
     ['a server that does not answer', timeout, false],
   ])('%s', (_name, result, counts) => {
-    const outcome = resolveOutcome(result, atEndOfLife);
+    const outcome = resolveOutcome(result, atEndOfLife());
     expect(outcome).toMatchObject({ kind: 'bounced' });
     expect(outcome).not.toMatchObject({ countsAgainstSender: counts ? false : true });
     if (!counts) expect(outcome).toMatchObject({ countsAgainstSender: false });
@@ -291,6 +287,10 @@ describe('isWorthAnotherHost', () => {
 
   it('a size over the one that the last host offers bounces like its refusal', () => {
     const result: TransmissionResult = { ...atConnect, cause: 'too-large', smtp: tooLarge };
-    expect(resolveOutcome(result, facts())).toMatchObject({ ...softBounce, reason: 'too-large', smtp: { code: 554 } });
+    expect(resolveOutcome(result, retryFacts())).toMatchObject({
+      ...softBounce,
+      reason: 'too-large',
+      smtp: { code: 554 },
+    });
   });
 });

@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import { MINUTE } from '../../common/clock';
+import { MINUTE, type Clock } from '../../common/clock';
 import type { SmtpEndpoint } from './smtp-endpoint';
 import { MessageCap } from './message-cap';
+import { SilentTls } from './silent-tls';
 import { SmtpPool, type SmtpPoolOptions } from './smtp-pool';
 import { TlsSessions } from './tls-sessions';
 
@@ -26,13 +27,21 @@ export class NextHopPools {
 
   private readonly tlsSessions = new TlsSessions();
 
-  constructor(private readonly options: SmtpPoolOptions) {}
+  private readonly silentTls: SilentTls;
+
+  constructor(
+    private readonly options: SmtpPoolOptions,
+    clock: Clock,
+  ) {
+    this.silentTls = new SilentTls(clock);
+  }
 
   to(endpoint: SmtpEndpoint): SmtpPool {
     const key = keyOf(endpoint);
     const known = this.pools.get(key);
     if (known) return known;
-    const pool = new SmtpPool(endpoint, { ...this.options, cap: this.capOf(endpoint), tlsSessions: this.tlsSessions });
+    const { tlsSessions, silentTls } = this;
+    const pool = new SmtpPool(endpoint, { ...this.options, cap: this.capOf(endpoint), tlsSessions, silentTls });
     this.pools.set(key, pool);
     return pool;
   }

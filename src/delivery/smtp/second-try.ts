@@ -1,5 +1,6 @@
-import { policyOf, type SmtpEndpoint } from './smtp-endpoint';
+import { allowsPlaintext, inPlaintext, type SmtpEndpoint } from './smtp-endpoint';
 import type { SmtpResult } from './smtp-result';
+import { SMTP_TIMEOUTS, type SmtpTimeouts } from './smtp-timeouts';
 
 /** How a job goes to its next hop. */
 export interface Try {
@@ -38,8 +39,19 @@ export function secondTry<Entry extends Try>(
  */
 function afterBrokenTls<Entry extends Try>(entry: Entry, tlsFailure: string): Entry {
   if (!entry.isTlsBroken) return { ...entry, needsFresh: true, isTlsBroken: true };
-  const policy = policyOf(entry.endpoint);
-  return { ...entry, needsFresh: true, endpoint: { ...entry.endpoint, security: 'none', policy, tlsFailure } };
+  return { ...entry, needsFresh: true, endpoint: inPlaintext(entry.endpoint, tlsFailure) };
+}
+
+/** The time limits of a try: the silence of one that another follows is not waited out. */
+export function limitsOf({ endpoint, isTlsBroken }: Try, limits: Partial<SmtpTimeouts>): Partial<SmtpTimeouts> {
+  if (isTlsBroken || !allowsPlaintext(endpoint)) return limits;
+  const { tls, firstTls } = { ...SMTP_TIMEOUTS, ...limits };
+  return { ...limits, tls: Math.min(tls, firstTls) };
+}
+
+/** True when a try has shown that the next goes in plaintext. */
+export function givesUpTls(before: Try, after: Try | undefined): boolean {
+  return before.endpoint.security !== 'none' && after?.endpoint.security === 'none';
 }
 
 /** 421 on a connection that has carried mail: "too many messages in this session". The message was not taken. */

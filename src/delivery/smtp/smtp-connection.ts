@@ -58,6 +58,10 @@ export class SmtpConnection {
     return this.session.suits(endpoint);
   }
 
+  get isEncrypted(): boolean {
+    return this.session.wire.isSecure;
+  }
+
   /** Transactions begun on this connection. */
   get messageCount(): number {
     return this.sentMessages;

@@ -56,6 +56,16 @@ export function policyOf({ policy, security }: SmtpEndpoint): TlsPolicy {
   return policy ?? POLICY_OF[security];
 }
 
+/** Whether mail may go there in plaintext when encryption fails (RFC 7435); credentials never do. */
+export function allowsPlaintext({ security, auth }: SmtpEndpoint): boolean {
+  return security === 'opportunistic' && auth === undefined;
+}
+
+/** Still what it was asked to be, for mail and for events, though nothing comes of it. @param tlsFailure why */
+export function inPlaintext(endpoint: SmtpEndpoint, tlsFailure: string): SmtpEndpoint {
+  return { ...endpoint, security: 'none', policy: policyOf(endpoint), tlsFailure };
+}
+
 /** Connections to one next hop that were made under the same demands have the same name: each can carry the other's mail. */
 export function demandOf(endpoint: SmtpEndpoint): string {
   return `${policyOf(endpoint)} ${endpoint.verifyCertificate} ${endpoint.tlsa?.baseDomain} ${endpoint.tlsa?.id}`;

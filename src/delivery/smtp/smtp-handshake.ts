@@ -1,7 +1,7 @@
 import type { TlsPolicy } from '../ports/attempt-trace';
 import type { SmtpPhase } from '../ports/smtp-phase';
 import { NO_CAPABILITIES, readCapabilities } from './smtp-capabilities';
-import { isLoopback, policyOf, type SmtpCredentials, tlsOptionsFor } from './smtp-endpoint';
+import { allowsPlaintext, isLoopback, policyOf, type SmtpCredentials, tlsOptionsFor } from './smtp-endpoint';
 import { isNegative, isPositive, type SmtpReply } from './smtp-reply';
 import type { SmtpFailed, SmtpFailureCause, SmtpRefusal } from './smtp-result';
 import { isFault, type SmtpSession } from './smtp-session';
@@ -134,9 +134,9 @@ const DEMANDS: Readonly<Record<TlsPolicy, string>> = {
 };
 
 function starttlsFailed(session: SmtpSession, fault: WireFault, reply?: SmtpReply): SmtpFailed {
-  const { security, auth } = session.endpoint;
+  const { security } = session.endpoint;
   const isOfServer = BROKEN_TLS_CAUSES.has(fault.cause);
-  const mayRetry = isOfServer && security === 'opportunistic' && auth === undefined;
+  const mayRetry = isOfServer && allowsPlaintext(session.endpoint);
   const policy = policyOf(session.endpoint);
   return session.failed('tls', fault, {
     ...(reply && { reply }),

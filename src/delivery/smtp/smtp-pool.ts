@@ -9,7 +9,8 @@ import type { SmtpFailed, SmtpResult } from './smtp-result';
 import { SMTP_TIMEOUTS, type SmtpTimeouts } from './smtp-timeouts';
 import type { SmtpHooks } from './smtp-transaction';
 import type { TlsSessions } from './tls-sessions';
-import { secondTry, type Try } from './second-try';
+import { givesUpTls, limitsOf, secondTry, type Try } from './second-try';
+import { SilentTls } from './silent-tls';
 import { ABORTED } from './wire-fault';
 
 export interface SmtpPoolOptions {
@@ -23,6 +24,8 @@ export interface SmtpPoolOptions {
   readonly cap?: MessageCap;
   /** Shared by all. */
   readonly tlsSessions?: TlsSessions;
+  /** Shared by all. */
+  readonly silentTls?: SilentTls;
   /** How long an unused connection is kept. */
   readonly idleSeconds?: number;
   /** Overrides of `SMTP_TIMEOUTS`, in seconds. */
@@ -83,7 +86,7 @@ export class SmtpPool {
     options: SmtpPoolOptions,
   ) {
     assertHeloName(options.heloName);
-    this.options = { ...DEFAULTS, cap: new MessageCap(), ...options };
+    this.options = { ...DEFAULTS, cap: new MessageCap(), silentTls: new SilentTls(clock), ...options };
   }
 
   /** Connections of any state: being opened, in use, idle, saying QUIT. */
@@ -177,6 +180,7 @@ export class SmtpPool {
       const result = await (isReused ? this.sendOn(connection, entry) : this.sendOnNew(entry));
       const capSeen = isReused && restedMs < RESTED_MS ? connection.messageCount - 1 : undefined;
       const again = secondTry(entry, result, isReused, capSeen);
+      this.noteSilence(entry, again, result);
       const endsMs = entry.endsMs ?? this.endOf(entry.job, beganMs);
       if (again === undefined || this.isOver(entry, endsMs)) return this.settle(entry, result);
       this.entries.unshift({ ...again, endsMs });
@@ -185,6 +189,10 @@ export class SmtpPool {
       entry.reject(error);
       this.countSettled();
     }
+  }
+
+  private noteSilence(entry: Entry, again: Entry | undefined, result: SmtpResult): void {
+    if (givesUpTls(entry, again)) this.options.silentTls.note(entry.endpoint, result);
   }
 
   /** True when whatever the job came to is its result. */
@@ -198,14 +206,19 @@ export class SmtpPool {
   }
 
   private async sendOnNew(entry: Entry): Promise<SmtpResult> {
-    const { endpoint, job } = entry;
-    const { timeouts = {}, tlsSessions } = this.options;
+    const { job } = entry;
+    const { timeouts: limits = {}, tlsSessions, silentTls } = this.options;
+    const endpoint = entry.isTlsBroken ? entry.endpoint : silentTls.asKnown(entry.endpoint);
+    const timeouts = limitsOf(entry, limits);
     const heloName = endpoint.source?.ehlo ?? this.options.heloName;
     const onClosed = () => this.forget(connection);
     const connection = new SmtpConnection(endpoint, { heloName, timeouts, tlsSessions, onClosed });
     this.connections.add(connection);
     job.conversation?.begin(connection);
-    return (await connection.open(secondsOf(entry))) ?? this.sendOn(connection, entry);
+    const refusal = await connection.open(secondsOf(entry));
+    if (refusal !== undefined) return refusal;
+    if (connection.isEncrypted) silentTls.forget(endpoint);
+    return this.sendOn(connection, entry);
   }
 
   private async sendOn(connection: SmtpConnection, entry: Entry): Promise<SmtpResult> {

@@ -1,7 +1,7 @@
 import type { SmtpPhase } from '../ports/smtp-phase';
 
 /** What has a limit: each phase of a conversation, and what is no phase of its own. */
-export type SmtpTimeLimit = Exclude<SmtpPhase, 'dns'> | 'block' | 'rset' | 'quit' | 'attempt';
+export type SmtpTimeLimit = Exclude<SmtpPhase, 'dns'> | 'firstTls' | 'block' | 'rset' | 'quit' | 'attempt';
 
 export type SmtpTimeouts = Readonly<Record<SmtpTimeLimit, number>>;
 
@@ -17,6 +17,8 @@ export const SMTP_TIMEOUTS: SmtpTimeouts = {
   greeting: 60,
   /** The reply and the TLS handshake, each. */
   tls: 60,
+  /** As `tls`, where a second try follows, which has the whole time: below what ends attempts for others (`SilentAttempts`). */
+  firstTls: 20,
   /** Relays check passwords against slow directories. */
   auth: 60,
   mail: 60,

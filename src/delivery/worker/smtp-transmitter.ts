@@ -61,7 +61,8 @@ export class SmtpTransmitter {
   ) {
     this.config = delivery;
     this.dead = new DeadAddresses(clock);
-    this.pools = new NextHopPools({ heloName: delivery.mailHost, maxConnections: delivery.connectionsPerHost });
+    const { mailHost: heloName, connectionsPerHost: maxConnections } = delivery;
+    this.pools = new NextHopPools({ heloName, maxConnections }, clock);
   }
 
   /** Connections of any state. */

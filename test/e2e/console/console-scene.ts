@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { WebhookReceiver } from '../../doubles/webhook-receiver';
+import { describeWhere } from '../../setup/describe-where';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 import { ApiClient } from '../kit/api-client';
 import { ServiceProcess } from '../kit/service-process';
@@ -165,12 +166,8 @@ export async function overflow(page: Page): Promise<number> {
 
 /** A suite that needs a browser. Without one it is skipped, and says so. */
 export function describeInBrowser(name: string, suite: () => void): void {
-  if (CHROMIUM !== undefined) {
-    describe(name, suite);
-    return;
-  }
-  process.stderr.write(`${name}: skipped, there is no Chromium (install one, or name it in CHROMIUM_PATH)\n`);
-  describe.skip(name, suite);
+  const otherwise = 'there is no Chromium (install one, or name it in CHROMIUM_PATH)';
+  describeWhere(CHROMIUM !== undefined, name, suite, otherwise);
 }
 
 export const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });

@@ -43,13 +43,7 @@ describe('pools of addresses', () => {
         peer.send(`${LISTED}\r\n`);
         return peer.close();
       }
-      peer.send('250 ok\r\n');
-      await peer.expect('RCPT');
-      peer.send('250 ok\r\n');
-      await peer.expect('DATA');
-      peer.send('354 go on\r\n');
-      await peer.until('\r\n.\r\n');
-      peer.send('250 taken\r\n');
+      await peer.takeMail();
       peer.close();
     });
   });

@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { SmtpSink } from '../../doubles/smtp-sink';
+import { describeWhere } from '../../setup/describe-where';
 import { DeliveryScene } from '../../setup/delivery-scene';
 
 /** Of the 5 with which SpamAssassin calls a mail spam; what is above tells of something that we do, not of the sender's words. */
@@ -66,17 +67,9 @@ async function judge(mails: readonly Buffer[]): Promise<Map<string, Verdict>> {
   );
 }
 
-/** Without SpamAssassin the suite is skipped, and says so. */
-function describeWithSpamAssassin(name: string, suite: () => void): void {
-  if (spawnSync('spamassassin', ['--version']).status === 0) {
-    describe(name, suite);
-    return;
-  }
-  process.stderr.write(`${name}: skipped, SpamAssassin is not installed\n`);
-  describe.skip(name, suite);
-}
+const isInstalled = spawnSync('spamassassin', ['--version']).status === 0;
 
-describeWithSpamAssassin('what SpamAssassin’s local rules think of our mail', () => {
+function suite(): void {
   let verdicts: Map<string, Verdict>;
 
   beforeAll(async () => {
@@ -97,4 +90,6 @@ describeWithSpamAssassin('what SpamAssassin’s local rules think of our mail', 
     expect(verdict).toEqual({ score: expect.any(Number), rules: expect.any(String) });
     expect([verdict, (verdict?.score ?? Infinity) <= MOST]).toEqual([verdict, true]);
   });
-});
+}
+
+describeWhere(isInstalled, 'what SpamAssassin’s local rules think of our mail', suite, 'SpamAssassin is not installed');

@@ -1,4 +1,8 @@
+import { MINUTE } from '../../../src/common/clock';
+import { SilentTls } from '../../../src/delivery/smtp/silent-tls';
+import type { SmtpEndpoint } from '../../../src/delivery/smtp/smtp-endpoint';
 import { toSmtpFacts } from '../../../src/delivery/smtp/smtp-result';
+import { FakeClock } from '../../doubles/fake-clock';
 import { type ScriptedPeer, ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';
 import { SOON, SmtpClients, endpointOf, jobTo } from './smtp-client-kit';
 
@@ -7,17 +11,6 @@ type Break = (peer: ScriptedPeer) => Promise<void> | void;
 
 /** The level and the reason of RFC 8446 section 6: fatal, no cipher in common. */
 const ALERT = Buffer.from([21, 3, 3, 0, 2, 2, 40]);
-
-async function takeMail(peer: ScriptedPeer): Promise<void> {
-  peer.send('250 ok\r\n');
-  await peer.expect('RCPT');
-  peer.send('250 ok\r\n');
-  await peer.expect('DATA');
-  peer.send('354 go\r\n');
-  await peer.until('\r\n.\r\n');
-  peer.send('250 taken\r\n');
-  await peer.untilGone();
-}
 
 describe('a STARTTLS that breaks', () => {
   const clients = new SmtpClients();
@@ -32,12 +25,26 @@ describe('a STARTTLS that breaks', () => {
   async function start(how: Break): Promise<void> {
     server = await ScriptedSmtpServer.start(async (peer) => {
       await peer.greet(['STARTTLS']);
-      return (await peer.line()) === 'STARTTLS' ? how(peer) : takeMail(peer);
+      return (await peer.line()) === 'STARTTLS' ? how(peer) : peer.takeMail();
     });
   }
 
+  const silence: Break = (peer) => void peer.send('220 go\r\n');
+  const alert: Break = async (peer) => {
+    peer.send('220 go\r\n');
+    await peer.untilInput();
+    peer.send(ALERT);
+  };
+  const works: Break = async (peer) => {
+    peer.send('220 go\r\n');
+    peer.encrypt();
+    await peer.hello();
+    await peer.expect('MAIL');
+    await peer.takeMail();
+  };
+
   const BREAKS: [string, Break, cause: string][] = [
-    ['no reply at all', (peer) => void peer.send('\x00\xffnonsense\r\n'), 'protocol'],
+    ['no reply', (peer) => void peer.send('\x00\xffnonsense\r\n'), 'protocol'],
     ['plain text with the 220', (peer) => void peer.send('220 go\r\n250 what next?\r\n'), 'protocol'],
     [
       'plain text for a handshake',
@@ -48,15 +55,7 @@ describe('a STARTTLS that breaks', () => {
       },
       'tls',
     ],
-    [
-      'an alert',
-      async (peer) => {
-        peer.send('220 go\r\n');
-        await peer.untilInput();
-        peer.send(ALERT);
-      },
-      'tls',
-    ],
+    ['an alert', alert, 'tls'],
     [
       'the end of the connection',
       (peer) => {
@@ -74,7 +73,8 @@ describe('a STARTTLS that breaks', () => {
       },
       'reset',
     ],
-    ['silence', (peer) => void peer.send('220 go\r\n'), 'timeout'],
+    ['silence', silence, 'timeout'],
+    ['no word', () => undefined, 'timeout'],
   ];
 
   describe.each(BREAKS)('with %s', (_what, how, cause) => {
@@ -105,11 +105,113 @@ describe('a STARTTLS that breaks', () => {
   });
 
   it('takes no longer with all its tries than one attempt may', async () => {
-    await start((peer) => void peer.send('220 go\r\n'));
+    await start(silence);
     const pool = clients.pool(endpointOf(server.port));
     const result = await pool.send(jobTo('user@example.org', { attemptSeconds: SOON }));
     expect(result).toMatchObject({ kind: 'failed', phase: 'tls', cause: 'timeout', tls: false });
     expect([server.connectionCount, server.received]).toEqual([1, expect.not.stringContaining('MAIL')]);
+  });
+
+  it('is waited for a short time first, and for the whole time at the second try', async () => {
+    await start((peer) => (server.connectionCount === 1 ? silence(peer) : works(peer)));
+    const pool = clients.pool(endpointOf(server.port), { timeouts: { firstTls: SOON } });
+    const result = await pool.send(jobTo('user@example.org'));
+    expect([result, server.connectionCount]).toMatchObject([{ kind: 'accepted', tls: true }, 2]);
+  });
+
+  describe('with silence that is known', () => {
+    const clock = new FakeClock();
+    let silentTls: SilentTls;
+    let now: Break;
+
+    beforeEach(async () => {
+      clock.set('2026-01-05T12:00:00Z');
+      silentTls = new SilentTls(clock);
+      now = silence;
+      await start((peer) => now(peer));
+      await send();
+    });
+
+    /** Over a connection of its own. */
+    async function send(more: Partial<SmtpEndpoint> = {}) {
+      const before = server.connectionCount;
+      const pool = clients.pool(endpointOf(server.port, more), { timeouts: { tls: SOON }, silentTls });
+      const result = await pool.send(jobTo('user@example.org'));
+      return { result, connections: server.connectionCount - before };
+    }
+
+    it('costs later mail no time, and its events say since when and until when', async () => {
+      const { result, connections } = await send();
+      expect(connections).toBe(1);
+      expect(result).toMatchObject({ kind: 'accepted', tls: false, trace: { policy: 'opportunistic' } });
+      expect(toSmtpFacts(result).tlsFailure).toBe(
+        'The server did not answer in time (met by earlier mail at 2026-01-05T12:00:00Z; ' +
+          'STARTTLS is not tried at this address before 2026-01-05T12:15:00Z)',
+      );
+    });
+
+    it.each(['required', 'mta-sts', 'dane'] as const)(
+      'lets no mail go in plaintext that must not (%s)',
+      async (policy) => {
+        const { result, connections } = await send({ security: 'starttls', policy });
+        expect([result, connections]).toMatchObject([{ kind: 'failed', phase: 'tls', heldBackBy: policy }, 1]);
+      },
+    );
+
+    it('lets no credentials go in plaintext', async () => {
+      const { result } = await send({ auth: { user: 'relay', password: 'secret' } });
+      expect(result).toMatchObject({ kind: 'failed', phase: 'tls', cause: 'timeout' });
+    });
+
+    it('is looked at again by one mail after a time, while others go on', async () => {
+      clock.advance(15 * MINUTE);
+      const looks = send();
+      const goesOn = await send();
+      expect(goesOn.result).toMatchObject({ kind: 'accepted', tls: false });
+      expect(toSmtpFacts((await looks).result).tlsFailure).toBe('The server did not answer in time');
+      expect((await send()).connections).toBe(1);
+      clock.advance(15 * MINUTE - 1);
+      expect((await send()).connections).toBe(1);
+    });
+
+    it('is forgotten once the server encrypts', async () => {
+      clock.advance(15 * MINUTE);
+      now = works;
+      for (let mail = 1; mail <= 2; mail += 1) {
+        expect(await send()).toMatchObject({ result: { kind: 'accepted', tls: true }, connections: 1 });
+      }
+    });
+
+    it('is forgotten when mail that demands encryption gets it', async () => {
+      now = works;
+      expect(await send({ security: 'starttls' })).toMatchObject({ result: { tls: true } });
+      expect(await send()).toMatchObject({ result: { kind: 'accepted', tls: true }, connections: 1 });
+    });
+
+    it('is left to the next mail when the one that looks gets no answer', async () => {
+      clock.advance(15 * MINUTE);
+      silentTls.asKnown(endpointOf(server.port));
+      expect((await send()).connections).toBe(1);
+      clock.advance(3 * MINUTE);
+      now = works;
+      expect(await send()).toMatchObject({ result: { tls: true } });
+    });
+
+    it('is of one address', () => {
+      expect(silentTls.asKnown(endpointOf(server.port, { address: '127.0.0.2' }))).toHaveProperty(
+        'security',
+        'opportunistic',
+      );
+    });
+  });
+
+  it('is met anew by each mail where it costs no time', async () => {
+    await start(alert);
+    const silentTls = new SilentTls(new FakeClock());
+    for (const connections of [3, 6]) {
+      await clients.pool(endpointOf(server.port), { silentTls }).send(jobTo('user@example.org'));
+      expect(server.connectionCount).toBe(connections);
+    }
   });
 
   describe('when the server hangs up after the handshake', () => {

@@ -116,13 +116,7 @@ describe('a pool', () => {
       peer.encrypt();
       await peer.hello();
       await peer.expect('MAIL');
-      peer.send('250 ok\r\n');
-      await peer.expect('RCPT');
-      peer.send('250 ok\r\n');
-      await peer.expect('DATA');
-      peer.send('354 go\r\n');
-      await peer.until('\r\n.\r\n');
-      peer.send('250 taken\r\n');
+      await peer.takeMail();
     });
     const result = await clients.pool(endpointOf(server.port)).send(jobTo('user@example.org'));
     expect(result).toMatchObject({ ...ACCEPTED, tls: true });

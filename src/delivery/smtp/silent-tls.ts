@@ -1,0 +1,63 @@
+import { LRUCache } from 'lru-cache';
+import { MINUTE, SECOND, type Clock } from '../../common/clock';
+import { allowsPlaintext, inPlaintext, type SmtpEndpoint } from './smtp-endpoint';
+import type { SmtpResult } from './smtp-result';
+import { SMTP_TIMEOUTS } from './smtp-timeouts';
+
+/** Long enough that few mails pay for the look, short enough that a server which is repaired soon gets encrypted mail. */
+const REMEMBERED_MS = 15 * MINUTE;
+/** What the look may take; a mail that has not come that far by then leaves it to the next. */
+const LOOK_MS = (SMTP_TIMEOUTS.firstTls + SMTP_TIMEOUTS.tls + SMTP_TIMEOUTS.greeting) * SECOND;
+const MAX_ADDRESSES = 10_000;
+
+interface Silence {
+  readonly failure: string;
+  readonly untilMs: number;
+}
+
+/**
+ * Addresses whose STARTTLS is answered with silence, for all mails and for all domains whose mail goes there: one of them
+ * waits for both tries, the others go in plaintext at once where nothing demands encryption. Other faults cost next to nothing,
+ * so that they are met anew by each mail.
+ *
+ *   unknown ──two tries in silence──► silent ──its time is over──► one mail looks ──encrypted──► unknown
+ *                                       ▲                               └──silence again──┐
+ *                                       └─────────────────────────────────────────────────┘
+ */
+export class SilentTls {
+  private readonly silences = new LRUCache<string, Silence>({ max: MAX_ADDRESSES });
+
+  constructor(private readonly clock: Clock) {}
+
+  /** The endpoint as a first connection is to be made to it now: in plaintext, with the cause, where it is known to be silent. */
+  asKnown(endpoint: SmtpEndpoint): SmtpEndpoint {
+    const silence = allowsPlaintext(endpoint) ? this.silences.get(keyOf(endpoint)) : undefined;
+    if (silence === undefined) return endpoint;
+    const nowMs = this.clock.monotonicMs();
+    if (nowMs < silence.untilMs) return inPlaintext(endpoint, silence.failure);
+    this.silences.set(keyOf(endpoint), { ...silence, untilMs: nowMs + LOOK_MS });
+    return endpoint;
+  }
+
+  /** Learns from the second try. */
+  note(endpoint: SmtpEndpoint, result: SmtpResult): void {
+    if (result.kind !== 'failed' || result.cause !== 'timeout') return;
+    const now = this.clock.now();
+    const until = new Date(now.getTime() + REMEMBERED_MS);
+    const failure = `${result.detail} (met by earlier mail at ${at(now)}; STARTTLS is not tried at this address before ${at(until)})`;
+    this.silences.set(keyOf(endpoint), { failure, untilMs: this.clock.monotonicMs() + REMEMBERED_MS });
+  }
+
+  /** A new connection there is encrypted. */
+  forget(endpoint: SmtpEndpoint): void {
+    this.silences.delete(keyOf(endpoint));
+  }
+}
+
+function keyOf({ address, port }: SmtpEndpoint): string {
+  return `${address} ${port}`;
+}
+
+function at(time: Date): string {
+  return `${time.toISOString().slice(0, 19)}Z`;
+}
