@@ -1,4 +1,5 @@
 import { Metrics } from '../../../common/metrics/metrics';
+import { UnavailableError } from '../../../common/errors/app-error';
 import { RenderThreads } from './render-threads';
 
 const TEMPLATE = {
@@ -19,5 +20,27 @@ describe('the threads that render', () => {
     const [first] = (threads as any).threads;
     await (await first.worker).worker.terminate();
     expect(await threads.render(TEMPLATE, '{"name": "Ada"}')).toMatchObject(rendered);
+  });
+
+  it('refuse what waits, what is in work and what comes later once they are closed', async () => {
+    const metrics = new Metrics();
+    const closing = new RenderThreads(metrics);
+    const asked = ['acme', 'acme', 'globex', 'initech'].map((organizationId) =>
+      closing.render({ ...TEMPLATE, organizationId }, '{"name": "Ada"}'),
+    );
+    const ended = Promise.allSettled(asked);
+    await closing.close();
+    await expect(closing.render(TEMPLATE, '{}')).rejects.toThrow('stopping');
+    for (const result of await ended) {
+      expect(result).toMatchObject({ status: 'rejected', reason: expect.any(UnavailableError) });
+    }
+    expect(await metrics.registry.metrics()).not.toContain('templates_stopped_total');
+  });
+
+  it('do not blame the template when no thread can be started', async () => {
+    const broken = new RenderThreads(new Metrics());
+    jest.spyOn((broken as any).threads[0], 'begin').mockRejectedValue(new Error('no memory'));
+    await expect(broken.render(TEMPLATE, '{}')).rejects.toThrow(UnavailableError);
+    await broken.close();
   });
 });

@@ -22,6 +22,7 @@ interface Job {
   readonly organizationId: string;
   readonly question: Question;
   readonly resolve: (answer: CheckResult | RenderResult | undefined) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /** As text, since a thread loads no TypeScript, which tests run. */
@@ -78,24 +79,29 @@ export class RenderThreads {
   /**
    * Undefined: it did not end in time.
    * @param variables JSON of an object
-   * @throws UnavailableError when too much waits
+   * @throws UnavailableError when too much waits, no thread can be started, or the service stops
    */
   render(template: StoredTemplate, variables: string): Promise<RenderResult | undefined> {
     return this.ask<RenderResult>(template.organizationId, { kind: 'render', template, variables });
   }
 
+  /** What waits or is in work is refused: the same call may succeed elsewhere. */
   async close(): Promise<void> {
     this.closed = true;
+    for (const { reject } of [...this.waiting.values()].flat()) reject(stopping());
+    this.waiting.clear();
+    this.depth = 0;
     await Promise.all(this.threads.map((thread) => thread.end()));
   }
 
   private ask<T>(organizationId: string, question: Question): Promise<T | undefined> {
+    if (this.closed) return Promise.reject(stopping());
     const own = this.waiting.get(organizationId) ?? [];
     if (this.depth >= MAX_WAITING || own.length >= MAX_WAITING_PER_ORGANIZATION) {
       return Promise.reject(new UnavailableError('Too many templates are waiting to be rendered'));
     }
-    return new Promise<T | undefined>((resolve) => {
-      own.push({ organizationId, question, resolve: resolve as Job['resolve'] });
+    return new Promise<T | undefined>((resolve, reject) => {
+      own.push({ organizationId, question, resolve: resolve as Job['resolve'], reject });
       this.waiting.set(organizationId, own);
       this.depth += 1;
       this.dispatch();
@@ -111,10 +117,16 @@ export class RenderThreads {
 
   private async work(thread: RenderThread, job: Job): Promise<void> {
     this.inWork.add(job.organizationId);
-    const answer = await thread.ask(job.question);
+    try {
+      const answer = await thread.ask(job.question);
+      // The thread has ended with the service; that says nothing about the template.
+      if (answer === undefined && this.closed) throw stopping();
+      if (answer === undefined) this.noteStopped(job.organizationId);
+      job.resolve(answer);
+    } catch (error) {
+      job.reject(error);
+    }
     this.inWork.delete(job.organizationId);
-    if (answer === undefined) this.noteStopped(job.organizationId);
-    job.resolve(answer);
     this.dispatch();
   }
 
@@ -139,12 +151,16 @@ export class RenderThreads {
   }
 }
 
+function stopping(): UnavailableError {
+  return new UnavailableError('The service is stopping');
+}
+
 /** One thread and the job that it works on. Started by its first job, and again by the one after a job that it died of. */
 class RenderThread {
   busy = false;
   private worker: Promise<Started> | undefined;
 
-  /** Undefined when it does not answer in time, or dies. */
+  /** Undefined when it does not return a result in time, or dies. @throws UnavailableError when it cannot be started */
   async ask(question: Question): Promise<CheckResult | RenderResult | undefined> {
     this.busy = true;
     try {
@@ -155,9 +171,9 @@ class RenderThread {
       worker.unref();
       if (answer === undefined) await this.end();
       return answer;
-    } catch {
+    } catch (error) {
       await this.end();
-      return undefined;
+      throw new UnavailableError('No thread can be started for templates', error);
     } finally {
       this.busy = false;
     }
