@@ -49,10 +49,8 @@ export class SessionViewService {
   }
 
   private async ofTenant({ organizationId, apiKeyId, domainId, scopes }: Principal): Promise<SessionView> {
-    const [{ name }, key] = await Promise.all([
-      this.organizations.get(organizationId),
-      this.keys.get(organizationId, apiKeyId),
-    ]);
+    const { name } = await this.organizations.get(organizationId);
+    const key = await this.keys.get(organizationId, apiKeyId);
     const bound = domainId === undefined ? {} : { domainId };
     const shown = { id: key.id, name: key.name, prefix: key.prefix, mode: key.mode, scopes: [...scopes], ...bound };
     return { kind: 'tenant', organization: { id: organizationId, name }, key: shown, service: this.service() };

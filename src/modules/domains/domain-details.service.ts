@@ -36,11 +36,9 @@ export class DomainDetailsService {
   /** In the order of the domains: three look-ups, however many they are. */
   async detailsOf(organizationId: string, domains: readonly Domain[]): Promise<DomainDetail[]> {
     const ids = domains.map(({ id }) => id);
-    const [keys, checks, inbound] = await Promise.all([
-      this.keys.publishedOf(organizationId, ids),
-      this.domains.checksOf(organizationId, ids),
-      this.domains.inboundHosts(organizationId, ids),
-    ]);
+    const keys = await this.keys.publishedOf(organizationId, ids);
+    const checks = await this.domains.checksOf(organizationId, ids);
+    const inbound = await this.domains.inboundHosts(organizationId, ids);
     return domains.map((domain) => this.describe(domain, keys.get(domain.id) ?? [], checks, inbound));
   }
 

@@ -88,11 +88,9 @@ export class EmailListService {
     const { status, tag, recipient, subject } = filter;
     const terms = { status, tag, recipient, subject };
     const nothing = { offset: 0, limit: 0 };
-    const [found, whole] = await Promise.all([
-      this.emails.search(scope, idRange(filter, after), terms, page),
-      after === undefined ? undefined : this.emails.search(scope, idRange(filter), terms, nothing),
-    ]);
-    const { total, stoppedAt } = whole ?? found;
+    const found = await this.emails.search(scope, idRange(filter, after), terms, page);
+    const whole = after === undefined ? found : await this.emails.search(scope, idRange(filter), terms, nothing);
+    const { total, stoppedAt } = whole;
     const emails = await this.emails.findAll(scope, found.ids);
     const next = found.ids.length === page.limit ? found.ids.at(-1) : found.stoppedAt;
     return { emails, total, next, partial: stoppedAt !== undefined };
@@ -124,14 +122,11 @@ class CountedSpan {
   async count(): Promise<number> {
     const { newest, hours, oldest } = this.parts;
     const { emails, counts } = this.sources;
-    const [first, middle, last] = await Promise.all([
-      newest ? emails.count(this.scope, newest) : 0,
-      hours ? counts.countEmails({ ...this.scope, domainId: this.scope.domainId, ...hours }) : 0,
-      oldest ? emails.count(this.scope, oldest) : 0,
-    ]);
-    this.newest = first;
-    this.hours = middle;
-    return first + middle + last;
+    const { domainId } = this.scope;
+    // One after the other: a request takes one connection at a time.
+    this.newest = newest ? await emails.count(this.scope, newest) : 0;
+    this.hours = hours ? await counts.countEmails({ ...this.scope, domainId, ...hours }) : 0;
+    return this.newest + this.hours + (oldest ? await emails.count(this.scope, oldest) : 0);
   }
 
   async locate({ offset, limit }: Page): Promise<Place> {

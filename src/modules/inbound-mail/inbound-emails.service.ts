@@ -137,11 +137,10 @@ export class InboundEmailsService {
   private async searched(tenant: Tenant, terms: InboundSearch, page: Page, after?: string): Promise<ListedInbound> {
     const window = this.reach;
     const nothing = { offset: 0, limit: 0 };
-    const [found, whole] = await Promise.all([
-      this.emails.search(tenant, { before: after ?? LAST_ID, window }, terms, page),
-      after === undefined ? undefined : this.emails.search(tenant, { before: LAST_ID, window }, terms, nothing),
-    ]);
-    const { total, stoppedAt } = whole ?? found;
+    const found = await this.emails.search(tenant, { before: after ?? LAST_ID, window }, terms, page);
+    const all = { before: LAST_ID, window };
+    const whole = after === undefined ? found : await this.emails.search(tenant, all, terms, nothing);
+    const { total, stoppedAt } = whole;
     const emails = await this.emails.findAll(tenant, found.ids);
     const next = found.ids.length === page.limit ? found.ids.at(-1) : found.stoppedAt;
     return { emails, total, next, partial: stoppedAt !== undefined };

@@ -138,13 +138,9 @@ export class InboundRoutesService {
   /** A webhook that has been deleted is not shown: mail goes as without one. */
   private async described(organizationId: string, routes: readonly InboundRoute[]): Promise<ShownRoute[]> {
     const hosts = routes.map(({ address }) => hostOf(address));
-    const [domains, webhooks] = await Promise.all([
-      this.routes.domainsOf(organizationId, [...new Set(hosts)]),
-      this.routes.webhooksAmong(
-        organizationId,
-        routes.flatMap(({ webhookId }) => webhookId ?? []),
-      ),
-    ]);
+    const domains = await this.routes.domainsOf(organizationId, [...new Set(hosts)]);
+    const named = routes.flatMap(({ webhookId }) => webhookId ?? []);
+    const webhooks = await this.routes.webhooksAmong(organizationId, named);
     return routes.map((route, index) => ({
       ...route,
       webhookId: webhooks.has(route.webhookId ?? '') ? route.webhookId : null,

@@ -41,11 +41,8 @@ export class EmailCounts {
     const { from, to } = range;
     if (from && from >= border) return this.hours.countEmails(range);
     if (to && to <= border) return this.countSettled(range);
-    const [older, newer] = await Promise.all([
-      this.countSettled({ ...range, to: border }),
-      this.hours.countEmails({ ...range, from: border }),
-    ]);
-    return older + newer;
+    const older = await this.countSettled({ ...range, to: border });
+    return older + (await this.hours.countEmails({ ...range, from: border }));
   }
 
   /** The hours in which `limit` emails lie after the newest `offset` of the range, newest first. @throws UnavailableError */

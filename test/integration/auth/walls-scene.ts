@@ -1,9 +1,11 @@
 import { insertInboundEmail } from '../../factories/inbound-emails';
 import { randomUUID } from 'node:crypto';
+import { DataSource } from 'typeorm';
 import { ApiKeysService } from '../../../src/auth/api-keys.service';
 import { HOUR } from '../../../src/common/clock';
 import { ALL_SCOPES, type Scope } from '../../../src/common/http/scopes';
 import type { Mode } from '../../../src/common/tenant';
+import { poolOf } from '../../../src/database/data-source';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
 import { type Answer, ApiClient } from '../../e2e/kit/api-client';
 import { DomainsApp } from '../domains/domains-app';
@@ -104,6 +106,17 @@ export class WallsScene {
          from (select to_jsonb(t) - 'last_used_at' as row from ${table} t where organization_id = $1) rows`,
     );
     return JSON.stringify(await this.app.db.query(each.join(' union all '), [organizationId]));
+  }
+
+  /** The most connections to the database that the app had in use at a time meanwhile. */
+  async peakConnections(work: () => Promise<unknown>): Promise<number> {
+    const pool = poolOf(this.app.get(DataSource));
+    let [inUse, peak] = [0, 0];
+    const take = () => (peak = Math.max(peak, (inUse += 1)));
+    const give = () => (inUse -= 1);
+    pool.on('acquire', take).on('release', give);
+    await work().finally(() => pool.off('acquire', take).off('release', give));
+    return peak;
   }
 
   close(): Promise<void> {

@@ -166,6 +166,36 @@ describe.each(Object.entries(KEYED_ROUTES))('%s', (route, facts) => {
   });
 });
 
+/** Reads whose parameters take more statements. */
+const CURSOR = Buffer.from(randomUUID()).toString('base64url');
+const LONGER_READS = [
+  ['/v1/emails', 'from=2026-01-01T00:30:00Z&to=2046-01-01T00:30:00Z'],
+  ['/v1/emails', `subject=x&cursor=${CURSOR}`],
+  ['/v1/inbound-emails', `from=x&cursor=${CURSOR}`],
+] as const;
+const READS = Object.entries(KEYED_ROUTES).filter(([route]) => route.startsWith('GET'));
+
+/** So that turns of requests (TenantTurnsGuard) bound the connections that an organization has. */
+describe('a read takes one connection to the database at a time', () => {
+  async function expectOne(read: (key: ApiClient) => Promise<Answer>): Promise<void> {
+    const key = await acme.key();
+    // Something in the background may take another one, but not each time.
+    for (let attempt = 1; ; attempt += 1) {
+      const peak = await scene.peakConnections(() => read(key));
+      if (peak > 1 && attempt < 3) continue;
+      expect(peak).toBeGreaterThan(0);
+      expect(peak).toBeLessThanOrEqual(1);
+      return;
+    }
+  }
+
+  it.each(READS)('%s', (route, facts) => expectOne((key) => request(route, idsOf(acme, facts), { party: acme, key })));
+
+  it.each(LONGER_READS)('GET %s with more parameters', (path, query) =>
+    expectOne((key) => key.get(`${path}?${query}`)),
+  );
+});
+
 describe('operators and tenants', () => {
   const expectRefused = (answer: Answer, required: string) => {
     expectError(answer, 403, 'insufficient_permissions');

@@ -65,10 +65,8 @@ export class DmarcReportsService {
   async view(organizationId: string, domainId: string, days: number): Promise<DmarcView> {
     if (!(await this.domains.find(organizationId, domainId))) throw new NotFoundError('Domain');
     const owner = { organizationId, domainId };
-    const [totals, sources] = await Promise.all([
-      this.domains.sumDmarc(owner, days),
-      this.domains.sumDmarcSources(owner, days, SHOWN_SOURCES),
-    ]);
+    const totals = await this.domains.sumDmarc(owner, days);
+    const sources = await this.domains.sumDmarcSources(owner, days, SHOWN_SOURCES);
     return { totals, sources, recommendation: recommend(totals) };
   }
 

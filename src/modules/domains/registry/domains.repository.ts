@@ -82,7 +82,7 @@ export class DomainsRepository {
   /** Removed domains that are remembered included. */
   async findNames(organizationId: string, ids: readonly string[]): Promise<{ id: string; domain: string }[]> {
     const named = { select: { id: true, domain: true }, where: { organizationId, id: Any(ids) } };
-    return (await Promise.all([this.removed.find(named), this.domains.find(named)])).flat();
+    return [...(await this.removed.find(named)), ...(await this.domains.find(named))];
   }
 
   findForSending(organizationId: string, domain: string | undefined): Promise<Domain | null> {
@@ -256,11 +256,13 @@ export class DomainsRepository {
   }
 
   async sumTlsResults(domain: Owner, days: number, limit: number): Promise<TlsTotals> {
-    const [counts, results] = await Promise.all([
-      this.database.run(countTlsReports(domain, days)),
-      this.database.run(sumTlsResults(domain, days, limit)),
-    ]);
-    return { reports: 0, reporters: 0, ...counts[0], results };
+    const [counts] = await this.database.run(countTlsReports(domain, days));
+    return {
+      reports: 0,
+      reporters: 0,
+      ...counts,
+      results: await this.database.run(sumTlsResults(domain, days, limit)),
+    };
   }
 
   /** Returns how many rows went. */

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
-import { FairLimit } from '../../../common/async/fair-limit';
 import { MicroBatcher } from '../../../common/async/micro-batcher';
 import { DiskSpace } from '../../../common/disk-space';
 import { AppError, UnavailableError } from '../../../common/errors/app-error';
@@ -8,7 +7,7 @@ import { Metrics } from '../../../common/metrics/metrics';
 import { WorkerWaker } from '../../../delivery/queue/worker-waker.service';
 import { AcceptCommit } from './accept-commit.service';
 import { keyName } from './idempotency';
-import { organizationsOf, weightOf } from './screen-submissions';
+import { weightOf } from './screen-submissions';
 import type { Submission, SubmissionOutcome, SubmissionResult } from './submission';
 
 /** A key that another process works on is tried again this often, for two seconds in all. */
@@ -18,11 +17,6 @@ const KEY_RETRY_MS = 100;
 const MAX_WAITING = 2_000;
 /** Fifty callers of single emails make two groups in turn, one being written while the other one gathers. */
 const PATIENCE = { weight: 40, ms: 12 };
-/**
- * Of one organization, with several emails each: enough to keep the transactions full. Forty at once had others wait for half a
- * second, and a thousand for ten.
- */
-const BATCHES = { atATime: 6, waiting: 500 };
 const BATCH_SIZES = [1, 2, 5, 10, 20, 50, 100, 200];
 
 /**
@@ -33,7 +27,6 @@ const BATCH_SIZES = [1, 2, 5, 10, 20, 50, 100, 200];
 export class AcceptService {
   private readonly logger = new Logger(AcceptService.name);
   private readonly keys = new InFlightKeys();
-  private readonly batches = new FairLimit(Infinity, BATCHES);
   private readonly batchSizes;
   private readonly batcher = new MicroBatcher<Submission, SubmissionOutcome | undefined>(
     (submissions) => this.commit(submissions),
@@ -56,12 +49,6 @@ export class AcceptService {
    */
   async submit(submission: Submission): Promise<SubmissionResult> {
     this.disk.assertRoom();
-    const [organizationId] = submission.items.length > 1 ? organizationsOf([submission]) : [];
-    if (organizationId === undefined) return this.submitNow(submission);
-    return this.batches.run(organizationId, () => this.submitNow(submission));
-  }
-
-  private async submitNow(submission: Submission): Promise<SubmissionResult> {
     const claims = [submission.idempotency, ...submission.items.map((item) => item.idempotency)];
     const names = claims.flatMap((claim) => (claim ? [keyName(claim)] : []));
     const outcome = names.length === 0 ? await this.attempt(submission) : await this.withKeys(names, submission);

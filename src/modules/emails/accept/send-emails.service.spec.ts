@@ -12,6 +12,23 @@ const MIB = 1024 * 1024;
 const TENANT: Submitter = { organizationId: 'o', mode: 'live' };
 const EMAIL = { from: 'a@acme.test', to: ['b@example.com'], template: { name: 'large' } };
 
+/** @param render what a template becomes */
+function serviceWith(
+  render: () => Promise<object>,
+  submit: (submission: Submission) => Promise<object>,
+): SendEmailsService {
+  return new SendEmailsService(
+    { submit } as unknown as AcceptService,
+    { resolve: () => Promise.resolve({ id: 'd', name: 'acme.test' }) } as unknown as SenderResolver,
+    { render } as unknown as TemplateRenderer,
+    { settingsOf: () => Promise.resolve({}) } as unknown as OrganizationsService,
+    { now: () => new Date() } as Clock,
+    {} as Tracing,
+  );
+}
+
+const batchOf = (count: number) => Array.from({ length: count }, () => EMAIL);
+
 /** The items that come to be accepted, of templates that make a MiB each. */
 async function submitted(count: number, tenant = TENANT): Promise<Submission['items']> {
   let items: Submission['items'] = [];
@@ -20,19 +37,7 @@ async function submitted(count: number, tenant = TENANT): Promise<Submission['it
     return Promise.resolve({ results: [], replayed: false });
   };
   const render = () => Promise.resolve({ subject: 's', html: 'x'.repeat(MIB), text: undefined, version: 1 });
-  const service = new SendEmailsService(
-    { submit } as unknown as AcceptService,
-    { resolve: () => Promise.resolve({ id: 'd', name: 'acme.test' }) } as unknown as SenderResolver,
-    { render } as unknown as TemplateRenderer,
-    { settingsOf: () => Promise.resolve({}) } as unknown as OrganizationsService,
-    { now: () => new Date() } as Clock,
-    {} as Tracing,
-  );
-  await service.sendBatch(
-    Array.from({ length: count }, () => EMAIL),
-    undefined,
-    tenant,
-  );
+  await serviceWith(render, submit).sendBatch(batchOf(count), undefined, tenant);
   return items;
 }
 
@@ -53,5 +58,27 @@ describe('what templates make of a batch', () => {
     await submitted(3, { ...TENANT, hold });
     expect(held).toBe(3 * MIB);
     await expect(submitted(3, { ...TENANT, hold })).rejects.toThrow(UnavailableError);
+  });
+});
+
+describe('batches of one organization', () => {
+  it('are prepared and committed six at a time, their emails one after the other', async () => {
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    let [rendering, most, committing, mostCommitted] = [0, 0, 0, 0];
+    const render = async () => {
+      most = Math.max(most, (rendering += 1));
+      await turn();
+      rendering -= 1;
+      return { subject: 's', html: 'x', text: undefined, version: 1 };
+    };
+    const submit = async () => {
+      mostCommitted = Math.max(mostCommitted, (committing += 1));
+      await turn();
+      committing -= 1;
+      return { results: [], replayed: false };
+    };
+    const service = serviceWith(render, submit);
+    await Promise.all(Array.from({ length: 20 }, () => service.sendBatch(batchOf(3), undefined, TENANT)));
+    expect([most, mostCommitted]).toEqual([6, 6]);
   });
 });

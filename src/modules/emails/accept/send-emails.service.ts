@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { OrganizationsService } from '../../../auth/organizations.service';
+import { FairLimit } from '../../../common/async/fair-limit';
 import { Clock } from '../../../common/clock';
 import { AppError, ValidationError } from '../../../common/errors/app-error';
 import type { Tenant } from '../../../common/tenant';
@@ -33,6 +34,11 @@ export interface AcceptedRequest {
   readonly replayed: boolean;
 }
 
+/**
+ * Of one organization, with several emails each: enough to keep the transactions full. Forty at once had others wait for half a
+ * second, and a thousand for ten.
+ */
+const BATCHES = { atATime: 6, waiting: 500 };
 /** Of all that templates make of one batch, which may be a few lines itself. */
 const MAX_BATCH_RENDERED = 32 * 1024 * 1024;
 
@@ -46,6 +52,8 @@ export interface Submitter extends Tenant {
 /** From a request's JSON body to committed emails. */
 @Injectable()
 export class SendEmailsService {
+  private readonly batches = new FairLimit(Infinity, BATCHES);
+
   constructor(
     private readonly accepts: AcceptService,
     private readonly senders: SenderResolver,
@@ -105,13 +113,16 @@ export class SendEmailsService {
    * Accepts up to 100 emails, each by itself: one that is refused does not sink the rest.
    * @throws AppError when the request as a whole is refused
    */
-  async sendBatch(bodies: readonly unknown[], keyHeader: string | string[] | undefined, tenant: Submitter) {
+  async sendBatch(
+    bodies: readonly unknown[],
+    keyHeader: string | string[] | undefined,
+    tenant: Submitter,
+  ): Promise<SubmissionResult> {
     const key = idempotencyKeyOf(keyHeader, undefined);
-    const now = this.clock.now();
-    const bounded = { ...tenant, hold: withinBatch(tenant.hold) };
-    const items = await Promise.all(bodies.map((body, index) => this.batchItem(body, `${index}.`, now, bounded)));
     const idempotency = key === undefined ? undefined : claim(BATCH_PATH, key, fingerprint(bodies), tenant);
-    return this.submit({ items, idempotency }, tenant);
+    const send = async (): Promise<SubmissionResult> =>
+      this.submit({ items: await this.batchItems(bodies, tenant), idempotency }, tenant);
+    return bodies.length > 1 ? this.batches.run(tenant.organizationId, send) : send();
   }
 
   private async submit(submission: Submission, { trace }: Submitter): Promise<SubmissionResult> {
@@ -121,6 +132,15 @@ export class SendEmailsService {
     const attributes = { 'waybill.emails': submission.items.length };
     this.tracing.record({ name: 'accept', parent: trace, startedAt, endedAt: this.clock.now(), attributes });
     return result;
+  }
+
+  /** One after the other: a hundred domains or templates at once would take all connections to the database. */
+  private async batchItems(bodies: readonly unknown[], tenant: Submitter): Promise<SubmissionItem[]> {
+    const now = this.clock.now();
+    const bounded = { ...tenant, hold: withinBatch(tenant.hold) };
+    const items: SubmissionItem[] = [];
+    for (const [index, body] of bodies.entries()) items.push(await this.batchItem(body, `${index}.`, now, bounded));
+    return items;
   }
 
   private async batchItem(body: unknown, prefix: string, now: Date, tenant: Submitter): Promise<SubmissionItem> {

@@ -54,8 +54,12 @@ export class SenderResolver {
   /** A bound key's short sender forms mean its own domain. */
   private async findFor(sender: Sender, { organizationId, domainId }: Tenant): Promise<SenderDomain | undefined> {
     if (sender.domain !== undefined || domainId === undefined) return this.find(organizationId, sender.domain);
-    const bound = await withinTenants([organizationId], () => this.domains.find(organizationId, domainId));
-    return bound ? this.describe(bound) : undefined;
+    return this.lookUps.run(`${organizationId} id ${domainId}`, () => this.lookUpBound(organizationId, domainId));
+  }
+
+  private async lookUpBound(organizationId: string, domainId: string): Promise<SenderDomain | undefined> {
+    const found = await withinTenants([organizationId], () => this.domains.find(organizationId, domainId));
+    return found ? this.describe(found) : undefined;
   }
 
   private async find(organizationId: string, name: string | undefined): Promise<SenderDomain | undefined> {

@@ -44,10 +44,8 @@ export class SubjectEmailsService {
 
   private async read(scope: SubjectScope, ids: readonly string[]): Promise<SubjectEmail[]> {
     if (ids.length === 0) return [];
-    const [emails, events] = await Promise.all([
-      this.emails.findEmails(scope, ids),
-      this.emails.findEvents(scope, ids),
-    ]);
+    const emails = await this.emails.findEmails(scope, ids);
+    const events = await this.emails.findEvents(scope, ids);
     const eventsOf = new Map<string, SubjectEvent[]>(emails.map(({ id }) => [id, []]));
     for (const event of events) eventsOf.get(event.emailId)?.push(event);
     const shown: SubjectEmail[] = [];
