@@ -8,11 +8,12 @@ import { AppConfig } from '../config/config';
 import { TenantTurns } from './tenant-turns';
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
-/** Sends share their transactions. */
+/** Sends share their transactions; batches have turns of their own (`SendEmailsService`). */
 const UNBOUNDED: ReadonlySet<EndpointClass | undefined> = new Set(['send', 'batch']);
 /** Connections to the database that reads leave to all else. */
 const LEFT = 2;
-const FEWEST = 4;
+/** One organization alone then has one request of a kind at a time. */
+const FEWEST = 2;
 /** No statement takes longer. A request whose client has gone before its answer began may end without one. */
 const ABANDONED_MS = 10 * SECOND;
 
@@ -20,6 +21,9 @@ const ABANDONED_MS = 10 * SECOND;
  * Lets an organization have its share of reads under way, and of writes, and the rest wait: sixty lists at once held every
  * connection to the database, so that the mail of all other organizations was refused. After the limits, which refuse without
  * waiting, and after the body, which may come slowly.
+ *
+ * The shares are of this process's pool. A request takes one connection at a time (test/integration/auth/walls.spec.ts), so
+ * one organization alone holds at most seven of ten in each process, however many processes there are (docs/scaling.md).
  */
 @Injectable()
 export class TenantTurnsGuard implements CanActivate {

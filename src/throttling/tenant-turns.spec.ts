@@ -45,6 +45,8 @@ describe('TenantTurns', () => {
   });
 });
 
+const configOf = (poolSize: number) => ({ database: { poolSize } }) as AppConfig;
+
 describe('TenantTurnsGuard', () => {
   class FakeResponse extends EventEmitter {
     destroyed = false;
@@ -57,7 +59,7 @@ describe('TenantTurnsGuard', () => {
     onAnswered?: () => void;
   }
 
-  const CONFIG = { database: { poolSize: 4 } } as AppConfig;
+  const CONFIG = configOf(6);
 
   /** A route that counts as `endpoint`. */
   function ask(guard: TenantTurnsGuard, method = 'GET', endpoint?: string) {
@@ -72,6 +74,15 @@ describe('TenantTurnsGuard', () => {
     } as unknown as ExecutionContext);
     return { request, response, answer };
   }
+
+  it.each([3, 4, 5, 10, 20, 200])('leaves others connections of a pool of %i', (poolSize) => {
+    const guard = new TenantTurnsGuard(new Reflector(), configOf(poolSize));
+    const methods = ['GET', 'POST'].flatMap((method) => Array<string>(poolSize).fill(method));
+    const begun = methods.filter((method) => ask(guard, method).answer === true).length;
+    expect(begun).toBeGreaterThanOrEqual(2);
+    expect(begun).toBeLessThan(poolSize);
+    expect(begun).toBeLessThanOrEqual(Math.ceil(poolSize * 0.75));
+  });
 
   it('holds a turn until the answer, also of a client that has gone', async () => {
     const guard = new TenantTurnsGuard(new Reflector(), CONFIG);
