@@ -1,18 +1,20 @@
 // Load over HTTP/1.1: keep-alive connections with one open request each. Requests are built once, and only status and length
-// of a response are read: a general load generator took more CPU than the service under load.
+// of a response are read: a general load generator took more CPU than the service under load. With a `rate`, requests are due at
+// random times whatever the service does, and a latency begins when its request was due, not when a connection was free for it.
 import { connect } from 'node:net';
 import { serve } from '../harness/helper.mjs';
 
 serve({ start: () => undefined, run });
 
 /**
- * @param target `{port, path, key, bodies}`: JSON texts that are sent in turn
+ * @param target `{port, path, key, bodies}`: JSON texts that are sent in turn; `rate`: requests/s, else as many as there are responses
  * @returns how many returned 202 within the time, and the latencies' percentiles in ms
  */
-async function run({ port, path, key, bodies, connections, seconds }) {
+async function run({ port, path, key, bodies, connections, seconds, rate }) {
   const requests = bodies.map((body) => toRequest(path, key, body));
-  const state = { next: 0, until: performance.now() + seconds * 1_000, latencies: [], requests, port };
   const begin = performance.now();
+  const arrivals = rate === undefined ? undefined : new Arrivals(rate, begin);
+  const state = { next: 0, until: begin + seconds * 1_000, latencies: [], requests, port, arrivals };
   await Promise.all(Array.from({ length: connections }, () => runConnection(state)));
   const latencies = state.latencies.sort((one, other) => one - other);
   const at = (share) => latencies[Math.floor(latencies.length * share)];
@@ -41,8 +43,13 @@ function useConnection(state) {
     let pending = Buffer.alloc(0);
     let sentAt = 0;
     const send = () => {
-      sentAt = performance.now();
-      if (sentAt >= state.until) return void socket.end();
+      if (performance.now() >= state.until) return void socket.end();
+      if (state.arrivals) state.arrivals.next(sendAt);
+      else sendAt(performance.now());
+    };
+    const sendAt = (due) => {
+      if (performance.now() >= state.until) return void socket.end();
+      sentAt = due;
       socket.write(state.requests[state.next % state.requests.length]);
       state.next += 1;
     };
@@ -57,6 +64,32 @@ function useConnection(state) {
       if (!response.closes) send();
     });
   });
+}
+
+/** Times at which requests are due: exponential gaps, as of many clients that know nothing of each other. */
+class Arrivals {
+  #idle = [];
+  #due;
+
+  constructor(rate, begin) {
+    this.gapMs = 1_000 / rate;
+    this.#due = begin;
+  }
+
+  /** Calls `send` with the time when its request was due, then or later. */
+  next(send) {
+    this.#idle.push(send);
+    if (this.#idle.length === 1) this.#dispatch();
+  }
+
+  #dispatch() {
+    while (this.#idle.length > 0 && this.#due <= performance.now()) {
+      const due = this.#due;
+      this.#due -= this.gapMs * Math.log(1 - Math.random());
+      this.#idle.shift()(due);
+    }
+    if (this.#idle.length > 0) setTimeout(() => this.#dispatch(), 1);
+  }
 }
 
 /** Undefined until the response is complete. */
