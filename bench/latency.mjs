@@ -67,7 +67,12 @@ function report(results) {
     const of = (name) => samples.map((sample) => sample[name]);
     const [rate, p50, p99] = ['rate', 'p50', 'p99'].map((name) => median(of(name)));
     const spread = `${Math.min(...of('p99')).toFixed(1)}–${Math.max(...of('p99')).toFixed(1)}`;
-    const cells = [`${share * 100} %`, String(Math.round(rate)).padStart(8), p50.toFixed(1).padStart(6), p99.toFixed(1)];
+    const cells = [
+      `${share * 100} %`,
+      String(Math.round(rate)).padStart(8),
+      p50.toFixed(1).padStart(6),
+      p99.toFixed(1),
+    ];
     process.stdout.write(`${cells.join('  ')} (${spread})\n`);
   }
   const atHalf = median(results.get(SHARES[0]).map(({ p99 }) => p99));
