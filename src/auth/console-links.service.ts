@@ -24,7 +24,7 @@ export interface SignInLink {
   readonly expiresAt: Date;
 }
 
-/** Links that sign somebody in to the console, once, within 15 minutes, with every scope: for who reads the command line. */
+/** Links that sign in to the console once, within 15 minutes, with every scope: for those with access to the command line. */
 @Injectable()
 export class ConsoleLinksService {
   constructor(

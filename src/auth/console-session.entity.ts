@@ -2,7 +2,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Mode } from '../common/tenant';
 
 /**
- * Somebody signed in to the console: of the session id only the SHA-256 is kept. It ends with its key. The organization of
+ * A session of the console: of the session id only the SHA-256 is kept. It ends with its key. The organization of
  * an operator's is all zeros, as in the audit log.
  */
 @Entity('console_sessions')
@@ -15,7 +15,7 @@ export class ConsoleSession {
   @Column('timestamptz', { name: 'expires_at' }) expiresAt!: Date;
 }
 
-/** A link that signs somebody in, once: of its token only the SHA-256 is kept. */
+/** A link that signs in once: of its token only the SHA-256 is kept. */
 @Entity('console_links')
 export class ConsoleLink {
   @PrimaryColumn('bytea') hash!: Buffer;

@@ -21,7 +21,7 @@ export interface AwaitSchemaOptions {
 }
 
 /**
- * Waits until the schema is one that this build runs on: with `MIGRATE_ON_START=false` somebody else migrates, and after
+ * Waits until the schema is one that this build runs on: with `MIGRATE_ON_START=false` another process migrates, and after
  * a roll-back it may be too new. Meanwhile the process is alive and not ready, says why, and asks again every second;
  * requests are refused with 503.
  */

@@ -171,7 +171,7 @@ async function drain(app: INestApplicationContext, config: AppConfig, draining: 
   await within('what is under way', Promise.all(parts), drainMs + DRAIN_MARGIN_MS);
 }
 
-/** What has not been answered by then is cut off: it would keep the server open. */
+/** Requests without a complete response by then are cut off: they would keep the server open. */
 async function finishRequests(app: NestExpressApplication, draining: Draining, drainMs: number): Promise<void> {
   if (await draining.whenIdle(Math.min(drainMs, FINISH_REQUESTS_MS))) return;
   app.getHttpServer().closeAllConnections();

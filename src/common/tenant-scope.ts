@@ -57,7 +57,7 @@ function enter(scope: TenantScope): void {
   if (holder) holder.scope = scope;
 }
 
-/** What `work` starts sees the rows of just these organizations, whoever calls. */
+/** What `work` starts sees the rows of just these organizations, whatever the scope of the caller. */
 export function withinTenants<T>(organizationIds: readonly string[], work: () => Promise<T>): Promise<T> {
   return track({ scope: organizationIds }, work);
 }

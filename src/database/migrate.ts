@@ -9,7 +9,7 @@ import { RECORD_ORIGIN, readApplied } from './schema-state';
 /** Any fixed number: two processes that start at once must not migrate at once. */
 export const MIGRATION_LOCK = 7_241_920_045;
 
-/** lock_not_available: somebody else has used the table for longer than a migration waits. */
+/** lock_not_available: another transaction has used the table for longer than a migration waits. */
 const LOCKED = '55P03';
 
 const LOCK_POLL_MS = 200;

@@ -29,7 +29,7 @@ const RESPONSE_HEADERS = {
   'Retry-After': integer('Seconds to wait before trying again'),
   Allow: text('The methods that the path supports'),
   'Idempotent-Replayed': {
-    description: 'The answer of an earlier request with the same idempotency key',
+    description: 'The response to an earlier request with the same idempotency key',
     schema: { type: 'string', enum: ['true'] },
   },
 } as const satisfies Record<string, HeaderObject>;

@@ -14,7 +14,7 @@ const UNBOUNDED: ReadonlySet<EndpointClass | undefined> = new Set(['send', 'batc
 const LEFT = 2;
 /** One organization alone then has one request of a kind at a time. */
 const FEWEST = 2;
-/** No statement takes longer. A request whose client has gone before its answer began may end without one. */
+/** No statement takes longer. A request whose client has gone before the response began may end without one. */
 const ABANDONED_MS = 10 * SECOND;
 
 /**
@@ -58,7 +58,7 @@ export class TenantTurnsGuard implements CanActivate {
   }
 }
 
-/** Whether or not the client waits for the answer; a file that is sent piece by piece, until its client is gone. */
+/** Whether or not the client still waits; a file that is sent piece by piece, until its client is gone. */
 function holdUntilAnswered(give: () => void, request: Request, response: Response): true {
   let isHeld = true;
   const end = (): void => {

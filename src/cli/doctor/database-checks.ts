@@ -45,7 +45,7 @@ export async function checkConnections(services: Services): Promise<Finding> {
   return rateConnections(await services.get(Database).activity());
 }
 
-/** An old transaction, most often somebody else's, keeps dead rows of the queue alive; vacuum has to wait for it. */
+/** An old transaction, most often of another program, keeps dead rows of the queue alive; vacuum has to wait for it. */
 export function rateConnections(connections: readonly DatabaseConnection[]): Finding {
   const waiting = (kind: string) => connections.filter(({ waitsFor }) => waitsFor === kind).length;
   const [locks, storage] = [waiting('Lock'), waiting('IO')];

@@ -7,7 +7,7 @@ const WITH_PORT = /^(?:\[([^\]]+)\]|([\d.]+)):\d{1,5}$/;
 
 /**
  * The client's address as far as the trusted proxies vouch for it (`TRUST_PROXY`). What they pass on that is no address is
- * somebody's text: then it is the peer's. Empty once the connection is gone.
+ * text that a client made up: then it is the peer's. Empty once the connection is gone.
  */
 export function clientAddressOf({ ip = '', socket }: Pick<Request, 'ip' | 'socket'>): string {
   const [, six, four] = WITH_PORT.exec(ip) ?? [];

@@ -71,7 +71,7 @@ export class BodyBudget {
 }
 
 /**
- * Takes so much for an answer until its client has read it or is gone: it may read slowly, and ask for many at once.
+ * Takes so much for a response until its client has read it or is gone: it may read slowly, and ask for many at once.
  * @throws UnavailableError
  */
 export function holdUntilRead(budget: BodyBudget, holder: string, bytes: number, response: Response): void {
@@ -87,7 +87,7 @@ function holderOf(request: Request): string {
 }
 
 /**
- * Takes more of the budget until the request has been answered, for what a small body becomes.
+ * Takes more of the budget until the response is complete, for what a small body becomes.
  * @throws UnavailableError
  */
 export function holdMore(request: Request, bytes: number): void {
@@ -98,7 +98,7 @@ export function holdMore(request: Request, bytes: number): void {
   request.heldBytes += bytes;
 }
 
-/** Gives back what a request held of the budget. It is still worked on after its client has gone, until it is answered. */
+/** Gives back what a request held of the budget. It is still worked on after its client has gone, until its response is made. */
 export function releaseBody(request: Request): void {
   request.bodyBudget.give(request.bodyHolder ?? '', request.heldBytes);
   request.heldBytes = 0;

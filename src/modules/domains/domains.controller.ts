@@ -33,7 +33,7 @@ export class DomainsController {
   @RateLimitClass('domain-writes')
   @ApiOperation({
     summary: 'Add a domain',
-    description: 'Publish the records of the answer in DNS, then verify. The first domain becomes the default.',
+    description: 'Publish the records of the response in DNS, then verify. The first domain becomes the default.',
   })
   @ApiData(DomainDto, { status: 201 })
   @ApiErrors('invalid_request', 'domain_not_allowed', 'domain_already_exists')
@@ -126,7 +126,7 @@ export class DomainsController {
   @ApiOperation({
     operationId: 'domains.verify',
     summary: 'Verify a domain',
-    description: 'Looks every record up in DNS now. A record that is missing is told in the answer; it is no error.',
+    description: 'Looks every record up in DNS now. The response says which records are missing; that is no error.',
   })
   @ApiData(DomainVerificationDto)
   @ApiErrors('resource_not_found')

@@ -15,7 +15,7 @@ import { DatabaseProbe } from './database-probe';
 const TIMEOUT_MS = 2 * SECOND;
 /** A storm of questions costs one statement in this time. */
 const CACHE_MS = 2 * SECOND;
-/** A destination that holds mail back makes some of it old; this old, somebody should look. */
+/** A destination that holds mail back makes some of it old; mail of this age needs attention. */
 const LATE_SECONDS = (15 * MINUTE) / SECOND;
 
 /** How much mail is open; when it could not be measured, only why. */

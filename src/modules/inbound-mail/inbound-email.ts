@@ -20,7 +20,7 @@ export interface Authentication {
 }
 
 /**
- * Why nobody should answer it by machine. `auto_submitted`: written by one (RFC 3834); `bulk`: by its Precedence; `list`: from
+ * Why it should get no automatic reply. `auto_submitted`: written by one (RFC 3834); `bulk`: by its Precedence; `list`: from
  * a mailing list (RFC 2919); `own`: it is mail of ours coming back; `loop`: it has passed too many servers.
  */
 export const MAIL_MARKS = ['auto_submitted', 'bulk', 'list', 'own', 'loop'] as const;

@@ -21,7 +21,7 @@ import {
 import { toInboundEmailDto, toListItem } from './dto/inbound-email.mapper';
 import { InboundEmailsService, type TakeMemory } from './inbound-emails.service';
 
-/** Never a type that a browser shows: the bytes are a stranger's. */
+/** Never a type that a browser shows: the sender, who is not trusted, chose the bytes. */
 const BYTES = 'application/octet-stream';
 const FILE = {
   status: 200,
@@ -127,7 +127,7 @@ export class InboundEmailsController {
   }
 }
 
-/** RFC 6266 and 8187, both forms. The name is a stranger's, and has neither folders nor controls any more. */
+/** RFC 6266 and 8187, both forms. The name is the sender’s choice; it has neither folders nor control characters any more. */
 function downloadAs(filename: string): string {
   const plain = filename.replace(/[^\x20-\x7e]|[%"\\]/g, '_');
   return `attachment; filename="${plain}"; filename*=${encodeExtended(filename.replace(/\p{Cs}/gu, '\ufffd'))}`;

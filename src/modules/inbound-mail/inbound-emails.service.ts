@@ -35,10 +35,10 @@ export interface ShownInboundEmail {
   readonly message: ReadMessage;
 }
 
-/** Takes so much memory for an answer until the client has read it. @throws AppError when there is not so much */
+/** Takes so much memory for a response until the client has read it. @throws AppError when there is not so much */
 export type TakeMemory = (bytes: number) => void;
 
-/** Mail that has come, as clients read it: it is stored as it came, and taken apart when somebody looks. */
+/** Mail that has come, as clients read it: it is stored as it came, and parsed when a client reads it. */
 @Injectable()
 export class InboundEmailsService {
   private readonly limit = new FairLimit(AT_A_TIME);
@@ -159,7 +159,7 @@ export class InboundEmailsService {
   }
 }
 
-/** The same for a file of no mail: nobody learns whose mail there is. */
+/** The same for a file of no mail, so that a 404 does not tell which mail exists. */
 function unknownFile(): NotFoundError {
   return new NotFoundError('Attachment');
 }

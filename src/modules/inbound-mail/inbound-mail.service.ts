@@ -18,7 +18,7 @@ export interface RoutedRecipient {
   readonly routes: readonly RouteMatch[];
 }
 
-/** `unknown`: the host takes mail here, the address does not; `foreign`: nobody's here. */
+/** `unknown`: the host takes mail here, the address does not; `foreign`: the host is of no route. */
 export type Routing = RoutedRecipient | 'unknown' | 'foreign';
 
 /** One route's share of a message. */
@@ -26,7 +26,7 @@ interface Share extends RouteMatch {
   readonly recipients: string[];
 }
 
-/** Takes mail that comes to routes: for the listener. Whether an answer is due is the customer's affair; nothing is answered here. */
+/** Takes mail that comes to routes: for the listener. Replies are up to the customer; the service sends none. */
 @Injectable()
 export class InboundMailService {
   constructor(

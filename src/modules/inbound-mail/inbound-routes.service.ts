@@ -126,7 +126,7 @@ export class InboundRoutesService {
     });
   }
 
-  /** Where bounces, complaints and reports come, whoever's domain it is: no route would ever get them. */
+  /** Where bounces, complaints and reports come, in any domain: no route would ever get them. */
   private refuseOurs(address: string, host: string): void {
     const { delivery, dns } = this.config;
     const isTaken = /^bounce\.[^.]/.test(host) || host === delivery.mailHost.toLowerCase();

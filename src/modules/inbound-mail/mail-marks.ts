@@ -12,7 +12,7 @@ const OWN_SENDER = /^b\+[a-z2-7]{55}@/i;
 /** Of emails that the engine composes. */
 const OWN_MESSAGE_ID = /^<([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})@/;
 
-/** Why mail is not to be answered by machine, as far as the message itself says so. */
+/** Why mail should get no automatic reply, as far as the message itself says so. */
 export function marksOf(fields: HeaderFields, envelopeFrom: string): MailMark[] {
   const marks: Record<Exclude<MailMark, 'own'>, boolean> = {
     auto_submitted: isAutoSubmitted(fields, envelopeFrom),

@@ -55,7 +55,8 @@ export class OperatorEgressController {
   @RequireOperatorScope('operator:manage')
   @ApiOperation({
     summary: 'Send from an address to a receiver that has refused it',
-    description: 'After a delisting. Every worker heeds it within 5 seconds; a further refusal suspends it again.',
+    description:
+      'After a delisting. It takes effect in every worker within 5 seconds; a further refusal suspends it again.',
   })
   @ApiData(ReleasedEgressDto)
   @ApiOperatorErrors('resource_not_found')

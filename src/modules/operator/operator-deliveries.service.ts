@@ -13,7 +13,7 @@ export interface WaitingDelivery extends ListedDelivery {
   readonly waiting: Waiting;
 }
 
-/** Open deliveries of everyone, each with what it waits for, as whoever operates the installation sees them. */
+/** Open deliveries of everyone, each with what it waits for, as operators see them. */
 @Injectable()
 export class OperatorDeliveriesService {
   constructor(

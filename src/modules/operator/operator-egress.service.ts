@@ -3,7 +3,7 @@ import { AuditService, INSTALLATION } from '../../audit/audit.service';
 import type { Transaction } from '../../database/transaction';
 import { EgressService, type ShownAddress } from '../../delivery/egress/egress.service';
 
-/** The addresses that mail leaves from, as whoever operates the installation changes them. */
+/** The addresses that mail leaves from, as operators change them. */
 @Injectable()
 export class OperatorEgressService {
   constructor(

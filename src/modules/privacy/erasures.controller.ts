@@ -28,7 +28,7 @@ export class ErasuresController {
   @ApiOperation({
     operationId: 'privacy.requestErasure',
     summary: "Erase a subject's data",
-    description: 'GDPR article 17. It runs in the background. While one is open, the same request is answered again.',
+    description: 'GDPR article 17. It runs in the background. While one is open, the same request returns it.',
   })
   @ApiData(PrivacyErasureDto, { status: 202 })
   @ApiErrors('invalid_request', 'domain_not_allowed')

@@ -36,7 +36,7 @@ export class ExportsController {
   @ApiOperation({
     operationId: 'privacy.requestExport',
     summary: "Export a subject's data",
-    description: 'GDPR article 15. It runs in the background. While one is open, the same request is answered again.',
+    description: 'GDPR article 15. It runs in the background. While one is open, the same request returns it.',
   })
   @ApiData(PrivacyExportDto, { status: 202 })
   @ApiErrors('invalid_request', 'domain_not_allowed')

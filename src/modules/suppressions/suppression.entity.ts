@@ -12,7 +12,7 @@ export class Suppression {
   @PrimaryColumn('text') reason!: SuppressionReason;
   @Column('uuid') id!: string;
   @Column('text') email!: string;
-  /** `api`: somebody put it on the list, over the API or as the operator. */
+  /** `api`: added over the API or by an operator. */
   @Column('text') source!: 'automatic' | 'api';
   @Column('text', { nullable: true }) notes!: string | null;
   @Column('timestamptz', { name: 'suppressed_at' }) suppressedAt!: Date;

@@ -87,7 +87,7 @@ export class SuppressionsService {
     if (rows.length > 0) this.suppressions.recordMissingDomains(rows, MISSING_DOMAIN_WINDOW_DAYS, tx);
   }
 
-  /** Every entry in force at `now`, under the address itself or its hash. One query; a second one for organizations that have erased somebody. */
+  /** Every entry in force at `now`, under the address itself or its hash. One query; a second one for organizations that have erased data of a person. */
   private async find(addresses: readonly AddressLookup[], now: Date): Promise<SuppressedAddress[]> {
     const { found, hashKeys } = await this.suppressions.findSuppressed(addresses, now);
     if (hashKeys.length === 0) return found;

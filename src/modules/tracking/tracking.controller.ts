@@ -30,7 +30,7 @@ export class TrackingController {
   @Header('x-robots-tag', ROBOTS)
   @ApiOperation({
     summary: 'The pixel in a tracked email',
-    description: 'Records that the recipient has opened the email, within three seconds after the answer.',
+    description: 'Records that the recipient has opened the email, within three seconds after the response.',
   })
   @ApiResponse({
     status: 200,
@@ -52,7 +52,7 @@ export class TrackingController {
     summary: 'A link in a tracked email',
     description:
       'Leads to the address that stood in the email, which is part of the signed token, and records that the recipient ' +
-      'has clicked it, within three seconds after the answer.',
+      'has clicked it, within three seconds after the response.',
   })
   @ApiResponse({
     status: 302,

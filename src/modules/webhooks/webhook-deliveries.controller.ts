@@ -60,8 +60,8 @@ export class WebhookDeliveriesController {
   @RequireScope('webhook:read')
   @ApiOperation({
     operationId: 'webhooks.delivery',
-    summary: 'Read a delivery with its request and its answer',
-    description: 'What is sent, without the signature, and the beginning of what the last attempt was answered.',
+    summary: 'Read a delivery with its request and response',
+    description: 'What is sent, without the signature, and the beginning of the response to the last attempt.',
   })
   @ApiData(WebhookDeliveryDetailDto)
   @ApiErrors('resource_not_found')

@@ -17,7 +17,7 @@ export class WebhooksController {
   @Post()
   @ApiOperation({
     summary: 'Add a webhook',
-    description: 'It hears of everything that happens after the answer. The secret is in this answer only.',
+    description: 'It gets the events that happen after this response. The secret is in this response only.',
   })
   @ApiData(CreatedWebhookDto, { status: 201 })
   @ApiErrors('invalid_request', 'webhook_limit_reached')
@@ -77,7 +77,7 @@ export class WebhooksController {
   @ApiOperation({
     operationId: 'webhooks.rotateSecret',
     summary: 'Replace the secret',
-    description: 'Both secrets sign for 24 hours. The new one is in this answer only.',
+    description: 'Both secrets sign for 24 hours. The new one is in this response only.',
   })
   @ApiData(CreatedWebhookDto)
   @ApiErrors('resource_not_found')

@@ -15,7 +15,7 @@ export type TlsPolicyType = (typeof TLS_POLICY_TYPES)[number];
 
 export const TLS_SUCCESS = 'success';
 
-/** What a sender says of its connections to the mail exchangers of domains (RFC 8460). Nobody vouches for who wrote it. */
+/** What a sender says of its connections to the mail exchangers of domains (RFC 8460). Its author is not verified. */
 export interface TlsReport {
   /** The sender, by its own account. */
   readonly reporter: string;

@@ -57,7 +57,7 @@ const DISPOSABLE: ReadonlySet<string> = new Set([
   ],
 ]);
 
-/** Domains of large providers, long enough that one slip is hardly another domain of somebody's. */
+/** Domains of large providers, long enough that one slip is hardly another registered domain. */
 const LARGE = [
   ...[
     'gmail.com',

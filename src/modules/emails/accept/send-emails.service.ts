@@ -30,7 +30,7 @@ const BATCH_ITEM_PATH = '/v1/emails/batch#item';
 
 export interface AcceptedRequest {
   readonly accepted: AcceptedItem;
-  /** True when an earlier request with the same key is answered again. */
+  /** True when it is the result of an earlier request with the same key. */
   readonly replayed: boolean;
 }
 
@@ -44,7 +44,7 @@ const MAX_BATCH_RENDERED = 32 * 1024 * 1024;
 
 /** Who sends, and the span of the request where it is traced. */
 export interface Submitter extends Tenant {
-  /** Takes memory for what templates make, until the request is answered. @throws UnavailableError */
+  /** Takes memory for what templates make, until the response is complete. @throws UnavailableError */
   readonly hold?: ((bytes: number) => void) | undefined;
   readonly trace?: TraceContext | undefined;
 }

@@ -9,7 +9,7 @@ import { RawMessagesStorage } from './raw-messages.storage';
 const AT_A_TIME = 4;
 const MAX_IMAGES = 20;
 
-/** Raw messages as a reader shows them: they are stored as they came, and taken apart when somebody looks. */
+/** Raw messages as a reader shows them: they are stored as they came, and parsed when a client reads them. */
 @Injectable()
 export class RawMessagesService {
   private readonly limit = new FairLimit(AT_A_TIME);

@@ -72,7 +72,8 @@ export class InboundEmailListItemDto {
   @ApiProperty({ type: String, nullable: true }) messageId!: string | null;
   @ApiPropertyOptional() inReplyTo?: string;
   @ApiProperty({ type: [String] }) references!: string[];
-  @ApiProperty({ enum: MAIL_MARKS, isArray: true, description: 'Why no machine should answer it' }) marks!: MailMark[];
+  @ApiProperty({ enum: MAIL_MARKS, isArray: true, description: 'Why it should get no automatic reply' })
+  marks!: MailMark[];
   @ApiProperty({ type: InboundAuthenticationDto }) authentication!: InboundAuthenticationDto;
   @ApiProperty({ type: 'integer' }) sizeBytes!: number;
   @ApiProperty({ format: 'date-time' }) receivedAt!: string;

@@ -11,7 +11,8 @@ const ADDRESS = {
 };
 const WEBHOOK = {
   format: 'uuid',
-  description: 'The webhook that alone is told of its mail, whatever it is subscribed to; else all that are subscribed',
+  description:
+    'The only webhook that gets events of its mail, whatever it is subscribed to; without one, all that are subscribed do',
 };
 
 export class AddInboundRouteDto {

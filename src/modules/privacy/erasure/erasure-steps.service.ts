@@ -95,7 +95,7 @@ export class ErasureSteps {
     return { counts: { suppressionsRemoved: removed, suppressionsHashed: hashed }, kept };
   }
 
-  /** Mail that the subject has sent to a route, or that names them: whole, as nobody can tell what else of it is theirs. */
+  /** Mail that the subject has sent to a route, or that names them: whole, as what else of it is theirs cannot be known. */
   private async eraseInbound({ request, email }: ErasureTarget, tx: Transaction): Promise<PageResult> {
     const { deleted, isMore } = await this.inbound.erase(request, email, tx);
     return { counts: { inboundEmailsDeleted: deleted }, ...(isMore && { next: NIL_ID }) };

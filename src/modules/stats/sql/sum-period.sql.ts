@@ -12,7 +12,7 @@ export type Sums = Record<Counter, number>;
 
 interface Shape {
   readonly name: string;
-  /** Columns to group by, with the names of the answer. */
+  /** Columns to group by, with the names of the result. */
   readonly by: Readonly<Record<string, string>>;
 }
 

@@ -50,7 +50,7 @@ export class SuppressionDto {
   @ApiProperty({ format: 'uuid' }) id!: string;
   @ApiProperty(ADDRESS) email!: string;
   @ApiProperty({ enum: SUPPRESSION_REASONS }) reason!: SuppressionReason;
-  @ApiProperty({ enum: ['automatic', 'api'], description: '`api`: somebody put it on the list' }) source!:
+  @ApiProperty({ enum: ['automatic', 'api'], description: '`api`: added by a client or an operator' }) source!:
     'automatic' | 'api';
   @ApiProperty({ format: 'date-time' }) suppressedAt!: string;
   @ApiPropertyOptional() notes?: string;

@@ -34,7 +34,7 @@ export class WebhookDeliveryDto {
   @ApiProperty({ type: 'integer' }) attempts!: number;
   @ApiPropertyOptional({ format: 'date-time' }) nextAttemptAt?: string;
   @ApiPropertyOptional({ format: 'date-time' }) lastAttemptAt?: string;
-  @ApiPropertyOptional({ type: 'integer', description: 'HTTP status of the last answer' }) lastStatus?: number;
+  @ApiPropertyOptional({ type: 'integer', description: 'HTTP status of the last response' }) lastStatus?: number;
   @ApiPropertyOptional({ description: 'What went wrong last, or why it was given up' }) lastError?: string;
   @ApiPropertyOptional({ format: 'date-time' }) deliveredAt?: string;
   @ApiProperty({ format: 'date-time' }) createdAt!: string;
@@ -61,13 +61,13 @@ class DeliveryAnswerDto {
   headers!: Record<string, string>;
   @ApiProperty({ description: 'Its first 2 KiB as UTF-8; addresses of emails in it are masked' }) body!: string;
   @ApiProperty({ description: 'Whether the body was longer' }) truncated!: boolean;
-  @ApiProperty({ type: 'integer', description: 'From the look-up of the host to the end of the answer' })
+  @ApiProperty({ type: 'integer', description: 'From the look-up of the host to the end of the response' })
   durationMs!: number;
 }
 
 export class WebhookDeliveryDetailDto extends WebhookDeliveryDto {
   @ApiProperty({ description: 'What is sent, as it would be now' }) request!: DeliveryRequestDto;
-  @ApiPropertyOptional({ description: 'Of the last attempt; left out where nothing was answered' })
+  @ApiPropertyOptional({ description: 'Of the last attempt; left out where there was no response' })
   answer?: DeliveryAnswerDto;
 }
 

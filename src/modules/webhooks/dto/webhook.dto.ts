@@ -88,7 +88,7 @@ export class WebhookDto {
   @ApiProperty() enabled!: boolean;
   @ApiPropertyOptional({
     enum: DISABLED_REASONS,
-    description: '`request`: yours; `gone`: it answered 410; `failing`: nothing but failures for five days',
+    description: '`request`: yours; `gone`: it returned 410; `failing`: nothing but failures for five days',
   })
   disabledReason?: DisabledReason;
   @ApiPropertyOptional({ format: 'date-time' }) disabledAt?: string;
@@ -101,7 +101,7 @@ export class WebhookDto {
 
 export class CreatedWebhookDto extends WebhookDto {
   @ApiProperty({
-    description: 'Signs what is sent (Standard Webhooks); in this answer only',
+    description: 'Signs what is sent (Standard Webhooks); in this response only',
     example: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD',
   })
   secret!: string;
