@@ -120,6 +120,6 @@ function toPrincipal(key: KeyByHash): Principal {
     mode: key.mode,
     scopes: effectiveScopes(key.scopes),
     domainId: key.domainId ?? undefined,
-    ...(key.expiresAt && { expiresAt: key.expiresAt }),
+    ...(key.expiresAt && !key.sessionOnly && { expiresAt: key.expiresAt }),
   };
 }

@@ -11,6 +11,12 @@ import { findKeyByHash, type KeyByHash, type KeyUse, touchKeys } from './sql/api
 /** Revoked keys stay, and a client may make and revoke them all day long. */
 const MAX_LISTED = 1_000;
 
+/** Keys of an organization: those bound to a domain, or those of console sessions. */
+export type KeyFilter = Pick<ApiKey, 'organizationId'> &
+  (Pick<ApiKey, 'domainId'> | (Pick<ApiKey, 'sessionOnly'> & Partial<Pick<ApiKey, 'id' | 'mode'>>));
+
+export type RevokedKey = Pick<ApiKey, 'id' | 'mode'>;
+
 @Injectable()
 export class ApiKeysRepository {
   constructor(
@@ -27,20 +33,26 @@ export class ApiKeysRepository {
     await tx.manager.insert(ApiKey, { ...key, lastUsedAt: null, revokedAt: null });
   }
 
-  /** Newest first: all that are not revoked, and of the revoked ones the newest, up to 1,000 in all. */
-  async list(organizationId: string): Promise<ApiKey[]> {
+  /**
+   * Newest first: all that are not revoked, and of the revoked ones the newest, up to 1,000 in all. Keys of console sessions
+   * are among them as long as their session lasts.
+   */
+  async list(organizationId: string, now: Date): Promise<ApiKey[]> {
     const keys = await this.keys.find({
-      where: { organizationId },
+      where: [
+        { organizationId, sessionOnly: false },
+        { organizationId, sessionOnly: true, revokedAt: IsNull(), expiresAt: MoreThan(now) },
+      ],
       order: { revokedAt: { direction: 'DESC', nulls: 'FIRST' }, id: 'DESC' },
       take: MAX_LISTED,
     });
     return keys.sort((one, other) => (one.id < other.id ? 1 : -1));
   }
 
-  /** Counts those neither revoked nor expired at `now`; further additions wait until the end of the transaction. */
+  /** Counts those neither revoked nor expired at `now`, without those of console sessions; further additions wait until the end of the transaction. */
   async countActive(organizationId: string, now: Date, tx: Transaction): Promise<number> {
     await tx.run(lockList(`api keys of ${organizationId}`));
-    const usable = { organizationId, revokedAt: IsNull() };
+    const usable = { organizationId, sessionOnly: false, revokedAt: IsNull() };
     return tx.manager.countBy(ApiKey, [
       { ...usable, expiresAt: IsNull() },
       { ...usable, expiresAt: MoreThan(now) },
@@ -66,21 +78,16 @@ export class ApiKeysRepository {
     return (affected ?? 0) > 0;
   }
 
-  /** Returns the keys that it has revoked. */
-  async revokeBoundTo(
-    organizationId: string,
-    domainId: string,
-    at: Date,
-    tx: Transaction,
-  ): Promise<Pick<ApiKey, 'id' | 'mode'>[]> {
+  /** Revokes all that are like this and usable so far. Returns them. */
+  async revokeWhere(which: KeyFilter, at: Date, tx: Transaction): Promise<RevokedKey[]> {
     const result = await tx.manager
       .createQueryBuilder()
       .update(ApiKey)
       .set({ revokedAt: at })
-      .where({ organizationId, domainId, revokedAt: IsNull() })
+      .where({ ...which, revokedAt: IsNull() })
       .returning(['id', 'mode'])
       .execute();
-    return result.raw as Pick<ApiKey, 'id' | 'mode'>[];
+    return result.raw as RevokedKey[];
   }
 
   async recordUses(uses: readonly KeyUse[]): Promise<void> {

@@ -9,7 +9,7 @@ import { Database } from '../database/database.service';
 import type { Transaction } from '../database/transaction';
 import type { ApiKey } from './api-key.entity';
 import { ApiKeyVerifier } from './api-key-verifier.service';
-import { ApiKeysRepository } from './api-keys.repository';
+import { ApiKeysRepository, type KeyFilter, type RevokedKey } from './api-keys.repository';
 import { DomainDirectory } from './domain-directory';
 import { mintKey } from './key-format';
 
@@ -19,6 +19,8 @@ export interface NewApiKey {
   readonly scopes: readonly Scope[];
   readonly expiresAt?: Date;
   readonly domainId?: string;
+  /** For a session of the console by a link: it ends with it, and is not one of the organization's. */
+  readonly sessionOnly?: boolean;
 }
 
 /** The key on whose behalf keys are managed: a test key sees test keys only, a bound key those of its domain only. */
@@ -28,7 +30,7 @@ export interface KeyHolder extends Tenant {
   readonly expiresAt?: Date;
 }
 
-/** Keys of one organization, both modes together, that are neither revoked nor expired. */
+/** Keys of one organization, both modes together, that are neither revoked nor expired, nor a console session's. */
 export const MAX_ACTIVE_KEYS = 100;
 
 export type CreatedApiKey = Omit<ApiKey, 'hash' | 'lastUsedAt' | 'revokedAt'> & { readonly key: string };
@@ -91,6 +93,7 @@ export class ApiKeysService {
       prefix,
       domainId: wanted.domainId ?? null,
       expiresAt: wanted.expiresAt ?? null,
+      sessionOnly: wanted.sessionOnly ?? false,
       createdAt: now,
     };
     await this.insert({ ...record, hash }, actor);
@@ -106,11 +109,11 @@ export class ApiKeysService {
 
   /** Every key of an organization: for the command line. */
   list(organizationId: string): Promise<ApiKey[]> {
-    return this.keys.list(organizationId);
+    return this.keys.list(organizationId, this.clock.now());
   }
 
   async listFor(holder: KeyHolder): Promise<ApiKey[]> {
-    return (await this.keys.list(holder.organizationId)).filter((key) => isVisible(key, holder));
+    return (await this.list(holder.organizationId)).filter((key) => isVisible(key, holder));
   }
 
   /** @throws NotFoundError */
@@ -129,11 +132,24 @@ export class ApiKeysService {
 
   /** In the transaction that removes the domain; takes effect everywhere within two seconds. */
   async revokeBoundTo(organizationId: string, domainId: string, actor: string, tx: Transaction): Promise<void> {
-    const revoked = await this.keys.revokeBoundTo(organizationId, domainId, this.clock.now(), tx);
-    await this.audit.record(
-      revoked.map((key) => keyEvent('api_key.revoked', { organizationId, ...key }, actor, { domainId })),
-      tx,
-    );
+    await this.revokeWhere({ organizationId, domainId }, actor, tx);
+  }
+
+  /**
+   * Ends the key of a console session that was opened by a link, in the transaction that ends the session. Other keys stay.
+   * @param everywhere ends those of all such sessions of the organization and mode
+   * @returns the keys that have ended
+   */
+  async endSessionKeys(
+    { organizationId, keyId: id }: { readonly organizationId: string; readonly keyId: string },
+    everywhere: boolean,
+    tx: Transaction,
+  ): Promise<string[]> {
+    const ofSessions = { organizationId, sessionOnly: true };
+    const [own] = await this.revokeWhere({ ...ofSessions, id }, id, tx);
+    if (!own) return [];
+    const others = everywhere ? await this.revokeWhere({ ...ofSessions, mode: own.mode }, id, tx) : [];
+    return [own, ...others].map((key) => key.id);
   }
 
   private async owns(organizationId: string, domainId: string): Promise<boolean> {
@@ -141,13 +157,29 @@ export class ApiKeysService {
     return this.domains.owns(organizationId, domainId);
   }
 
+  private async revokeWhere(which: KeyFilter, actor: string, tx: Transaction): Promise<RevokedKey[]> {
+    const { organizationId } = which;
+    const data = 'domainId' in which ? { domainId: which.domainId } : {};
+    const revoked = await this.keys.revokeWhere(which, this.clock.now(), tx);
+    await this.audit.record(
+      revoked.map((key) => keyEvent('api_key.revoked', { organizationId, ...key }, actor, data)),
+      tx,
+    );
+    return revoked;
+  }
+
   private async insert(key: Omit<ApiKey, 'lastUsedAt' | 'revokedAt'>, actor: string): Promise<void> {
     const { scopes, domainId, expiresAt } = key;
     await this.database.transaction(async (tx) => {
-      if ((await this.keys.countActive(key.organizationId, key.createdAt, tx)) >= MAX_ACTIVE_KEYS) throw tooMany();
+      if (!key.sessionOnly) await this.refuseTooMany(key, tx);
       await this.keys.insert(key, tx);
       await this.audit.record([keyEvent('api_key.created', key, actor, { scopes, domainId, expiresAt })], tx);
     });
+  }
+
+  private async refuseTooMany({ organizationId, createdAt }: Pick<ApiKey, 'organizationId' | 'createdAt'>, tx: Transaction): Promise<void> {
+    const active = await this.keys.countActive(organizationId, createdAt, tx);
+    if (active >= MAX_ACTIVE_KEYS) throw tooMany();
   }
 
   /** A key that has been revoked before stays as it is. */

@@ -11,6 +11,7 @@ import { ConsoleLinksService } from './console-links.service';
 import { ConsoleLink, ConsoleSession } from './console-session.entity';
 import { ConsoleSessionsRepository } from './console-sessions.repository';
 import { ConsoleSessionsService } from './console-sessions.service';
+import { ConsoleSignOut } from './console-sign-out.service';
 import { Organization } from './organization.entity';
 import { OrganizationsRepository } from './organizations.repository';
 import { OrganizationsService } from './organizations.service';
@@ -26,11 +27,11 @@ import { RefusedAccessService } from './refused-access.service';
   providers: [
     ...[ApiKeysRepository, ApiKeysService, ApiKeyVerifier],
     ...[OperatorKeysRepository, OperatorKeysService],
-    ...[ConsoleCookie, ConsoleLinksService, ConsoleSessionsRepository, ConsoleSessionsService],
+    ...[ConsoleCookie, ConsoleLinksService, ConsoleSessionsRepository, ConsoleSessionsService, ConsoleSignOut],
     ...[OrganizationsRepository, OrganizationsService, RefusedAccessService],
   ],
   exports: [
-    ...[ApiKeysService, ApiKeyVerifier, ConsoleCookie, ConsoleLinksService, ConsoleSessionsService],
+    ...[ApiKeysService, ApiKeyVerifier, ConsoleCookie, ConsoleLinksService, ConsoleSessionsService, ConsoleSignOut],
     ...[OperatorKeysService, OrganizationsService, RefusedAccessService],
   ],
 })

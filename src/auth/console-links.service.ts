@@ -6,6 +6,7 @@ import { AppError } from '../common/errors/app-error';
 import { ALL_OPERATOR_SCOPES, ALL_SCOPES } from '../common/http/scopes';
 import type { Mode } from '../common/tenant';
 import { Database } from '../database/database.service';
+import type { Transaction } from '../database/transaction';
 import { ApiKeysService } from './api-keys.service';
 import type { ConsoleLink } from './console-session.entity';
 import { ConsoleSessionsRepository } from './console-sessions.repository';
@@ -49,20 +50,34 @@ export class ConsoleLinksService {
   }
 
   /**
-   * Takes a link for a key of its own, which is never shown: it stands for the session in lists, limits and the audit log,
-   * and can be revoked like any other.
-   * @throws AppError invalid_api_key for a link that is unknown, used or too old; api_key_limit_reached
+   * Takes a link for a key of its own, which is never shown: it stands for the session in lists, rights and the audit log, can
+   * be revoked like any other, and ends with the session.
+   * @param open starts the session; where it cannot, the key ends at once
+   * @throws AppError invalid_api_key for a link that is unknown, used or too old; as `open`
    */
-  async redeem(token: string): Promise<string> {
+  async redeem<T>(token: string, open: (key: string) => Promise<T>): Promise<T> {
     const now = this.clock.now();
     const link = await this.database.transaction((tx) => this.sessions.takeLink(hashKey(token), now, tx));
     if (!link) throw deadLink();
-    const expiresAt = new Date(now.getTime() + SESSION_SECONDS * SECOND);
-    const wanted = { name: 'Console, by a sign-in link', expiresAt };
-    if (link.mode === null) {
-      return (await this.operatorKeys.create({ ...wanted, scopes: ALL_OPERATOR_SCOPES })).key;
+    const { id, key } = await this.makeKey(link, now);
+    try {
+      return await open(key);
+    } catch (error) {
+      await this.database.transaction((tx) => this.dropKey(link, id, tx));
+      throw error;
     }
-    return (await this.keys.create(link.organizationId, { ...wanted, mode: link.mode, scopes: ALL_SCOPES })).key;
+  }
+
+  private makeKey({ organizationId, mode }: ConsoleLink, now: Date): Promise<{ id: string; key: string }> {
+    const expiresAt = new Date(now.getTime() + SESSION_SECONDS * SECOND);
+    const wanted = { name: 'Console, by a sign-in link', expiresAt, sessionOnly: true };
+    if (mode === null) return this.operatorKeys.create({ ...wanted, scopes: ALL_OPERATOR_SCOPES });
+    return this.keys.create(organizationId, { ...wanted, mode, scopes: ALL_SCOPES });
+  }
+
+  private dropKey({ organizationId, mode }: ConsoleLink, id: string, tx: Transaction): Promise<string[]> {
+    if (mode === null) return this.operatorKeys.endSessionKeys(id, false, tx);
+    return this.keys.endSessionKeys({ organizationId, keyId: id }, false, tx);
   }
 }
 

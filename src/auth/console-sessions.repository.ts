@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { LessThan, MoreThan, type Repository } from 'typeorm';
+import { In, LessThan, MoreThan, type Repository } from 'typeorm';
 import { acrossTenants } from '../common/tenant-scope';
 import { Database } from '../database/database.service';
 import type { Transaction } from '../database/transaction';
@@ -31,13 +31,14 @@ export class ConsoleSessionsRepository {
     return acrossTenants(() => this.sessions.findOneBy({ hash }));
   }
 
-  async end(hash: Buffer, tx: Transaction): Promise<void> {
-    await tx.manager.delete(ConsoleSession, { hash });
+  /** @returns how many there were: none where somebody else has ended it meanwhile */
+  async end(hash: Buffer, tx: Transaction): Promise<number> {
+    return (await tx.manager.delete(ConsoleSession, { hash })).affected ?? 0;
   }
 
   /** @returns how many there were */
-  async endAllOf({ organizationId, keyId }: ConsoleSession, tx: Transaction): Promise<number> {
-    return (await tx.manager.delete(ConsoleSession, { organizationId, keyId })).affected ?? 0;
+  async endAllOf(organizationId: string, keyIds: readonly string[], tx: Transaction): Promise<number> {
+    return (await tx.manager.delete(ConsoleSession, { organizationId, keyId: In(keyIds) })).affected ?? 0;
   }
 
   async addLink(link: ConsoleLink, tx: Transaction): Promise<void> {

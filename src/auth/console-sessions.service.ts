@@ -32,8 +32,7 @@ export interface StartedSession {
 /**
  * Who is signed in to the console.
  *
- * A session is opened with a key. Each sign-in has a new id and ends the session that the browser brought; requests have the
- * rights of the key, and end with it.
+ * A session is opened with a key. Each sign-in has a new id; requests have the rights of the key, and end with it.
  */
 @Injectable()
 export class ConsoleSessionsService {
@@ -48,12 +47,11 @@ export class ConsoleSessionsService {
 
   /**
    * @param key a tenant's or an operator's
-   * @param brought the session that the browser has so far: it ends
    * @throws AppError invalid_api_key, expired_api_key, revoked_api_key or account_suspended
    */
-  async signIn(key: string, brought: string | undefined): Promise<StartedSession> {
-    if (kindOfKey(key) === 'op') return this.start({ operator: await this.operatorKeys.verify(key) }, brought);
-    return this.start({ principal: await this.verifier.verify(key) }, brought);
+  async signIn(key: string): Promise<StartedSession> {
+    if (kindOfKey(key) === 'op') return this.start({ operator: await this.operatorKeys.verify(key) });
+    return this.start({ principal: await this.verifier.verify(key) });
   }
 
   /** @throws AppError invalid_api_key once the session has ended; as `signIn` for its key */
@@ -64,19 +62,7 @@ export class ConsoleSessionsService {
     return { operator: await this.operatorKeys.verifyId(session.keyId) };
   }
 
-  /** Ends the session; with `everywhere` all sessions of its key. One that has ended already is no error. */
-  async signOut(token: string, everywhere: boolean): Promise<void> {
-    const session = await this.sessions.find(hashKey(token));
-    if (!session) return;
-    await this.database.transaction(async (tx) => {
-      const ended = everywhere ? await this.sessions.endAllOf(session, tx) : 1;
-      if (!everywhere) await this.sessions.end(session.hash, tx);
-      await this.audit.record([sessionEvent('console.signed_out', session, { sessions: ended })], tx);
-    });
-    this.verifier.forget();
-  }
-
-  private async start(caller: Caller, brought: string | undefined): Promise<StartedSession> {
+  private async start(caller: Caller): Promise<StartedSession> {
     const { organizationId, keyId, keyEnd, data } = ownerOf(caller);
     const token = `${caller.operator ? OPERATOR_PREFIX : ''}${randomBytes(32).toString('base64url')}`;
     const createdAt = this.clock.now();
@@ -85,7 +71,6 @@ export class ConsoleSessionsService {
     const session = { hash: hashKey(token), organizationId, keyId, createdAt, expiresAt };
     await this.database.transaction(async (tx) => {
       await this.sessions.deleteExpired(createdAt, tx);
-      if (brought !== undefined) await this.sessions.end(hashKey(brought), tx);
       await this.sessions.start(session, MAX_SESSIONS, tx);
       await this.audit.record([sessionEvent('console.signed_in', session, data)], tx);
     });
@@ -103,7 +88,8 @@ function endedSession(): AppError {
   return new AppError('invalid_api_key', 'This session has ended', { suggestion: 'Sign in again' });
 }
 
-function sessionEvent(action: string, { organizationId, keyId }: ConsoleSession, data: object): AuditRecord {
+/** Of signing in or out. */
+export function sessionEvent(action: string, { organizationId, keyId }: ConsoleSession, data: object): AuditRecord {
   const isOperator = organizationId === INSTALLATION;
   const actor = isOperator ? `operator:${keyId}` : keyId;
   return { organizationId, actor, action, targetType: isOperator ? 'operator_key' : 'api_key', targetId: keyId, data };

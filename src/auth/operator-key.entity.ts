@@ -12,5 +12,7 @@ export class OperatorKey {
   @Column('timestamptz', { name: 'expires_at', nullable: true }) expiresAt!: Date | null;
   @Column('timestamptz', { name: 'last_used_at', nullable: true }) lastUsedAt!: Date | null;
   @Column('timestamptz', { name: 'revoked_at', nullable: true }) revokedAt!: Date | null;
+  /** Made for one session of the console, by a sign-in link, and revoked with it. */
+  @Column('boolean', { name: 'session_only', default: false }) sessionOnly!: boolean;
   @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
 }

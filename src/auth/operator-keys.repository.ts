@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { IsNull, type Repository } from 'typeorm';
+import { IsNull, MoreThan, type Repository } from 'typeorm';
 import { acrossTenants } from '../common/tenant-scope';
 import type { Transaction } from '../database/transaction';
 import { OperatorKey } from './operator-key.entity';
@@ -18,9 +18,10 @@ export class OperatorKeysRepository {
     return acrossTenants(() => this.keys.findOneBy({ id }));
   }
 
-  /** Newest first. */
-  list(): Promise<OperatorKey[]> {
-    return this.keys.find({ order: { id: 'DESC' } });
+  /** Newest first; keys of console sessions as long as their session lasts. */
+  list(now: Date): Promise<OperatorKey[]> {
+    const ofSessions = { sessionOnly: true, revokedAt: IsNull(), expiresAt: MoreThan(now) };
+    return this.keys.find({ where: [{ sessionOnly: false }, ofSessions], order: { id: 'DESC' } });
   }
 
   async insert(key: OperatorKey, tx: Transaction): Promise<void> {
@@ -31,6 +32,18 @@ export class OperatorKeysRepository {
   async revoke(id: string, at: Date, tx: Transaction): Promise<boolean> {
     const { affected } = await tx.manager.update(OperatorKey, { id, revokedAt: IsNull() }, { revokedAt: at });
     return (affected ?? 0) > 0;
+  }
+
+  /** Revokes those of console sessions, or of the one with the key `id`. Returns the keys. */
+  async revokeOfSessions(id: string | undefined, at: Date, tx: Transaction): Promise<string[]> {
+    const result = await tx.manager
+      .createQueryBuilder()
+      .update(OperatorKey)
+      .set({ revokedAt: at })
+      .where({ sessionOnly: true, revokedAt: IsNull(), ...(id !== undefined && { id }) })
+      .returning(['id'])
+      .execute();
+    return (result.raw as Pick<OperatorKey, 'id'>[]).map((key) => key.id);
   }
 
   async noteUse(id: string, at: Date): Promise<void> {

@@ -7,6 +7,7 @@ import type { Operator } from '../common/http/principal';
 import { effectiveScopes, type OperatorScope } from '../common/http/scopes';
 import { isUuid, newId } from '../common/ids';
 import { Database } from '../database/database.service';
+import type { Transaction } from '../database/transaction';
 import { hashKey, invalidKey, mintKey } from './key-format';
 import type { OperatorKey } from './operator-key.entity';
 import { OperatorKeysRepository } from './operator-keys.repository';
@@ -15,6 +16,8 @@ export interface NewOperatorKey {
   readonly name: string;
   readonly scopes: readonly OperatorScope[];
   readonly expiresAt?: Date | undefined;
+  /** For a session of the console by a link: it ends with it. */
+  readonly sessionOnly?: boolean;
 }
 
 export type CreatedOperatorKey = OperatorKey & { readonly key: string };
@@ -56,14 +59,14 @@ export class OperatorKeysService {
   }
 
   /** @throws ValidationError */
-  async create({ name, scopes, expiresAt }: NewOperatorKey): Promise<CreatedOperatorKey> {
+  async create({ name, scopes, expiresAt, sessionOnly = false }: NewOperatorKey): Promise<CreatedOperatorKey> {
     const createdAt = this.clock.now();
     if (expiresAt && expiresAt <= createdAt) {
       throw new ValidationError({ expiresAt: ['expiresAt must be in the future'] });
     }
     const { key, hash, prefix } = mintKey('op');
     const times = { createdAt, expiresAt: expiresAt ?? null, lastUsedAt: null, revokedAt: null };
-    const record: OperatorKey = { id: newId(), name, scopes: [...scopes], prefix, hash, ...times };
+    const record: OperatorKey = { id: newId(), name, scopes: [...scopes], prefix, hash, sessionOnly, ...times };
     await this.database.transaction(async (tx) => {
       await this.keys.insert(record, tx);
       await this.audit.record([keyEvent('operator_key.created', record.id, { scopes, expiresAt })], tx);
@@ -71,9 +74,9 @@ export class OperatorKeysService {
     return { ...record, key };
   }
 
-  /** Newest first, the revoked ones among them. */
+  /** Newest first, the revoked ones among them; those of console sessions as long as their session lasts. */
   list(): Promise<OperatorKey[]> {
-    return this.keys.list();
+    return this.keys.list(this.clock.now());
   }
 
   /** A key that has been revoked before stays as it is. @throws NotFoundError */
@@ -84,6 +87,19 @@ export class OperatorKeysService {
       if (isChanged) await this.audit.record([keyEvent('operator_key.revoked', id)], tx);
     });
     this.cache.clear();
+  }
+
+  /** As `ApiKeysService.endSessionKeys`. */
+  async endSessionKeys(id: string, everywhere: boolean, tx: Transaction): Promise<string[]> {
+    const now = this.clock.now();
+    const own = await this.keys.revokeOfSessions(id, now, tx);
+    const others = everywhere && own.length > 0 ? await this.keys.revokeOfSessions(undefined, now, tx) : [];
+    const ended = [...own, ...others];
+    await this.audit.record(
+      ended.map((key) => keyEvent('operator_key.revoked', key)),
+      tx,
+    );
+    return ended;
   }
 
   private admit(key: OperatorKey | null): Operator {

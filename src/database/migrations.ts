@@ -64,6 +64,7 @@ import { TlsSessions1700000000069 } from './migrations/0069-tls-sessions';
 import { TlsReportPolicies1700000000070 } from './migrations/0070-tls-report-policies';
 import { TriedDeliveries1700000000076 } from './migrations/0076-tried-deliveries';
 import { InboundLists1700000000080 } from './migrations/0080-inbound-lists';
+import { SessionKeys1700000000085 } from './migrations/0085-session-keys';
 
 /**
  * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be
@@ -139,4 +140,5 @@ export const MIGRATIONS = [
   TlsReportPolicies1700000000070,
   TriedDeliveries1700000000076,
   InboundLists1700000000080,
+  SessionKeys1700000000085,
 ];

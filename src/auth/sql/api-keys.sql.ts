@@ -11,6 +11,7 @@ export interface KeyByHash {
   mode: Mode;
   scopes: string[];
   domainId: string | null;
+  sessionOnly: boolean;
   expiresAt: Date | null;
   revokedAt: Date | null;
   organizationStatus: 'active' | 'suspended';
@@ -23,6 +24,7 @@ const FIND_BY_HASH = `
     k.mode,
     k.scopes,
     k.domain_id as "domainId",
+    k.session_only as "sessionOnly",
     k.expires_at as "expiresAt",
     k.revoked_at as "revokedAt",
     o.status as "organizationStatus"

@@ -16,6 +16,7 @@ const FIND_BY_SESSION = `
     k.mode,
     k.scopes,
     k.domain_id as "domainId",
+    k.session_only as "sessionOnly",
     k.expires_at as "expiresAt",
     k.revoked_at as "revokedAt",
     o.status as "organizationStatus",

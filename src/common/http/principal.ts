@@ -7,7 +7,7 @@ import type { Tenant } from '../tenant';
 export interface Principal extends Tenant {
   readonly apiKeyId: string;
   readonly scopes: ReadonlySet<string>;
-  /** When the key expires, if it does. */
+  /** When the key expires, if it does: what it makes must not last longer. Not set for a session by a link, which is a person's. */
   readonly expiresAt?: Date;
   /** Set when the key is bound to one domain. */
   readonly domainId: string | undefined;

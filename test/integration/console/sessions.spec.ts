@@ -1,4 +1,4 @@
-import { ApiKeysService } from '../../../src/auth/api-keys.service';
+import { ApiKeysService, MAX_ACTIVE_KEYS } from '../../../src/auth/api-keys.service';
 import { ConsoleLinksService, type LinkTarget } from '../../../src/auth/console-links.service';
 import { ConsoleSessionsService } from '../../../src/auth/console-sessions.service';
 import { OperatorKeysService } from '../../../src/auth/operator-keys.service';
@@ -187,7 +187,7 @@ describe('the console', () => {
     const sessions = api.get(ConsoleSessionsService);
     for (let count = 0; count < 22; count += 1) {
       clock.advance(1);
-      await sessions.signIn(key, undefined);
+      await sessions.signIn(key);
     }
     const left = await db.query('select 1 from console_sessions where organization_id = $1', [acme.organizationId]);
     expect(left).toHaveLength(20);
@@ -208,6 +208,116 @@ describe('the console', () => {
     const late = await linkOf();
     clock.advance(15 * MINUTE);
     expect((await browser().signIn({ link: late })).body.error).toMatchObject({ code: 'invalid_api_key' });
+  });
+
+  describe('opened by a link', () => {
+    const byLink = async (target: LinkTarget, visitor = browser()) => {
+      expect((await visitor.signIn({ link: await linkFor(target) })).status).toBe(201);
+      return visitor;
+    };
+    const acmeLive = (): LinkTarget => ({ organizationId: acme.organizationId, mode: 'live' });
+    /** Usable keys that were made for sessions. */
+    const sessionKeys = async (table = 'api_keys') => {
+      const usable = `session_only and revoked_at is null and expires_at > $1`;
+      return db.query<{ id: string }>(`select id from ${table} where ${usable}`, [clock.now()]);
+    };
+    const listed = (visitor: Browser) => visitor.call('GET', '/v1/api-keys');
+    beforeEach(async () => {
+      for (const table of ['api_keys', 'operator_keys']) await db.query(`delete from ${table} where session_only`);
+    });
+
+    it('leaves no key behind: a sign-out ends it, and so does the next sign-in of the browser', async () => {
+      const visitor = await byLink(acmeLive());
+      await byLink(acmeLive(), visitor);
+      const own = (await sessionKeys()).map(({ id }) => id);
+      expect(own).toHaveLength(1);
+      expect((await listed(visitor)).body.data).toMatchObject([{ id: own[0] }]);
+      const stolen = browser();
+      stolen.cookie = visitor.cookie;
+      await visitor.call('DELETE', '/console/session');
+      expect(await sessionKeys()).toEqual([]);
+      expect((await stolen.emails()).status).toBe(401);
+      const actions = await db.query<{ action: string }>(
+        `select action from audit_log where target_id = $1 order by id`,
+        own,
+      );
+      expect(actions.map(({ action }) => action)).toEqual([
+        ...['api_key.created', 'console.signed_in', 'api_key.revoked', 'console.signed_out'],
+      ]);
+      await visitor.signIn({ key: (await newKey({ scopes: ['key:manage'] })).key });
+      expect((await listed(visitor)).body.data).toMatchObject([{ name: 'of a person' }]);
+      await visitor.call('DELETE', '/console/session');
+      expect((await api.get(ApiKeysService).list(acme.organizationId))[0]?.revokedAt).toBeNull();
+    });
+
+    it('ends everywhere with all that links have opened for the same mail, and with nothing else', async () => {
+      const target = acmeLive();
+      const [one, two] = [await byLink(target), await byLink(target)];
+      const other = await byLink({ organizationId: (await createTenant(db)).organizationId, mode: 'live' });
+      const test = await byLink({ organizationId: acme.organizationId, mode: 'test' });
+      const byKey = await signedIn((await newKey()).key);
+      await one.call('DELETE', '/console/session?everywhere=true');
+      expect((await two.emails()).status).toBe(401);
+      for (const visitor of [other, test, byKey]) expect((await visitor.emails()).status).toBe(200);
+      expect(await sessionKeys()).toHaveLength(2);
+    });
+
+    it('expires with its key', async () => {
+      const visitor = await byLink(acmeLive());
+      clock.advance(12 * HOUR);
+      expect((await visitor.emails()).status).toBe(401);
+      expect(await sessionKeys()).toEqual([]);
+      const next = await byLink(acmeLive());
+      expect((await listed(next)).body.total).toBe(1);
+    });
+
+    it("does not count among the organization's keys, however many there are", async () => {
+      for (let count = 0; count < MAX_ACTIVE_KEYS; count += 1) await linkFor(acmeLive());
+      expect(await sessionKeys()).toEqual([]);
+      const full = Array.from({ length: MAX_ACTIVE_KEYS }, () => newKey({ scopes: ['email:read'] }));
+      await Promise.all(full);
+      const visitor = await byLink(acmeLive());
+      expect((await visitor.emails()).status).toBe(200);
+      await expect(newKey()).rejects.toMatchObject({ code: 'api_key_limit_reached' });
+      const { organizationId } = await createTenant(db);
+      await db.query(
+        `insert into api_keys (organization_id, id, name, mode, scopes, prefix, hash, session_only, expires_at)
+         select $1::uuid, gen_random_uuid(), 'x', 'live', '{}', 'x', sha256(($1::text || n)::bytea), true, 'infinity'
+         from generate_series(1, 100) n`,
+        [organizationId],
+      );
+      await api.get(ApiKeysService).create(organizationId, { name: 'own', mode: 'live', scopes: ['email:read'] });
+    });
+
+    it('can make a key that lasts longer than itself, as the person who has the link may', async () => {
+      const visitor = await byLink(acmeLive());
+      const wanted = { name: 'Shop', mode: 'live', scopes: ['email:send'] };
+      const made = await visitor.call('POST', '/v1/api-keys', wanted);
+      expect([made.status, made.body.data.expiresAt]).toEqual([201, undefined]);
+      await visitor.call('DELETE', '/console/session');
+      expect((await browser().signIn({ key: made.body.data.key })).status).toBe(201);
+    });
+
+    it('makes no key that lasts where it opens nothing: for an organization that is suspended', async () => {
+      const { organizationId } = await createTenant(db);
+      const link = await linkFor({ organizationId, mode: 'live' });
+      await db.query(`update organizations set status = 'suspended' where id = $1`, [organizationId]);
+      expect((await browser().signIn({ link })).body.error).toMatchObject({ code: 'account_suspended' });
+      expect(await sessionKeys()).toEqual([]);
+    });
+
+    it("ends an operator's key likewise", async () => {
+      const [one, two] = [await byLink('operator'), await byLink('operator')];
+      const keys = api.get(OperatorKeysService);
+      const names = async () => (await keys.list()).filter(({ sessionOnly }) => sessionOnly);
+      expect(await names()).toHaveLength(2);
+      await one.call('DELETE', '/console/session');
+      expect([await names(), await sessionKeys('operator_keys')]).toMatchObject([{ length: 1 }, { length: 1 }]);
+      const three = await byLink('operator');
+      await two.call('DELETE', '/console/session?everywhere=true');
+      expect((await three.call('GET', '/operator/v1/overview')).status).toBe(401);
+      expect(await names()).toEqual([]);
+    });
   });
 
   it('refuses what is no credential, and bounds the guessing per address', async () => {
