@@ -1,11 +1,12 @@
 import { Component, type ReactNode, useEffect } from 'react';
 import { Redirect, Route, Switch } from 'wouter';
 import { SessionProvider, useSessionQuery } from './api/session';
+import { useLink } from './api/sign-in-link';
 import { Page } from './parts/page';
 import { Shell } from './parts/shell';
 import { Empty, Failure, Loading } from './parts/states';
 import { ButtonLink } from './parts/button';
-import { SignIn } from './pages/sign-in/sign-in';
+import { FollowLink, SignIn } from './pages/sign-in/sign-in';
 import { Screen, Shown } from './screen';
 
 type Kind = 'tenant' | 'operator';
@@ -64,6 +65,7 @@ export function preload(path: string): void {
 
 export function App() {
   const session = useSessionQuery();
+  const link = useLink();
   const kind = session.data?.kind;
   useEffect(() => {
     if (kind) localStorage.setItem(KIND, kind);
@@ -71,6 +73,13 @@ export function App() {
   if (session.isPending) return <Loading />;
   if (session.isError) return <Failure error={session.error} retry={() => void session.refetch()} />;
   if (session.data === null) return <SignIn />;
+  if (link !== undefined) {
+    return (
+      <SessionProvider session={session.data}>
+        <FollowLink link={link} />
+      </SessionProvider>
+    );
+  }
   return (
     <SessionProvider session={session.data}>
       <Shell>

@@ -177,7 +177,10 @@ export class ApiKeysService {
     });
   }
 
-  private async refuseTooMany({ organizationId, createdAt }: Pick<ApiKey, 'organizationId' | 'createdAt'>, tx: Transaction): Promise<void> {
+  private async refuseTooMany(
+    { organizationId, createdAt }: Pick<ApiKey, 'organizationId' | 'createdAt'>,
+    tx: Transaction,
+  ): Promise<void> {
     const active = await this.keys.countActive(organizationId, createdAt, tx);
     if (active >= MAX_ACTIVE_KEYS) throw tooMany();
   }

@@ -41,7 +41,7 @@ export class WebhookReceiver {
   private constructor(
     private readonly server: Server,
     private readonly isSecure: boolean,
-    public answer: (webhook: ReceivedWebhook) => ReceiverAnswer,
+    public answer: (webhook: ReceivedWebhook) => ReceiverAnswer | Promise<ReceiverAnswer>,
   ) {}
 
   static async start(
@@ -87,7 +87,7 @@ export class WebhookReceiver {
     const content = Buffer.concat(chunks);
     const webhook = { path: request.url ?? '', headers: request.headers, body: content.toString('utf8'), content };
     this.received.push(webhook);
-    this.reply(this.answer(webhook), response);
+    this.reply(await this.answer(webhook), response);
   }
 
   private reply(answer: ReceiverAnswer, response: ServerResponse): void {

@@ -51,6 +51,8 @@ export interface Session {
     readonly mode?: 'live' | 'test';
     readonly scopes: readonly string[];
     readonly domainId?: string;
+    /** Made by a sign-in link for this session: nobody has it, and it ends with the session. */
+    readonly sessionOnly?: true;
   };
   readonly service: {
     readonly version: string;

@@ -192,7 +192,11 @@ function Who() {
           onConfirm={() => signOut(true)}
           onClose={() => setAsks(false)}
         >
-          <p>Ends every session of this key, in all browsers. The key itself goes on working for programs.</p>
+          <p>
+            {key.sessionOnly
+              ? 'Ends every session that a sign-in link has opened here, in all browsers. Another link signs you in again.'
+              : 'Ends every session of this key, in all browsers. The key itself goes on working for programs.'}
+          </p>
         </Confirm>
       )}
     </footer>

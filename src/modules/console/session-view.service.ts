@@ -14,6 +14,8 @@ interface KeyView {
   readonly mode?: string;
   readonly scopes: readonly string[];
   readonly domainId?: string;
+  /** Made by a sign-in link for this session alone. */
+  readonly sessionOnly?: true;
 }
 
 /** Who is signed in, and what the service around them is: what the console needs before it shows its first page. */
@@ -52,17 +54,23 @@ export class SessionViewService {
     const { name } = await this.organizations.get(organizationId);
     const key = await this.keys.get(organizationId, apiKeyId);
     const bound = domainId === undefined ? {} : { domainId };
-    const shown = { id: key.id, name: key.name, prefix: key.prefix, mode: key.mode, scopes: [...scopes], ...bound };
+    const { id, name: keyName, prefix, mode } = key;
+    const shown = { id, name: keyName, prefix, mode, scopes: [...scopes], ...bound, ...ownOf(key) };
     return { kind: 'tenant', organization: { id: organizationId, name }, key: shown, service: this.service() };
   }
 
   private async ofOperator({ keyId, scopes }: Operator): Promise<SessionView> {
-    const { id, name, prefix } = await this.operatorKeys.get(keyId);
-    return { kind: 'operator', key: { id, name, prefix, scopes: [...scopes] }, service: this.service() };
+    const key = await this.operatorKeys.get(keyId);
+    const { id, name, prefix } = key;
+    return { kind: 'operator', key: { id, name, prefix, scopes: [...scopes], ...ownOf(key) }, service: this.service() };
   }
 
   private service(): SessionView['service'] {
     const { delivery, http, simulatorDomain } = this.config;
     return { version: RELEASE, deliveryMode: delivery.mode, publicUrl: http.publicUrl, simulatorDomain };
   }
+}
+
+function ownOf({ sessionOnly }: { readonly sessionOnly: boolean }): Pick<KeyView, 'sessionOnly'> {
+  return sessionOnly ? { sessionOnly } : {};
 }

@@ -38,8 +38,13 @@ export function integrationStories(sceneOf: () => ConsoleScene): void {
     expect(page.url()).toContain('delivery=');
     expect(await page.evaluate(`'pwned' in window`)).toBe(false);
 
-    receiver.answer = () => ({ status: 204 });
+    let letGo = () => {};
+    const held = new Promise<void>((resolve) => (letGo = resolve));
+    receiver.answer = () => held.then(() => ({ status: 204 }));
     await dialog.getByRole('button', { name: /^Send again/ }).click();
+    // One that is being sent is not at its end: the dialog goes on asking.
+    await dialog.getByText('Sending').waitFor();
+    letGo();
     await dialog.getByText('Delivered').waitFor();
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });

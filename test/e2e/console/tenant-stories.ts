@@ -33,6 +33,30 @@ export function tenantStories(sceneOf: () => ConsoleScene): void {
     await heading(page, 'Sign in').waitFor();
   });
 
+  it('signs in by a link, in a page that is open already too, and never unasked in the place of somebody else', async () => {
+    const link = () => scene.tenants.signInLink(scene.acme.organizationId);
+    const page = await scene.open();
+    await page.goto(`${scene.base}/console`);
+    await heading(page, 'Sign in').waitFor();
+    // The same page with something else behind the #: nothing is loaded anew.
+    const first = await link();
+    await page.goto(scene.base + first);
+    await heading(page, 'Overview').waitFor();
+    expect(page.url()).not.toContain('link=');
+    await page.goto(scene.base + (await link()));
+    await heading(page, 'Sign in with the link?').waitFor();
+    await button(page, 'Stay signed in').click();
+    await heading(page, 'Overview').waitFor();
+    await page.goto(scene.base + first);
+    await button(page, 'Sign in with the link').click();
+    await page.getByText('This sign-in link has been used').waitFor();
+    await heading(page, 'Overview').waitFor();
+    await button(page, /^Sign out$/).click();
+    await heading(page, 'Sign in').waitFor();
+    await page.goto(scene.base + first);
+    await page.getByRole('alert').getByText('This sign-in link has been used').waitFor();
+  });
+
   it('sends a test mail and follows it to its end', async () => {
     const page = await scene.signedIn();
     await scene.visit(page, '/send');

@@ -1,5 +1,6 @@
 import { NestFactory } from '@nestjs/core';
 import { ApiKeysService } from '../../../src/auth/api-keys.service';
+import { ConsoleLinksService } from '../../../src/auth/console-links.service';
 import { AuthModule } from '../../../src/auth/auth.module';
 import { OrganizationsService } from '../../../src/auth/organizations.service';
 import { ProcessModule } from '../../../src/bootstrap/process.module';
@@ -52,6 +53,11 @@ export class TenantFactory {
 
   async operatorKey(scopes: OperatorScope[] = ['operator:read', 'operator:manage']): Promise<string> {
     return (await this.app.get(OperatorKeysService, { strict: false }).create({ name: 'on call', scopes })).key;
+  }
+
+  /** The path of a link that signs in to the console. */
+  async signInLink(organizationId: string): Promise<string> {
+    return (await this.app.get(ConsoleLinksService, { strict: false }).make({ organizationId, mode: 'live' })).path;
   }
 
   suspend(organizationId: string): Promise<void> {

@@ -1,15 +1,24 @@
-import { type FormEvent, useEffect, useEffectEvent, useRef, useState } from 'react';
-import { type Credential, useSignIn } from '../../api/session';
+import { type FormEvent, type ReactNode, useEffect, useEffectEvent, useRef, useState } from 'react';
+import { type Credential, useSession, useSignIn } from '../../api/session';
+import { takeLink, useLink } from '../../api/sign-in-link';
 import { Button } from '../../parts/button';
 import { bound, TextField } from '../../parts/field';
 import { Brand } from '../../parts/shell';
 import { InlineError } from '../../parts/states';
+import { useToast } from '../../parts/toast';
 
-/** The token of a sign-in link; it leaves the address at once, so that it stays in no history. */
-function takeLink(): string | undefined {
-  const token = /^#link=([\w-]+)$/.exec(window.location.hash)?.[1];
-  if (token !== undefined) window.history.replaceState(null, '', window.location.pathname);
-  return token;
+function Frame({ title, children }: { title: string; children: ReactNode }) {
+  useEffect(() => {
+    document.title = `${title} · Waybill`;
+  }, [title]);
+  return (
+    <main className="sign-in">
+      <div className="card">
+        <Brand />
+        {children}
+      </div>
+    </main>
+  );
 }
 
 export function SignIn() {
@@ -17,7 +26,8 @@ export function SignIn() {
   const [key, setKey] = useState('');
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
-  const begun = useRef(false);
+  const link = useLink();
+  const isBusy = busy || link !== undefined;
 
   const enter = async (credential: Credential) => {
     setBusy(true);
@@ -29,45 +39,69 @@ export function SignIn() {
       setBusy(false);
     }
   };
-  const begin = useEffectEvent(() => {
-    const link = begun.current ? undefined : takeLink();
-    begun.current = true;
-    if (link !== undefined) void enter({ link });
+  const followed = useRef<string>(undefined);
+  const followLink = useEffectEvent((token: string) => {
+    if (followed.current === token) return;
+    followed.current = token;
+    void signIn({ link: token }).catch(setError).finally(takeLink);
   });
   useEffect(() => {
-    document.title = 'Sign in · Waybill';
-    begin();
-  }, []);
+    if (link !== undefined) followLink(link);
+  }, [link]);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     void enter({ key: key.trim() });
   };
   return (
-    <main className="sign-in">
-      <div className="card">
-        <Brand />
-        <form className="form" onSubmit={submit}>
-          <h1>Sign in</h1>
-          <TextField
-            label="API key"
-            type="password"
-            autoComplete="off"
-            spellCheck={false}
-            required
-            {...bound(key, setKey)}
-            placeholder="wb_live_… or wb_test_…"
-            hint="It is exchanged for a session of 12 hours, and not kept in this browser."
-          />
-          <InlineError error={error} />
-          <Button kind="primary" type="submit" busy={busy} disabled={key.trim() === ''}>
-            {busy ? 'Signing in…' : 'Sign in'}
-          </Button>
-          <p className="hint">
-            No key at hand? <code>npm run waybill -- console link --org &lt;id&gt;</code> makes a link that signs in
-            once.
-          </p>
-        </form>
+    <Frame title="Sign in">
+      <form className="form" onSubmit={submit}>
+        <h1>Sign in</h1>
+        <TextField
+          label="API key"
+          type="password"
+          autoComplete="off"
+          spellCheck={false}
+          required
+          {...bound(key, setKey)}
+          placeholder="wb_live_… or wb_test_…"
+          hint="It is exchanged for a session of 12 hours, and not kept in this browser."
+        />
+        <InlineError error={error} />
+        <Button kind="primary" type="submit" busy={isBusy} disabled={key.trim() === ''}>
+          {isBusy ? 'Signing in…' : 'Sign in'}
+        </Button>
+        <p className="hint">
+          No key at hand? <code>npm run waybill -- console link --org &lt;id&gt;</code> makes a link that signs in once.
+        </p>
+      </form>
+    </Frame>
+  );
+}
+
+/** A link that is followed by somebody who is signed in: it does not change unasked whose mail they see. */
+export function FollowLink({ link }: { link: string }) {
+  const { organization, key } = useSession();
+  const signIn = useSignIn();
+  const toast = useToast();
+  const [busy, setBusy] = useState(false);
+  const follow = async () => {
+    setBusy(true);
+    await signIn({ link }).catch((error: Error) => toast(error.message));
+    takeLink();
+  };
+  return (
+    <Frame title="Sign in with the link?">
+      <div className="form">
+        <h1>Sign in with the link?</h1>
+        <p>
+          You are signed in to <bdi>{organization?.name ?? 'the operator’s pages'}</bdi> with <bdi>{key.name}</bdi>. The
+          link opens another session and ends this one.
+        </p>
+        <Button kind="primary" busy={busy} onClick={() => void follow()}>
+          Sign in with the link
+        </Button>
+        <Button onClick={() => takeLink()}>Stay signed in</Button>
       </div>
-    </main>
+    </Frame>
   );
 }

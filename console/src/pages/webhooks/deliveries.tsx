@@ -10,6 +10,7 @@ import { words } from '../../parts/format';
 import { type Column, ListCard, More } from '../../parts/list';
 import { Badge, Time } from '../../parts/text';
 import { DeliveryDialog, Redeliver } from './delivery-dialog';
+import { isMoving } from './fresh';
 
 interface Deliveries {
   readonly data: readonly WebhookDelivery[];
@@ -67,7 +68,11 @@ export function DeliveryList({ webhook }: { webhook: Webhook }) {
       get<Deliveries>(`/v1/webhooks/${webhook.id}/deliveries`, { state, limit: 50, cursor: pageParam }, signal),
     initialPageParam: '',
     getNextPageParam: ({ pagination }) => (pagination.hasMore ? pagination.nextCursor : undefined),
-    refetchInterval: ({ state: { data } }) => ((data?.pages.length ?? 0) > 1 ? false : 4_000),
+    refetchInterval: ({ state: { data } }) => {
+      const pages = data?.pages ?? [];
+      if (pages.length > 1) return false;
+      return pages[0]?.data.some(isMoving) ? 1_000 : 4_000;
+    },
   });
   const look = ({ id, eventType: type }: WebhookDelivery) => {
     setEventType(type);

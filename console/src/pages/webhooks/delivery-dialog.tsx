@@ -12,6 +12,7 @@ import { Loaded } from '../../parts/states';
 import { Tabs } from '../../parts/tabs';
 import { Badge, Moment } from '../../parts/text';
 import { useToast } from '../../parts/toast';
+import { freshMs } from './fresh';
 
 interface DialogProps {
   readonly webhook: Webhook;
@@ -25,7 +26,7 @@ export function DeliveryDialog({ webhook, id, title, onClose }: DialogProps) {
   const query = useQuery({
     queryKey: ['deliveries', webhook.id, 'one', id],
     queryFn: () => get<Data<WebhookDeliveryDetail>>(`/v1/webhooks/${webhook.id}/deliveries/${encodeURIComponent(id)}`),
-    refetchInterval: ({ state }) => (state.data?.data.state === 'pending' ? 3_000 : false),
+    refetchInterval: ({ state }) => freshMs(state.data?.data),
   });
   return (
     <Dialog title={title} onClose={onClose}>
