@@ -2,7 +2,9 @@
 import { commentOn } from './data-map/comment-on';
 import { ForwardOnlyMigration } from './forward-only';
 
-const SESSION_ONLY = { session_only: 'none: whether it was made for one session of the console, and ends with it' } as const;
+const SESSION_ONLY = {
+  session_only: 'none: whether it was made for one session of the console, and ends with it',
+} as const;
 
 /** Owner: auth. */
 export class SessionKeys1700000000085 extends ForwardOnlyMigration {
