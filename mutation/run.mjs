@@ -39,10 +39,8 @@ async function mutate({ mutate: files, tests }) {
   process.env.MUTATION_TESTS = tests.join(',');
   process.chdir(ROOT);
   const stryker = new Stryker({
-    ...{ mutate: files, testRunner: 'jest', coverageAnalysis: 'perTest', concurrency: 1, timeoutMS: 60_000 },
-    jest: { configFile: 'mutation/jest.config.js', enableFindRelatedTests: false },
-    // A process keeps the modules of every run.
-    maxTestRunnerReuse: 100,
+    ...{ mutate: files, coverageAnalysis: 'perTest', concurrency: 1, timeoutMS: 60_000 },
+    ...{ testRunner: 'in-process', plugins: [path.join(import.meta.dirname, 'in-process-runner.mjs')] },
     ignorePatterns: ['dist', 'docs', 'deploy', 'bench', 'chaos', 'test/e2e', 'test/integration', '.data'],
     tempDirName: '.stryker-tmp',
     ...{ reporters: [], allowConsoleColors: false, logLevel: 'error', disableTypeChecks: false },
