@@ -110,6 +110,7 @@ describe('how much of a destination', () => {
   it('has no bounds where one hop takes all', () => {
     const { slots, planner, wait } = setUp('unbounded');
     slots.shaped.push({ key: 'hop', destinations: ['hop'], limit: 0, active: 0 });
+    slots.groups.set('a.example', 'hop');
     wait(1, 'a.example');
     const { destinationLimits, blockedDestinations } = planner.plan();
     expect(destinationLimits).toMatchObject({ known: [], fresh: undefined, provenOnly: { destinations: [] } });
@@ -192,6 +193,31 @@ describe('which tenants get nothing', () => {
   });
 });
 
+describe('when enough waits', () => {
+  it('newcomers are those with less than an equal part of it, and the others get nothing', () => {
+    const { planner, wait } = setUp();
+    const full = () => [...(planner.planForNewcomers().destinationLimits.full ?? [])];
+    expect(planner.isNewcomer('nobody')).toBe(true);
+    wait(19, 'prompt.example', 'a');
+    expect(planner.isNewcomer('a')).toBe(true);
+    wait(1, 'prompt.example', 'a');
+    // Alone, its part is all.
+    expect([planner.isNewcomer('a'), planner.isNewcomer('b')]).toEqual([false, true]);
+    wait(9, 'prompt.example', 'b');
+    expect([planner.isNewcomer('b'), full()]).toEqual([true, ['a']]);
+    wait(1, 'prompt.example', 'b');
+    expect([planner.isNewcomer('b'), full()]).toEqual([false, ['a', 'b']]);
+  });
+
+  it('there is a quarter as much for them, and nothing while the one hop is held back', () => {
+    const { slots, planner, wait } = setUp('unbounded');
+    wait(30);
+    expect([planner.plan().limit, planner.planForNewcomers().limit]).toEqual([0, 5]);
+    slots.isHeldBack = true;
+    expect(planner.planForNewcomers().limit).toBe(0);
+  });
+});
+
 describe('when an attempt has ended', () => {
   it('a claim could take more where its destination has room', () => {
     const { slots, planner, wait } = setUp();
@@ -210,14 +236,26 @@ describe('when an attempt has ended', () => {
     expect(planner.wasCut('a', 'a.example')).toBe(false);
   });
 
+  it('and after one for newcomers that took something, until one that looks at all finds nothing', () => {
+    const { planner } = setUp();
+    planner.noteNewcomers([]);
+    expect(planner.wasCut('a', 'a.example')).toBe(false);
+    planner.noteNewcomers([claimOf(0)]);
+    planner.noteNewcomers([]);
+    expect(planner.wasCut('a', 'a.example')).toBe(true);
+    planner.note(planner.plan(), []);
+    expect(planner.wasCut('a', 'a.example')).toBe(false);
+  });
+
   it('after one that found nothing only what it left out: destinations, tenants with their share, and full ones', () => {
     const { slots, planner, wait } = setUp();
     slots.shaped.push({ key: 'cut.example', destinations: ['cut.example'], limit: 0, active: 0 });
+    slots.shaped.push({ key: 'open.example', destinations: ['open.example'], limit: 3, active: 0 });
     slots.underWay.add('slow');
     const full = wait(11, 'prompt.example', 'full');
     planner.note(planner.plan(), []);
     expect(planner.wasCut('a', 'cut.example')).toBe(true);
-    expect(planner.wasCut('a', 'b.example')).toBe(false);
+    expect([planner.wasCut('a', 'b.example'), planner.wasCut('a', 'open.example')]).toEqual([false, false]);
     expect(planner.wasCut('slow', 'b.example')).toBe(true);
     expect(planner.wasCut('full', 'b.example')).toBe(false);
     full.forEach((one) => planner.leave(one));

@@ -117,9 +117,7 @@ export class ClaimPlanner {
 
   /** Whether less of a tenant waits than would be its equal part. */
   isNewcomer(tenant: string): boolean {
-    const waits = this.byTenant.of(tenant);
-    const others = this.byTenant.size - (waits > 0 ? 1 : 0);
-    return waits < this.ahead() / (others + 1);
+    return this.byTenant.of(tenant) * this.byTenant.size < this.ahead();
   }
 
   /** Whether a claim could take more for this one: asked when an attempt has ended. */

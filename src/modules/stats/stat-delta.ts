@@ -48,7 +48,7 @@ export interface StatDelta {
   readonly counter: Counter;
   readonly by: number;
   /** The group of receivers, for what is counted by it. */
-  readonly provider?: string;
+  readonly provider?: string | undefined;
 }
 
 export interface HourlyDelta extends Record<Counter, number> {

@@ -36,7 +36,7 @@ describe('applyOutcomes notes of each outcome', () => {
     ...automated().map((outcome): [DeliveryOutcome, string[], object] => [outcome, [], NONE]),
   ])('%j: its counters and its time', (outcome, counters, times) => {
     const changes = changesBy(recorded(0, outcome));
-    expect(countersOf(changes)).toEqual(counters);
+    expect(countersOf(changes)).toStrictEqual(counters);
     expect(changes.times).toEqual(times);
     for (const delta of changes.deltas) {
       const { organizationId, mode } = KEY;
@@ -63,6 +63,7 @@ describe('applyOutcomes notes of each outcome', () => {
     [{ kind: 'delivered', smtp: { response: 'delivered' } }, 'delivered'],
     [{ kind: 'delivered' }, null],
     [{ ...deferred, smtp: { response: 'deferred' } }, 'deferred'],
+    [{ ...deferred, kind: 'unknown', smtp: { response: 'unknown' } }, 'unknown'],
     [deferred, 'greylisted'],
     [hardBounce, 'bad-mailbox'],
     [{ ...hardBounce, smtp: { response: 'no' } }, 'no'],
@@ -77,6 +78,25 @@ describe('applyOutcomes notes of each outcome', () => {
     expect(changesBy(...history).recipients).toMatchObject([{ lastResponse: 'greylisted', attempts: 4 }]);
     const withoutAttempt = { ...recorded(0, { kind: 'opened' }), attempt: undefined };
     expect(changesBy(withoutAttempt).recipients).toMatchObject([{ attempts: 0 }]);
+  });
+
+  const GOOGLE = 'aspmx.l.google.com';
+  const YAHOO = 'mta5.am0.yahoodns.net';
+
+  it.each<[string, DeliveryOutcome, string | undefined, string]>([
+    ['the server that the attempt spoke to', { kind: 'delivered', smtp: { mxHost: GOOGLE } }, undefined, 'google'],
+    ['an attempt without a server', { ...hardBounce, smtp: undefined } as DeliveryOutcome, undefined, 'other'],
+    [
+      'the server that had taken the mail, not the one in a report',
+      { ...hardBounce, smtp: { mxHost: GOOGLE } },
+      YAHOO,
+      'yahoo',
+    ],
+    ['the server that had taken the mail of a complaint', { kind: 'spam_report' }, YAHOO, 'yahoo'],
+  ])('whose receiver it was: %s', (_name, outcome, deliveredTo, provider) => {
+    const state = { ...email(1), recipients: [{ ...recipient(0), ...(deliveredTo && { deliveredTo }) }] };
+    const { deltas } = applyOutcomes(state, [recorded(0, outcome)]);
+    expect(new Set(deltas.map((delta) => delta.provider))).toEqual(new Set([provider]));
   });
 
   it('domains that are missing, and whom to suppress', () => {
@@ -96,6 +116,7 @@ describe('applyOutcomes notes of each outcome', () => {
       { ...KEY, sequence: 3, eventType: 'delivered', occurredAt: AT, trace: { at: AT.getTime(), ms: 7 } },
     ]);
     expect(events[0]?.trace).toBeUndefined();
+    expect(changesBy({ ...recorded(0, deferred), trace }).events).toMatchObject([{ trace: { ms: 7 } }]);
     expect(changesBy(recorded(0, { kind: 'sent' })).events[0]?.trace).toBeUndefined();
   });
 
@@ -126,7 +147,7 @@ describe('applyOutcomes notes of each outcome', () => {
       ['sending', 'smtp'],
     ]);
     expect(typesOf({ kind: 'failed', reason: 'expired' })).toEqual([['failed', 'smtp']]);
-    expect(applyOutcomes(email(2, 'scheduled'), [recorded(0, deferred)]).status).toBe('scheduled');
+    expect(applyOutcomes(email(1, 'scheduled'), [recorded(0, deferred)]).status).toBe('scheduled');
     expect(applyOutcomes(email(2), [recorded(0, { kind: 'sending' })]).events).toHaveLength(1);
   });
 });

@@ -202,5 +202,8 @@ describe('applyOutcomes', () => {
     expect(changes.deltas.map((delta) => delta.counter)).toEqual(['opens', 'clicks']);
     expect(changes).toMatchObject({ opens: 1, clicks: 1 });
     expect(applyOutcomes(state, [recorded(1, { kind: 'spam_report' })]).events).toHaveLength(1);
+    // A second delivery is a duplicate, and is told of however much has been opened.
+    const delivered = after(state, applyOutcomes(state, [recorded(1, { kind: 'delivered' })]));
+    expect(applyOutcomes(delivered, [recorded(1, { kind: 'delivered' })]).events).toHaveLength(1);
   });
 });

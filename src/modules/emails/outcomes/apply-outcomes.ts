@@ -175,8 +175,7 @@ class EmailFold {
     const { organizationId, mode, domainId } = this.email;
     const deliveredTo = this.recipients.get(outcome.position)?.deliveredTo;
     const provider = isCountedByProvider(counter) ? receiverOf(outcome, deliveredTo) : undefined;
-    const delta = { organizationId, mode, domainId, occurredAt: outcome.occurredAt, counter, by: 1 };
-    this.deltas.push(provider === undefined ? delta : { ...delta, provider });
+    this.deltas.push({ organizationId, mode, domainId, occurredAt: outcome.occurredAt, counter, by: 1, provider });
   }
 
   private owner(): Pick<EmailState, 'organizationId' | 'mode'> {
