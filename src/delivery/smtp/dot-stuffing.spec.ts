@@ -38,7 +38,9 @@ describe('stuffDots', () => {
     'refuses %j, which could end the message early',
     (message) => {
       const refusal = new AppError('internal_error', 'A message with bare line ends cannot be sent');
-      expect(() => stuffDots(Buffer.from(message))).toThrow(refusal);
+      const stuff = () => stuffDots(Buffer.from(message));
+      expect(stuff).toThrow(refusal);
+      expect(stuff).toThrow(expect.objectContaining({ code: 'internal_error' }));
     },
   );
 

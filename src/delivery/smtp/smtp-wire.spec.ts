@@ -6,6 +6,10 @@ import { waitFor } from '../../../test/setup/wait-for';
 import { SmtpWire } from './smtp-wire';
 
 const LONG = 60;
+/** Long enough that what has been written on this machine has come. */
+const someTurns = async () => {
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+};
 const replyOf = (code: number, text = '') => ({ code, lines: [text] });
 
 describe('a wire', () => {
@@ -57,7 +61,8 @@ describe('a wire', () => {
   it('says why it cannot connect', async () => {
     const unused = port();
     await new Promise((resolve) => server.close(resolve));
-    expect(await wire.connect('127.0.0.1', unused, LONG)).toMatchObject({ cause: 'refused' });
+    const fault = await wire.connect('127.0.0.1', unused, LONG);
+    expect(fault).toEqual({ cause: 'refused', detail: expect.stringContaining('ECONNREFUSED') });
     expect(closed).toBe(1);
     expect(await wire.connect('127.0.0.1', unused, LONG)).toBe(wire.fault);
   });
@@ -68,6 +73,7 @@ describe('a wire', () => {
     wire.write('EHLO a\r\nMAIL \u00e9\r\n', 2);
     const banner = wire.reply(LONG);
     socket.write('220 hel');
+    await someTurns();
     socket.write('lo\r\n250-a\r\n250 b\r\n');
     expect(await banner).toEqual(replyOf(220, 'hello'));
     expect(await wire.reply(LONG)).toEqual({ code: 250, lines: ['a', 'b'] });
@@ -133,7 +139,7 @@ describe('a wire', () => {
     const written = wire.writeBlock(Buffer.alloc(8 * 1024 * 1024), LONG);
     socket.pause();
     socket.write('552 too');
-    await new Promise((resolve) => setImmediate(resolve));
+    await someTurns();
     expect(wire.fault).toBeUndefined();
     socket.write(' large\r\n');
     expect(await written).toBeUndefined();
@@ -224,7 +230,7 @@ describe('a wire', () => {
     expect(wire.fault).toMatchObject({ cause: 'closed' });
     expect(closed).toBe(1);
     await waitFor(() => wire.encryption()?.cipher === '', { what: 'the end of the cipher' });
-    expect(wire.encryption()).toMatchObject({ cipher: '', verified: false });
+    expect(wire.encryption()).toMatchObject({ version: '', cipher: '', verified: false });
   });
 
   it('tells of a certificate that it does not trust', async () => {
@@ -234,6 +240,13 @@ describe('a wire', () => {
     new TLSSocket(socket, { isServer: true, key, cert }).on('error', () => undefined);
     expect(await wire.encrypt({}, LONG)).toMatchObject({ cause: 'tls' });
     expect([wire.isSecure, closed]).toEqual([false, 1]);
+  });
+
+  it('is closed before it is connected, and then connects to nothing', async () => {
+    wire.destroy();
+    expect(await wire.connect('127.0.0.1', port(), LONG)).toMatchObject({ cause: 'aborted' });
+    expect(await wire.encrypt({}, LONG)).toMatchObject({ cause: 'aborted' });
+    expect([closed, remote]).toEqual([1, undefined]);
   });
 
   it('does nothing before it is connected', async () => {

@@ -64,7 +64,7 @@ export class SmtpWire {
     // The last names itself as its issuer.
     while (next?.raw && !chain.includes(next.raw)) {
       chain.push(next.raw);
-      next = next.issuerCertificate === next ? undefined : next.issuerCertificate;
+      next = next.issuerCertificate;
     }
     return chain;
   }
@@ -81,12 +81,7 @@ export class SmtpWire {
   /** @param localAddress the system's choice when undefined */
   async connect(address: string, port: number, seconds: number, localAddress?: string): Promise<WireFault | undefined> {
     if (this.firstFault !== undefined) return this.firstFault;
-    const socket = connectTcp({
-      host: address,
-      port,
-      noDelay: true,
-      ...(localAddress !== undefined && { localAddress }),
-    });
+    const socket = connectTcp({ host: address, port, noDelay: true, localAddress });
     this.attach(socket);
     socket.once('connect', this.wake);
     await this.wait(seconds);
@@ -129,8 +124,7 @@ export class SmtpWire {
   write(data: string | Buffer, replies: number, encoding: 'latin1' | 'utf8' = 'latin1'): void {
     if (this.firstFault !== undefined || this.socket === undefined) return;
     this.owed += replies;
-    if (typeof data === 'string') this.socket.write(data, encoding);
-    else this.socket.write(data);
+    this.socket.write(data, encoding);
   }
 
   /** Writes part of a message and waits until the system has taken it, a reply comes early, or a fault occurs. */
@@ -190,7 +184,6 @@ export class SmtpWire {
     else if (!this.acceptsEarlyReply || this.replies.length > 0) {
       return this.destroy(protocolFault(`reply ${reply.code} that was not asked for`));
     }
-    if (this.firstFault !== undefined) return;
     this.replies.push(reply);
     this.wake();
   }
@@ -199,7 +192,7 @@ export class SmtpWire {
   private readonly onEnd = (): void => this.destroy(CLOSED);
 
   private get usesTls(): boolean {
-    return this.socket !== undefined && 'encrypted' in this.socket;
+    return this.socket instanceof TLSSocket;
   }
 
   private attach(socket: Socket): void {
