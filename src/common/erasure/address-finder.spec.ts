@@ -21,6 +21,7 @@ describe('an address within a text', () => {
     ['&#97;nn&#0064x.example ann&amp;#64;x.example', '[erased] [erased]'],
     ['ann\\u0040x.example \\u{61}nn\\x40x\\\\u002eexample', '[erased] [erased]'],
     ['ann\uff20x.example', '[erased]'],
+    ['\\x3Cann@x.example a\\tann@x.example %3dann@x.example', '\\x3C[erased] a\\t[erased] %3d[erased]'],
     ['ann@x.example/ann@x.example', '[erased]/[erased]'],
     ['ann@x.example.pdf', '[erased].pdf'],
     [`?t=${base64('{"e":"ann@x.example"}')}&a`, '?t=[erased]&a'],
@@ -96,6 +97,33 @@ describe('an address within a text', () => {
   });
 });
 
+describe('an address that is in a text or not', () => {
+  const finder = new AddressFinder(ANN);
+
+  it.each([
+    ['as it is written', `to ${ANN}`, true, true],
+    ['encoded in a run', `?t=${base64(`to ${ANN}`)}`, false, true],
+    ['as a part of another and then by itself', `joann@x.example, ${ANN}`, true, true],
+    ['as a part of another', 'joann@x.example', false, false],
+    ['by itself', ANN, true, true],
+    ['in what is shorter', ANN.slice(1), false, false],
+    ['in nothing', '', false, false],
+  ])('%s', (_where, text, plainly, atAll) => {
+    expect([finder.holdsPlainly(text), finder.holds(text)]).toEqual([plainly, atAll]);
+  });
+
+  it.each([
+    [ANN, true],
+    ['zoë@x.example', false],
+    ['ann@xn--bcher-kva.example', false],
+    ['ann@mail.xn--bcher-kva.example', false],
+    ['xn--ann@x.example', false],
+    ['ann-xn--a@x.example', true],
+  ])('%s is read as ASCII: %s', (email, isAscii) => {
+    expect(new AddressFinder(email).isAscii).toBe(isAscii);
+  });
+});
+
 describe('a JSON value', () => {
   it('keeps its shape, in names as well', () => {
     const value = { [ANN]: 1, [ANN.toUpperCase()]: [ANN, 2, null, true], deep: { [`to ${ANN}`]: { e: `\n${ANN}` } } };
@@ -103,6 +131,13 @@ describe('a JSON value', () => {
       '[erased]': 1,
       '[erased]-2': ['[erased]', 2, null, true],
       deep: { 'to [erased]': { e: '\n[erased]' } },
+    });
+    const three = { 'ann@x.example': 1, 'Ann@x.example': 2, 'ANN@x.example': 3, other: 4 };
+    expect(new AddressFinder(ANN).cleanValue(three)).toEqual({
+      '[erased]': 1,
+      '[erased]-2': 2,
+      '[erased]-3': 3,
+      other: 4,
     });
     const odd = JSON.parse('{"__proto__": {"a": "ann@x.example"}, "constructor": 1}') as object;
     expect(JSON.stringify(new AddressFinder(ANN).cleanValue(odd))).toBe(

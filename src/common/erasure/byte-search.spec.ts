@@ -42,13 +42,22 @@ describe('bytes', () => {
     ['UTF-16, the other order', utf16be(`to ${ANN}`)],
     ['UTF-32', Buffer.from([...`to ${ANN} `].flatMap((each) => [...Buffer.from([0, 0, 0, each.charCodeAt(0)])]))],
     ['quoted-printable', 'To=20ann.l=\r\nee=40x.exa=\r\nmple=0D=0A'],
+    ['quoted-printable, with blanks at the ends of lines that are LF', 'To=20ann.l= \t\nee=40x.exa=\nmple'],
+    ['quoted-printable, lower-case digits', 'ann.lee=40x.example=2c or a=6e=6e.lee@x.example'],
     ['folded', 'ATTENDEE;CN=Ann:mailto:ann.l\r\n ee@x.example'],
+    ['folded by tabs, with lines that end in LF', 'ATTENDEE;CN=Ann:mailto:ann.l\n\t \tee@x.ex\n\tample'],
     ['base64 lines', base64Body(`${FILLER}${ANN} ${FILLER}`)],
+    [
+      'base64 lines with LF, and with blanks around it',
+      base64Body(`${FILLER}${ANN} ${FILLER}`).replaceAll('\r\n', ' \t\n \t'),
+    ],
     ['base64 lines quoted in a reply', base64Body(`${FILLER}${ANN} ${FILLER}`).replace(/^/gm, '> ')],
     ['JSON escapes', '{"a":"contact:\\nann.lee\\u0040x.example"}'],
     ['gzip', gzipSync(`${FILLER}${ANN}`)],
     ['ZIP', zipOf(`${FILLER}${ANN}`)],
     ['a ZIP in a ZIP', zipOf(zipOf(ANN))],
+    ['a file in a file in a file', zipOf(gzipSync(zipOf(ANN)))],
+    ['the second of two files', Buffer.concat([gzipSync(FILLER), zipOf(ANN)])],
     ['PDF', pdfOf(`BT (${ANN}) Tj ET`)],
     ['PDF, hexadecimal', pdfOf(`BT <${Buffer.from(ANN).toString('hex')}> Tj ET`)],
   ])('in %s', async (_kind, bytes) => {
@@ -68,12 +77,24 @@ describe('bytes', () => {
     const koi8 = Buffer.from([0xc1, 0xce, 0xce, 0xc1, ...Buffer.from('@x.example')]);
     expect(await holds('анна@x.example', koi8, 'text/plain; charset="koi8-r"')).toBe(true);
     expect(await holds('анна@x.example', Buffer.concat([Buffer.from('<meta charset=koi8-r>'), koi8]))).toBe(true);
+    expect(await holds('анна@x.example', koi8, "text/plain; CHARSET = 'koi8-r'")).toBe(true);
     expect(await holds('анна@x.example', koi8, 'text/plain; charset=nonsense')).toBe(false);
+    expect(await holds('анна@x.example', koi8)).toBe(false);
+  });
+
+  it('what is not ASCII, in one of the first four character sets that are declared', async () => {
+    const koi8 = Buffer.from([0xc1, 0xce, 0xce, 0xc1, ...Buffer.from('@x.example')]);
+    const declared = (...names: string[]) => names.map((name) => `charset=${name}`).join(' ');
+    const others = ['utf-8', 'nonsense', 'gbk', 'big5', 'iso-8859-2'];
+    expect(await holds('анна@x.example', koi8, declared(...others, 'koi8-r'))).toBe(true);
+    expect(await holds('анна@x.example', koi8, declared(...others, 'iso-8859-3', 'koi8-r'))).toBe(false);
   });
 
   it.each<[string, Buffer | string]>([
     ['another address', `mary.${ANN} ${ANN}s`],
     ['nothing', ''],
+    ['what is four files deep', zipOf(gzipSync(zipOf(gzipSync(ANN))))],
+    ['lines that are no base64 together', 'ann.lee@x.exam\r\nple'],
     ['broken archives', Buffer.concat([zipOf(FILLER).subarray(0, 60), gzipSync(FILLER).subarray(0, 30)])],
     ['what unpacks without end', gzipSync(Buffer.alloc(40 * 1024 * 1024))],
   ])('not in %s', async (_kind, bytes) => {
