@@ -177,7 +177,7 @@ describe('one claim', () => {
     expect(claimed).toMatchObject({ sessionId, attempt: 1, claimToken: 1 });
     const [row] = await db.query('select state, session_id, attempt, claim_token, claimed_at from deliveries');
     expect(row).toEqual({
-      ...{ state: 'claimed', session_id: sessionId, attempt: 1, claim_token: '1', claimed_at: NOW },
+      ...{ state: 'claimed', session_id: sessionId, attempt: 1, claim_token: 1, claimed_at: NOW },
     });
   });
 

@@ -78,7 +78,8 @@ const TEXT = `
       ) as most
     ) q
   ), due as materialized (
-    select next.*
+    -- Counting them reads all before the first is changed: one that has been changed is passed over, and would shift the offset.
+    select next.*, count(*) over () as size
     from quotas p
     cross join lateral (
       select * from (${oldest('bulk', 'limit p.reserved')}
