@@ -85,7 +85,7 @@ describe('applyOutcomes notes of each outcome', () => {
 
   it.each<[string, DeliveryOutcome, string | undefined, string]>([
     ['the server that the attempt spoke to', { kind: 'delivered', smtp: { mxHost: GOOGLE } }, undefined, 'google'],
-    ['an attempt without a server', { ...hardBounce, smtp: undefined } as DeliveryOutcome, undefined, 'other'],
+    ['an attempt without a server', { ...hardBounce, smtp: undefined }, undefined, 'other'],
     [
       'the server that had taken the mail, not the one in a report',
       { ...hardBounce, smtp: { mxHost: GOOGLE } },
