@@ -74,6 +74,24 @@ export class Claimer {
     return claimed;
   }
 
+  /** Whether so little of an organization's waits that new mail of it goes before the rest of what others have. */
+  isNewcomer(organizationId: string): boolean {
+    return this.planner.isNewcomer(organizationId);
+  }
+
+  /** Claims for organizations that have just called and for no others, beside another claim. @throws UnavailableError */
+  async claimOnlyFor(sessionId: string, organizationIds: readonly string[]) {
+    const { limit, blockedDestinations: blocked, destinationLimits: limits } = this.planner.planForNewcomers();
+    const share = Math.floor(limit / organizationIds.length);
+    if (share === 0 || !this.clock.isReliable) return { claims: [], mayBeMore: true };
+    this.turns.found(organizationIds);
+    const shares = new Map(organizationIds.map((id) => [id, share]));
+    const claims = await this.claimShares(shares, { sessionId, limit, blocked, limits });
+    this.planner.noteNewcomers(claims);
+    const taken = countByOrganization(claims);
+    return { claims, mayBeMore: organizationIds.some((id) => (taken.get(id) ?? share) >= share) };
+  }
+
   /** Nothing while the clock is wrong. @throws UnavailableError */
   async claim(
     sessionId: string,
@@ -95,10 +113,7 @@ export class Claimer {
   private async claimTurns(room: Room): Promise<{ claimed: ClaimedDelivery[]; isNobodys: boolean }> {
     const shares = this.turns.next(room.limit, new Set(room.limits?.full));
     if (shares.size === 0) return { claimed: [], isNobodys: true };
-    const claimed = await this.claimShares(shares, room);
-    this.turns.took(shares, countByOrganization(claimed));
-    for (const { organizationId, destination } of claimed) this.cursors.set(organizationId, destination);
-    return { claimed, isNobodys: false };
+    return { claimed: await this.claimShares(shares, room), isNobodys: false };
   }
 
   /** Goes on round the organizations; true when it has been round all of them. */
@@ -112,9 +127,9 @@ export class Claimer {
     return seen.length < WALK.mostFound && (last === undefined || last.step < WALK.mostSeen);
   }
 
-  private claimShares(shares: Shares, { sessionId, blocked, limits }: Room): Promise<ClaimedDelivery[]> {
+  private async claimShares(shares: Shares, { sessionId, blocked, limits }: Room): Promise<ClaimedDelivery[]> {
     const now = this.clock.now();
-    const input = {
+    const claimed = await this.queue.claim({
       sessionId,
       shares: [...shares].map(([organizationId, share]) => ({
         organizationId,
@@ -125,8 +140,10 @@ export class Claimer {
       destinationLimits: limits,
       bulkRounding: Math.random(),
       now,
-    };
-    return this.queue.claim(input);
+    });
+    this.turns.took(shares, countByOrganization(claimed));
+    for (const { organizationId, destination } of claimed) this.cursors.set(organizationId, destination);
+    return claimed;
   }
 
   /** Frees claims of sessions whose lease has ended; the events say that a mail may have gone out unnoticed. */

@@ -30,6 +30,16 @@ describe('ComposingTurns', () => {
     expect(begun.slice(3)).toEqual(['noisy 2', 'noisy 3']);
   });
 
+  it('begins a dozen in a turn of the event loop, and goes on in the next one', async () => {
+    const { begun, add } = setUp(32);
+    for (let n = 0; n < 40; n += 1) void add('noisy');
+    expect(begun).toHaveLength(12);
+    await new Promise(setImmediate);
+    expect(begun).toHaveLength(24);
+    await new Promise(setImmediate);
+    expect(begun).toHaveLength(32);
+  });
+
   it('goes on after a failure, which is its own', async () => {
     const { turns, add, begun } = setUp(1);
     const failed = turns.run('a', () => Promise.reject(new Error('no key')));

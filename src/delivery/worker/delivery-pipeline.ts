@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import { MicroBatcher } from '../../common/async/micro-batcher';
 import { endsWithin } from '../../common/async/promises';
@@ -6,7 +7,7 @@ import type { ClaimedDelivery } from '../ports/delivery';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
 import { AttemptDispatcher } from './attempt-dispatcher';
 import { type AttemptResult, AttemptService } from './attempt.service';
-import { MessagePreparer, type Prepared } from './message-preparer';
+import { IN_A_TURN, MessagePreparer, type Prepared } from './message-preparer';
 import { Settler } from './settler';
 import { SmtpTransmitter } from './smtp-transmitter';
 
@@ -72,8 +73,15 @@ export class DeliveryPipeline {
     if (this.closing) return this.release(claims);
     for (const claim of claims) this.inHand.set(nameOf(claim), claim);
     const prepared = await this.prepare(claims);
-    if (prepared) for (const [claim, item] of prepared) void this.carry(claim, this.attempt(claim, item));
-    else for (const claim of claims) this.drop(claim);
+    if (prepared) return this.carryAll([...prepared]);
+    for (const claim of claims) this.drop(claim);
+  }
+
+  private async carryAll(prepared: readonly (readonly [ClaimedDelivery, Prepared])[]): Promise<void> {
+    for (const [at, [claim, item]] of prepared.entries()) {
+      if (at > 0 && at % IN_A_TURN === 0) await nextTurn();
+      void this.carry(claim, this.attempt(claim, item));
+    }
   }
 
   /** Resolves true once nothing is under way, false after `limitMs` or at the close; what waits by then is given back. */

@@ -13,6 +13,8 @@ const POLL_MS = SECOND;
 const OUTAGE_PAUSE_MS = SECOND;
 /** Deliveries that wait, are under way or wait for their commit, for each slot: little as these weigh, they are bounded. */
 const MOST_PER_SLOT = 8;
+/** Organizations that are served beside a claim for others at a time. */
+const MOST_CALLERS = 32;
 /** For a session's last word to a database that may be away. */
 const FAREWELL_MS = 2 * SECOND;
 
@@ -23,6 +25,8 @@ const FAREWELL_MS = 2 * SECOND;
  *                            └──stop──► draining: claim nothing more, give back what has not begun, finish the rest within
  *                                 the time limit; then cut the conversations that have not written their final dot ──► stopped
  *
+ * Meanwhile mail that has just come for tenants with little in hand is claimed beside the loop.
+ *
  * A lost lease or an absent database stops the claiming, not the loop.
  */
 @Injectable()
@@ -30,6 +34,8 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
   private readonly logger = new Logger(DeliveryWorker.name);
   private readonly ending = new AbortController();
   private loop: Promise<void> | undefined;
+  private isStepping = false;
+  private newcomers: Promise<void> | undefined;
   private stopping: Promise<void> | undefined;
 
   constructor(
@@ -42,7 +48,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
   ) {}
 
   onApplicationBootstrap(): void {
-    this.signal.start();
+    this.signal.start(() => this.serveNewcomers());
     this.loop = this.run();
   }
 
@@ -71,6 +77,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
 
   private async farewell(loop: Promise<void>, isDone: boolean): Promise<void> {
     await loop;
+    await this.newcomers;
     await this.signal.stop();
     // What is not committed must stay ours until the journal is read, or the lease ends.
     if (!isDone) this.session.abandon();
@@ -83,7 +90,9 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     const { signal } = this.ending;
     while (!signal.aborted) {
       try {
-        if (!(await this.step())) await this.signal.wait(POLL_MS);
+        this.isStepping = true;
+        const hasClaimed = await this.step().finally(() => (this.isStepping = false));
+        if (!hasClaimed) await this.signal.wait(POLL_MS);
       } catch (error) {
         this.logger.warn(`Claiming paused: ${(error as Error).message}`);
         await delay(OUTAGE_PAUSE_MS, undefined, { signal }).catch(() => undefined);
@@ -91,12 +100,36 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
     }
   }
 
+  /** While the loop claims for others, and loads what it has claimed: beside a deep queue that was half of such a mail's time. */
+  private serveNewcomers(): void {
+    if (!this.isStepping || this.newcomers) return;
+    this.newcomers = this.claimForNewcomers()
+      .catch((error: Error) => this.logger.warn(`New mail waits for the next claim: ${error.message}`))
+      .finally(() => (this.newcomers = undefined));
+  }
+
+  private async claimForNewcomers(): Promise<void> {
+    const { id } = this.session;
+    while (id !== undefined && this.isStepping && !this.isFull && !this.ending.signal.aborted) {
+      const called = this.signal.takeCallsOf((caller) => this.claimer.isNewcomer(caller), MOST_CALLERS);
+      if (!called.organizationIds?.size) return;
+      const { claims, mayBeMore } = await this.claimer.claimOnlyFor(id, [...called.organizationIds]);
+      if (mayBeMore) this.signal.keep(called);
+      await this.pipeline.take(claims);
+      if (mayBeMore) return;
+    }
+  }
+
+  private get isFull(): boolean {
+    return this.pipeline.size >= this.config.delivery.concurrency * MOST_PER_SLOT;
+  }
+
   /** One claim; false when there was nothing to do. */
   private async step(): Promise<boolean> {
     if (this.session.id === undefined) await this.session.begin();
     await this.recovery.run();
     const { id } = this.session;
-    const isFull = this.pipeline.size >= this.config.delivery.concurrency * MOST_PER_SLOT;
+    const { isFull } = this;
     if (id === undefined || this.ending.signal.aborted) return false;
     const called = this.signal.takeCalled();
     const claims = isFull ? [] : await this.claimer.claimNext(id, called);

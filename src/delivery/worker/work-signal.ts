@@ -37,14 +37,17 @@ export class WorkSignal {
   private wakeUp: (() => void) | undefined;
   private stopped = false;
   private hasLeft = false;
+  private onCall: (() => void) | undefined;
 
   constructor(
     private readonly database: DatabaseUrl,
     private readonly waker: WorkerWaker,
   ) {}
 
-  start(): void {
+  /** @param onCall is called at each call, whether or not anything waits */
+  start(onCall?: () => void): void {
     this.stopped = false;
+    this.onCall = onCall;
     void this.connect();
   }
 
@@ -64,11 +67,27 @@ export class WorkSignal {
 
   /** Says that there is new work, of anyone by default. */
   call({ organizationIds, isForSome }: Called = { organizationIds: undefined, isForSome: false }): void {
+    this.keep({ organizationIds, isForSome });
+    this.onCall?.();
+  }
+
+  /** As `call`, of what has been told of before and was not found yet. */
+  keep({ organizationIds, isForSome }: Called): void {
     this.called = {
       organizationIds: union(this.called.organizationIds, organizationIds),
       isForSome: this.called.isForSome || isForSome,
     };
     this.notify();
+  }
+
+  /** Of what has been told of since the last time, some organizations' part; the rest stays. */
+  takeCallsOf(isWanted: (organizationId: string) => boolean, most: number): Called {
+    const { organizationIds, isForSome } = this.called;
+    const taken = new Set([...(organizationIds ?? [])].filter(isWanted).slice(0, most));
+    if (!organizationIds || taken.size === 0) return NOBODY;
+    const left = new Set([...organizationIds].filter((id) => !taken.has(id)));
+    this.called = { organizationIds: left, isForSome: isForSome && left.size > 0 };
+    return { organizationIds: taken, isForSome };
   }
 
   /** What has been told of since the last time. */

@@ -95,6 +95,21 @@ describe('claiming is fair', () => {
       }
     });
 
+    it('one that has just called is served beside a claim for others, and nobody else is', async () => {
+      const [noisy, quiet, idle] = [newId(), newId(), newId()];
+      await fillQueue(db, 2_000, { organizationId: noisy });
+      const source = { weights: () => Promise.resolve(new Map<string, number>()) };
+      const claimer = new Claimer(db.database, queue, NO_SINK, source, openPlanner(clock), clock);
+      await claimer.claim(sessionId, 10, []);
+      await fillQueue(db, 3, { organizationId: quiet });
+      const { claims, mayBeMore } = await claimer.claimOnlyFor(sessionId, [quiet]);
+      expect(claims.map(({ organizationId }) => organizationId)).toEqual([quiet, quiet, quiet]);
+      expect(mayBeMore).toBe(false);
+      // Of one whose mail is not found, the next claim has to look.
+      expect(await claimer.claimOnlyFor(sessionId, [idle])).toEqual({ claims: [], mayBeMore: true });
+      expect((await claimer.claimOnlyFor(sessionId, [noisy])).mayBeMore).toBe(true);
+    });
+
     /** As many organizations with one delivery each, all to one destination. */
     const fillTenants = (count: number, destination: string) =>
       db.query(

@@ -1,0 +1,104 @@
+import type { AppConfig } from '../../config/config';
+import { DatabaseUrl } from '../../database/database.service';
+import { waitFor } from '../../../test/setup/wait-for';
+import type { ClaimedDelivery } from '../ports/delivery';
+import { DeliveryWorker } from './delivery-worker';
+import { type Called, WorkSignal } from './work-signal';
+
+const NOISY = 'noisy';
+const config = { delivery: { concurrency: 10, drainSeconds: 1 } } as AppConfig;
+const claimFor = (organizationId: string) => ({ organizationId }) as ClaimedDelivery;
+
+/** A worker whose claim for `NOISY` is being loaded until `loaded`; every other claim is taken at once. */
+function startWorker({ isNewcomer = true } = {}) {
+  let loaded = (): void => undefined;
+  const loading = new Promise<void>((resolve) => (loaded = resolve));
+  const taken: string[] = [];
+  const claimer = {
+    hasRoom: true,
+    isNewcomer: () => isNewcomer,
+    claimNext: jest
+      .fn()
+      .mockResolvedValueOnce([claimFor(NOISY)])
+      .mockResolvedValue([]),
+    claimOnlyFor: jest.fn((_session: string, ids: string[]) =>
+      Promise.resolve({ claims: ids.map(claimFor), mayBeMore: false }),
+    ),
+  };
+  const pipeline = {
+    size: 0,
+    take: (claims: ClaimedDelivery[]) => {
+      taken.push(...claims.map(({ organizationId }) => organizationId));
+      return claims[0]?.organizationId === NOISY ? loading : Promise.resolve();
+    },
+    close: () => Promise.resolve(true),
+  };
+  // Nothing listens there: a worker that hears no notifications is called by the test.
+  const signal = new WorkSignal(new DatabaseUrl('postgres://127.0.0.1:1/none'), {
+    wake: jest.fn(),
+  } as never);
+  const worker = new DeliveryWorker(
+    { id: 'session', begin: () => Promise.resolve(), end: () => Promise.resolve() } as never,
+    claimer as never,
+    { run: () => Promise.resolve() } as never,
+    pipeline as never,
+    signal,
+    config,
+  );
+  worker.onApplicationBootstrap();
+  const call = (...ids: string[]) => signal.call({ organizationIds: new Set(ids), isForSome: false });
+  const stop = async () => {
+    loaded();
+    await worker.stop();
+  };
+  return { claimer, pipeline, taken, signal, call, loaded, stop };
+}
+
+const has = (taken: readonly string[], id: string) =>
+  waitFor(() => taken.includes(id), { what: `claims for ${id} to be taken` });
+
+/** In a claim of the loop. */
+const isNamed = ({ claimNext }: { claimNext: jest.Mock }, id: string) =>
+  waitFor(() => claimNext.mock.calls.some(([, called]) => (called as Called).organizationIds?.has(id)), {
+    what: `the next claim to look for ${id}`,
+  });
+
+describe('DeliveryWorker', () => {
+  it('claims for tenants that have just come while a claim for others is being loaded', async () => {
+    const { taken, call, claimer, stop } = startWorker();
+    await has(taken, NOISY);
+    call('quiet', 'another');
+    await has(taken, 'another');
+    expect(taken).toEqual([NOISY, 'quiet', 'another']);
+    expect(claimer.claimOnlyFor.mock.calls).toEqual([['session', ['quiet', 'another']]]);
+    await stop();
+  });
+
+  it.each([
+    ['with much in hand', { isNewcomer: false, size: 0 }],
+    ['when it has all that it can hold', { isNewcomer: true, size: 80 }],
+  ])('leaves what has come for tenants %s to its next claim', async (_which, state) => {
+    const { taken, call, claimer, pipeline, signal, loaded, stop } = startWorker({ isNewcomer: state.isNewcomer });
+    await has(taken, NOISY);
+    pipeline.size = state.size;
+    call('quiet');
+    pipeline.size = 0;
+    loaded();
+    await isNamed(claimer, 'quiet');
+    expect(claimer.claimOnlyFor).not.toHaveBeenCalled();
+    expect(signal.takeCalled().organizationIds?.size).toBe(0);
+    await stop();
+  });
+
+  it('looks again in its next claim for what it did not get all of', async () => {
+    const { taken, call, claimer, loaded, stop } = startWorker();
+    claimer.claimOnlyFor.mockResolvedValue({ claims: [claimFor('quiet')], mayBeMore: true });
+    await has(taken, NOISY);
+    call('quiet');
+    await has(taken, 'quiet');
+    loaded();
+    await isNamed(claimer, 'quiet');
+    expect(claimer.claimOnlyFor).toHaveBeenCalledTimes(1);
+    await stop();
+  });
+});
