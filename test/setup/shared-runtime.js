@@ -5,6 +5,7 @@
  * itself is loaded once, by Node's own `require` (ES modules too, as in production), TypeScript through Jest's transform.
  */
 const Module = require('node:module');
+const path = require('node:path');
 const vm = require('node:vm');
 const { default: Runtime } = require('jest-runtime');
 
@@ -29,6 +30,12 @@ module.exports = class SharedRuntime extends Runtime {
   requireModule(file, ...rest) {
     const [, options] = rest;
     return file === this._testPath || options?.isInternalModule ? super.requireModule(file, ...rest) : require(file);
+  }
+
+  /** Of Jest's own code only the runner of the tests begins anew with each file; it keeps the state that belongs to a file. */
+  requireInternalModule(from, to) {
+    const isOfRunner = to === undefined || to.startsWith('.') || path.isAbsolute(to);
+    return isOfRunner ? super.requireInternalModule(from, to) : requireFrom(from)(to);
   }
 
   requireModuleOrMock(from, moduleName) {
