@@ -1,5 +1,6 @@
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../common/bounded-cache';
 import { Clock, SECOND } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
 import type { Principal } from '../common/http/principal';
@@ -33,7 +34,7 @@ export class ApiKeyVerifier implements OnModuleDestroy {
     private readonly refused: RefusedAccessService,
     private readonly clock: Clock,
   ) {
-    this.cache = new LRUCache({ max: 20_000, ttl: CACHE_MS, perf: { now: () => this.clock.monotonicMs() } });
+    this.cache = new LRUCache({ ...atMost(20_000), ttl: CACHE_MS, perf: { now: () => this.clock.monotonicMs() } });
     this.flushTimer = setInterval(() => void this.flushUses(), FLUSH_USES_MS).unref();
   }
 

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../common/bounded-cache';
 import { Clock, SECOND } from '../common/clock';
 import { AppError, NotFoundError } from '../common/errors/app-error';
 import { isUuid, newId } from '../common/ids';
@@ -47,10 +48,10 @@ const MAX_ORDINAL = 2 ** 31 - 1;
 /** Organizations, their settings and their short numbers; every change is recorded in the audit log. */
 @Injectable()
 export class OrganizationsService {
-  private readonly settings = new LRUCache<string, OrganizationSettings>({ max: 10_000, ttl: SETTINGS_CACHE_MS });
+  private readonly settings = new LRUCache<string, OrganizationSettings>({ ...atMost(10_000), ttl: SETTINGS_CACHE_MS });
   private readonly lookUps = new SingleFlight<OrganizationSettings>();
   /** A number is given once. */
-  private readonly ids = new LRUCache<number, string>({ max: 10_000 });
+  private readonly ids = new LRUCache<number, string>(atMost(10_000));
   private readonly idLookUps = new SingleFlight<string | undefined>();
   private readonly weighted: BriefCache<ReadonlyMap<string, number>>;
 

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../common/bounded-cache';
 import { Clock, MINUTE } from '../common/clock';
 import type { Principal } from '../common/http/principal';
 import { AuditService } from '../audit/audit.service';
@@ -14,7 +15,7 @@ const SAMPLE_MS = 10 * MINUTE;
 @Injectable()
 export class RefusedAccessService {
   /** Monotonic time of the last note, by key and route or reason. */
-  private readonly noted = new LRUCache<string, number>({ max: 10_000 });
+  private readonly noted = new LRUCache<string, number>(atMost(10_000));
 
   constructor(
     private readonly audit: AuditService,

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../common/bounded-cache';
 import { Clock, MINUTE, SECOND } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
 import { clientNetworkOf } from '../common/http/client-address';
@@ -18,7 +19,7 @@ interface FailureWindow {
 /** Failed authentications per client address, in the memory of this process. */
 @Injectable()
 export class AuthenticationFailureLimiter extends AuthenticationFailures {
-  private readonly windows = new LRUCache<string, FailureWindow>({ max: MAX_ADDRESSES });
+  private readonly windows = new LRUCache<string, FailureWindow>(atMost(MAX_ADDRESSES));
 
   constructor(
     private readonly config: ThrottlingConfig,

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../common/bounded-cache';
 import { type Clock, SECOND } from '../../common/clock';
 import type { AddressProgress, DestinationsRepository, UnusedVolume } from '../shaping/destinations.repository';
 
@@ -28,7 +29,7 @@ interface Account {
  */
 export class WarmUpVolumes {
   private warming: ReadonlySet<string> = new Set();
-  private readonly accounts = new LRUCache<string, Account>({ max: MAX_ACCOUNTS });
+  private readonly accounts = new LRUCache<string, Account>(atMost(MAX_ACCOUNTS));
 
   /** @param schedule daily volumes; none: nothing warms up */
   constructor(

@@ -1,3 +1,4 @@
+import { atMost } from '../../common/bounded-cache';
 import { LRUCache } from 'lru-cache';
 
 /** Organizations that one claim serves. */
@@ -20,7 +21,7 @@ export type Shares = ReadonlyMap<string, number>;
  */
 export class TenantTurns {
   private readonly inTurn = new Map<string, number>();
-  private readonly resting = new LRUCache<string, number>({ max: MOST_REMEMBERED });
+  private readonly resting = new LRUCache<string, number>(atMost(MOST_REMEMBERED));
   private present = 0;
 
   /** @param weights of organizations whose weight is not 1 */

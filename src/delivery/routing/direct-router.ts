@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../common/bounded-cache';
 import { MINUTE, SECOND, type Clock } from '../../common/clock';
 import { type DnsResolver, isHostName } from '../../common/dns/dns-resolver';
 import { findHosts, type FoundHosts } from './host-addresses';
@@ -66,7 +67,7 @@ export class DirectRouter extends Router {
     super();
     this.options = { ...DEFAULTS, ...options };
     this.ownHostNames = new Set(this.options.ownHostNames.map(normalize));
-    this.cache = new LRUCache({ max: this.options.maximumCached });
+    this.cache = new LRUCache(atMost(this.options.maximumCached));
   }
 
   override async resolve(destination: string): Promise<Route> {

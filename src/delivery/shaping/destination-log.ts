@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../common/bounded-cache';
 import { type Clock, MINUTE } from '../../common/clock';
 import type { Route } from '../routing/router';
 
@@ -38,7 +39,7 @@ export interface GroupFacts {
 
 /** Remembers of each group what operators are shown; the longest unused are forgotten first. */
 export class DestinationLog {
-  private readonly entries = new LRUCache<string, Entry>({ max: MAX_GROUPS });
+  private readonly entries = new LRUCache<string, Entry>(atMost(MAX_GROUPS));
 
   constructor(private readonly clock: Clock) {}
 

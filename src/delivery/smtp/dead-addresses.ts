@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../common/bounded-cache';
 import { MINUTE, type Clock } from '../../common/clock';
 import type { SmtpResult } from './smtp-result';
 
@@ -11,7 +12,7 @@ const MAX_ADDRESSES = 10_000;
  * find out, not each. An address is dead when no connection or greeting comes about there, and alive again with the first that does.
  */
 export class DeadAddresses {
-  private readonly untilMs = new LRUCache<string, number>({ max: MAX_ADDRESSES });
+  private readonly untilMs = new LRUCache<string, number>(atMost(MAX_ADDRESSES));
 
   constructor(private readonly clock: Clock) {}
 

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../common/bounded-cache';
 import { MINUTE, SECOND, type Clock } from '../../common/clock';
 import { allowsPlaintext, inPlaintext, type SmtpEndpoint } from './smtp-endpoint';
 import type { SmtpResult } from './smtp-result';
@@ -25,7 +26,7 @@ interface Silence {
  *                                       └─────────────────────────────────────────────────┘
  */
 export class SilentTls {
-  private readonly silences = new LRUCache<string, Silence>({ max: MAX_ADDRESSES });
+  private readonly silences = new LRUCache<string, Silence>(atMost(MAX_ADDRESSES));
 
   constructor(private readonly clock: Clock) {}
 

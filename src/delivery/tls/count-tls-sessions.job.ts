@@ -1,6 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
+import { atMost } from '../../common/bounded-cache';
 import { Clock, DAY, HOUR, SECOND } from '../../common/clock';
 import { DnsResolver } from '../../common/dns/dns-resolver';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
@@ -29,7 +30,7 @@ export class CountTlsSessionsJob implements OnApplicationBootstrap {
     clock: Clock,
   ) {
     const perf = { now: () => clock.monotonicMs() };
-    this.wanted = new LRUCache({ max: MAX_REMEMBERED, ttl: LIFE_MS, ttlResolution: 0, perf });
+    this.wanted = new LRUCache({ ...atMost(MAX_REMEMBERED), ttl: LIFE_MS, ttlResolution: 0, perf });
   }
 
   onApplicationBootstrap(): void {

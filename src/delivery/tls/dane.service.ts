@@ -1,5 +1,6 @@
 import type { Answer } from 'dns-packet';
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../common/bounded-cache';
 import { SingleFlight } from '../../common/async/promises';
 import { type Clock, MINUTE, SECOND } from '../../common/clock';
 import type { DnssecAnswer, DnssecResolver } from '../../common/dns/dnssec-resolver';
@@ -25,7 +26,7 @@ class Remembered<Found extends NonNullable<unknown>> {
 
   constructor(clock: Clock) {
     const perf = { now: () => clock.monotonicMs() };
-    this.cache = new LRUCache({ max: MAX_REMEMBERED, ttl: LONGEST_LIFE_MS, ttlResolution: 0, perf });
+    this.cache = new LRUCache({ ...atMost(MAX_REMEMBERED), ttl: LONGEST_LIFE_MS, ttlResolution: 0, perf });
   }
 
   peek(key: string): Found | undefined {

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../common/bounded-cache';
 import { MicroBatcher } from '../../common/async/micro-batcher';
 import { endsWithin, SingleFlight, within } from '../../common/async/promises';
 import { type Clock, MINUTE, SECOND } from '../../common/clock';
@@ -59,7 +60,7 @@ export class MtaStsPolicies {
   ) {
     const perf = { now: () => clock.monotonicMs() };
     this.remembered = new LRUCache({
-      max: MAX_REMEMBERED,
+      ...atMost(MAX_REMEMBERED),
       ttl: LIFE_MS,
       ttlResolution: 0,
       perf,

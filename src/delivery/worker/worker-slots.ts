@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../common/bounded-cache';
 import { SECOND, type Clock } from '../../common/clock';
 import { type Bounds, DestinationBounds } from '../policy/destination-bounds';
 import {
@@ -81,7 +82,7 @@ export class WorkerSlots {
   private readonly bounds: DestinationBounds;
   private readonly members = new Map<string, Set<string>>();
   private readonly groups = new LRUCache<string, string>({
-    max: MAX_GROUPED,
+    ...atMost(MAX_GROUPED),
     dispose: (group, destination) => this.leaveGroup(destination, group),
   });
   private readonly tenants = new Tally();

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../common/bounded-cache';
 import { type Clock, MINUTE, SECOND } from '../../common/clock';
 
 /** What one client, and all of them together, may take of the responder. */
@@ -34,7 +35,7 @@ interface Count {
  * a third party with replies that are larger than the queries.
  */
 export class ReplyRate {
-  private readonly counts = new LRUCache<string, Count>({ max: MAX_PREFIXES });
+  private readonly counts = new LRUCache<string, Count>(atMost(MAX_PREFIXES));
 
   constructor(
     private readonly maxPerSecond: number,

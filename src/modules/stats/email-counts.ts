@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../common/bounded-cache';
 import { type Clock, DAY, MINUTE } from '../../common/clock';
 import type { CountedHour, CountRange } from './stats.repository';
 
@@ -26,9 +27,9 @@ const SPANS = [2 * DAY, SETTLED_MS];
  * is looked for among the newest hours first. Measured with a year's hours: 24 ms without, 6 ms with (npm run bench:year).
  */
 export class EmailCounts {
-  private readonly settled = new LRUCache<string, { readonly count: Promise<number>; readonly untilMs: number }>({
-    max: MAX_REMEMBERED,
-  });
+  private readonly settled = new LRUCache<string, { readonly count: Promise<number>; readonly untilMs: number }>(
+    atMost(MAX_REMEMBERED),
+  );
 
   constructor(
     private readonly hours: HourlyCounts,

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../common/bounded-cache';
 import { ApiKeyVerifier } from '../../auth/api-key-verifier.service';
 import { SECOND } from '../../common/clock';
 import { AppError } from '../../common/errors/app-error';
@@ -16,7 +17,7 @@ const MAX_CLIENTS = 10_000;
 @Injectable()
 export class SubmissionLogin {
   /** Failures by client, as they were known lately. */
-  private readonly known = new LRUCache<string, number>({ max: MAX_CLIENTS, ttl: 2 * SECOND });
+  private readonly known = new LRUCache<string, number>({ ...atMost(MAX_CLIENTS), ttl: 2 * SECOND });
 
   constructor(
     private readonly keys: ApiKeyVerifier,

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../../common/bounded-cache';
 import { Clock, HOUR, SECOND } from '../../../common/clock';
 import { MicroBatcher } from '../../../common/async/micro-batcher';
 import { SingleFlight, within } from '../../../common/async/promises';
@@ -30,7 +31,7 @@ const NAME = /^[a-z0-9_.-]+$/i;
 /** The public halves of keys: what the DNS responder publishes, and what a signature of our own mail is recognised by. */
 @Injectable()
 export class PublicKeysService {
-  private readonly known = new LRUCache<string, Remembered>({ max: MAX_DOMAINS });
+  private readonly known = new LRUCache<string, Remembered>(atMost(MAX_DOMAINS));
   private readonly unknown = new LRUCache<string, Remembered>({ max: MAX_UNKNOWN });
   private readonly loading = new SingleFlight<Remembered>();
   private readonly batches: MicroBatcher<string, PublishedKeyRow[]>;

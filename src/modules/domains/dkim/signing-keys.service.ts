@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { Injectable, Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../../common/bounded-cache';
 import { Clock, MINUTE, SECOND } from '../../../common/clock';
 import {
   type KeyState,
@@ -29,7 +30,7 @@ export class SigningKeysService extends SigningKeySource {
   private readonly logger = new Logger(SigningKeysService.name);
   private readonly cache: LRUCache<string, KeyState>;
   /** By public half. */
-  private readonly parsed = new LRUCache<string, KeyObject>({ max: MAX_DOMAINS });
+  private readonly parsed = new LRUCache<string, KeyObject>(atMost(MAX_DOMAINS));
 
   constructor(
     private readonly domains: DomainsRepository,
@@ -38,7 +39,7 @@ export class SigningKeysService extends SigningKeySource {
     clock: Clock,
   ) {
     super();
-    this.cache = new LRUCache({ max: MAX_DOMAINS, ttl: CACHE_MS, perf: { now: () => clock.monotonicMs() } });
+    this.cache = new LRUCache({ ...atMost(MAX_DOMAINS), ttl: CACHE_MS, perf: { now: () => clock.monotonicMs() } });
   }
 
   async keysFor(owners: readonly Owner[]): Promise<Map<string, KeyState>> {

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../../common/bounded-cache';
 import { SingleFlight } from '../../../common/async/promises';
 import { SECOND } from '../../../common/clock';
 import { AppError } from '../../../common/errors/app-error';
@@ -25,7 +26,7 @@ const CACHE_MS = 2 * SECOND;
 /** Finds the domain that a `from` belongs to, if its owner may send from it. */
 @Injectable()
 export class SenderResolver {
-  private readonly verified = new LRUCache<string, SenderDomain>({ max: 20_000, ttl: CACHE_MS });
+  private readonly verified = new LRUCache<string, SenderDomain>({ ...atMost(20_000), ttl: CACHE_MS });
   /** A burst or a batch makes one query. */
   private readonly lookUps = new SingleFlight<SenderDomain | undefined>();
 

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../../common/bounded-cache';
 import { Clock, SECOND } from '../../../common/clock';
 import type { Hit } from './hit';
 
@@ -24,7 +25,7 @@ interface Clicks {
  * twice within `BURST_MS`: repetitions are not noted.
  */
 export class LinkBursts {
-  private readonly deliveries = new LRUCache<string, Clicks>({ max: MAX_DELIVERIES });
+  private readonly deliveries = new LRUCache<string, Clicks>(atMost(MAX_DELIVERIES));
 
   /** Clicks come in the order of their times. */
   note(delivery: string, atMs: number): void {
@@ -55,7 +56,7 @@ function extend(burst: Clicks['burst'], fromMs: number, toMs: number): NonNullab
  */
 @Injectable()
 export class HitHistory {
-  private readonly recent = new LRUCache<string, number>({ max: MAX_LINKS });
+  private readonly recent = new LRUCache<string, number>(atMost(MAX_LINKS));
   private readonly bursts = new LinkBursts();
 
   constructor(private readonly clock: Clock) {}
