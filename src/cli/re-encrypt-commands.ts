@@ -31,9 +31,9 @@ export function addReEncryptCommands(program: Command, session: CliSession): voi
     .command('keys')
     .description('DKIM keys, webhook secrets and privacy requests, encrypted under the master key');
   group
-    .command('rewrap')
-    .alias('re-encrypt')
-    .description('seal them all again under the present or a new master key; can be repeated at any time')
+    .command('re-encrypt')
+    .alias('rewrap')
+    .description('encrypt them all again under the present or a new master key; can be repeated at any time')
     .option('--new-key <source>', 'a file that holds 32 bytes in base64, or env:NAME; default: MASTER_KEY')
     .action(({ newKey }: { newKey?: string }) => {
       const config = session.config();
