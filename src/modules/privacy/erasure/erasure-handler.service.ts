@@ -48,7 +48,7 @@ export class ErasureHandler implements PrivacyRequestHandler {
     target: ErasureTarget,
     before: ErasureProgress,
   ): Promise<ErasureProgress> {
-    const erasePage = await this.withLease(leased, before, () => this.steps.prepare(target, before));
+    const erasePage = await this.withLease(leased, () => this.steps.prepare(target, before));
     return this.database.transaction(async (tx) => {
       const progress = advance(before, await erasePage(tx));
       if (progress.step === 'done') await this.complete(leased, progress, tx);
@@ -58,13 +58,10 @@ export class ErasureHandler implements PrivacyRequestHandler {
   }
 
   /** Keeps the request while a large file is looked through. */
-  private async withLease<T>(leased: LeasedRequest, progress: ErasureProgress, work: () => Promise<T>): Promise<T> {
-    const renew = () =>
-      this.database
-        .transaction((tx) => this.work.saveProgress(leased, { ...progress }, tx))
-        // If the request is lost, the page's own transaction says so.
-        .catch(() => undefined);
-    const timer = setInterval(() => void renew(), RENEW_MS);
+  private async withLease<T>(leased: LeasedRequest, work: () => Promise<T>): Promise<T> {
+    // If the request is lost, the page's own transaction says so.
+    const renew = () => void this.work.renew(leased).catch(() => undefined);
+    const timer = setInterval(renew, RENEW_MS);
     return work().finally(() => clearInterval(timer));
   }
 

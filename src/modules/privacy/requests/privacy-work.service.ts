@@ -93,6 +93,11 @@ export class PrivacyWork {
     return this.change(leased, { progress, attempts: 0, leaseUntil: this.leaseEnd() }, tx);
   }
 
+  /** Begins the lease anew; it is no progress, or a page that kills each of its workers would never count as failed. @throws LeaseLostError */
+  renew(leased: LeasedRequest): Promise<void> {
+    return this.database.transaction((tx) => this.change(leased, { leaseUntil: this.leaseEnd() }, tx));
+  }
+
   /** @param result an erasure's receipt, and no subject any more; when an export's result is deleted. @throws LeaseLostError */
   complete(
     leased: LeasedRequest,
