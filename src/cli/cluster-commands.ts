@@ -1,10 +1,10 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { applyCluster, type ClusterPlan, planCluster } from '../database/cluster/distribute';
 import { openDatabase } from '../database/open-database';
 import { readSchemaState } from '../database/schema-state';
 import { MONTHLY_TABLES } from '../modules/emails/retention/months';
 import { CliError } from './session/cli-error';
-import type { CliSession } from './session/cli-session';
+import { type CliSession, numberUpTo } from './session/cli-session';
 import { fields, type Report, table } from './session/output';
 
 interface ClusterOptions {
@@ -22,7 +22,7 @@ export function addClusterCommands(program: Command, session: CliSession): void 
     cluster
       .command(name)
       .description(description)
-      .option('--shards <number>', 'parts of each table; a node has one or more', parseShards, SHARDS)
+      .option('--shards <number>', 'parts of each table; a node has one or more', numberUpTo(MAX_SHARDS), SHARDS)
       .action(run);
   add('plan', 'print what would be done, and what hinders it', (options) => plan(session, options));
   add('apply', 'do it; all processes of the service must be stopped', (options) => apply(session, options));
@@ -73,12 +73,4 @@ function reportOf({ state, hindrances, steps }: ClusterPlan): Report {
 
 function tablesOf(tables: ClusterPlan['state']['tables']): string {
   return table(tables.map(({ table: name, distributed, bytes }) => ({ table: name, distributed, bytes })));
-}
-
-function parseShards(text: string): number {
-  const shards = Number(text);
-  if (!/^\d+$/.test(text) || shards < 1 || shards > MAX_SHARDS) {
-    throw new InvalidArgumentError(`It must be a whole number from 1 to ${MAX_SHARDS}.`);
-  }
-  return shards;
 }

@@ -1,6 +1,6 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { InboundService, PUBLIC_MAILBOXES, type PublicMailbox } from '../modules/inbound/inbound.service';
-import { type CliSession, parseId, type Services } from './session/cli-session';
+import { type CliSession, numberUpTo, parseId, type Services } from './session/cli-session';
 import { type Report, table } from './session/output';
 
 const MAX_LISTED = 1_000;
@@ -12,7 +12,7 @@ export function addInboundCommands(program: Command, session: CliSession): void 
     .command('list')
     .description('list the messages of a mailbox, newest first')
     .addOption(new Option('--mailbox <name>').choices(PUBLIC_MAILBOXES).default('postmaster'))
-    .option('--limit <number>', `1 to ${MAX_LISTED}`, parseLimit, 50)
+    .option('--limit <number>', `1 to ${MAX_LISTED}`, numberUpTo(MAX_LISTED), 50)
     .action(({ mailbox, limit }: { mailbox: PublicMailbox; limit: number }) =>
       session.run(async (services) => {
         const rows = await services.get(InboundService).listPublicMail(mailbox, limit);
@@ -35,10 +35,4 @@ async function show(services: Services, id: string): Promise<Report> {
 /** A terminal would obey them. */
 function withoutControls(text: string): string {
   return text.replace(/[^\P{Cc}\n\t]/gu, '?');
-}
-
-function parseLimit(text: string): number {
-  const limit = Number(text);
-  if (/^\d+$/.test(text) && limit >= 1 && limit <= MAX_LISTED) return limit;
-  throw new InvalidArgumentError(`It must be a number from 1 to ${MAX_LISTED}.`);
 }

@@ -5,7 +5,7 @@ import { QUEUE_GROUPS, type QueueGroup } from '../delivery/queue/delivery-queue.
 import { QueueActionsService } from '../delivery/queue/queue-actions.service';
 import { OutcomeRecorder } from '../modules/emails/outcomes/outcome-recorder.service';
 import { OperatorQueueService } from '../modules/operator/queue.service';
-import { type CliSession, parseId, type Services } from './session/cli-session';
+import { type CliSession, numberUpTo, parseId, type Services } from './session/cli-session';
 import { fields, type Report, table } from './session/output';
 
 interface Filter {
@@ -33,7 +33,7 @@ export function addQueueCommands(program: Command, session: CliSession): void {
     .command('list')
     .description('count them, the largest shares first')
     .addOption(new Option('--by <column>').choices(QUEUE_GROUPS).default('organization'))
-    .option('--limit <number>', `1 to ${MAX_LISTED}`, parseLimit, 100)
+    .option('--limit <number>', `1 to ${MAX_LISTED}`, numberUpTo(MAX_LISTED), 100)
     .action(({ by, limit }: { by: QueueGroup; limit: number }) => session.run((services) => list(services, by, limit)));
   for (const [name, { action, description }] of Object.entries(ACTIONS)) {
     group
@@ -81,10 +81,4 @@ function parseReason(text: string): string {
   const reason = text.trim();
   if (reason.length >= 1 && reason.length <= MAX_REASON_LENGTH) return reason;
   throw new InvalidArgumentError(`It takes 1 to ${MAX_REASON_LENGTH} characters.`);
-}
-
-function parseLimit(text: string): number {
-  const limit = Number(text);
-  if (/^\d+$/.test(text) && limit >= 1 && limit <= MAX_LISTED) return limit;
-  throw new InvalidArgumentError(`It must be a number from 1 to ${MAX_LISTED}.`);
 }

@@ -1,5 +1,6 @@
 import type { MediaTypeObject, OpenAPIObject, ReferenceObject, ResponseObject, ResponsesObject } from '@nestjs/swagger';
 import { ERROR_CODES, type ErrorCode } from '../common/errors/error-codes';
+import { isRecord } from '../common/is-record';
 import type { Schema } from './schemas';
 
 /** The responses with examples: an error's for each of its codes, a success's made of the examples of its fields. */
@@ -83,8 +84,4 @@ function resolve(document: OpenAPIObject, schema: Schema): Schema {
   if (allOf?.length === 1 && allOf[0]) return { ...resolve(document, allOf[0]), ...schema };
   if ($ref === undefined) return schema;
   return (document.components?.schemas?.[$ref.replace('#/components/schemas/', '')] ?? {}) as Schema;
-}
-
-function isRecord(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

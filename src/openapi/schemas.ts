@@ -1,4 +1,5 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
+import { isRecord } from '../common/is-record';
 
 /** A JSON Schema as the generator makes it. */
 export type Schema = Record<string, unknown>;
@@ -40,8 +41,4 @@ function withoutDefaults(schema: Schema): Schema {
     return [name, { ...rest, description: typeof description === 'string' ? `${description}. ${told}` : told }];
   });
   return { ...schema, properties: Object.fromEntries(properties) as Schema };
-}
-
-function isRecord(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

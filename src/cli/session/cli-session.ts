@@ -105,6 +105,15 @@ export function createServices(config: AppConfig, databaseUrl: string): Promise<
   return NestFactory.createApplicationContext(module, { logger: false, abortOnError: false });
 }
 
+/** Reads a whole number from 1 to `max`; for commander, which adds the name of the option to an error. */
+export function numberUpTo(max: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (/^\d+$/.test(text) && number >= 1 && number <= max) return number;
+    throw new InvalidArgumentError(`It must be a whole number from 1 to ${max}.`);
+  };
+}
+
 /** For arguments that are ids. */
 export function parseId(text: string): string {
   if (!isUuid(text)) throw new InvalidArgumentError('It must be a UUID.');

@@ -15,6 +15,11 @@ const PLATFORM_SERVICES: ReadonlySet<string> = new Set(['168.63.129.16']);
 /** Deprecated (RFC 4291 section 2.5.5.1). */
 const IPV4_COMPATIBLE = /^::\d{1,3}\./;
 
+/** True for an address that only this machine can be the peer with, IPv4 within IPv6 included. */
+export function isLoopback(address: string | undefined): boolean {
+  return address !== undefined && ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback';
+}
+
 /**
  * True when an address is on the public Internet, by numeric ranges: not private, loopback, link-local, shared,
  * documentation, multicast, reserved or unassigned. IPv4 addresses within IPv6 are checked as what they stand for

@@ -1,7 +1,6 @@
 import { isIP } from 'node:net';
-import ipaddr from 'ipaddr.js';
 import type { DnsResolver } from '../dns/dns-resolver';
-import { isPublicAddress } from '../dns/public-address';
+import { isLoopback, isPublicAddress } from '../dns/public-address';
 
 /** What became of looking a host up. `refused`: it must not be connected to; `temporary`: nothing is known now. */
 export type EgressCheck =
@@ -61,7 +60,7 @@ export class PublicEgressGuard extends EgressGuard {
     const mayBeUsed = (address: string) =>
       this.options.allowPrivate === true ||
       isPublicAddress(address) ||
-      (this.options.allowLoopback && isLoopbackAddress(address));
+      (this.options.allowLoopback && isLoopback(address));
     return addresses.every(mayBeUsed) ? { kind: 'allowed', addresses } : NOT_PUBLIC;
   }
 }
@@ -72,6 +71,3 @@ function isLocalName(host: string): boolean {
 }
 
 /** True for 127.0.0.0/8, also inside `::ffff:0:0/96`, and for `::1`. */
-function isLoopbackAddress(address: string): boolean {
-  return ipaddr.process(address).range() === 'loopback';
-}

@@ -2,6 +2,7 @@ import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from
 import { plainToInstance } from 'class-transformer';
 import { getMetadataStorage, type ValidationError as PropertyError, validateSync } from 'class-validator';
 import { type FieldErrors, ValidationError } from '../errors/app-error';
+import { isRecord } from '../is-record';
 import { NULLABLE_METADATA } from './dto-decorators';
 import { fieldPath, unknownField } from './field-path';
 
@@ -45,10 +46,6 @@ export function validateDto<T extends object>(dto: Type<T>, value: unknown): T {
   const instance = plainToInstance(dto, Object.fromEntries(given), { exposeDefaultValues: true });
   refuse({ ...unknownFields(plan, value), ...(plan.properties.size > 0 && problemsOf(instance)) });
   return instance;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function refuse(errors: FieldErrors): void {

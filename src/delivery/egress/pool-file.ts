@@ -4,6 +4,7 @@ import { isHostName } from '../../common/dns/dns-resolver';
 import { isUuid } from '../../common/ids';
 import { ConfigurationError } from '../../config/load-config';
 import type { MailCategory } from '../ports/delivery';
+import { isRecord } from '../../common/is-record';
 
 /** One address of this machine that mail may leave from. */
 export interface EgressAddress {
@@ -113,8 +114,4 @@ function withFields(value: unknown, fields: readonly string[]): Record<string, u
 function refuseRepeats(values: readonly string[], what: string): void {
   const repeated = values.find((value, index) => values.indexOf(value) !== index);
   if (repeated !== undefined) throw new Error(`${what} ${repeated} is there twice`);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

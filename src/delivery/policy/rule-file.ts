@@ -1,3 +1,4 @@
+import { isRecord } from '../../common/is-record';
 import {
   REASONS,
   REPLY_ACTIONS,
@@ -117,8 +118,4 @@ function oneOf<Value extends string>(values: readonly Value[], value: unknown, f
   const found = values.find((candidate) => candidate === value);
   if (found === undefined) throw new Error(`${field} must be one of ${values.join(', ')}`);
   return found;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

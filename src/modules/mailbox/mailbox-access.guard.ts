@@ -1,9 +1,9 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
-import ipaddr from 'ipaddr.js';
 import { AppError, NotFoundError } from '../../common/errors/app-error';
 import { parseUrl } from '../../common/network';
 import { AppConfig } from '../../config/config';
+import { isLoopback } from '../../common/dns/public-address';
 
 const LOCAL_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 const HOST = /^(\[[0-9a-f:.]+\]|[^\s:@/[\]]+)(?::\d{1,5})?$/i;
@@ -47,6 +47,3 @@ export class OwnPagesGuard implements CanActivate {
 }
 
 /** Undefined once the connection is gone. */
-function isLoopback(address: string | undefined): boolean {
-  return address !== undefined && ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback';
-}

@@ -1,6 +1,5 @@
 import type { AddressInfo } from 'node:net';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import ipaddr from 'ipaddr.js';
 import {
   type SMTPServerAuthentication,
   type SMTPServerAuthenticationResponse,
@@ -15,6 +14,7 @@ import { ListenerCertificate } from '../../common/tls/listener-certificate';
 import type { Certificate } from '../../common/tls/self-signed';
 import { Tracing } from '../../common/tracing/tracing';
 import { AppConfig } from '../../config/config';
+import { isLoopback } from '../../common/dns/public-address';
 import { EnhancedSmtpServer } from './enhanced-smtp-server';
 import { SubmissionLogin } from './submission-login';
 import { SubmissionLimits } from './submission-limits';
@@ -292,8 +292,4 @@ export class SubmissionSmtpServer implements OnApplicationShutdown {
     this.metrics.countRefusal(refusal.reason);
     return refusal;
   }
-}
-
-function isLoopback(address: string): boolean {
-  return ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback';
 }

@@ -1,6 +1,7 @@
 import type { FieldErrors } from '../../../common/errors/app-error';
 import { unknownField } from '../../../common/http/field-path';
 import { parseTimestamp } from '../../../common/http/timestamps';
+import { isRecord } from '../../../common/is-record';
 
 /** What no header of a mail may hold: CR and LF would begin another one. */
 export const CONTROL_CHARACTER = /[\u0000-\u0008\u000a-\u001f\u007f]/;
@@ -30,7 +31,7 @@ export class FieldReader {
   }
 
   object(value: unknown, path: string): Record<string, unknown> | undefined {
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+    if (isRecord(value)) return value;
     this.add(path, 'must be an object');
     return undefined;
   }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ValidationError } from '../../../common/errors/app-error';
 import type { Mode } from '../../../common/tenant';
+import { isRecord } from '../../../common/is-record';
 
 /** A request, or an item of a batch, that is to take effect once under its key. */
 export interface IdempotencyClaim {
@@ -28,12 +29,8 @@ export function isIdempotencyKey(value: unknown): value is string {
  * so that it may come in the header the first time and in the body the next.
  */
 export function fingerprint(body: unknown): Buffer {
-  const counted = isObject(body) ? { ...body, idempotencyKey: undefined } : body;
+  const counted = isRecord(body) ? { ...body, idempotencyKey: undefined } : body;
   return createHash('sha256').update(canonicalJson(counted)).digest();
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The body reader has bounded the depth, so plain recursion is safe. */

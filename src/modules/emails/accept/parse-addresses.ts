@@ -1,4 +1,5 @@
 import { addressKey, type Mailbox, parseMailbox } from '../../../common/mail-address';
+import { isRecord } from '../../../common/is-record';
 import type { FieldReader } from './field-reader';
 import type { Recipient, RecipientKind, Sender } from './send-request';
 
@@ -82,10 +83,6 @@ function readMailbox(reader: FieldReader, value: unknown, path: string): Mailbox
   const field = parsed.message.startsWith('has a name') ? 'name' : 'email';
   reader.add(object ? `${path}.${field}` : path, parsed.message);
   return undefined;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function present<T>(value: T | undefined): T[] {

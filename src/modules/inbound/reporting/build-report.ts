@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import type { TlsReportsConfig } from '../../../config/config';
 import type { DueReport, SessionCount } from '../../../delivery/tls/tls-report-data.service';
+import { domainOf } from '../../../common/mail-address';
 
 const SUCCESS = 'success';
 const DAY_SECONDS = 86_400;
@@ -77,10 +78,6 @@ function detailOf({ result, mxHost, sendingIp, receivingIp, sessions }: SessionC
     ...(receivingIp && { 'receiving-ip': receivingIp }),
     'failed-session-count': sessions,
   };
-}
-
-function domainOf(contact: string): string {
-  return contact.slice(contact.lastIndexOf('@') + 1);
 }
 
 function sum(counts: readonly SessionCount[]): number {
