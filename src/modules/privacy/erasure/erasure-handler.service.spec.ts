@@ -37,7 +37,7 @@ describe('an erasure that looks through a large file', () => {
   }
 
   it('keeps its lease, and neither counts as progress nor takes any back', async () => {
-    let fail = (_: Error): void => undefined;
+    let fail: (error: Error) => void = () => undefined;
     const { row, ended } = begin(() => new Promise((_, reject) => (fail = reject)));
     clock.advance(20 * SECOND);
     await jest.advanceTimersByTimeAsync(20 * SECOND);
