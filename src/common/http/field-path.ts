@@ -14,13 +14,25 @@ export function fieldPath(segments: readonly (string | number)[]): string {
   return path === '' ? 'body' : path;
 }
 
+/** Of so many unknown fields of one object the near ones are looked for: ten thousand of them would hold up the event loop. */
+const MAX_SUGGESTED = 20;
+
+/** The names of an object's fields that are not known, each with its message. */
+export function unknownFields(value: object, known: ReadonlySet<string>): [name: string, message: string][] {
+  return Object.keys(value)
+    .filter((name) => !known.has(name))
+    .map((name, index) => [name, index < MAX_SUGGESTED ? unknownField(name, known) : NOT_KNOWN]);
+}
+
+const NOT_KNOWN = 'is not a known field';
+
 /**
  * The message for a field that is not known. One that differs by its spelling only (`reply_to` for `replyTo`), or by a
  * letter or two, is named.
  */
-export function unknownField(name: string, known: Iterable<string>): string {
+function unknownField(name: string, known: Iterable<string>): string {
   const nearest = nearestField(name.slice(0, MAX_KEY_LENGTH), [...known]);
-  return `is not a known field${nearest === undefined ? '' : `; did you mean ${nearest}?`}`;
+  return `${NOT_KNOWN}${nearest === undefined ? '' : `; did you mean ${nearest}?`}`;
 }
 
 function nearestField(name: string, known: readonly string[]): string | undefined {

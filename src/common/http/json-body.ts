@@ -2,21 +2,11 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Request } from 'express';
 import { AppError, ValidationError } from '../errors/app-error';
-import { countMembers, explainJson, type JsonFinding } from './json-problems';
-import { type JsonProblem, scanJson } from './json-scan';
-import { type BodyOptions, DEFAULT_BODY, readBody } from './request-body';
-
-const MAX_DEPTH = 32;
-
-const PROBLEMS: Record<JsonProblem, string> = {
-  depth: `must not be nested deeper than ${MAX_DEPTH} levels`,
-  items: 'holds too many values',
-  nul: 'must not contain NUL characters',
-  surrogate: 'must not contain unpaired surrogates',
-  'forbidden-key': 'must not use the keys __proto__, constructor or prototype',
-  'duplicate-key': 'is given twice',
-  number: 'is too large a number',
-};
+import { EVENT_LOOP } from '../async/fair-turns';
+import { countMembers, explainJson, MAX_DEPTH, refused } from './json-problems';
+import { JsonReader } from './json-reader';
+import { scanJson } from './json-scan';
+import { type BodyOptions, DEFAULT_BODY, FREE_BYTES, holderOf, readBody } from './request-body';
 
 /**
  * Reads the body of a request as JSON in UTF-8.
@@ -26,12 +16,32 @@ const PROBLEMS: Record<JsonProblem, string> = {
 export function readJson(request: Request, options: BodyOptions): unknown {
   if (!options.ignored) requireJson(request.headers);
   const bytes = readBody(request, options.maxBytes);
-  return bytes instanceof Promise ? bytes.then((all) => parseBody(all, options)) : parseBody(bytes, options);
+  if (!(bytes instanceof Promise)) return parseBody(bytes, options);
+  return bytes.then((all) =>
+    all.length <= FREE_BYTES || options.ignored
+      ? parseBody(all, options)
+      : parseInTurns(all, options, holderOf(request)),
+  );
 }
 
 function parseBody(bytes: Buffer, { ignored, elementwise, maxItems }: BodyOptions): unknown {
   if (ignored) return undefined;
   return elementwise ? parseElements(bytes, maxItems) : parseJson(bytes, maxItems);
+}
+
+/**
+ * What `parseJson` or `parseElements` make of it, a piece in each of the holder's turns of the event loop.
+ * @throws ValidationError
+ */
+export async function parseInTurns(
+  bytes: Buffer,
+  { elementwise, maxItems }: Pick<BodyOptions, 'elementwise' | 'maxItems'>,
+  holder: string,
+): Promise<unknown> {
+  const reader = new JsonReader(withoutMark(bytes), { maxDepth: MAX_DEPTH, maxItems }, elementwise);
+  do await EVENT_LOOP.next(holder);
+  while (!reader.step());
+  return reader.value;
 }
 
 function requireJson(headers: IncomingHttpHeaders): void {
@@ -98,6 +108,10 @@ function parse(
 
 function textOf(bytes: Buffer): Buffer {
   if (!isUtf8(bytes)) throw new ValidationError({ body: ['is not well-formed UTF-8'] });
+  return withoutMark(bytes);
+}
+
+function withoutMark(bytes: Buffer): Buffer {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 }
 
@@ -108,10 +122,6 @@ function read(text: Buffer): unknown {
   } catch (error) {
     throw new ValidationError({ body: [`is not valid JSON${positionIn(error)}`] });
   }
-}
-
-function refused({ problem, path }: JsonFinding): ValidationError {
-  return new ValidationError({ [path]: [PROBLEMS[problem]] });
 }
 
 function positionIn(error: unknown): string {

@@ -1,3 +1,4 @@
+import { ValidationError } from '../errors/app-error';
 import { fieldPath } from './field-path';
 import { type JsonLimits, type JsonProblem, type ScanListener, scanJson } from './json-scan';
 
@@ -14,17 +15,40 @@ export interface JsonFindings {
   readonly elements: ReadonlyMap<number, JsonFinding>;
 }
 
-interface Level {
+/** An array or object in which a reader is. */
+export interface JsonLevel {
   readonly isArray: boolean;
-  /** Undefined inside an object before its first key. */
-  key: string | number | undefined;
+  /** Of the member or element that is being read; undefined inside an object before its first key. */
+  readonly key: string | number | undefined;
   /** Whether the next string of an object is a key. */
+  readonly awaitsKey: boolean;
+}
+
+interface Level extends JsonLevel {
+  key: string | number | undefined;
   awaitsKey: boolean;
   readonly names: Set<string>;
 }
 
+export const MAX_DEPTH = 32;
+
+const MESSAGES: Record<JsonProblem, string> = {
+  depth: `must not be nested deeper than ${MAX_DEPTH} levels`,
+  items: 'holds too many values',
+  nul: 'must not contain NUL characters',
+  surrogate: 'must not contain unpaired surrogates',
+  'forbidden-key': 'must not use the keys __proto__, constructor or prototype',
+  'duplicate-key': 'is given twice',
+  number: 'is too large a number, or has too many digits',
+  length: 'has a name or a text that is too long',
+};
+
+export function refused({ problem, path }: JsonFinding): ValidationError {
+  return new ValidationError({ [path]: [MESSAGES[problem]] });
+}
+
 /** What no element can have for itself: the work for the whole text. */
-const OF_THE_WHOLE: ReadonlySet<JsonProblem> = new Set(['depth', 'items']);
+export const OF_THE_WHOLE: ReadonlySet<JsonProblem> = new Set(['depth', 'items']);
 
 /**
  * Finds the problems of a text again, with their places, for the refusal. `scanJson` alone has no places and no equal keys,
@@ -83,7 +107,7 @@ class Places implements ScanListener, JsonFindings {
 
   report(problem: JsonProblem): boolean {
     const isWhole = OF_THE_WHOLE.has(problem);
-    const finding = { problem, path: isWhole ? 'body' : this.path() };
+    const finding = { problem, path: isWhole ? 'body' : pathOf(this.levels) };
     const first = this.levels[0];
     if (isWhole || !this.elementwise || first?.isArray !== true) {
       this.whole ??= finding;
@@ -93,11 +117,11 @@ class Places implements ScanListener, JsonFindings {
     if (!this.elements.has(index)) this.elements.set(index, finding);
     return true;
   }
+}
 
-  /** A problem of a key itself is its object's. */
-  private path(): string {
-    return fieldPath(this.levels.flatMap(({ key, awaitsKey }) => (key === undefined || awaitsKey ? [] : [key])));
-  }
+/** Where a reader is. A problem of a key itself is its object's. */
+export function pathOf(levels: readonly JsonLevel[]): string {
+  return fieldPath(levels.flatMap(({ key, awaitsKey }) => (key === undefined || awaitsKey ? [] : [key])));
 }
 
 /** A key as it is meant; one that is no JSON as it is written, `JSON.parse` refuses it next. */

@@ -9,10 +9,11 @@
  * The input is well-formed UTF-8, so unpaired surrogates and NUL can only hide in `\u` escapes (a raw NUL is no JSON).
  * Long strings are skipped by the native byte search; both searches are remembered, so every byte is searched once.
  */
-export type JsonProblem = 'depth' | 'items' | 'nul' | 'surrogate' | 'forbidden-key' | 'duplicate-key' | 'number';
+export type JsonProblem =
+  'depth' | 'items' | 'nul' | 'surrogate' | 'forbidden-key' | 'duplicate-key' | 'number' | 'length';
 
 export interface JsonScan {
-  /** The first problem; of `duplicate-key` only `explainJson` knows. */
+  /** The first problem; of `duplicate-key` only `explainJson` and `JsonReader` know, of `length` only the latter. */
   readonly problem: JsonProblem | undefined;
   /** How many members the objects of the text have together, those of equal names included. */
   readonly members: number;
@@ -72,7 +73,7 @@ for (let value = 0; value < 16; value += 1) {
   HEX[digit.toUpperCase().charCodeAt(0)] = value;
 }
 
-const FORBIDDEN_KEYS = ['__proto__', 'prototype', 'constructor'];
+export const FORBIDDEN_KEYS = ['__proto__', 'prototype', 'constructor'];
 const SHORTEST_FORBIDDEN = 9;
 const LONGEST_FORBIDDEN = 11;
 /** "constructor" with every letter written as an escape. */
@@ -80,7 +81,9 @@ const LONGEST_ESCAPED = 66;
 /** Shorter runs are cheaper in JavaScript than a call into the native search. */
 const NATIVE_SEARCH_AFTER = 24;
 /** Up to here a number without an exponent is finite. */
-const FINITE_DIGITS = 300;
+export const FINITE_DIGITS = 300;
+/** The exact decimal form of a double has fewer than 1,100 characters; reading one of megabytes would be a long piece of work. */
+export const LONGEST_NUMBER = 2_000;
 
 /** Looks through well-formed UTF-8. Linear in the input; stops at the first problem that the listener does not pass over. */
 export function scanJson(bytes: Buffer, limits: JsonLimits, listener?: ScanListener): JsonScan {
@@ -224,7 +227,8 @@ class Scanner {
 
   /** @returns the index after the number. */
   private skipNumber(start: number): number {
-    const { bytes, end } = this;
+    const { bytes } = this;
+    const end = Math.min(this.end, start + LONGEST_NUMBER + 1);
     let at = start;
     let exponent = false;
     while (at < end && NUMBER_BYTES[bytes[at] as number] === 1) {
@@ -235,7 +239,7 @@ class Scanner {
       // Reading one costs more than passing a byte, so these are counted like separators.
       this.countItem();
       const value = Number(bytes.toString('latin1', start, at));
-      if (value === Infinity || value === -Infinity) this.report('number');
+      if (value === Infinity || value === -Infinity || at - start > LONGEST_NUMBER) this.report('number');
     }
     return at;
   }

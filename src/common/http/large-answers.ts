@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { endOfPiece } from '../async/fair-turns';
 import { escapeHtml } from './html-page';
 
 /** For `@Header` beside `jsonInTurns`. */
@@ -44,13 +45,8 @@ async function inTurns<Written>(text: string, write: (piece: string) => Written)
   const written: Written[] = [];
   for (let at = 0, end: number; at < text.length; at = end) {
     if (at > 0) await nextTurn();
-    end = wholeCharacters(text, at + PIECE);
+    end = endOfPiece(text, at, PIECE);
     written.push(write(text.slice(at, end)));
   }
   return written;
-}
-
-/** A character of two units is not cut in two. */
-function wholeCharacters(text: string, end: number): number {
-  return (text.charCodeAt(end - 1) & 0xfc00) === 0xd800 ? end - 1 : end;
 }

@@ -1,6 +1,7 @@
 import { SetMetadata } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { AppError, UnavailableError } from '../errors/app-error';
+import { BodyParts } from '../mime/body-parts';
 import { clientAddressOf, clientNetworkOf } from './client-address';
 
 const KIB = 1024;
@@ -35,8 +36,8 @@ export function TakesBody(options: Partial<BodyOptions>): MethodDecorator {
 /** Of large bodies, and of messages over SMTP, in one process. */
 export const MAX_HELD_BYTES = 192 * MIB;
 
-/** Smaller bodies are not accounted for: the connection limit bounds them. */
-const FREE_BYTES = 256 * KIB;
+/** Smaller bodies are not accounted for: the connection limit bounds them. Larger ones are read in turns. */
+export const FREE_BYTES = 256 * KIB;
 
 /**
  * How many bytes of large bodies this process holds at a time: many large requests at once may not exhaust its memory.
@@ -81,7 +82,7 @@ export function holdUntilRead(budget: BodyBudget, holder: string, bytes: number,
 }
 
 /** Who holds the body of a request. Decided once: a connection that is gone has no address any more. */
-function holderOf(request: Request): string {
+export function holderOf(request: Request): string {
   request.bodyHolder ??= request.principal?.organizationId ?? clientNetworkOf(clientAddressOf(request));
   return request.bodyHolder;
 }
@@ -128,19 +129,18 @@ export function readBody(request: Request, maxBytes: number): Buffer | Promise<B
 
 function collect(request: Request, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let received = 0;
+    const parts = new BodyParts();
     const finish = (refusal?: AppError): void => {
       request.off('data', onData).off('end', onEnd);
       if (refusal) reject(refusal);
-      else resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, received));
+      else resolve(parts.join(holderOf(request)));
     };
     const onEnd = (): void => finish();
     const onData = (chunk: Buffer): void => {
-      received += chunk.length;
+      const received = parts.bytes + chunk.length;
       if (received > maxBytes) finish(tooLarge(maxBytes));
       else if (!hold(request, received)) finish(new UnavailableError('Too many large requests at a time'));
-      else chunks.push(chunk);
+      else parts.add(chunk);
     };
     request.on('data', onData).on('end', onEnd);
   });

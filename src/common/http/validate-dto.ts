@@ -4,7 +4,7 @@ import { getMetadataStorage, type ValidationError as PropertyError, validateSync
 import { type FieldErrors, ValidationError } from '../errors/app-error';
 import { isRecord } from '../is-record';
 import { NULLABLE_METADATA } from './dto-decorators';
-import { fieldPath, unknownField } from './field-path';
+import { fieldPath, unknownFields } from './field-path';
 
 /** For arrays that declare no `@ArrayMaxSize`. */
 const MAX_ELEMENTS = 1_000;
@@ -44,7 +44,7 @@ export function validateDto<T extends object>(dto: Type<T>, value: unknown): T {
     ([name, field]) => plan.properties.has(name) && (field !== null || plan.nullable.has(name)),
   );
   const instance = plainToInstance(dto, Object.fromEntries(given), { exposeDefaultValues: true });
-  refuse({ ...unknownFields(plan, value), ...(plan.properties.size > 0 && problemsOf(instance)) });
+  refuse({ ...unknownIn(plan, value), ...(plan.properties.size > 0 && problemsOf(instance)) });
   return instance;
 }
 
@@ -52,11 +52,9 @@ function refuse(errors: FieldErrors): void {
   if (Object.keys(errors).length > 0) throw new ValidationError(errors);
 }
 
-function unknownFields({ properties }: Plan, value: Record<string, unknown>): FieldErrors {
-  const unknown = Object.keys(value).filter((name) => !properties.has(name));
-  return Object.fromEntries(
-    unknown.map((name) => [fieldPath([name]), [`${fieldPath([name])} ${unknownField(name, properties)}`]]),
-  );
+function unknownIn({ properties }: Plan, value: Record<string, unknown>): FieldErrors {
+  const unknown = unknownFields(value, properties);
+  return Object.fromEntries(unknown.map(([name, message]) => [fieldPath([name]), [`${fieldPath([name])} ${message}`]]));
 }
 
 function longArrays({ maxElements }: Plan, value: Record<string, unknown>): FieldErrors {

@@ -37,7 +37,7 @@ export class AcceptTransaction {
     const refused = await this.chargeLimits(emails, budget, tx);
     const written = emails.filter((email) => !refused.has(email.id));
     const now = this.clock.now();
-    this.accepts.insert(written, now, tx);
+    await this.accepts.insert(written, now, tx);
     this.stats.record(countAccepted(written), tx);
     this.accepts.storeResponses(plan.toRemember(refused), now, tx);
     return { outcomes: plan.results(refused), written };

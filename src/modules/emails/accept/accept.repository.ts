@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
+import { EVENT_LOOP } from '../../../common/async/fair-turns';
 import { HOUR } from '../../../common/clock';
 import { domainOf } from '../../../common/mail-address';
 import { AppConfig, MAX_LIFE_HOURS } from '../../../config/config';
 import { Database } from '../../../database/database.service';
+import type { Statement } from '../../../database/statement';
 import type { Transaction } from '../../../database/transaction';
 import { DeliveryQueueRepository } from '../../../delivery/queue/delivery-queue.repository';
 import type { IdempotencyClaim } from './idempotency';
@@ -34,11 +36,19 @@ export class AcceptRepository {
     private readonly config: AppConfig,
   ) {}
 
-  /** Writes the emails with all that belongs to them, and puts their recipients into the queue. */
-  insert(emails: readonly AcceptedEmail[], now: Date, tx: Transaction): void {
+  /** Writes the emails with all that belongs to them, large contents in turns, and puts their recipients into the queue. */
+  async insert(emails: readonly AcceptedEmail[], now: Date, tx: Transaction): Promise<void> {
     if (emails.length === 0) return;
-    tx.write(insertEmails(emails, now));
-    for (const statement of [...insertAttachments(emails), ...insertRaw(emails)]) tx.write(statement);
+    const holder = (emails[0] as AcceptedEmail).command.organizationId;
+    const groups = groupsOf(emails);
+    for (const group of groups) {
+      if (groups.length > 1) await EVENT_LOOP.next(holder);
+      tx.write(insertEmails(group, now));
+    }
+    for (const statement of [...insertAttachments(emails), ...insertRaw(emails)]) {
+      if (isLarge(statement)) await EVENT_LOOP.next(holder);
+      tx.write(statement);
+    }
     for (const statement of resentLinks(emails)) tx.write(statement);
     this.queue.enqueue(
       emails.flatMap((email) => deliveriesOf(email, now, this.config.delivery.lifeHours)),
@@ -108,6 +118,30 @@ export class AcceptRepository {
   private expiryOf(now: Date): Date {
     return new Date(now.getTime() - this.config.retention.idempotencyHours * HOUR);
   }
+}
+
+/** Characters of html and text that are put into one statement, in one turn of the event loop: some milliseconds. */
+const GROUP = 2 * 1024 * 1024;
+
+/** Most batches are one group. */
+function groupsOf(emails: readonly AcceptedEmail[]): AcceptedEmail[][] {
+  const groups: AcceptedEmail[][] = [];
+  let left = 0;
+  for (const email of emails) {
+    const { html = '', text = '' } = email.command.request;
+    left -= html.length + text.length;
+    if (left >= 0 && groups.length > 0) groups.at(-1)?.push(email);
+    else {
+      groups.push([email]);
+      left = GROUP - html.length - text.length;
+    }
+  }
+  return groups;
+}
+
+/** The driver copies it. */
+function isLarge({ values }: Statement<never>): boolean {
+  return values.some((value) => Buffer.isBuffer(value) && value.length > GROUP / 4);
 }
 
 /** In the order of the originals' ids, whose rows they lock. */

@@ -1,5 +1,5 @@
 import type { FieldErrors } from '../../../common/errors/app-error';
-import { unknownField } from '../../../common/http/field-path';
+import { unknownFields } from '../../../common/http/field-path';
 import { parseTimestamp } from '../../../common/http/timestamps';
 import { isRecord } from '../../../common/is-record';
 
@@ -67,7 +67,8 @@ export class FieldReader {
       return undefined;
     }
     // A UTF-16 unit is at most three octets, so short texts need no counting.
-    if (value.length * 3 <= maxBytes || Buffer.byteLength(value) <= maxBytes) return value;
+    if (value.length * 3 <= maxBytes) return value;
+    if (value.length <= maxBytes && Buffer.byteLength(value) <= maxBytes) return value;
     this.add(path, `must be at most ${maxBytes} bytes long`);
     return undefined;
   }
@@ -86,8 +87,8 @@ export class FieldReader {
   }
 
   unknownFields(value: Record<string, unknown>, known: ReadonlySet<string>, path = ''): void {
-    for (const name of Object.keys(value)) {
-      if (!known.has(name)) this.add(path === '' ? name : `${path}.${name}`, unknownField(name, known));
+    for (const [name, message] of unknownFields(value, known)) {
+      this.add(path === '' ? name : `${path}.${name}`, message);
     }
   }
 }

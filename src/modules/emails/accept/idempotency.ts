@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
+import { endOfPiece, EVENT_LOOP } from '../../../common/async/fair-turns';
 import { ValidationError } from '../../../common/errors/app-error';
 import type { Mode } from '../../../common/tenant';
 import { isRecord } from '../../../common/is-record';
+import { sizeOfValue } from '../../../common/value-size';
 
 /** A request, or an item of a batch, that is to take effect once under its key. */
 export interface IdempotencyClaim {
@@ -29,19 +31,81 @@ export function isIdempotencyKey(value: unknown): value is string {
  * so that it may come in the header the first time and in the body the next.
  */
 export function fingerprint(body: unknown): Buffer {
-  const counted = isRecord(body) ? { ...body, idempotencyKey: undefined } : body;
-  return createHash('sha256').update(canonicalJson(counted)).digest();
+  return createHash('sha256')
+    .update(canonicalJson(counted(body)))
+    .digest();
+}
+
+/** Characters that are written and hashed in one turn of the event loop: a millisecond. */
+const PIECE = 128 * 1024;
+
+/** The same; that of a large body takes several of the holder's turns. */
+export async function fingerprintInTurns(body: unknown, holder: string): Promise<Buffer> {
+  if (sizeOfValue(body, PIECE) < PIECE) return fingerprint(body);
+  const hash = createHash('sha256');
+  let pending = '';
+  for (const piece of canonicalPieces(counted(body))) {
+    pending += piece;
+    if (pending.length < PIECE) continue;
+    await EVENT_LOOP.next(holder);
+    hash.update(pending);
+    pending = '';
+  }
+  return hash.update(pending).digest();
+}
+
+/** The canonical JSON, of long texts a piece at a time. */
+function* canonicalPieces(value: unknown): Generator<string> {
+  if (typeof value === 'string' && value.length > PIECE) yield* piecesOfText(value);
+  else if (typeof value !== 'object' || value === null) yield canonicalJson(value);
+  else yield* Array.isArray(value) ? piecesOfArray(value) : piecesOfObject(value as Record<string, unknown>);
+}
+
+function* piecesOfText(text: string): Generator<string> {
+  yield '"';
+  for (let at = 0, end: number; at < text.length; at = end) {
+    end = endOfPiece(text, at, PIECE);
+    yield JSON.stringify(text.slice(at, end)).slice(1, -1);
+  }
+  yield '"';
+}
+
+function* piecesOfArray(elements: readonly unknown[]): Generator<string> {
+  for (const [index, element] of elements.entries()) {
+    yield index === 0 ? '[' : ',';
+    yield* canonicalPieces(element);
+  }
+  yield elements.length === 0 ? '[]' : ']';
+}
+
+function* piecesOfObject(members: Record<string, unknown>): Generator<string> {
+  const names = namesOf(members);
+  for (const [index, name] of names.entries()) {
+    yield `${index === 0 ? '{' : ','}${JSON.stringify(name)}:`;
+    yield* canonicalPieces(members[name]);
+  }
+  yield names.length === 0 ? '{}' : '}';
+}
+
+/** By UTF-16 units, as RFC 8785 section 3.2.3 has it. */
+function namesOf(members: Record<string, unknown>): string[] {
+  return Object.keys(members)
+    .filter((name) => members[name] !== undefined)
+    .sort();
+}
+
+function counted(body: unknown): unknown {
+  return isRecord(body) ? { ...body, idempotencyKey: undefined } : body;
 }
 
 /** The body reader has bounded the depth, so plain recursion is safe. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  const members = Object.entries(value as Record<string, unknown>)
-    .filter(([, member]) => member !== undefined)
-    .sort(([one], [other]) => (one < other ? -1 : 1))
-    .map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`);
-  return `{${members.join(',')}}`;
+  const members = value as Record<string, unknown>;
+  return `{${namesOf(members)
+    .map((name) => `${JSON.stringify(name)}:${canonicalJson(members[name])}`)
+    .join(',')}}`;
 }
 
 /**

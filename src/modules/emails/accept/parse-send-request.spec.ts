@@ -18,6 +18,13 @@ function errorsOf(fields: Record<string, unknown>): string[] {
 }
 
 describe('parseSendRequest', () => {
+  it.each(['metadata', 'template'])('writes no JSON of a huge %s to find that it is too long', (field) => {
+    const stringify = jest.spyOn(JSON, 'stringify');
+    const huge = { a: 'x'.repeat(10_000_000) };
+    expect(parse({ [field]: field === 'template' ? { name: 'a', variables: huge } : huge }).ok).toBe(false);
+    expect(stringify).not.toHaveBeenCalled();
+  });
+
   it('brings a minimal request into normal form', () => {
     expect(accepted({})).toMatchObject({
       from: { localPart: 'hello', domain: 'waybill.test', name: undefined },

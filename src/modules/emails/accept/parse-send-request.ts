@@ -1,9 +1,10 @@
 import { DAY, MINUTE } from '../../../common/clock';
 import type { FieldErrors } from '../../../common/errors/app-error';
+import { isLongerThan } from '../../../common/value-size';
 import { CONTROL_CHARACTER, FieldReader } from './field-reader';
 import { isIdempotencyKey } from './idempotency';
 import { readRecipients, readReplyTo, readSender } from './parse-addresses';
-import { readAttachments, readHeaders } from './parse-parts';
+import { type DecodedContents, readAttachments, readHeaders } from './parse-parts';
 import { readTemplate } from './parse-template';
 import type { SendRequest } from './send-request';
 
@@ -29,9 +30,15 @@ export type ParsedSendRequest = { ok: true; request: SendRequest } | { ok: false
  * Validates one email of `POST /v1/emails` or of a batch and brings it into normal form: first field by field, then what
  * concerns several fields together. Every error is collected, none ends the reading.
  * @param prefix put before field paths: `3.` for the fourth item of a batch
+ * @param decoded contents of attachments that are decoded already
  * @throws AppError payload_too_large
  */
-export function parseSendRequest(body: unknown, now: Date, prefix = ''): ParsedSendRequest {
+export function parseSendRequest(
+  body: unknown,
+  now: Date,
+  prefix = '',
+  decoded: DecodedContents = new Map(),
+): ParsedSendRequest {
   const reader = new FieldReader(prefix);
   const given = reader.object(body, 'body');
   if (!given) return { ok: false, errors: reader.errors };
@@ -45,7 +52,7 @@ export function parseSendRequest(body: unknown, now: Date, prefix = ''): ParsedS
     text: reader.optionalText(given.text, 'text', MAX_TEXT_BYTES),
     template: readTemplate(reader, given),
     headers: readHeaders(reader, given.headers),
-    attachments: readAttachments(reader, given.attachments),
+    attachments: readAttachments(reader, given.attachments, decoded),
     tags: readTags(reader, given.tags),
     metadata: readMetadata(reader, given.metadata),
     scheduledAt: reader.optionalTimestamp(given.scheduledAt, 'scheduledAt'),
@@ -97,7 +104,7 @@ function readMetadata(reader: FieldReader, value: unknown): Record<string, unkno
   if (!metadata) return undefined;
   if (depthOf(metadata, MAX_METADATA_DEPTH) > MAX_METADATA_DEPTH) {
     reader.add('metadata', `must be at most ${MAX_METADATA_DEPTH} levels deep`);
-  } else if (Buffer.byteLength(JSON.stringify(metadata)) > MAX_METADATA_BYTES) {
+  } else if (isLongerThan(metadata, MAX_METADATA_BYTES)) {
     reader.add('metadata', `must be at most ${MAX_METADATA_BYTES} bytes of JSON`);
   }
   return metadata;

@@ -1,4 +1,5 @@
 import { isUuid } from '../../../common/ids';
+import { isLongerThan } from '../../../common/value-size';
 import { MAX_VARIABLES_BYTES, MAX_VERSION, TEMPLATE_NAME } from '../../templates/template-renderer.service';
 import type { FieldReader } from './field-reader';
 import type { TemplateReference } from './send-request';
@@ -49,9 +50,8 @@ function readVersion(reader: FieldReader, value: unknown): number | undefined {
 
 function readVariables(reader: FieldReader, value: unknown): string {
   if (value === undefined) return '{}';
-  const json = JSON.stringify(reader.object(value, 'template.variables') ?? {});
-  if (Buffer.byteLength(json) > MAX_VARIABLES_BYTES) {
-    reader.add('template.variables', `must be at most ${MAX_VARIABLES_BYTES} bytes of JSON`);
-  }
-  return json;
+  const variables = reader.object(value, 'template.variables') ?? {};
+  if (!isLongerThan(variables, MAX_VARIABLES_BYTES)) return JSON.stringify(variables);
+  reader.add('template.variables', `must be at most ${MAX_VARIABLES_BYTES} bytes of JSON`);
+  return '{}';
 }

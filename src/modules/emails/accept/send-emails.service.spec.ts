@@ -1,3 +1,4 @@
+import { loopTurnsOf } from '../../../../test/setup/loop-turns';
 import type { OrganizationsService } from '../../../auth/organizations.service';
 import type { Clock } from '../../../common/clock';
 import { UnavailableError } from '../../../common/errors/app-error';
@@ -29,17 +30,19 @@ function serviceWith(
 
 const batchOf = (count: number) => Array.from({ length: count }, () => EMAIL);
 
-/** The items that come to be accepted, of templates that make a MiB each. */
-async function submitted(count: number, tenant = TENANT): Promise<Submission['items']> {
+/** The items of a batch as they come to be accepted, with a template that makes a MiB. */
+async function itemsOf(bodies: readonly unknown[], tenant = TENANT, key?: string): Promise<Submission['items']> {
   let items: Submission['items'] = [];
   const submit = (submission: Submission) => {
     items = submission.items;
     return Promise.resolve({ results: [], replayed: false });
   };
   const render = () => Promise.resolve({ subject: 's', html: 'x'.repeat(MIB), text: undefined, version: 1 });
-  await serviceWith(render, submit).sendBatch(batchOf(count), undefined, tenant);
+  await serviceWith(render, submit).sendBatch(bodies, key, tenant);
   return items;
 }
+
+const submitted = (count: number, tenant = TENANT) => itemsOf(batchOf(count), tenant);
 
 describe('what templates make of a batch', () => {
   it('is 32 MiB at most: the emails beyond are refused', async () => {
@@ -80,5 +83,35 @@ describe('batches of one organization', () => {
     const service = serviceWith(render, submit);
     await Promise.all(Array.from({ length: 20 }, () => service.sendBatch(batchOf(3), undefined, TENANT)));
     expect([most, mostCommitted]).toEqual([6, 6]);
+  });
+});
+
+describe('a large batch', () => {
+  const PLAIN = { from: 'a@acme.test', to: ['b@example.com'], subject: 's', text: 't' };
+
+  it('lets others have their turn while its addresses are read', async () => {
+    const to = Array.from({ length: 500 }, (_, index) => `a${index % 50}@example.com`);
+    const bodies = Array(40).fill({ ...PLAIN, to });
+    expect(await loopTurnsOf(() => itemsOf(bodies))).toBeGreaterThanOrEqual(8);
+  });
+
+  it('lets others have their turn while its attachments are decoded, and its key is bound to it', async () => {
+    const content = 'QUJD'.repeat(MIB);
+    const bodies = [{ ...PLAIN, attachments: [{ filename: 'a.txt', content }] }, PLAIN];
+    let items: Submission['items'] = [];
+    const turns = await loopTurnsOf(async () => (items = await itemsOf(bodies, TENANT, 'key')));
+    const [first] = items;
+    if (first?.candidate.kind !== 'command') throw new Error('was refused');
+    expect(first.candidate.request.attachments[0]?.content.equals(Buffer.from('ABC'.repeat(MIB)))).toBe(true);
+    // Sixteen pieces are decoded, and thirty-two hashed.
+    expect(turns).toBeGreaterThanOrEqual(40);
+  });
+
+  it.each([
+    ['no base64', 'QUJ-'.repeat(100_000), { code: 'invalid_request' }],
+    ['too much', 'QUJD'.repeat(9 * MIB), { code: 'payload_too_large' }],
+  ])('has the item refused whose attachment is %s', async (_what, content, refusal) => {
+    const items = await itemsOf([{ ...PLAIN, attachments: [{ filename: 'a.txt', content }] }, PLAIN]);
+    expect(items.map(({ candidate }) => candidate)).toMatchObject([refusal, { kind: 'command' }]);
   });
 });

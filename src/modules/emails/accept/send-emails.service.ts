@@ -1,13 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { OrganizationsService } from '../../../auth/organizations.service';
 import { FairLimit } from '../../../common/async/fair-limit';
+import { EVENT_LOOP } from '../../../common/async/fair-turns';
 import { Clock } from '../../../common/clock';
 import { AppError, ValidationError } from '../../../common/errors/app-error';
 import type { Tenant } from '../../../common/tenant';
 import { type TraceContext, Tracing } from '../../../common/tracing/tracing';
 import { TemplateRenderer } from '../../templates/template-renderer.service';
 import { AcceptService } from './accept.service';
-import { fingerprint, type IdempotencyClaim, idempotencyKeyOf } from './idempotency';
+import { fingerprint, fingerprintInTurns, type IdempotencyClaim, idempotencyKeyOf } from './idempotency';
+import { decodeContents } from './parse-parts';
 import { type ParsedSendRequest, parseSendRequest } from './parse-send-request';
 import type { SendRequest } from './send-request';
 import { SenderResolver } from './sender-resolver.service';
@@ -69,11 +71,11 @@ export class SendEmailsService {
    * @throws ValidationError, AppError
    */
   async sendOne(body: unknown, keyHeader: string | string[] | undefined, tenant: Submitter): Promise<AcceptedRequest> {
-    const parsed = parseSendRequest(body, this.clock.now());
+    const decoded = await decodeContents(body, tenant.organizationId);
+    const parsed = parseSendRequest(body, this.clock.now(), '', decoded);
     if (!parsed.ok) throw new ValidationError(parsed.errors);
     const key = idempotencyKeyOf(keyHeader, parsed.request.idempotencyKey);
-    const idempotency = key === undefined ? undefined : claim(SINGLE_PATH, key, fingerprint(body), tenant);
-    return this.accept(parsed.request, idempotency, tenant);
+    return this.accept(parsed.request, await claimOf(SINGLE_PATH, key, body, tenant), tenant);
   }
 
   /**
@@ -119,7 +121,7 @@ export class SendEmailsService {
     tenant: Submitter,
   ): Promise<SubmissionResult> {
     const key = idempotencyKeyOf(keyHeader, undefined);
-    const idempotency = key === undefined ? undefined : claim(BATCH_PATH, key, fingerprint(bodies), tenant);
+    const idempotency = await claimOf(BATCH_PATH, key, bodies, tenant);
     const send = async (): Promise<SubmissionResult> =>
       this.submit({ items: await this.batchItems(bodies, tenant), idempotency }, tenant);
     return bodies.length > 1 ? this.batches.run(tenant.organizationId, send) : send();
@@ -139,19 +141,23 @@ export class SendEmailsService {
     const now = this.clock.now();
     const bounded = { ...tenant, hold: withinBatch(tenant.hold) };
     const items: SubmissionItem[] = [];
-    for (const [index, body] of bodies.entries()) items.push(await this.batchItem(body, `${index}.`, now, bounded));
+    let values = 0;
+    for (const [index, body] of bodies.entries()) {
+      values += valuesIn(body);
+      if (values > TURN) {
+        await EVENT_LOOP.next(tenant.organizationId);
+        values = valuesIn(body);
+      }
+      items.push(await this.batchItem(body, `${index}.`, now, bounded));
+    }
     return items;
   }
 
   private async batchItem(body: unknown, prefix: string, now: Date, tenant: Submitter): Promise<SubmissionItem> {
-    const parsed = parseItem(body, now, prefix);
-    if (!('request' in parsed)) return { candidate: refusal(parsed) };
-    const candidate = await this.candidate(parsed.request, tenant, prefix);
-    const key = parsed.request.idempotencyKey;
-    return {
-      candidate,
-      idempotency: key === undefined ? undefined : claim(BATCH_ITEM_PATH, key, fingerprint(body), tenant),
-    };
+    const parsed = await parseItem(body, { now, prefix, holder: tenant.organizationId });
+    if (parsed instanceof AppError) return { candidate: refusal(parsed) };
+    const candidate = await this.candidate(parsed, tenant, prefix);
+    return { candidate, idempotency: await claimOf(BATCH_ITEM_PATH, parsed.idempotencyKey, body, tenant) };
   }
 
   /** A business refusal is a value here, because it is a result to be stored. */
@@ -197,16 +203,40 @@ function tooMuchRendered(): AppError {
   });
 }
 
+/** Values that are validated in one turn of the event loop, some milliseconds: a batch may name fifty thousand addresses. */
+const TURN = 2_000;
+
+/** About how many values of an item are looked at. */
+function valuesIn(body: unknown): number {
+  if (typeof body !== 'object' || body === null) return 1;
+  return Object.values(body).reduce((sum: number, field) => sum + (Array.isArray(field) ? field.length : 1), 0);
+}
+
 /** An element that could not even be read has come here as its error. */
-function parseItem(body: unknown, now: Date, prefix: string): { request: SendRequest } | AppError {
+async function parseItem(
+  body: unknown,
+  { now, prefix, holder }: { readonly now: Date; readonly prefix: string; readonly holder: string },
+): Promise<SendRequest | AppError> {
   if (body instanceof AppError) return body;
   try {
-    const parsed: ParsedSendRequest = parseSendRequest(body, now, prefix);
-    return parsed.ok ? { request: parsed.request } : new ValidationError(parsed.errors);
+    const parsed: ParsedSendRequest = parseSendRequest(body, now, prefix, await decodeContents(body, holder));
+    return parsed.ok ? parsed.request : new ValidationError(parsed.errors);
   } catch (error) {
     if (error instanceof AppError) return error;
     throw error;
   }
+}
+
+/** What a request, or an item of a batch, is to take effect once under. */
+export async function claimOf(
+  path: string,
+  key: string | undefined,
+  body: unknown,
+  tenant: Tenant,
+): Promise<IdempotencyClaim | undefined> {
+  return key === undefined
+    ? undefined
+    : claim(path, key, await fingerprintInTurns(body, tenant.organizationId), tenant);
 }
 
 /** API keys that are bound to a domain have a key space of their own: they must not see what others have sent, nor replace it. */

@@ -56,6 +56,12 @@ describe('a report on TLS', () => {
     expect(parseTlsReport(JSON.stringify({ ...JSON.parse(JSON_TEXT), ...fields }))).toBeUndefined();
   });
 
+  it('is not parsed when it is nested as no report is', () => {
+    const parse = jest.spyOn(JSON, 'parse');
+    expect(parseTlsReport(`${'['.repeat(200_000)}${']'.repeat(200_000)}`)).toBeUndefined();
+    expect(parse).not.toHaveBeenCalled();
+  });
+
   it('counts no more than it may, and nothing that is no number', () => {
     const failures = [-1, 0.5, 1e12].map((count) => ({ type: 'validation-failure', count }));
     const long = Array.from({ length: 1_000 }, () => ({ type: 'validation-failure', count: 1 }));

@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
+import { piecesInTurns } from '../../../../common/async/fair-turns';
 import { Clock } from '../../../../common/clock';
 import { AppError, ValidationError } from '../../../../common/errors/app-error';
+import { BodyParts } from '../../../../common/mime/body-parts';
 import { addressKey, parseMailbox } from '../../../../common/mail-address';
+import { decodeBase64, decodedLength } from '../../../../common/mime/base64-in-turns';
 import { LineEndCheck, type LineEnds } from '../../../../common/mime/line-end-check';
 import { crlfChunks } from '../../../../common/mime/line-ends';
 import { FieldReader } from '../field-reader';
-import { fingerprint, idempotencyKeyOf } from '../idempotency';
-import { type AcceptedRequest, claim, SendEmailsService, type Submitter } from '../send-emails.service';
+import { idempotencyKeyOf } from '../idempotency';
+import { type AcceptedRequest, claim, claimOf, SendEmailsService, type Submitter } from '../send-emails.service';
 import type { SendRequest } from '../send-request';
 import { isFault, MAX_RAW_BYTES, type RawFault, readRawMessage } from './raw-message';
 import { toSendRequest } from './raw-request';
@@ -23,7 +25,6 @@ const HTTP_PATH = '/v1/emails/raw';
 const SMTP_PATH = 'smtp';
 /** Looked through in one turn of the event loop: a fraction of a millisecond. */
 const SLICE_BYTES = 256 * 1024;
-const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 /** A message that came over SMTP, with its envelope. */
 export interface SubmittedMessage {
@@ -50,13 +51,12 @@ export class SendRawService {
     const given = reader.object(body, 'body') ?? {};
     reader.unknownFields(given, SEND_RAW_FIELDS);
     const recipients = readEnvelope(reader, given.to);
-    const bytes = await readBase64(reader, given.raw);
+    const bytes = await readBase64(reader, given.raw, tenant.organizationId);
     if (!bytes) throw new ValidationError(reader.errors);
     const options = Object.fromEntries(Object.entries(given).filter(([name]) => name !== 'raw' && name !== 'to'));
     const request = this.toRequest(reader, { bytes, recipients }, options);
     const key = idempotencyKeyOf(keyHeader, request.idempotencyKey);
-    const idempotency = key === undefined ? undefined : claim(HTTP_PATH, key, fingerprint(body), tenant);
-    return this.emails.accept(request, idempotency, tenant);
+    return this.emails.accept(request, await claimOf(HTTP_PATH, key, body, tenant), tenant);
   }
 
   /**
@@ -102,39 +102,42 @@ function readEnvelope(reader: FieldReader, value: unknown): string[] {
 }
 
 /** With CRLF line ends; undefined when it is none, which the reader then knows. @throws AppError payload_too_large */
-async function readBase64(reader: FieldReader, value: unknown): Promise<Buffer | undefined> {
-  if (typeof value !== 'string' || value === '' || value.length % 4 !== 0 || !BASE64.test(value)) {
+async function readBase64(reader: FieldReader, value: unknown, holder: string): Promise<Buffer | undefined> {
+  const isText = typeof value === 'string' && value !== '';
+  if (isText && value.length % 4 === 0 && decodedLength(value) > MAX_RAW_BYTES) throw tooLarge();
+  const bytes = isText ? await decodeBase64(value, holder) : undefined;
+  if (!bytes) {
     reader.add('raw', 'must be a message (RFC 5322) in base64');
     return undefined;
   }
-  const bytes = Buffer.from(value, 'base64');
-  const lineEnds = bytes.length > MAX_RAW_BYTES ? 'crlf' : await lineEndsOf(bytes);
+  const lineEnds = await lineEndsOf(bytes, holder);
   if (lineEnds === 'mixed') {
     reader.add('raw', 'must have line ends that are all CRLF, or all LF, and no CR alone');
     return undefined;
   }
-  const message = lineEnds === 'lf' ? await withCrlf(bytes) : bytes;
-  if (message.length <= MAX_RAW_BYTES) return message;
-  throw new AppError('payload_too_large', 'The message exceeds 25 MiB', { details: { limitBytes: MAX_RAW_BYTES } });
+  const message = lineEnds === 'lf' ? await withCrlf(bytes, holder) : bytes;
+  if (message.length > MAX_RAW_BYTES) throw tooLarge();
+  return message;
 }
 
-async function lineEndsOf(bytes: Buffer): Promise<LineEnds> {
+function tooLarge(): AppError {
+  return new AppError('payload_too_large', 'The message exceeds 25 MiB', { details: { limitBytes: MAX_RAW_BYTES } });
+}
+
+async function lineEndsOf(bytes: Buffer, holder: string): Promise<LineEnds> {
   const check = new LineEndCheck();
-  for await (const slice of slices(bytes)) check.add(slice);
+  for await (const slice of slices(bytes, holder)) check.add(slice);
   return check.result;
 }
 
-async function withCrlf(bytes: Buffer): Promise<Buffer> {
-  const converted: Buffer[] = [];
-  for await (const chunk of crlfChunks(slices(bytes))) converted.push(chunk);
-  return Buffer.concat(converted);
+async function withCrlf(bytes: Buffer, holder: string): Promise<Buffer> {
+  const parts = new BodyParts();
+  for await (const chunk of crlfChunks(slices(bytes, holder))) parts.add(chunk);
+  return parts.join(holder);
 }
 
-async function* slices(bytes: Buffer): AsyncGenerator<Buffer> {
-  for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
-    if (at > 0) await nextTurn();
-    yield bytes.subarray(at, at + SLICE_BYTES);
-  }
+async function* slices(bytes: Buffer, holder: string): AsyncGenerator<Buffer> {
+  for await (const { start, end } of piecesInTurns(bytes.length, SLICE_BYTES, holder)) yield bytes.subarray(start, end);
 }
 
 function fingerprintOf({ from, subject, recipients }: SendRequest): Buffer {

@@ -1,0 +1,44 @@
+import { FairTurns, piecesInTurns } from './fair-turns';
+import { loopTurnsOf } from '../../../test/setup/loop-turns';
+
+describe('FairTurns', () => {
+  /** Does so many pieces of work, and writes down each. */
+  async function work(turns: FairTurns, holder: string, pieces: number, done: string[]): Promise<void> {
+    for (let piece = 0; piece < pieces; piece += 1) {
+      await turns.next(holder);
+      done.push(holder);
+    }
+  }
+
+  it('gives every second piece to the one body beside twenty of another holder', async () => {
+    const turns = new FairTurns();
+    const done: string[] = [];
+    const many = Array.from({ length: 20 }, () => work(turns, 'a', 10, done));
+    await work(turns, 'b', 10, done);
+    expect(done.length).toBeLessThanOrEqual(21);
+    await Promise.all(many);
+    expect(done).toHaveLength(210);
+  });
+
+  it('does one piece in a turn of the event loop, however much waits', async () => {
+    const turns = new FairTurns();
+    const loopTurns = await loopTurnsOf(() =>
+      Promise.all(['a', 'b', 'c'].map((holder) => work(turns, holder, 10, []))),
+    );
+    expect(loopTurns).toBeGreaterThanOrEqual(30);
+  });
+});
+
+describe('piecesInTurns', () => {
+  it('covers the whole, in turns only when there are several pieces', async () => {
+    const ranges = [];
+    for await (const range of piecesInTurns(10, 4, 'a')) ranges.push(range);
+    expect(ranges).toEqual([
+      { start: 0, end: 4 },
+      { start: 4, end: 8 },
+      { start: 8, end: 10 },
+    ]);
+    for await (const range of piecesInTurns(0, 4, 'a')) ranges.push(range);
+    expect(ranges).toHaveLength(3);
+  });
+});

@@ -1,0 +1,63 @@
+/**
+ * Turns of the event loop for work that grows with what clients send. Of all such work one piece is done in a turn, so that it
+ * never adds up, and holders come in rotation: however many large bodies one of them has under way, another one's goes on with
+ * every second piece.
+ *
+ * What waits here holds what it held before; the budget of bodies bounds it.
+ */
+export class FairTurns {
+  /** Those who wait, who is next first. */
+  private readonly waiting = new Map<string, (() => void)[]>();
+  private isScheduled = false;
+
+  /** Resolves in a turn in which nobody else's piece is done. A piece is to take a millisecond or two. */
+  next(holder: string): Promise<void> {
+    return new Promise((resolve) => {
+      const own = this.waiting.get(holder);
+      if (own) own.push(resolve);
+      else this.waiting.set(holder, [resolve]);
+      this.schedule();
+    });
+  }
+
+  private schedule(): void {
+    if (this.isScheduled || this.waiting.size === 0) return;
+    this.isScheduled = true;
+    setImmediate(() => {
+      this.isScheduled = false;
+      this.serve();
+      this.schedule();
+    });
+  }
+
+  private serve(): void {
+    for (const [holder, own] of this.waiting) {
+      this.waiting.delete(holder);
+      const resolve = own.shift();
+      if (own.length > 0) this.waiting.set(holder, own);
+      resolve?.();
+      return;
+    }
+  }
+}
+
+/** The event loop is the process's one, and so is this. */
+export const EVENT_LOOP = new FairTurns();
+
+/** Ranges of `size`, one in each of the holder's turns; nothing waits when there is only one. */
+export async function* piecesInTurns(
+  length: number,
+  size: number,
+  holder: string,
+): AsyncGenerator<{ readonly start: number; readonly end: number }> {
+  for (let start = 0; start < length; start += size) {
+    if (length > size) await EVENT_LOOP.next(holder);
+    yield { start, end: Math.min(start + size, length) };
+  }
+}
+
+/** Where a piece of a text ends that begins at `start`: a character of two units is not cut in two. */
+export function endOfPiece(text: string, start: number, size: number): number {
+  const end = Math.min(start + size, text.length);
+  return end < text.length && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800 ? end - 1 : end;
+}
