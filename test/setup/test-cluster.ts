@@ -25,6 +25,8 @@ const THROW_AWAY = {
     synchronous_commit: 'off',
     autovacuum_naptime: '10min',
     max_connections: '200',
+    // The password is random, and thousands of connections are opened.
+    scram_iterations: '1',
   },
 };
 
