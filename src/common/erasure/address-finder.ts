@@ -40,7 +40,7 @@ export class AddressFinder {
     this.maxLength = MAX_SPELLING * email.length;
     this.isAscii = /^[\x00-\x7f]*$/.test(email) && !/(?:^|[@.])xn--/i.test(email);
     const minBytes = shortestLength(email);
-    this.sought = { minBytes, runs: runsOf(minBytes), isAscii: this.isAscii };
+    this.sought = { minBytes, ...runsOf(minBytes), isAscii: this.isAscii };
   }
 
   /** As it is written, whatever runs of the text may encode. @param text of some hundred kB at most */
@@ -75,23 +75,26 @@ export class AddressFinder {
     if (typeof value !== 'object' || value === null) return value;
     const cleaned = new Map<string, unknown>();
     for (const [name, member] of Object.entries(value)) {
-      cleaned.set(this.newName(name, cleaned), this.cleanValue(member));
+      cleaned.set(
+        this.newName(name, (each) => cleaned.has(each) || Object.hasOwn(value, each)),
+        this.cleanValue(member),
+      );
     }
     return Object.fromEntries(cleaned);
   }
 
-  /** Two names that differ in the address only stay two. */
-  private newName(name: string, taken: ReadonlyMap<string, unknown>): string {
+  /** Two names that differ in the address only stay two, and so does one that an earlier erasure has left. */
+  private newName(name: string, isTaken: (name: string) => boolean): string {
     const cleaned = this.clean(name);
-    if (cleaned === name || !taken.has(cleaned)) return cleaned;
+    if (cleaned === name || !isTaken(cleaned)) return cleaned;
     let number = 2;
-    while (taken.has(`${cleaned}-${number}`)) number += 1;
+    while (isTaken(`${cleaned}-${number}`)) number += 1;
     return `${cleaned}-${number}`;
   }
 
   private occurrences(text: string, start: number, end: number, isFirstEnough = false): Occurrence[] {
     if (end - start < this.sought.minBytes) return [];
-    const window = start === 0 && end === text.length ? text : text.slice(start, end);
+    const window = text.slice(start, end);
     const inText = (each: Occurrence): Occurrence => ({ start: each.start + start, end: each.end + start });
     // What stands around the window counts too.
     const spelled = this.spelled(window, isFirstEnough)
@@ -132,10 +135,9 @@ function isPartOfAnother(text: string, { start, end }: Occurrence): boolean {
 }
 
 function replaceAll(text: string, found: readonly Occurrence[]): string {
-  if (found.length === 0) return text;
   const parts: string[] = [];
   let done = 0;
-  for (const { start, end } of [...found].sort((one, other) => one.start - other.start)) {
+  for (const { start, end } of found.toSorted((one, other) => one.start - other.start)) {
     if (start >= done) parts.push(text.slice(done, start), REPLACEMENT);
     done = Math.max(done, end);
   }

@@ -47,10 +47,11 @@ describe('bytes', () => {
     ['folded', 'ATTENDEE;CN=Ann:mailto:ann.l\r\n ee@x.example'],
     ['folded by tabs, with lines that end in LF', 'ATTENDEE;CN=Ann:mailto:ann.l\n\t \tee@x.ex\n\tample'],
     ['base64 lines', base64Body(`${FILLER}${ANN} ${FILLER}`)],
-    [
-      'base64 lines with LF, and with blanks around it',
-      base64Body(`${FILLER}${ANN} ${FILLER}`).replaceAll('\r\n', ' \t\n \t'),
-    ],
+    ...['\r\n', '\n', ' \t\r\n', '\r\n> ', '\n\t > >'].map((end): [string, string] => [
+      `base64 over lines that end with ${JSON.stringify(end)}`,
+      base64Body(`${'x'.repeat(48)} ${ANN} ${'x'.repeat(48)}`).replaceAll('\r\n', end),
+    ]),
+    ['two windows', `${' .'.repeat(16 * 1024 - 4)} ${ANN}`],
     ['base64 lines quoted in a reply', base64Body(`${FILLER}${ANN} ${FILLER}`).replace(/^/gm, '> ')],
     ['JSON escapes', '{"a":"contact:\\nann.lee\\u0040x.example"}'],
     ['gzip', gzipSync(`${FILLER}${ANN}`)],

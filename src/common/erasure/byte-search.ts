@@ -79,11 +79,8 @@ async function holdsInTransport(finder: AddressFinder, text: string): Promise<bo
 /** A text as what transports it would give it back. Lines of base64 are joined, so that runs of it are whole. */
 function* readings(text: string): Generator<string> {
   yield text.replace(BASE64_LINE_END, '');
-  if (text.includes('=')) {
-    const joined = text.replace(SOFT_LINE_BREAK, '');
-    const unquoted = unquote(joined);
-    if (unquoted !== text) yield unquoted;
-  }
+  const unquoted = unquote(text.replace(SOFT_LINE_BREAK, ''));
+  if (unquoted !== text) yield unquoted;
   const unfolded = text.replace(FOLDING, '');
   if (unfolded !== text) yield unfolded;
 }
@@ -108,7 +105,7 @@ function charsetsOf(bytes: Buffer, { contentType = '' }: ByteSource): string[] {
   const head = bytes.toString('latin1', 0, WINDOW);
   const named = [contentType, head].flatMap((text) => [...text.matchAll(CHARSET)].map(([, name = '']) => name));
   const known = named.filter(isKnown).slice(0, MAX_CHARSETS);
-  return [...new Set([...known, 'windows-1252', 'utf-16le', 'utf-16be'].map((name) => name.toLowerCase()))];
+  return [...new Set([...known, 'windows-1252', 'utf-16le', 'utf-16be'])];
 }
 
 function isKnown(charset: string): boolean {

@@ -11,15 +11,20 @@ const ENCODED_WORD = /=\?([^?\s]+)\?([BbQq])\?([^?\s]*)\?=/g;
 /** What is looked for. */
 export interface Sought {
   readonly minBytes: number;
-  /** Runs that are long enough; see `runsOf`. */
+  /** Runs of characters that may be base64 of so many bytes, or hexadecimal digits. */
   readonly runs: RegExp;
+  /** Within such a run, hexadecimal digits of so many bytes. */
+  readonly digits: RegExp;
   /** Otherwise it is in UTF-8. */
   readonly isAscii: boolean;
 }
 
-/** Runs of characters that may be base64 of so many bytes, or hexadecimal digits. */
-export function runsOf(minBytes: number): RegExp {
-  return new RegExp(`[A-Za-z0-9+/_-]{${Math.ceil((minBytes * 4) / 3)},}={0,2}`, 'g');
+/** What is long enough to hold so many bytes. */
+export function runsOf(minBytes: number): Pick<Sought, 'runs' | 'digits'> {
+  return {
+    runs: new RegExp(`[A-Za-z0-9+/_-]{${Math.ceil((minBytes * 4) / 3)},}={0,2}`, 'g'),
+    digits: new RegExp(`[0-9A-Fa-f]{${2 * minBytes},}`, 'g'),
+  };
 }
 
 /**
@@ -31,7 +36,7 @@ export function decodedRuns(text: string, sought: Sought, holds: (decoded: strin
   for (const match of text.matchAll(sought.runs)) {
     if (holdsDecoded(match[0], sought, holds)) found.push(placeOf(match));
   }
-  for (const match of text.includes('=?') ? text.matchAll(ENCODED_WORDS) : []) {
+  for (const match of text.matchAll(ENCODED_WORDS)) {
     if (holds(decodeWords(match[0]))) found.push(placeOf(match));
   }
   return found;
@@ -42,13 +47,14 @@ function placeOf(match: RegExpMatchArray): Occurrence {
   return { start, end: start + match[0].length };
 }
 
-function holdsDecoded(run: string, { minBytes, isAscii }: Sought, holds: (decoded: string) => boolean): boolean {
+function holdsDecoded(run: string, { digits, isAscii }: Sought, holds: (decoded: string) => boolean): boolean {
   // ASCII in UTF-16 and UTF-32 of either order has only zeros beside it.
   const holdsBytes = (bytes: Buffer) => holds(bytes.toString(isAscii ? 'latin1' : 'utf8').replaceAll('\0', ''));
   const inBase64 = [0, 1, 2, 3].some((skipped) => holdsBytes(Buffer.from(run.slice(skipped), 'base64')));
   if (inBase64) return true;
-  const digits = run.match(/[0-9A-Fa-f]+/g)?.filter((each) => each.length >= 2 * minBytes) ?? [];
-  return digits.some((each) => [0, 1].some((skipped) => holdsBytes(Buffer.from(each.slice(skipped), 'hex'))));
+  return [...run.matchAll(digits)].some(([each]) =>
+    [0, 1].some((skipped) => holdsBytes(Buffer.from(each.slice(skipped), 'hex'))),
+  );
 }
 
 function decodeWords(words: string): string {
