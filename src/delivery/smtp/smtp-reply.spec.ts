@@ -60,6 +60,8 @@ describe('SmtpReplyParser', () => {
     expect(parser.isBetweenReplies).toBe(false);
     expect(parser.push(Buffer.from('k\r\n'))).toEqual([{ code: 250, lines: ['ok'] }]);
     expect(parser.isBetweenReplies).toBe(true);
+    parser.push(Buffer.from('250-first\r\n'));
+    expect(parser.isBetweenReplies).toBe(false);
   });
 
   it.each([
@@ -84,7 +86,9 @@ describe('SmtpReplyParser', () => {
   });
 
   it('takes any code from 200 to 599, since only the first digit decides', () => {
-    expect(parse('299 odd\r\n').replies).toEqual([{ code: 299, lines: ['odd'] }]);
+    for (const code of [200, 299, 450, 500, 501, 509, 599]) {
+      expect(parse(`${code} odd\r\n`).replies).toEqual([{ code, lines: ['odd'] }]);
+    }
   });
 
   it('refuses lines of one reply with different codes', () => {
@@ -116,6 +120,7 @@ describe('SmtpReplyParser', () => {
     ['250 2.0.0 ok', '2.0.0'],
     ['452 4.3.1 full', '4.3.1'],
     ['550 5.7.509 no', '5.7.509'],
+    ['550 5.17.1 no', '5.17.1'],
     ['550 4.1.1 class does not agree', undefined],
     ['550 5.1.1234 too long', undefined],
     ['550 5.1.1x', undefined],

@@ -55,6 +55,14 @@ describe('a plan of submissions without keys', () => {
     expect(first?.results[0]).not.toHaveProperty('scheduledAt');
   });
 
+  it('warns of recipients that are no persons, and leaves it out where there is nothing to warn of', () => {
+    const recipients = ['ada@x.example', 'info@x.example'].map((to) => ({ email: to, kind: 'to' as const }));
+    const items = [{ outcome: { ...email('a'), recipients } }, { outcome: email('b') }];
+    const [made] = plan([{ items }]).results(NONE) as { results: readonly ItemResult[] }[];
+    expect(made?.results[0]).toMatchObject({ warnings: [expect.stringContaining('"info@"')] });
+    expect(made?.results[1]).not.toHaveProperty('warnings');
+  });
+
   it('turns what a quota refuses into a refusal', () => {
     const made = plan([{ items: [{ outcome: email('a') }, { outcome: email('b') }] }]);
     expect(made.results(new Map([['b', quota]]))).toEqual([
