@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const FOLDER = join(__dirname, 'hostile');
 
-export type HostileKind = 'dns-answer' | 'dns-query' | 'http' | 'mime' | 'smtp-client' | 'smtp-server';
+export type HostileKind = 'dns-answer' | 'dns-query' | 'http' | 'liquid' | 'mime' | 'smtp-client' | 'smtp-server';
 
 /** Names that stand for what a test knows, such as a key: `\KEY`. */
 export type Fillings = Readonly<Record<string, Buffer | string>>;

@@ -10,25 +10,29 @@ import { mutate, mutationsWith } from '../../corpus/mutate-message';
 import { corpusNames, readCorpus } from '../../corpus/reports-corpus';
 import { ApiKeysService } from '../../../src/auth/api-keys.service';
 import { ALL_SCOPES } from '../../../src/common/http/scopes';
+import { DomainsService } from '../../../src/modules/domains/domains.service';
 import { ApiClient } from '../../e2e/kit/api-client';
 import { DomainsApp } from '../domains/domains-app';
 import { DkimZoneApp, RECORD, framed, textOf, ZONE } from '../dkim-zone/dkim-zone-app';
 import { InboundApp, MAIL_HOST } from '../inbound/inbound-app';
 import { MailboxApp } from '../mailbox/mailbox-app';
 import { endpointOf, send, SmtpClients } from '../smtp/smtp-client-kit';
+import { SubmissionApp } from '../submission/submission-app';
 import { withoutStall } from './event-loop';
-import { exchangeBytes, HostileDnsServer, HostileSmtpServer, sendDatagram } from './hostile-peers';
+import { exchangeBytes, exchangeSmtp, HostileDnsServer, HostileSmtpServer, sendDatagram } from './hostile-peers';
 
 /** `npm run fuzz` has 50,000 of them, from a seed of its own. */
 const INPUTS = Number(process.env.FUZZ_INPUTS ?? 2_000);
 const SEED = Number(process.env.FUZZ_SEED ?? (process.env.FUZZ_INPUTS ? Date.now() % 2 ** 31 : 1));
-const KINDS = 7;
+const KINDS = 10;
 const MAX_DATAGRAM = 60_000;
 /** The quotas are not what is tried here. */
 const LIMITS = {
   ...{ maxFeedbackPerHour: 1_000_000, maxFeedbackInAll: 1_000_000 },
   ...{ maxReportsPerDelivery: 1_000_000, maxOpenReports: 1_000_000 },
 };
+const SUBMISSION_LIMITS = { maxFailures: 1_000_000, maxSessionsOfClient: 500 };
+const DOMAIN = 'fuzz.example';
 /** What the test itself does with more would take as long as what it measures. */
 const MAX_BYTES = 128 * 1024;
 const TIMEOUT_MS = 60 * 60_000;
@@ -73,27 +77,74 @@ async function feed(corpus: readonly Buffer[], take: (input: Buffer) => Promise<
   );
 }
 
+/** With a sender that the key may use, so that it is not refused before anything is read. */
+function fromOurs(message: string): string {
+  const from = `From: a@${DOMAIN}`;
+  return /^From:/im.test(message) ? message.replace(/^From:.*$/im, from) : `${from}\r\n${message}`;
+}
+
 const inputs = (kind: HostileKind, fillings = {}) => hostileInputs(kind, fillings);
 
 describe('whatever comes over the wire', () => {
   describe('HTTP', () => {
     let app: DomainsApp;
     let key: string;
+    let api: ApiClient;
+    let template: string;
     beforeAll(async () => {
       app = await DomainsApp.start();
       const { organizationId } = await app.owner();
       ({ key } = await app.get(ApiKeysService).create(organizationId, { name: 'x', mode: 'live', scopes: ALL_SCOPES }));
+      const domains = app.get(DomainsService);
+      await domains.add(organizationId, DOMAIN);
+      await domains.markVerified(organizationId, DOMAIN);
+      api = new ApiClient(app.port, key);
+      template = (await api.post('/v1/templates', { name: 'fuzz', subject: 's', text: 't' })).body.data.id;
     });
     afterAll(() => app.close());
 
     it(
       'is answered below 500',
       async () => {
-        await feed(inputs('http', { KEY: key }), async (bytes) => {
+        await feed(inputs('http', { KEY: key, TEMPLATE: template }), async (bytes) => {
           const received = await exchangeBytes(app.port, bytes);
           expect(received).not.toMatch(/^HTTP\/1\.[01] 5/m);
         });
-        expect((await new ApiClient(app.port, key).get('/v1/emails')).status).toBe(200);
+        expect((await api.get('/v1/emails')).status).toBe(200);
+      },
+      TIMEOUT_MS,
+    );
+
+    it(
+      'takes or refuses a raw message',
+      async () => {
+        const seen = new Set<number>();
+        const submit = async (bytes: Buffer) => {
+          const raw = Buffer.from(fromOurs(bytes.toString('latin1')), 'latin1').toString('base64');
+          seen.add((await api.post('/v1/emails/raw', { raw, to: ['b@x.example'] })).status);
+        };
+        await feed(inputs('mime'), submit);
+        expect(seen).toContain(202);
+        expect([...seen].filter((status) => ![202, 400, 413, 422].includes(status))).toEqual([]);
+      },
+      TIMEOUT_MS,
+    );
+
+    it(
+      'takes or refuses a template, and what it makes',
+      async () => {
+        const seen = new Set<number>();
+        const path = `/v1/templates/${template}`;
+        const variables = { name: '<b>"\r\n\u2028', items: [1, '', null, [], {}], order: { number: 1e308 } };
+        const submit = async (bytes: Buffer) => {
+          const text = bytes.toString('utf8');
+          const changed = await api.patch(path, { subject: text.slice(0, 200), html: text, text });
+          const rendered = await api.post(`${path}/render`, { variables });
+          for (const { status } of [changed, rendered]) seen.add(status);
+        };
+        await feed(inputs('liquid'), submit);
+        expect(seen).toContain(200);
+        expect([...seen].filter((status) => ![200, 400, 413, 422].includes(status))).toEqual([]);
       },
       TIMEOUT_MS,
     );
@@ -102,25 +153,33 @@ describe('whatever comes over the wire', () => {
   describe('SMTP clients', () => {
     let inbound: InboundApp;
     let mailbox: MailboxApp;
+    let submission: SubmissionApp;
+    let fillings: Record<string, string>;
     beforeAll(async () => {
       inbound = await InboundApp.start(LIMITS);
       mailbox = await MailboxApp.start();
+      submission = await SubmissionApp.start({}, SUBMISSION_LIMITS);
+      const { key } = await submission.sender(DOMAIN);
+      const login = Buffer.from(`\0waybill\0${key}`).toString('base64');
+      fillings = { TOKEN: inbound.issue(), ROUTE: await inbound.route(`in@${DOMAIN}`), LOGIN: login };
     });
     afterAll(async () => {
       await inbound.close();
       await mailbox.close();
+      await submission.close();
     });
 
     it.each([
       ['the bounce listener', () => inbound.port],
       ['the mailbox', () => mailbox.smtpPort],
+      ['submission', () => submission.ports.port],
     ])(
       'leave %s as it was',
       async (_name, portOf) => {
         await feed(
-          inputs('smtp-client', { TOKEN: inbound.issue() }),
+          inputs('smtp-client', fillings),
           async (bytes) => {
-            expect(await exchangeBytes(portOf(), bytes, true)).toMatch(/^(?:220|421)[ -]/);
+            expect(await exchangeSmtp(portOf(), bytes)).toMatch(/^(?:220|421)[ -]/);
           },
           20,
         );
@@ -129,6 +188,22 @@ describe('whatever comes over the wire', () => {
       },
       TIMEOUT_MS,
     );
+
+    it('come as far as the end of a message', async () => {
+      const whole = (word: string) => (input: Buffer) => input.includes(word) && input.includes('QUIT');
+      const { TOKEN = '', ROUTE = '', LOGIN = '' } = fillings;
+      const doors = { [TOKEN]: inbound.port, [ROUTE]: inbound.port, [LOGIN]: submission.ports.port };
+      for (const [word, port] of Object.entries(doors)) {
+        for (const bytes of inputs('smtp-client', fillings).filter(whole(word))) await exchangeSmtp(port, bytes, 5_000);
+      }
+      for (const table of ['inbound_reports', 'inbound_emails']) {
+        expect([table, await inbound.dataSource.query(`select id from ${table} limit 1`)]).toEqual([
+          table,
+          [{ id: expect.anything() }],
+        ]);
+      }
+      expect(await submission.db.query('select id from emails limit 1')).toHaveLength(1);
+    });
   });
 
   describe('SMTP servers', () => {

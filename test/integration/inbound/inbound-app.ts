@@ -8,6 +8,7 @@ import { DataSource } from 'typeorm';
 import type { Organization } from '../../../src/auth/organization.entity';
 import { OrganizationsService } from '../../../src/auth/organizations.service';
 import { DAY } from '../../../src/common/clock';
+import { domainOf } from '../../../src/common/mail-address';
 import { deriveKey } from '../../../src/common/encryption/encryption';
 import { Metrics } from '../../../src/common/metrics/metrics';
 import { AppConfig } from '../../../src/config/config';
@@ -17,7 +18,9 @@ import { InboundLimits } from '../../../src/modules/inbound/inbound-limits';
 import { InboundModule } from '../../../src/modules/inbound/inbound.module';
 import { InboundSmtpServer } from '../../../src/modules/inbound/inbound-smtp.server';
 import { DeleteOldReportsJob } from '../../../src/modules/inbound/delete-old-reports.job';
+import { InboundRoutesService } from '../../../src/modules/inbound-mail/inbound-routes.service';
 import { FakeClock } from '../../doubles/fake-clock';
+import { addDomain } from '../../factories/tenants';
 import { processOf } from '../../setup/core-context';
 import { createTestDatabase, type TestDatabase } from '../../setup/test-database';
 import { RawSmtpClient } from './raw-smtp-client';
@@ -96,6 +99,16 @@ export class InboundApp {
 
   dropDatabase(): Promise<void> {
     return this.database.drop();
+  }
+
+  /** Makes mail to an address inbound mail of the organization. */
+  async route(address: string): Promise<string> {
+    const { id: organizationId } = this.organization;
+    await addDomain(this.dataSource, organizationId, { domain: domainOf(address) });
+    await this.module
+      .get(InboundRoutesService, { strict: false })
+      .create({ organizationId, actor: 'test' }, { address });
+    return address;
   }
 
   /** The local part of a genuine return path. */
