@@ -77,11 +77,22 @@ function mailboxesOf(header: ParsedHeader, name: string): Mailbox[] {
   const fields = header.fields.get(name) ?? [];
   return fields
     .slice(0, 1)
-    .flatMap((field) => PostalMime.addressParser(valueOf(header, field), { flatten: true }))
+    .flatMap((field) => PostalMime.addressParser(beginningOf(valueOf(header, field)), { flatten: true }))
     .flatMap(({ address = '', name: shown }) => {
       const parsed = parseAddress(address);
       if (!parsed.ok) return [];
       const clean = shown.replace(CONTROLS, ' ').trim();
       return [clean === '' ? { email: parsed.email } : { email: parsed.email, name: clean }];
     });
+}
+
+/** Signs at which one address of a list ends. Thirty thousand of them, which three fields may have, took 80 ms. */
+const SEPARATORS = /[,;:]/g;
+const MAX_SEPARATORS = 1_000;
+
+/** As much of a list as has a thousand addresses. */
+function beginningOf(list: string): string {
+  SEPARATORS.lastIndex = 0;
+  for (let count = 0; count < MAX_SEPARATORS; count += 1) if (!SEPARATORS.test(list)) return list;
+  return list.slice(0, SEPARATORS.lastIndex);
 }

@@ -1,3 +1,4 @@
+import PostalMime from 'postal-mime';
 import fc from 'fast-check';
 import { isFault, type RawMessage, readRawMessage } from './raw-message';
 
@@ -20,6 +21,17 @@ describe('readRawMessage', () => {
       ['tags', 'one, two'],
       ['metadata', '{"a": 1}'],
     ]);
+  });
+
+  it('removes the blind recipients of a message that is sent on', () => {
+    const { bytes } = message('From: a@b.example\r\nResent-To: c@d.example\r\nResent-BCC: secret@c.example\r\n\r\nhi');
+    expect(bytes.toString()).toBe('From: a@b.example\r\nResent-To: c@d.example\r\n\r\nhi');
+  });
+
+  it.each([',', ';', ':'])('reads a thousand addresses of a list at most, of those that end with %s', (sign) => {
+    const parse = jest.spyOn(PostalMime, 'addressParser');
+    message(`From: a@b.example\r\nTo: ${`a@b${sign}`.repeat(5_000)}\r\nCc: c@d.example\r\n\r\nhi`);
+    expect(parse.mock.calls[0]?.[0].split(sign)).toHaveLength(1_001);
   });
 
   it('keeps every other byte where it was', () => {

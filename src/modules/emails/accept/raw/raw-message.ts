@@ -9,6 +9,8 @@ const MAX_HOPS = 100;
 const HEADER_END = '\r\n\r\n';
 /** RFC 5322 section 2.2. With a blank before its colon, a From would not be found here, and be shown by readers. */
 const FIELD_NAME = /^[!-9;-~]+$/;
+/** A message that is sent on may have blind recipients of its own (RFC 5322 section 3.6.6). */
+const REMOVED: ReadonlySet<string> = new Set(['bcc', 'resent-bcc', 'return-path']);
 /** Read by this service, and removed. */
 const OWN_PREFIX = 'x-waybill-';
 
@@ -33,8 +35,8 @@ export interface RawFault {
 }
 
 /**
- * Reads a message with CRLF line ends, and removes in place what must not go out: Bcc, Return-Path and the fields for this
- * service. Everything else stays as it is.
+ * Reads a message with CRLF line ends, and removes in place what must not go out: Bcc, Resent-Bcc, Return-Path and the fields
+ * for this service. Everything else stays as it is.
  *
  * @param given is changed, and lives on in the result
  */
@@ -89,7 +91,7 @@ function ownFields(header: ParsedHeader): ReadonlyMap<string, string> {
 }
 
 function isRemoved(name: string): boolean {
-  return name === 'bcc' || name === 'return-path' || name.startsWith(OWN_PREFIX);
+  return REMOVED.has(name) || name.startsWith(OWN_PREFIX);
 }
 
 /** What is kept of the header moves up to the body, so that a large message is not copied. */
