@@ -29,9 +29,9 @@ describe('readRawMessage', () => {
   });
 
   it.each([',', ';', ':'])('reads a thousand addresses of a list at most, of those that end with %s', (sign) => {
-    const parse = jest.spyOn(PostalMime, 'addressParser');
+    const parse = jest.spyOn(PostalMime, 'addressParser').mockClear();
     message(`From: a@b.example\r\nTo: ${`a@b${sign}`.repeat(5_000)}\r\nCc: c@d.example\r\n\r\nhi`);
-    expect(parse.mock.calls[0]?.[0].split(sign)).toHaveLength(1_001);
+    expect((parse.mock.calls[0]?.[0].split(sign).length ?? 0) - 1).toBe(1_000);
   });
 
   it('keeps every other byte where it was', () => {
