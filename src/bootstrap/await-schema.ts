@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SECOND } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
 import { errorBody, JSON_TYPE } from '../common/http/error-response';
-import { type ProbeAnswer, type ProbeRoutes, type ProbeServer, startProbeServer } from '../common/http/probe-server';
+import { type ProbeResponse, type ProbeRoutes, type ProbeServer, startProbeServer } from '../common/http/probe-server';
 import type { Logger } from '../common/logging/logger';
 import { Metrics } from '../common/metrics/metrics';
 import { startMetricsServer } from '../common/metrics/metrics-server';
@@ -61,7 +61,7 @@ class Waiting {
   }
 
   get routes(): ProbeRoutes {
-    const notReady = (status: string) => (): ProbeAnswer => {
+    const notReady = (status: string) => (): ProbeResponse => {
       return { status: 503, body: { status, timestamp: timestamp(), reason: this.schema.sentence } };
     };
     return {
@@ -93,7 +93,7 @@ async function openServers(waiting: Waiting, { config }: AwaitSchemaOptions): Pr
 }
 
 /** Without the reason, which is the operator's business. */
-function refuse(): ProbeAnswer {
+function refuse(): ProbeResponse {
   const error = new AppError('service_unavailable', 'The service is not ready yet');
   const headers = { 'retry-after': String(RETRY_AFTER_SECONDS) };
   return { status: 503, body: errorBody(error), contentType: JSON_TYPE, headers };

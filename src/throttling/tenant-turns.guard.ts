@@ -47,7 +47,7 @@ export class TenantTurnsGuard implements CanActivate {
     if (organizationId === undefined || !turns) return true;
     const response = http.getResponse<Response>();
     const waits = turns.begin(organizationId);
-    const hold = (): true => holdUntilAnswered(() => turns.end(organizationId), request, response);
+    const hold = (): true => holdUntilResponded(() => turns.end(organizationId), request, response);
     return waits ? waits.then(hold) : hold();
   }
 
@@ -59,7 +59,7 @@ export class TenantTurnsGuard implements CanActivate {
 }
 
 /** Whether or not the client still waits; a file that is sent piece by piece, until its client is gone. */
-function holdUntilAnswered(give: () => void, request: Request, response: Response): true {
+function holdUntilResponded(give: () => void, request: Request, response: Response): true {
   let isHeld = true;
   const end = (): void => {
     if (isHeld) give();
@@ -69,7 +69,7 @@ function holdUntilAnswered(give: () => void, request: Request, response: Respons
     end();
     throw new UnavailableError('The client has gone');
   }
-  request.onAnswered = end;
+  request.onResponded = end;
   response.once('close', () => (response.headersSent ? end() : void setTimeout(end, ABANDONED_MS).unref()));
   return true;
 }

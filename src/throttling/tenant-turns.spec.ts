@@ -56,7 +56,7 @@ describe('TenantTurnsGuard', () => {
   interface Asked {
     readonly method: string;
     readonly principal: object;
-    onAnswered?: () => void;
+    onResponded?: () => void;
   }
 
   const CONFIG = configOf(6);
@@ -94,7 +94,7 @@ describe('TenantTurnsGuard', () => {
     expect(ask(guard, 'POST', 'send').answer).toBe(true);
     first.response.emit('close');
     expect(ask(guard).answer).toBeInstanceOf(Promise);
-    first.request.onAnswered?.();
+    first.request.onResponded?.();
     await expect(third.answer).resolves.toBe(true);
   });
 
@@ -103,7 +103,7 @@ describe('TenantTurnsGuard', () => {
     const [first] = [ask(guard), ask(guard)];
     first.response.headersSent = true;
     first.response.emit('close');
-    first.request.onAnswered?.();
+    first.request.onResponded?.();
     expect(ask(guard).answer).toBe(true);
     expect(ask(guard).answer).toBeInstanceOf(Promise);
   });
@@ -112,7 +112,7 @@ describe('TenantTurnsGuard', () => {
     const guard = new TenantTurnsGuard(new Reflector(), CONFIG);
     const [first, , third] = [ask(guard), ask(guard), ask(guard)];
     third.response.destroyed = true;
-    first.request.onAnswered?.();
+    first.request.onResponded?.();
     await expect(third.answer).rejects.toThrow(UnavailableError);
     expect(ask(guard).answer).toBe(true);
   });

@@ -19,7 +19,7 @@ export function expressMessages(app: Express, headers: StandardHeaders, bodyBudg
     failure: unknown = undefined;
     awaitsContinue = false;
     heldBytes = 0;
-    onAnswered: (() => void) | undefined = undefined;
+    onResponded: (() => void) | undefined = undefined;
     bodyHolder: string | undefined = undefined;
     body: unknown = undefined;
     private parsedQuery: object | undefined = undefined;
@@ -47,7 +47,7 @@ export function expressMessages(app: Express, headers: StandardHeaders, bodyBudg
     }
 
     override end(...content: never[]): this {
-      return answered(super.end(...content));
+      return responded(super.end(...content));
     }
   }
 
@@ -59,10 +59,10 @@ export function expressMessages(app: Express, headers: StandardHeaders, bodyBudg
   return { IncomingMessage: ExpressRequest, ServerResponse: ExpressResponse };
 }
 
-function answered<Answered extends ServerResponse>(response: Answered): Answered {
+function responded<Response extends ServerResponse>(response: Response): Response {
   const request = response.req as Request;
   releaseBody(request);
-  request.onAnswered?.();
+  request.onResponded?.();
   return response;
 }
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { opensPort, type PortVariable } from '../network';
 
 /** Text goes out as it is, anything else as JSON. */
-export interface ProbeAnswer {
+export interface ProbeResponse {
   readonly status: number;
   readonly body: unknown;
   /** Of a text; JSON has its own. */
@@ -11,8 +11,8 @@ export interface ProbeAnswer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** `GET` paths and their answers, which are made anew for each request. */
-export type ProbeRoutes = Readonly<Record<string, () => ProbeAnswer | Promise<ProbeAnswer>>>;
+/** `GET` paths and their responses, which are made anew for each request. */
+export type ProbeRoutes = Readonly<Record<string, () => ProbeResponse | Promise<ProbeResponse>>>;
 
 export interface ProbeServerOptions {
   /** How the operator sets the port. */
@@ -22,7 +22,7 @@ export interface ProbeServerOptions {
   readonly port: number;
   readonly routes: ProbeRoutes;
   /** For everything else. */
-  readonly otherwise?: () => ProbeAnswer;
+  readonly otherwise?: () => ProbeResponse;
 }
 
 export interface ProbeServer {
@@ -32,8 +32,8 @@ export interface ProbeServer {
 
 const HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
 const LIMITS = { headersTimeout: 5_000, requestTimeout: 5_000 };
-const NOT_FOUND: ProbeAnswer = { status: 404, body: 'not found\n' };
-const FAILED: ProbeAnswer = { status: 500, body: 'the answer could not be made\n' };
+const NOT_FOUND: ProbeResponse = { status: 404, body: 'not found\n' };
+const FAILED: ProbeResponse = { status: 500, body: 'the answer could not be made\n' };
 
 /** Serves a few fixed paths for monitors, without a framework: in every role, and before there is an application. */
 export async function startProbeServer(options: ProbeServerOptions): Promise<ProbeServer> {
@@ -42,7 +42,7 @@ export async function startProbeServer(options: ProbeServerOptions): Promise<Pro
     const { method, url = '' } = request;
     const path = url.split('?', 1)[0] ?? '';
     const route = method === 'GET' || method === 'HEAD' ? routeOf(routes, path) : undefined;
-    void answerOf(route ?? otherwise).then(({ status, body, contentType = 'text/plain', headers }) => {
+    void responseOf(route ?? otherwise).then(({ status, body, contentType = 'text/plain', headers }) => {
       const [type, text] = typeof body === 'string' ? [contentType, body] : ['application/json', JSON.stringify(body)];
       response.writeHead(status, { ...HEADERS, ...headers, 'content-type': type });
       response.end(method === 'HEAD' ? undefined : text);
@@ -56,7 +56,7 @@ function routeOf(routes: ProbeRoutes, path: string): ProbeRoutes[string] | undef
   return Object.hasOwn(routes, path) ? routes[path] : undefined;
 }
 
-async function answerOf(route: ProbeRoutes[string]): Promise<ProbeAnswer> {
+async function responseOf(route: ProbeRoutes[string]): Promise<ProbeResponse> {
   try {
     return await route();
   } catch {

@@ -26,8 +26,8 @@ declare module 'express-serve-static-core' {
     /** Whose share of the budget that is. */
     bodyHolder?: string | undefined;
     readonly bodyBudget: BodyBudget;
-    /** Called when the answer is made, also when its client has gone. */
-    onAnswered: (() => void) | undefined;
+    /** Called when the response is made, also when its client has gone. */
+    onResponded: (() => void) | undefined;
   }
 }
 

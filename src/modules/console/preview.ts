@@ -2,7 +2,7 @@ import { applyDecorators, Header } from '@nestjs/common';
 import { ApiOperation, type ApiOperationOptions, ApiPropertyOptional, ApiResponse } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { QueryBoolean } from '../../common/http/dto-decorators';
-import { bytesInTurns, escapedInTurns } from '../../common/http/large-answers';
+import { bytesInTurns, escapedInTurns } from '../../common/http/large-responses';
 import { ApiErrors } from '../../common/http/openapi.decorators';
 
 export class PreviewQuery {

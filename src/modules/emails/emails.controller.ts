@@ -4,7 +4,7 @@ import type { Response } from 'express';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { PaginationDto } from '../../common/http/envelope.dto';
 import { fromCursor } from '../../common/id-cursor';
-import { JSON_TYPE, jsonInTurns } from '../../common/http/large-answers';
+import { JSON_TYPE, jsonInTurns } from '../../common/http/large-responses';
 import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
 import { PathId } from '../../common/http/path-id.decorator';
 import { BodyBudget, holdUntilRead } from '../../common/http/request-body';

@@ -5,7 +5,7 @@ import type { Response } from 'express';
 import { PaginationDto } from '../../common/http/envelope.dto';
 import { LiveOnly } from '../../common/http/key-restrictions.guard';
 import { fromCursor, toPagination } from '../../common/id-cursor';
-import { JSON_TYPE, jsonInTurns } from '../../common/http/large-answers';
+import { JSON_TYPE, jsonInTurns } from '../../common/http/large-responses';
 import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
 import { PathId } from '../../common/http/path-id.decorator';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';

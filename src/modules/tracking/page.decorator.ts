@@ -9,8 +9,8 @@ const PROBLEMS: readonly ErrorCode[] = [
   ...(['resource_not_found', 'rate_limit_exceeded', 'internal_error', 'service_unavailable'] as const),
 ];
 
-/** A route that answers with a page, its problems included. @param description of its success */
-export function AnswersWithPage(description: string): MethodDecorator {
+/** A route that responds with a page, its problems included. @param description of its success */
+export function RespondsWithPage(description: string): MethodDecorator {
   const headers = Object.entries(PAGE_HEADERS).map(([name, value]) => Header(name, value));
   const problems = PROBLEMS.map((code) =>
     ApiResponse({ status: ERROR_CODES[code].status, description: describeErrors([code]), content: HTML }),
@@ -19,6 +19,6 @@ export function AnswersWithPage(description: string): MethodDecorator {
 }
 
 /** Documents the page that `BrokenLinkFilter` sends. */
-export function AnswersBrokenLinks(): MethodDecorator {
+export function DocumentsBrokenLinks(): MethodDecorator {
   return ApiResponse({ status: 404, description: describeErrors(['resource_not_found']), content: HTML });
 }

@@ -6,7 +6,7 @@ import { AcrossTenants, Public } from '../../common/http/scopes';
 import { NotFoundError } from '../../common/errors/app-error';
 import { ApiPublicErrors } from '../../common/http/openapi.decorators';
 import { BrokenLinkFilter } from './error-page.filter';
-import { AnswersBrokenLinks } from './page.decorator';
+import { DocumentsBrokenLinks } from './page.decorator';
 import type { Visit } from './automation/recognition';
 import { TrackingService } from './tracking.service';
 
@@ -15,7 +15,7 @@ const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAICR
 const NOT_CACHED = 'no-store, no-cache, must-revalidate, private, max-age=0';
 const ROBOTS = 'noindex, nofollow';
 
-/** The pixel and the links in tracked mail. They answer without the database. */
+/** The pixel and the links in tracked mail. They respond without the database. */
 @ApiTags('Tracking')
 @Controller('t')
 @Public()
@@ -59,7 +59,7 @@ export class TrackingController {
     description: 'The address of the link',
     headers: { Location: { schema: { type: 'string', format: 'uri' } } },
   })
-  @AnswersBrokenLinks()
+  @DocumentsBrokenLinks()
   @ApiPublicErrors('internal_error', 'service_unavailable')
   click(@Param('token') token: string, @Req() request: Request): { url: string; statusCode: number } {
     const url = this.tracking.click(token, visitOf(request));

@@ -3,7 +3,7 @@ import { ApiOperation, ApiQuery, ApiTags } from '@nestjs/swagger';
 import { AcrossTenants, Public } from '../../common/http/scopes';
 import { RateLimitClass } from '../../common/http/request-limits';
 import { TakesBody } from '../../common/http/request-body';
-import { AnswersWithPage } from './page.decorator';
+import { RespondsWithPage } from './page.decorator';
 import { donePage, questionPage } from './tracking-pages';
 import { ProblemPageFilter } from './error-page.filter';
 import { UnsubscribeService } from './unsubscribe.service';
@@ -22,7 +22,7 @@ export class UnsubscribeController {
     summary: 'The page behind the unsubscribe link',
     description: 'Shows a button and changes nothing: mail programs and filters open every link in a mail.',
   })
-  @AnswersWithPage('The question')
+  @RespondsWithPage('The question')
   async ask(@Param('token') token: string): Promise<string> {
     return questionPage(await this.unsubscribing.find(token));
   }
@@ -34,12 +34,12 @@ export class UnsubscribeController {
   @ApiOperation({
     summary: 'Unsubscribe with one click (RFC 8058)',
     description:
-      'Lists the recipient as `unsubscribe` for the organization and mode before it answers; bulk mail is refused from then ' +
-      'on. A body of any type is read and ignored. A repetition gives the same answer and writes nothing. Limited per ' +
+      'Lists the recipient as `unsubscribe` for the organization and mode before it responds; bulk mail is refused from then ' +
+      'on. A body of any type is read and ignored. A repetition gets the same response and writes nothing. Limited per ' +
       'client address.',
   })
   @ApiQuery({ name: 'via', required: false, enum: ['page'], description: "Set by the page's own button" })
-  @AnswersWithPage('Unsubscribed')
+  @RespondsWithPage('Unsubscribed')
   async unsubscribe(@Param('token') token: string, @Query('via') via?: unknown): Promise<string> {
     return donePage(await this.unsubscribing.unsubscribe(token, via === 'page' ? 'page' : 'one-click'));
   }

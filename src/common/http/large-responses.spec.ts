@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { escapeHtml } from './html-page';
-import { bytesInTurns, escapedInTurns, jsonInTurns } from './large-answers';
+import { bytesInTurns, escapedInTurns, jsonInTurns } from './large-responses';
 import { loopTurnsOf } from '../../../test/setup/loop-turns';
 
 const PIECE = 64 * 1024;
