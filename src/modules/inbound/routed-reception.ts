@@ -3,7 +3,7 @@ import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
 import { Clock, HOUR } from '../../common/clock';
 import { clientNetworkOf } from '../../common/http/client-address';
 import { BodyBudget } from '../../common/http/request-body';
-import { MessageCollector } from '../../common/mime/message-collector';
+import { receiveMessage } from '../../common/mime/receive-message';
 import { InboundMailService, type RoutedRecipient, type Routing } from '../inbound-mail/inbound-mail.service';
 import { InboundLimits } from './inbound-limits';
 import { InboundMetrics } from './inbound.metrics';
@@ -46,35 +46,22 @@ export class RoutedReception {
     return (this.messagesOf.get(client) ?? 0) < this.limits.maxRoutedPerHourOfClient || this.isOver();
   }
 
-  /**
-   * Reads a message to its end and hands it to `use`; its bytes are a share of the memory for bodies until that has ended.
-   * Reads on beyond a limit, since a client reads its 552 at the end of its data only, but not for ever.
-   * @throws SmtpRefusal, or the stream's error when the client has gone
-   */
-  async collect(
+  /** Hands a message to `use` once it has come. @throws SmtpRefusal, or the stream's error when the client has gone */
+  collect(
     stream: SMTPServerDataStream,
     { remoteAddress }: SMTPServerSession,
     maxBytes: number,
     use: (message: Buffer) => Promise<void>,
   ): Promise<void> {
-    const client = clientNetworkOf(remoteAddress);
-    const collector = new MessageCollector(0);
-    let held = 0;
-    let isRefused = false;
-    try {
-      for await (const chunk of stream as AsyncIterable<Buffer>) {
-        if (stream.byteLength > this.limits.maxDataBytes) throw tooMuchData();
-        isRefused ||= stream.byteLength <= maxBytes && !this.budget.take(client, chunk.length);
-        if (isRefused || stream.byteLength > maxBytes) continue;
-        held += chunk.length;
-        collector.add(chunk);
-      }
-      if (stream.byteLength > maxBytes) throw tooLarge();
-      if (isRefused) throw busy();
-      await use(collector.take());
-    } finally {
-      this.budget.give(client, held);
-    }
+    const { maxDataBytes } = this.limits;
+    const reception = {
+      memory: this.budget,
+      holder: clientNetworkOf(remoteAddress),
+      limits: { maxBytes, maxDataBytes },
+      expectedBytes: 0,
+      refusals: { tooLarge, farTooLarge: tooMuchData, noRoom: busy },
+    };
+    return receiveMessage(stream, reception, use);
   }
 
   /** Commits a copy for each route. @throws SmtpRefusal when one has no capacity, UnavailableError */

@@ -6,11 +6,11 @@ import { BodyBudget } from '../../common/http/request-body';
 import { RequestLimits } from '../../common/http/request-limits';
 import { addressKey, parseAddress } from '../../common/mail-address';
 import { LineEndCheck } from '../../common/mime/line-end-check';
+import { type Reception, receiveMessage } from '../../common/mime/receive-message';
 import { withinTenants } from '../../common/tenant-scope';
 import type { TraceContext } from '../../common/tracing/tracing';
 import { SendRawService } from '../emails/accept/raw/send-raw.service';
 import { SubmissionLogin } from './submission-login';
-import { MessageCollector } from '../../common/mime/message-collector';
 import { SubmissionLimits } from './submission-limits';
 import {
   badAddress,
@@ -71,65 +71,50 @@ export class SubmissionReception {
   ): Promise<string> {
     const { login } = session;
     if (!login) throw loginNeeded();
-    const { organizationId } = login.principal;
-    const share = new BudgetShare(this.budget, organizationId);
+    const lineEnds = new LineEndCheck();
+    const reception = { ...this.receptionOf(envelope, login), onChunk: (chunk: Buffer) => lineEnds.add(chunk) };
     try {
-      const bytes = await this.collect(stream, declaredSize(envelope, this.limits.maxMessageBytes), share);
-      await this.logins.check(login.key);
-      const recipients = envelope.rcptTo.map(({ address }) => [addressKey(address), address] as const);
-      const submitted = { bytes, recipients: [...new Map(recipients).values()] };
-      const submitter = { ...login.principal, trace };
-      const { accepted } = await withinTenants([organizationId], () => this.emails.submit(submitted, submitter));
-      return `2.0.0 queued as ${accepted.id}`;
+      return await receiveMessage(stream, reception, async (bytes) => {
+        if (lineEnds.result !== 'crlf') throw bareLineEnds();
+        await this.logins.check(login.key);
+        return this.submit(bytes, envelope, { ...login.principal, trace });
+      });
     } catch (error) {
       throw this.replyTo(error);
-    } finally {
-      share.free();
     }
   }
 
-  /** Reads on beyond a limit, since a client reads its reply at the end of its data only, but not for ever. */
-  private async collect(stream: SMTPServerDataStream, expected: number, share: BudgetShare): Promise<Buffer> {
-    const collector = new MessageCollector(expected);
-    const lineEnds = new LineEndCheck();
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
-      if (stream.byteLength > this.limits.maxDataBytes) throw farTooLarge();
-      if (stream.sizeExceeded || !share.take(chunk.length)) continue;
-      lineEnds.add(chunk);
-      collector.add(chunk);
-    }
-    if (stream.sizeExceeded) throw tooLarge();
-    if (share.isRefused) throw noRoom();
-    if (lineEnds.result !== 'crlf') throw bareLineEnds();
-    return collector.take();
+  private receptionOf(
+    envelope: SMTPServerSession['envelope'],
+    { principal }: NonNullable<SubmissionSession['login']>,
+  ): Reception {
+    const { maxMessageBytes, maxDataBytes } = this.limits;
+    return {
+      memory: this.budget,
+      holder: principal.organizationId,
+      limits: { maxBytes: maxMessageBytes, maxDataBytes },
+      expectedBytes: declaredSize(envelope, maxMessageBytes),
+      refusals: { tooLarge, farTooLarge, noRoom },
+    };
+  }
+
+  private async submit(
+    bytes: Buffer,
+    { rcptTo }: SMTPServerSession['envelope'],
+    submitter: Parameters<SendRawService['submit']>[1],
+  ): Promise<string> {
+    const recipients = rcptTo.map(({ address }) => [addressKey(address), address] as const);
+    const submitted = { bytes, recipients: [...new Map(recipients).values()] };
+    const { accepted } = await withinTenants([submitter.organizationId], () =>
+      this.emails.submit(submitted, submitter),
+    );
+    return `2.0.0 queued as ${accepted.id}`;
   }
 
   private replyTo(error: unknown): Error {
     const isKnown = error instanceof AppError || (error instanceof Error && 'responseCode' in error);
     if (!isKnown) this.logger.warn(`A message could not be taken: ${(error as Error).message}`);
     return replyTo(error);
-  }
-}
-
-/** What one message holds of the memory for bodies; once it has been refused some, it gets no more. */
-class BudgetShare {
-  isRefused = false;
-  private held = 0;
-
-  constructor(
-    private readonly budget: BodyBudget,
-    private readonly holder: string,
-  ) {}
-
-  take(bytes: number): boolean {
-    this.isRefused ||= !this.budget.take(this.holder, bytes);
-    if (!this.isRefused) this.held += bytes;
-    return !this.isRefused;
-  }
-
-  free(): void {
-    this.budget.give(this.holder, this.held);
-    this.held = 0;
   }
 }
 

@@ -1,0 +1,82 @@
+/** Of a message whose client does not say how large it is. */
+const FIRST_BYTES = 16 * 1024;
+/** The client may count line ends or dots in another way. */
+const MARGIN_BYTES = 1024;
+
+/** A message in one piece, of which there are never two: as large as the client says, else twice as large whenever it is full. */
+class MessageCollector {
+  private bytes: Buffer;
+  private length = 0;
+
+  /** @param expected bytes; 0 when unknown */
+  constructor(expected: number) {
+    this.bytes = Buffer.allocUnsafeSlow(expected > 0 ? expected + MARGIN_BYTES : FIRST_BYTES);
+  }
+
+  add(chunk: Buffer): void {
+    if (this.length + chunk.length > this.bytes.length) this.grow(this.length + chunk.length);
+    this.length += chunk.copy(this.bytes, this.length);
+  }
+
+  /** The message so far. */
+  take(): Buffer {
+    return this.bytes.subarray(0, this.length);
+  }
+
+  private grow(needed: number): void {
+    const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * this.bytes.length));
+    this.bytes.copy(larger, 0, 0, this.length);
+    this.bytes = larger;
+  }
+}
+
+/** Bytes as they come over SMTP, dots and line ends as they were meant, and how many there have been. */
+export interface MessageStream extends AsyncIterable<unknown> {
+  readonly byteLength: number;
+}
+
+/** How a message is received. */
+export interface Reception {
+  /** The memory for bodies; of which `holder` has a share. */
+  readonly memory: { take(holder: string, bytes: number): boolean; give(holder: string, bytes: number): void };
+  readonly holder: string;
+  /** The largest message that is taken, and how much is read of one that is not. */
+  readonly limits: { readonly maxBytes: number; readonly maxDataBytes: number };
+  /** 0 when unknown. */
+  readonly expectedBytes: number;
+  /** Sees what is kept, piece by piece. */
+  readonly onChunk?: (chunk: Buffer) => void;
+  readonly refusals: Readonly<Record<'tooLarge' | 'farTooLarge' | 'noRoom', () => Error>>;
+}
+
+/**
+ * Reads a message to its end and hands it to `use`; its bytes are a share of the memory for bodies until that has ended.
+ * Reads on beyond a limit, since a client reads its reply at the end of its data only, but not for ever.
+ *
+ * @throws one of the refusals, the stream's error when the client has gone, or what `use` throws
+ */
+export async function receiveMessage<Result>(
+  stream: MessageStream,
+  { memory, holder, limits, expectedBytes, onChunk, refusals }: Reception,
+  use: (message: Buffer) => Promise<Result>,
+): Promise<Result> {
+  const collector = new MessageCollector(expectedBytes);
+  let held = 0;
+  let isRefused = false;
+  try {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      if (stream.byteLength > limits.maxDataBytes) throw refusals.farTooLarge();
+      const isTooLarge = stream.byteLength > limits.maxBytes;
+      isRefused ||= !isTooLarge && !memory.take(holder, chunk.length);
+      if (isRefused || isTooLarge) continue;
+      held += chunk.length;
+      onChunk?.(chunk);
+      collector.add(chunk);
+    }
+    if (stream.byteLength > limits.maxBytes) throw refusals.tooLarge();
+    if (isRefused) throw refusals.noRoom();
+    return await use(collector.take());
+  } finally {
+    memory.give(holder, held);
+  }
+}
