@@ -41,6 +41,19 @@ const KEEPS = /^(?:retry|slow|suspend)$/;
 /** Replies of several lines whose last one says nothing, or something else. */
 const LONG_REPLIES = examples.filter(({ text }) => text.includes('\n'));
 
+/**
+ * What says that an address is bad, apart from the rules: RFC 3463 X.1 without the sender's (X.1.7, X.1.8), a mailbox that is
+ * disabled, two codes of edges, or a word for a mailbox or for who has it.
+ */
+const OF_RECIPIENT =
+  /^#?[245]\.(?:1\.(?!7$|8$)\d+|2\.1|4\.1|5\.0)$|user|mailbox|account|address|recipient|destinat|benutzer|customer|person|alias|local part|does not exist|domino directory|nicht bekannt|misspelled|ofr_416|ib603a/i;
+
+/** Codes and words of a reply. */
+function causesIn({ enhancedCode = '', text = '' }: ReplyToClassify): string[] {
+  const lines = typeof text === 'string' ? [text] : text;
+  return [enhancedCode, ...lines.flatMap((line) => [line, ...(line.match(/#?\b[245]\.\d{1,3}\.\d{1,3}\b/g) ?? [])])];
+}
+
 describe('the table of reply rules', () => {
   it('has at least 200 rules, of named receivers, each with a source of its own', () => {
     expect(REPLY_RULES.length).toBeGreaterThanOrEqual(200);
@@ -203,17 +216,60 @@ describe('classifyReply', () => {
   });
 
   it('suppresses for a recipient-side cause alone, however odd the reply', () => {
+    const odd = fc.record({
+      phase: fc.constantFrom('rcpt' as const, 'data' as const, 'final' as const),
+      code: fc.constantFrom(550, 551, 553, 554, 599),
+      enhancedCode: arbitraryEnhancedCode,
+      text: fc.oneof(arbitraryText, fc.array(fc.oneof(arbitraryText, fc.lorem()), { maxLength: 4 })),
+    });
+    let suppressed = 0;
     fc.assert(
-      fc.property(arbitraryReply, fc.option(fc.nat(3)), (reply, recipientCount) => {
+      fc.property(fc.oneof(arbitraryReply, odd), fc.option(fc.nat(3)), (reply, recipientCount) => {
         const result = classifyReply({ ...reply, recipientCount: recipientCount ?? undefined });
         if (result.action !== 'bounce_and_suppress') return;
+        suppressed += 1;
         expect(result.class).toBe('mailbox');
         expect(['rcpt', 'data', 'final']).toContain(reply.phase);
         expect(reply.code).toBeGreaterThanOrEqual(500);
         expect(recipientCount ?? 1).toBeLessThanOrEqual(1);
+        expect(causesIn(reply)).toEqual(expect.arrayContaining([expect.stringMatching(OF_RECIPIENT)]));
       }),
-      { numRuns: 1_000 },
+      { numRuns: 2_000 },
     );
+    // Else nothing was shown.
+    expect(suppressed).toBeGreaterThan(20);
+  });
+
+  it.each([
+    '550 Invalid address in From header',
+    '550 sender address: user unknown',
+    '553 Sender invalid address',
+    '550 MAIL FROM user unknown',
+    '550 Mail from unknown user rejected',
+    '550 from address is disabled',
+    '550 Reply-To: invalid address',
+    '550 Return address unknown',
+    '550 Bounce address unknown, cannot verify',
+    '550 sending account is suspended due to abuse',
+    '550 Your mailbox is closed for sending; invoice unpaid',
+    '550 this address no longer accepts mail from you',
+    '535 account not found',
+    '550 Unknown account: you have to log in first',
+    '550 not authenticated: unknown user',
+    '550 relaying for unknown user not permitted',
+    '550 IP address unknown',
+    '550 unknown address 192.0.2.1',
+    '550 client host address unknown',
+    '550 invalid address literal in EHLO',
+    '550 unknown user agent',
+    '550 license is no longer valid',
+    '550 5.1.9 Message relayed to non-compliant mailer',
+  ])('does not take a word for a bad address: %s', (text) => {
+    const [, code = '', enhancedCode] = /^(\d+) (?:(5\S+) )?/.exec(text) ?? [];
+    for (const phase of ['rcpt', 'data', 'final'] as const) {
+      const { action } = classifyReply({ phase, code: Number(code), enhancedCode, text });
+      expect(action).not.toBe('bounce_and_suppress');
+    }
   });
 
   it('never suppresses when the words of a refusal of the sender stand anywhere among those of a bad address', () => {
