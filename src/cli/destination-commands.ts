@@ -6,7 +6,7 @@ import { OperatorDestinationsService } from '../modules/operator/operator-destin
 import type { CliSession, Services } from './session/cli-session';
 import { fields, type Report, table } from './session/output';
 
-const REASON = ['--reason <text>', 'shown as the cause', 'command line'] as const;
+const REASON = ['--reason <text>', 'shown as the cause, to senders too', 'command line'] as const;
 const UNTIL = ['--until <timestamp>', 'when it ends by itself', parseFuture] as const;
 const EVERYTHING = { skip: 0, take: Infinity };
 

@@ -43,7 +43,7 @@ export function addQueueCommands(program: Command, session: CliSession): void {
       .option('--destination <domain>', 'to a domain of recipients')
       .option('--email <id>', 'of an email', parseId)
       .option('--recipient <address>', 'to an address')
-      .requiredOption('--reason <text>', 'kept with the action', parseReason)
+      .requiredOption('--reason <text>', 'kept with the action; senders may read that of a hold', parseReason)
       .action(({ reason, ...filter }: Filter & { reason: string }) =>
         session.run((services) => act(services, action, filter, reason)),
       );

@@ -64,6 +64,8 @@ import { TlsSessions1700000000069 } from './migrations/0069-tls-sessions';
 import { TlsReportPolicies1700000000070 } from './migrations/0070-tls-report-policies';
 import { TriedDeliveries1700000000076 } from './migrations/0076-tried-deliveries';
 import { InboundLists1700000000080 } from './migrations/0080-inbound-lists';
+import { HeldDeliveries1700000000083 } from './migrations/0083-held-deliveries';
+import { RuledDestinations1700000000084 } from './migrations/0084-ruled-destinations';
 import { SessionKeys1700000000085 } from './migrations/0085-session-keys';
 
 /**
@@ -140,5 +142,7 @@ export const MIGRATIONS = [
   TlsReportPolicies1700000000070,
   TriedDeliveries1700000000076,
   InboundLists1700000000080,
+  HeldDeliveries1700000000083,
+  RuledDestinations1700000000084,
   SessionKeys1700000000085,
 ];

@@ -33,6 +33,7 @@ import { ResultCommit } from './worker/result-commit';
 import { ResultJournal } from './worker/result-journal';
 import { Settler } from './worker/settler';
 import { TellSendingJob } from './worker/tell-sending.job';
+import { UnattemptedEndings } from './worker/unattempted-endings';
 import { ShapingSync } from './worker/shaping-sync.job';
 import { SmtpTransmitter } from './worker/smtp-transmitter';
 import { SourceTransmitter } from './worker/source-transmitter';
@@ -79,6 +80,7 @@ function startConcurrencyOf({ mode, connectionsPerHost }: AppConfig['delivery'])
 /** The stages of a delivery, in order. */
 const STAGES: Provider[] = [
   Claimer,
+  UnattemptedEndings,
   MessagePreparer,
   MessageComposer,
   DeliveryPipeline,

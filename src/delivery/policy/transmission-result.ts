@@ -138,7 +138,7 @@ function retryOrEnd(kind: 'deferred' | 'unknown', reason: string, smtp: SmtpFact
         kind: 'failed',
         reason: 'expired',
         detail: reason,
-        explanation: expiry(facts.attempt, { last: smtp }),
+        explanation: expiry(facts.attempt, smtp),
         smtp,
       };
     case 'exhausted':
@@ -147,7 +147,7 @@ function retryOrEnd(kind: 'deferred' | 'unknown', reason: string, smtp: SmtpFact
         ...{
           reason: `retries exhausted: ${reason}`,
           lastReason: reason,
-          explanation: expiry(facts.attempt, { last: smtp }),
+          explanation: expiry(facts.attempt, smtp),
         },
       };
   }
@@ -157,14 +157,10 @@ function retryOrEnd(kind: 'deferred' | 'unknown', reason: string, smtp: SmtpFact
  * Why a delivery ended with its time, in plain words: how often it was tried, and how that ended.
  * @param last absent when that is not known any more
  */
-export function expiry(
-  attempts: number,
-  { last, wasHeld }: { last?: SmtpFacts; wasHeld?: boolean | undefined },
-): string {
+export function expiry(attempts: number, last?: SmtpFacts): string {
   const tried = attempts === 0 ? 'no attempt could begin' : times(attempts);
   const ended = last === undefined ? '' : `; ${answer(last)}`;
-  const held = wasHeld === true ? '; the operator of this service had put it aside' : '';
-  return `It was not delivered within its time: ${tried}${ended}${held}`;
+  return `It was not delivered within its time: ${tried}${ended}`;
 }
 
 function times(attempts: number): string {

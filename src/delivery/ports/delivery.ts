@@ -46,8 +46,12 @@ export interface ClaimedDelivery extends DeliveryKey {
   readonly firstDueAt: Date;
   /** No attempt begins after it. */
   readonly expiresAt: Date | null;
-  /** True for one that is claimed to be ended while an operator holds it. */
-  readonly wasHeld?: boolean;
+  /** What one was that is claimed to be ended, as its time has run out; absent for one whose turn has come. */
+  readonly overdue?: {
+    readonly state: 'waiting' | 'ready' | 'held';
+    readonly heldAt: Date | null;
+    readonly heldReason: string | null;
+  };
   /** The span that it continues; null unless its trace is sampled. */
   readonly traceContext: TraceContext | null;
 }

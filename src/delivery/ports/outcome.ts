@@ -33,6 +33,11 @@ export interface SmtpFacts {
 export const WARMING_UP = 'warming_up';
 export const SOURCE_SUSPENDED = 'source-suspended';
 
+/** Both in plain words: of the one, and of what has been due and was not begun. */
+export const ITS_TURN_WORDS = 'it was due, and its turn had not come';
+export const WARMING_UP_WORDS =
+  'The addresses that it may leave from are new to this receiver, and have sent enough to it today';
+
 export type BounceType = 'hard' | 'soft';
 
 /** Why a delivery ended without a reply of the receiving side. */
@@ -58,6 +63,8 @@ export type DeliveryOutcome =
       readonly kind: 'deferred' | 'unknown';
       readonly nextAttemptAt: Date;
       readonly reason: string;
+      /** The cause in plain words, where no reply says it. */
+      readonly explanation?: string;
       readonly smtp?: SmtpFacts;
     }
   | {
@@ -69,6 +76,8 @@ export type DeliveryOutcome =
       readonly reason: string;
       /** The cause in plain words. */
       readonly explanation?: string;
+      /** Of one that its time has ended without a further attempt: what kept that from beginning, in plain words. */
+      readonly obstacle?: string;
       /** Set when the retries are exhausted: why the last attempt failed, which `reason` says in words. */
       readonly lastReason?: string;
       /** False: what the sender cannot change, such as a listed address of this service; true when absent. */
@@ -83,6 +92,8 @@ export type DeliveryOutcome =
       readonly detail?: string;
       /** The cause in plain words. */
       readonly explanation?: string;
+      /** Of one that its time has ended without a further attempt: what kept that from beginning, in plain words. */
+      readonly obstacle?: string;
       /** What the last attempt came to. */
       readonly smtp?: SmtpFacts;
     }

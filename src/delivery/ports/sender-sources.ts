@@ -15,11 +15,17 @@ export interface SigningKey {
   readonly requiresTls?: boolean;
 }
 
-/** Instead of a key: nothing is sent from the domain for now. */
+/** Reason of what waits for a paused domain of its sender. */
 export const SENDING_PAUSED = 'sending paused';
 
+/** Instead of a key: nothing is sent from the domain for now. */
+export interface SendingPause {
+  /** Since when, and why: for the sender, in plain words. */
+  readonly whyPaused: string;
+}
+
 /** What is known of the key of a domain; a key that cannot be opened is its error. */
-export type KeyState = SigningKey | Error | typeof SENDING_PAUSED;
+export type KeyState = SigningKey | Error | SendingPause;
 
 /** Where the engine gets DKIM keys from; bound to the domains feature by the worker's root module. */
 export abstract class SigningKeySource {

@@ -92,8 +92,12 @@ export class DeliveryQueueRepository {
   }
 
   /** Claims deliveries whose life is over, so that they can be ended. */
-  claimOverdue(sessionId: string, now: Date, limit: number, bornBefore: Date): Promise<ClaimedDelivery[]> {
-    return this.database.run(claimOverdue(sessionId, now, limit, bornBefore));
+  async claimOverdue(sessionId: string, now: Date, limit: number, bornBefore: Date): Promise<ClaimedDelivery[]> {
+    const rows = await this.database.run(claimOverdue(sessionId, now, limit, bornBefore));
+    return rows.map(({ stateBefore: state, heldAt, heldReason, ...claim }) => ({
+      ...claim,
+      overdue: { state, heldAt, heldReason },
+    }));
   }
 
   /** Claims deliveries that are suspected of killing their workers, unless another worker tries some at this moment. */

@@ -41,7 +41,12 @@ export class OpenDeliveries {
   }
 }
 
-/** Why a destination is held back may name another tenant's recipient: a tenant is told its own mail's reply. */
-function asTold({ state, until }: HeldBack, last: LastDeferral | undefined): HeldBack {
+/**
+ * Why a destination is held back may name another tenant's recipient: a tenant is told its own mail's reply. What an operator
+ * says of it is told.
+ */
+function asTold(held: HeldBack, last: LastDeferral | undefined): HeldBack {
+  const { state, until, operator } = held;
+  if (operator) return held;
   return { state, ...(until && { until }), ...(last?.response !== undefined && { cause: last.response }) };
 }

@@ -9,7 +9,7 @@ import { QueueMetrics } from './queue.metrics';
 
 const MEASURE = { ready: 3, waiting: 2, claimed: 1, held: 0, oldestReadySeconds: 12.5, workers: 4 };
 const HELD = (['paused', 'paused', 'slowed', 'open'] as const).map((state, index) => ({
-  ...{ key: `mx${index}.example`, mxHosts: [], domains: [], state },
+  ...{ key: `mx${index}.example`, mxHosts: [], domains: [], state, rules: [] },
 }));
 const BLOAT = { deadRows: 7, bytes: 8_192 };
 

@@ -1,5 +1,5 @@
 import { endOfLife } from '../policy/retry-schedule';
-import { SOURCE_SUSPENDED, WARMING_UP } from '../ports/outcome';
+import { SOURCE_SUSPENDED, WARMING_UP, WARMING_UP_WORDS } from '../ports/outcome';
 import { SENDING_PAUSED } from '../ports/sender-sources';
 import type { HeldBack } from '../shaping/held-destinations.service';
 import type { Delivery } from './delivery.entity';
@@ -27,6 +27,8 @@ export interface LastDeferral {
   /** What the rule of the reply called for. */
   readonly action?: string | undefined;
   readonly response?: string | undefined;
+  /** Why, in plain words, where there was no reply. */
+  readonly explanation?: string | undefined;
   /** The mail exchanger that said so. */
   readonly mxHost?: string | undefined;
 }
@@ -62,7 +64,8 @@ function whyOf(open: OpenFacts, last: LastDeferral, held: HeldBack | undefined):
 
 function untilDue({ attempts, dueAt }: OpenFacts, last: LastDeferral, held: HeldBack | undefined): Why {
   if (last.reason === SENDING_PAUSED) {
-    return { reason: 'domain_paused', detail: "Sending from the sender's domain is paused", until: dueAt };
+    const detail = last.explanation ?? "Sending from the sender's domain is paused";
+    return { reason: 'domain_paused', detail, until: dueAt };
   }
   if (attempts === 0 && last.reason === undefined) {
     return { reason: 'scheduled', detail: 'It waits for its time', until: dueAt };
@@ -72,9 +75,9 @@ function untilDue({ attempts, dueAt }: OpenFacts, last: LastDeferral, held: Held
   return paused.until && paused.until > dueAt ? paused : { ...paused, until: dueAt };
 }
 
-function heldBackBy({ state, until, cause }: HeldBack): Why {
+function heldBackBy({ state, until, cause, operator }: HeldBack): Why {
   const said = cause === undefined ? '' : `: ${cause}`;
-  const detail = `${HELD_WORDS[state]}${said}`;
+  const detail = `${operator ? BY_OPERATOR[state] : HELD_WORDS[state]}${said}`;
   return { reason: state === 'paused' ? 'destination_paused' : 'destination_slowed', detail, ...(until && { until }) };
 }
 
@@ -84,10 +87,15 @@ const HELD_WORDS: Readonly<Record<HeldBack['state'], string>> = {
   slowed: 'The destination gets less mail for now',
 };
 
+const BY_OPERATOR: Readonly<Record<HeldBack['state'], string>> = {
+  ...HELD_WORDS,
+  paused: 'The operator of this service has paused mail to the destination',
+  slowed: 'The operator of this service has limited mail to the destination',
+};
+
 function afterReply(attempts: number, { reason, action, response }: LastDeferral): Omit<Why, 'until'> {
   if (reason === WARMING_UP) {
-    const detail = 'The addresses that it may leave from are new to this receiver, and have sent enough to it today';
-    return { reason: 'warming_up', detail };
+    return { reason: 'warming_up', detail: WARMING_UP_WORDS };
   }
   if (reason === SOURCE_SUSPENDED) {
     return { reason: 'destination_paused', detail: 'The destination refuses the addresses that it may leave from' };

@@ -22,6 +22,8 @@ export interface ShownRule {
   readonly source: RuleSource | 'profile';
   readonly effect: string;
   readonly cause: string;
+  /** Absent for a profile's. */
+  readonly since?: Date;
   readonly until?: Date;
 }
 
@@ -157,7 +159,7 @@ export class DestinationsService {
       ...(state !== 'open' && { cause: rule?.cause ?? cause }),
       ...(until && { until }),
       ...(lastResponse !== null && { lastResponse }),
-      rules: [...rules.map(toShown), ...profileRules(profileOf(key))],
+      rules: [...rules.map((one) => toShown(one, this.clock.now())), ...profileRules(profileOf(key))],
       lastHour: { delivered, deferred, bounced },
     };
   }
@@ -224,9 +226,10 @@ function endedBy({ paused, maxConnections, ratePerMinute }: DestinationChange): 
   ];
 }
 
-function toShown({ id, source, effect, value, cause, until }: ListedRule): ShownRule {
+function toShown({ id, source, effect, value, cause, until, agoMs }: ListedRule, now: Date): ShownRule {
   const words = value === null ? EFFECT_WORDS[effect] : `${value} ${EFFECT_WORDS[effect]}`;
-  return { id, source, effect: words, cause, ...(until && { until }) };
+  const since = new Date(now.getTime() - agoMs);
+  return { id, source, effect: words, cause, since, ...(until && { until }) };
 }
 
 function profileRules(profile: ProviderProfile | undefined): ShownRule[] {

@@ -2,11 +2,31 @@ import { HeldLookup } from './held-destinations.service';
 
 const until = new Date('2026-03-01T12:00:00Z');
 const GROUPS = [
-  { key: 'mx1.a.example', mxHosts: ['mx1.a.example', 'mx2.a.example'], domains: ['a.example'], state: 'paused' },
-  { key: 'mx.b.example', mxHosts: ['mx.b.example'], domains: ['b.example'], state: 'slowed', until, cause: '421' },
-  { key: 'mx.c.example', mxHosts: ['mx.c.example'], domains: ['c.example'], state: 'open' },
-  { key: 'd.example', mxHosts: [], domains: [], state: 'probing' },
+  {
+    key: 'mx1.a.example',
+    mxHosts: ['mx1.a.example', 'mx2.a.example'],
+    domains: ['a.example'],
+    state: 'paused',
+    rules: [],
+  },
+  {
+    key: 'mx.b.example',
+    mxHosts: ['mx.b.example'],
+    domains: ['b.example'],
+    state: 'slowed',
+    until,
+    cause: '421',
+    rules: [],
+  },
+  { key: 'mx.c.example', mxHosts: ['mx.c.example'], domains: ['c.example'], state: 'open', rules: [] },
+  { key: 'd.example', mxHosts: [], domains: [], state: 'probing', rules: [] },
 ] as const;
+
+const RULES = {
+  stop: { id: '1', source: 'operator', effect: 'paused', cause: 'why', since: until },
+  slower: { id: '2', source: 'operator', effect: '2 max connections', cause: 'why', since: until },
+  learned: { id: '3', source: 'reply', effect: '2 max connections', cause: '421', since: until },
+} as const;
 
 describe('HeldLookup', () => {
   const held = new HeldLookup(GROUPS);
@@ -23,5 +43,23 @@ describe('HeldLookup', () => {
       ...[undefined, undefined, undefined],
     ]);
     expect(held.counts).toEqual({ paused: 1, slowed: 1, probing: 1 });
+  });
+
+  it.each([
+    ['paused', ['slower', 'stop'], { since: until, effect: 'paused' }],
+    ['slowed', ['slower'], { since: until, effect: '2 max connections' }],
+    // What workers have met themselves.
+    ['paused', ['slower'], undefined],
+    ['probing', ['slower'], undefined],
+    ['slowed', ['learned', 'slower'], undefined],
+    ['slowed', [], undefined],
+  ] as const)('says that an operator wants it: %s by %j', (state, names, operator) => {
+    const rules = names.map((name) => RULES[name]);
+    const lookup = new HeldLookup([{ key: 'mx.e.example', mxHosts: [], domains: [], state, rules, cause: 'why' }]);
+    expect(lookup.of('mx.e.example')).toEqual({
+      state,
+      cause: 'why',
+      ...(operator && { operator: expect.objectContaining(operator) }),
+    });
   });
 });

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { BriefCache } from '../../common/async/promises';
 import { Clock, SECOND } from '../../common/clock';
 import { acrossTenants } from '../../common/tenant-scope';
-import { type Destination, DestinationsService } from './destinations.service';
+import { type Destination, DestinationsService, type ShownRule } from './destinations.service';
 
 /** Workers tell each other every two seconds: a newer look sees nothing new. */
 const CACHE_MS = 2 * SECOND;
@@ -15,6 +15,8 @@ export interface HeldBack {
   readonly until?: Date;
   /** A reply, or an operator's words: for operators, as a reply may name somebody's recipient. */
   readonly cause?: string;
+  /** Set when an operator wants it, whose own words `cause` then is. */
+  readonly operator?: Pick<ShownRule, 'since' | 'effect'>;
 }
 
 /** Destinations that get less mail than they could, or none, as all workers and operators share it. */
@@ -33,7 +35,7 @@ export class HeldDestinations {
   }
 }
 
-type Group = Pick<Destination, 'key' | 'mxHosts' | 'domains' | 'state' | 'until' | 'cause'>;
+type Group = Pick<Destination, 'key' | 'mxHosts' | 'domains' | 'state' | 'until' | 'cause' | 'rules'>;
 
 /** Finds what holds back a mail by what is known of where it goes. */
 export class HeldLookup {
@@ -43,10 +45,16 @@ export class HeldLookup {
   /** @param groups none of them open */
   constructor(groups: readonly Group[]) {
     const counts = { paused: 0, probing: 0, slowed: 0 };
-    for (const { key, mxHosts, domains, state, until, cause } of groups) {
+    for (const { key, mxHosts, domains, state, until, cause, rules } of groups) {
       if (state === 'open') continue;
       counts[state] += 1;
-      const held = { state, ...(until && { until }), ...(cause !== undefined && { cause }) };
+      const operator = operatorsRule(state, rules);
+      const held = {
+        state,
+        ...(until && { until }),
+        ...(cause !== undefined && { cause }),
+        ...(operator && { operator }),
+      };
       for (const name of [key, ...mxHosts, ...domains]) this.byName.set(name, held);
     }
     this.counts = counts;
@@ -59,4 +67,11 @@ export class HeldLookup {
   of(domain: string, mxHost?: string): HeldBack | undefined {
     return (mxHost === undefined ? undefined : this.byName.get(mxHost)) ?? this.byName.get(domain);
   }
+}
+
+/** The rule of an operator that the state comes from. Operators' limits go before those of replies. */
+function operatorsRule(state: HeldBack['state'], rules: readonly ShownRule[]): ShownRule | undefined {
+  const isPause = state === 'paused';
+  const found = rules.find(({ effect, source }) => source !== 'profile' && (effect === 'paused') === isPause);
+  return state !== 'probing' && found?.source === 'operator' ? found : undefined;
 }

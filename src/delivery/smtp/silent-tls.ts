@@ -14,6 +14,8 @@ const MAX_ADDRESSES = 10_000;
 interface Silence {
   readonly failure: string;
   readonly untilMs: number;
+  /** A mail looks whether it is over. */
+  readonly isLookedAt?: true;
 }
 
 /**
@@ -30,13 +32,17 @@ export class SilentTls {
 
   constructor(private readonly clock: Clock) {}
 
-  /** The endpoint as a first connection is to be made to it now: in plaintext, with the cause, where it is known to be silent. */
-  asKnown(endpoint: SmtpEndpoint): SmtpEndpoint {
+  /**
+   * The endpoint as a connection is to be made to it now: in plaintext, with the cause, where it is known to be silent.
+   * @param isSecondTry after a first that broke: what other mail has found out meanwhile counts, its own look is to go on
+   */
+  asKnown(endpoint: SmtpEndpoint, isSecondTry = false): SmtpEndpoint {
     const silence = allowsPlaintext(endpoint) ? this.silences.get(keyOf(endpoint)) : undefined;
     if (silence === undefined) return endpoint;
     const nowMs = this.clock.monotonicMs();
+    if (isSecondTry && silence.isLookedAt) return endpoint;
     if (nowMs < silence.untilMs) return inPlaintext(endpoint, silence.failure);
-    this.silences.set(keyOf(endpoint), { ...silence, untilMs: nowMs + LOOK_MS });
+    this.silences.set(keyOf(endpoint), { ...silence, untilMs: nowMs + LOOK_MS, isLookedAt: true });
     return endpoint;
   }
 

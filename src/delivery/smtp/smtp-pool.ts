@@ -208,7 +208,7 @@ export class SmtpPool {
   private async sendOnNew(entry: Entry): Promise<SmtpResult> {
     const { job } = entry;
     const { timeouts: limits = {}, tlsSessions, silentTls } = this.options;
-    const endpoint = entry.isTlsBroken ? entry.endpoint : silentTls.asKnown(entry.endpoint);
+    const endpoint = silentTls.asKnown(entry.endpoint, entry.isTlsBroken);
     const timeouts = limitsOf(entry, limits);
     const heloName = endpoint.source?.ehlo ?? this.options.heloName;
     const onClosed = () => this.forget(connection);

@@ -11,6 +11,7 @@ import {
   type RecordedOutcome,
   type Settlement,
   WARMING_UP,
+  WARMING_UP_WORDS,
 } from '../ports/outcome';
 import { simulate } from './simulate';
 import type { ReleaseSignal } from '../policy/destination-limiter';
@@ -105,7 +106,7 @@ export class AttemptService {
   private untilNextDay({ expiresAt }: ClaimedDelivery, until: Date): DeliveryOutcome {
     const wantedMs = until.getTime() + Math.random() * NEXT_DAY_SPREAD_MS;
     const nextAttemptAt = new Date(Math.min(wantedMs, expiresAt?.getTime() ?? Infinity));
-    return { kind: 'deferred', nextAttemptAt, reason: WARMING_UP };
+    return { kind: 'deferred', nextAttemptAt, reason: WARMING_UP, explanation: WARMING_UP_WORDS };
   }
 
   private resolve(claim: ClaimedDelivery, sent: Transmission, trace: AttemptTrace): EndedAttempt {

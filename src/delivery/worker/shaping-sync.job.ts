@@ -43,8 +43,8 @@ export class ShapingSync implements OnApplicationBootstrap {
   /** Told of with something under way, which will have to be taken back. */
   private toldActive = new Set<string>();
   private lookedAtMs = -Infinity;
-  /** The rules `resumed` that have been heeded. */
-  private readonly resumed = new Set<string>();
+  /** The rules `resumed` that hold and have been heeded. */
+  private resumed: ReadonlySet<string> = new Set();
 
   constructor(
     private readonly destinations: DestinationsRepository,
@@ -151,12 +151,13 @@ export class ShapingSync implements OnApplicationBootstrap {
 
   /** An operator vouches for a destination that this worker has paused by itself. */
   private resume(rules: readonly ListedRule[]): void {
-    for (const { id, key, effect, agoMs } of rules) {
-      if (effect !== 'resumed' || this.resumed.has(id)) continue;
-      this.resumed.add(id);
+    const words = rules.filter(({ effect }) => effect === 'resumed');
+    for (const { id, key, agoMs } of words) {
+      if (this.resumed.has(id)) continue;
       const { limit } = this.slots.learned.loadOf(key);
       this.slots.learned.adopt(key, { pausedForMs: 0, pauses: 0, limit: Math.max(1, limit) }, agoMs);
     }
+    this.resumed = new Set(words.map(({ id }) => id));
   }
 
   /** Groups with a limit of connections: by a rule, or by the profile of one that this worker has met. */

@@ -35,3 +35,40 @@ it('what a worker has learned of a reply is told once the database is back', asy
   await sync.sync();
   expect(told).toMatchObject([{ key: KEY, source: 'reply', effect: 'max_connections', value: 2 }]);
 });
+
+it('a word to workers is heeded once, and forgotten with its rule', async () => {
+  const word = {
+    id: '1',
+    key: KEY,
+    source: 'operator',
+    effect: 'resumed',
+    value: null,
+    cause: 'over',
+    until: null,
+    agoMs: 5,
+  };
+  let rules = [word];
+  const destinations = {
+    ...{ report: () => Promise.resolve(), changes: () => Promise.resolve([]), writeRules: () => Promise.resolve() },
+    ...{ crew: () => Promise.resolve({ workers: 1, rank: 0, ageMs: 0 }), listRules: () => Promise.resolve(rules) },
+  } as unknown as DestinationsRepository;
+  const heeded: unknown[] = [];
+  const learned = { loadOf: () => ({ limit: 0, active: 0 }), adopt: (...word: unknown[]) => heeded.push(word) };
+  const slots = { learned, isSharedHop: false, loads: () => [], setBounds: () => undefined };
+  const sync = new ShapingSync(
+    destinations,
+    slots as unknown as WorkerSlots,
+    { id: 'worker', onBegin: () => undefined } as unknown as WorkerSession,
+    { setPlace: () => undefined } as unknown as WorkSignal,
+    {} as PeriodicJobs,
+    new FakeClock(),
+  );
+  await sync.sync();
+  await sync.sync();
+  expect(heeded).toEqual([[KEY, { pausedForMs: 0, pauses: 0, limit: 1 }, 5]]);
+  rules = [];
+  await sync.sync();
+  rules = [word];
+  await sync.sync();
+  expect(heeded).toHaveLength(2);
+});

@@ -23,10 +23,16 @@ describe('queued mail of a paused domain', () => {
     const changes = scene.core.get(RestrictionsService);
     const { domainId } = scene.tenant;
     const [live = '', test = ''] = [await scene.accept(), await scene.accept({}, 'test')];
+    const expiresAt = new Date(clock.now().getTime() + 2 * HOUR).toISOString();
+    const short = await scene.accept({ expiresAt });
     await changes.pauseByOperator(domainId, 'phishing');
     const first = await scene.startWorker({ hopPort: sink.port });
+    await scene.readWhen(short, ({ events }) => events.some(isDeferral), 'the short one to be deferred');
     const held = await scene.readWhen(live, ({ events }) => events.some(isDeferral), 'the email to be deferred');
-    expect(held.events.at(-1)).toMatchObject({ event_type: 'deferred', data: { reason: 'sending paused' } });
+    expect(held.events.at(-1)).toMatchObject({
+      event_type: 'deferred',
+      data: { reason: 'sending paused', explanation: WHY },
+    });
     expect(held.deliveries).toMatchObject([{ attempt: 0, state: 'waiting' }]);
     const waitMs = (held.deliveries[0]?.due_at as Date).getTime() - clock.now().getTime();
     expect(waitMs).toBeGreaterThan(HOUR / 2);
@@ -37,6 +43,15 @@ describe('queued mail of a paused domain', () => {
     await first.close();
     expect(sink.messages).toHaveLength(0);
 
+    clock.advance(2 * HOUR);
+    const second = await scene.startWorker({ hopPort: sink.port });
+    const expired = await scene.readWhenStatus(short, 'failed');
+    expect(expired.events.at(-1)?.data).toMatchObject({
+      reason: 'expired',
+      explanation: expect.stringMatching(/no attempt could begin; the last result was: Sending from .*: phishing$/),
+    });
+    await second.close();
+
     await changes.resumeByOperator(domainId);
     clock.advance(2 * HOUR);
     await scene.startWorker({ hopPort: sink.port });
@@ -46,4 +61,7 @@ describe('queued mail of a paused domain', () => {
   });
 });
 
+const WHY = expect.stringMatching(
+  /^Sending from acme\.example is paused since 20\S+Z: by the operator of this service: phishing$/,
+);
 const isDeferral = ({ event_type }: Record<string, unknown>): boolean => event_type === 'deferred';

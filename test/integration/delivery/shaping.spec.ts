@@ -4,8 +4,11 @@ import { type Destination, DestinationsService } from '../../../src/delivery/sha
 import { HeldDestinations } from '../../../src/delivery/shaping/held-destinations.service';
 import { DestinationsRepository } from '../../../src/delivery/shaping/destinations.repository';
 import { type Route, Router } from '../../../src/delivery/routing/router';
+import { QueueSweepJob } from '../../../src/delivery/worker/queue-sweep.job';
 import { ShapingSync } from '../../../src/delivery/worker/shaping-sync.job';
 import { WorkerSlots } from '../../../src/delivery/worker/worker-slots';
+import { toDetailDto } from '../../../src/modules/emails/dto/email.mapper';
+import { EmailsService } from '../../../src/modules/emails/emails.service';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import type { Core } from '../../setup/core-context';
 import { DeliveryScene } from '../../setup/delivery-scene';
@@ -155,6 +158,39 @@ describe('domains with the same mail exchangers', () => {
     expect(sink.messages).toEqual([]);
     await service(second).change(KEY, { paused: false, reason: 'over' }, nothingElse);
     await sink.waitForMessages(4);
+  });
+
+  it('say to the sender that an operator pauses them, also after hours and when its time is over', async () => {
+    const worker = await start();
+    const [known = ''] = await send(1);
+    await scene.readWhenStatus(known, 'delivered');
+    await seen(worker, ({ domains }) => domains.length === 1, 'the domain to be known');
+    await service(worker).change(KEY, { paused: true, reason: 'their maintenance' }, nothingElse);
+    await bothAre('held back', (limit) => limit === 0, [worker]);
+    const [id = ''] = await send(1);
+    await scene.db.query(`update destination_reports set reported_at = now() - interval '2 hours'`);
+    await worker.get(DestinationsRepository).removeOver();
+    const replies = await scene.db.query('select distinct cause, last_response from destination_reports');
+    expect(replies).toEqual([{ cause: null, last_response: null }]);
+    const { state, domains, lastHour } = await service(worker).get(KEY);
+    expect({ state, domains, lastHour }).toEqual({
+      ...{ state: 'paused', domains: ['d0.example'], lastHour: { delivered: 0, deferred: 0, bounced: 0 } },
+    });
+    await waitFor(async () => (await scene.queue()).ready === 1, { what: 'the mail to wait', timeoutMs: 20_000 });
+    const detail = await scene.core.get(EmailsService).detail(scene.tenant.as('live'), id);
+    expect(toDetailDto(detail).recipients[0]?.waiting).toMatchObject({
+      reason: 'destination_paused',
+      detail: 'The operator of this service has paused mail to the destination: their maintenance',
+    });
+    await scene.db.query(`update deliveries set expires_at = now() - interval '1 second'`);
+    await worker.get(QueueSweepJob).endOverdue();
+    const { events } = await scene.readWhenStatus(id, 'failed');
+    expect(events.at(-1)?.data).toMatchObject({
+      reason: 'expired',
+      explanation: expect.stringMatching(
+        /: no attempt could begin; the operator of this service had paused mail to d0\.example since 20\S+Z: their maintenance$/,
+      ),
+    });
   });
 
   it('are paused by all workers when one has met that they refuse us, and resumed by an operator', async () => {

@@ -226,7 +226,8 @@ describe('a worker', () => {
       await start();
       expect(failure(await scene.readWhenStatus(late, 'failed'))).toMatchObject({
         ...{ type: 'failed', reason: 'expired' },
-        explanation: 'It was not delivered within its time: no attempt could begin',
+        explanation:
+          'It was not delivered within its time: no attempt could begin; it was due, and its turn had not come',
       });
       // The second attempt would come after the limit.
       const rows = await scene.readWhenStatus(soon, 'failed');

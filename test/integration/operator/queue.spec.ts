@@ -173,19 +173,19 @@ describe('GET /operator/v1/queue/deliveries', () => {
     ]);
     await operator.api.patch(`/operator/v1/destinations/${destination}`, {
       paused: true,
-      reason: 'maintenance of Bob',
+      reason: 'their maintenance',
     });
-    const paused = 'The destination gets no mail for now';
+    const paused = 'The operator of this service has paused mail to the destination: their maintenance';
     expect(await waits()).toEqual([
-      ['destination_paused', `${paused}: maintenance of Bob`],
-      ['destination_paused', `${paused}: maintenance of Bob`],
+      ['destination_paused', paused],
+      ['destination_paused', paused],
     ]);
-    // A tenant is told its own mail's reply at most.
+    // A tenant is told what an operator says of it, too.
     const told = async (id: string | undefined) =>
       (await acme.api.get(`/v1/emails/${id}`)).body.data.recipients[0].waiting;
     expect(await told(due)).toEqual({ reason: 'destination_paused', detail: paused });
     expect(await told(retry)).toMatchObject({
-      ...{ reason: 'destination_paused', detail: `${paused}: 450 4.2.0 come back`, until: expect.any(String) },
+      ...{ reason: 'destination_paused', detail: paused, until: expect.any(String) },
     });
     expect((await operator.api.get('/operator/v1/overview')).body.data.pausedDestinations).toBe(1);
     await operator.api.patch(`/operator/v1/destinations/${destination}`, { paused: false, reason: 'over' });
@@ -212,6 +212,8 @@ describe('POST /operator/v1/queue/actions', () => {
     expect(await states()).toEqual({ claimed: 1, held: 2 });
     expect(await act('release', { destination })).toMatchObject({ matched: 3, changed: 2 });
     expect(await states()).toEqual({ claimed: 1, ready: 1, waiting: 1 });
+    const marks = await app.db.query('select distinct held_at, held_reason from deliveries');
+    expect(marks).toEqual([{ held_at: null, held_reason: null }]);
   });
 
   it('goes on with the life of what is held', async () => {
@@ -225,7 +227,9 @@ describe('POST /operator/v1/queue/actions', () => {
     await set(old, `first_due_at = now() - interval '5 days'`);
     const bornBefore = new Date(Date.now() - 96 * HOUR);
     const overdue = await app.get(DeliveryQueueRepository).claimOverdue(sessionId, new Date(), 100, bornBefore);
-    expect(overdue).toMatchObject([{ emailId: old, wasHeld: true }]);
+    expect(overdue).toMatchObject([
+      { emailId: old, overdue: { state: 'held', heldAt: expect.any(Date), heldReason: 'a test' } },
+    ]);
     expect(await states()).toEqual({ claimed: 1, held: 1 });
   });
 

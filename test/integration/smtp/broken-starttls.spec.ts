@@ -197,6 +197,21 @@ describe('a STARTTLS that breaks', () => {
       expect(await send()).toMatchObject({ result: { tls: true } });
     });
 
+    it('ends the tries of mail that began before it was known', async () => {
+      const endpoint = endpointOf(server.port);
+      silentTls.forget(endpoint);
+      const silent = {
+        kind: 'failed',
+        phase: 'tls',
+        cause: 'timeout',
+        detail: 'silent',
+        afterFinalDot: false,
+      } as const;
+      now = () => silentTls.note(endpoint, { ...silent, hostName: 'mx', tls: false });
+      const { result, connections } = await send();
+      expect([toSmtpFacts(result).tlsFailure, connections]).toEqual([expect.stringMatching(/^silent \(met by/), 2]);
+    });
+
     it('is of one address', () => {
       expect(silentTls.asKnown(endpointOf(server.port, { address: '127.0.0.2' }))).toHaveProperty(
         'security',

@@ -61,14 +61,16 @@ const CLAIM_OVERDUE = `
   set state = 'claimed', session_id = $1, claim_token = d.claim_token + 1, attempt = d.attempt + 1, claimed_at = $2
   from overdue o
   where d.organization_id = o.organization_id and d.mode = o.mode and d.email_id = o.email_id and d.position = o.position
-  returning ${CLAIMED_COLUMNS}, o.state = 'held' as "wasHeld"`;
+  returning ${CLAIMED_COLUMNS}, o.state as "stateBefore", d.held_at as "heldAt", d.held_reason as "heldReason"`;
+
+/** A claim, and what it was before. */
+export interface OverdueRow extends ClaimedDelivery {
+  readonly stateBefore: 'waiting' | 'ready' | 'held';
+  readonly heldAt: Date | null;
+  readonly heldReason: string | null;
+}
 
 /** @param bornBefore deliveries first due before it have used up their life */
-export function claimOverdue(
-  sessionId: string,
-  now: Date,
-  limit: number,
-  bornBefore: Date,
-): Statement<ClaimedDelivery> {
+export function claimOverdue(sessionId: string, now: Date, limit: number, bornBefore: Date): Statement<OverdueRow> {
   return { name: 'claim-overdue', text: CLAIM_OVERDUE, values: [sessionId, now, limit, bornBefore] };
 }

@@ -9,7 +9,7 @@ import { READY_STATE } from './suspect-deliveries.sql';
 // Reads: queue_actions (partial index queue_actions_running). Locks: its row, skip locked, for the batch that follows.
 // Rows: one. Not the ORM: SKIP LOCKED.
 const TAKE = `
-  select id, action, filter_organization_id as "organizationId", filter_destination as destination,
+  select id, action, reason, filter_organization_id as "organizationId", filter_destination as destination,
     filter_email_id as "emailId", filter_recipient as recipient,
     at_organization_id as "atOrganizationId", at_mode as "atMode", at_email_id as "atEmailId", at_position as "atPosition"
   from queue_actions
@@ -20,7 +20,7 @@ const TAKE = `
 
 export type RunningAction = Pick<
   QueueAction,
-  | ('id' | 'action' | 'organizationId' | 'destination' | 'emailId' | 'recipient')
+  | ('id' | 'action' | 'reason' | 'organizationId' | 'destination' | 'emailId' | 'recipient')
   | ('atOrganizationId' | 'atMode' | 'atEmailId' | 'atPosition')
 >;
 
@@ -74,21 +74,24 @@ const SAME =
 const BATCHES: Readonly<Record<QueueActionKind, string>> = {
   retry_now: batchOf(`update deliveries d set state = ${READY_STATE}, due_at = now()
     from seen s where ${SAME} and s.state = 'waiting' and s.first_due_at <= now()`),
-  hold: batchOf(`update deliveries d set state = 'held'
+  hold: batchOf(`update deliveries d set state = 'held', held_at = now(), held_reason = $10::text
     from seen s where ${SAME} and s.state in ('waiting', 'ready')`),
-  release: batchOf(`update deliveries d set state = case when s.due_at > now() then 'waiting' else ${READY_STATE} end
+  release: batchOf(`update deliveries d set state = case when s.due_at > now() then 'waiting' else ${READY_STATE} end,
+      held_at = null, held_reason = null
     from seen s where ${SAME} and s.state = 'held'`),
   fail: batchOf(`delete from deliveries d using seen s where ${SAME} and s.state <> 'claimed'`),
 };
 
 export function touchDeliveries(action: RunningAction, limit: number): Statement<TouchedDelivery> {
   const { atOrganizationId, atMode, atEmailId, atPosition, organizationId, destination, emailId, recipient } = action;
+  const own = action.action === 'hold' ? [action.reason] : [];
   return {
     name: `queue-action-${action.action}`,
     text: BATCHES[action.action],
     values: [
       ...[atOrganizationId, atMode, atEmailId, atPosition],
       ...[organizationId, destination, emailId, recipient, limit],
+      ...own,
     ],
   };
 }

@@ -206,32 +206,38 @@ export interface FoldedGroup {
   lastResponse: string | null;
 }
 
+const RECENT = "r.reported_at > now() - interval '1 hour'";
+/** A group that mail is held back from is met by no worker: what it consists of is known for as long as its rules hold. */
+const HAS_RULE = `exists (select from destination_rules d where d.key = r.key and (d.until is null or d.until > now()))`;
+
 // Folds what workers have told within the last hour: of all groups or one, or of those that are held back or among the keys.
-// Live workers alone have anything under way.
-// Reads: destination_reports, worker_sessions. Locks: none. Rows: up to $2, the busiest first.
+// Of a group that a rule is about its hosts and domains are known for longer. Live workers alone have anything under way.
+// Reads: destination_reports, worker_sessions, destination_rules (unique key). Locks: none. Rows: up to $2, the busiest first.
 // Not the ORM: aggregates with an order of their own.
 const fold = (where: string, having: string): string => `
   select r.key,
     (array_agg(to_jsonb(r.mx_hosts) order by r.reported_at desc))[1] as "mxHosts",
     (array_agg(to_jsonb(r.domains) order by cardinality(r.domains) desc, r.reported_at desc))[1] as domains,
     coalesce(sum(r.active) filter (where s.lease_until > now()), 0)::int as active,
-    sum(r.delivered)::int as delivered, sum(r.deferred)::int as deferred, sum(r.bounced)::int as bounced,
-    (array_agg(r.pauses order by r.changed_at desc nulls last))[1] as pauses,
-    (array_agg(r.paused_until order by r.changed_at desc nulls last))[1] as "pausedUntil",
-    (array_agg(r.cause order by r.changed_at desc nulls last))[1] as cause,
+    coalesce(sum(r.delivered) filter (where ${RECENT}), 0)::int as delivered,
+    coalesce(sum(r.deferred) filter (where ${RECENT}), 0)::int as deferred,
+    coalesce(sum(r.bounced) filter (where ${RECENT}), 0)::int as bounced,
+    coalesce((array_agg(r.pauses order by r.changed_at desc nulls last) filter (where ${RECENT}))[1], 0) as pauses,
+    (array_agg(r.paused_until order by r.changed_at desc nulls last) filter (where ${RECENT}))[1] as "pausedUntil",
+    (array_agg(r.cause order by r.changed_at desc nulls last) filter (where ${RECENT}))[1] as cause,
     (array_agg(r.last_response order by r.reported_at desc) filter (where r.last_response is not null))[1] as "lastResponse",
     (select count(*) from worker_sessions w where w.lease_until > now())::int as workers
   from destination_reports r
   left join worker_sessions s on s.id = r.session_id
-  where r.reported_at > now() - interval '1 hour' ${where}
+  where (${RECENT} or ${HAS_RULE}) ${where}
   group by r.key
   ${having}
-  order by sum(r.delivered) + sum(r.deferred) + sum(r.bounced) desc, r.key
+  order by sum(r.delivered + r.deferred + r.bounced) filter (where ${RECENT}) desc nulls last, r.key
   limit $2`;
 
 const FOLD = fold('and ($1::text is null or r.key = $1)', '');
-const IS_CHANGED =
-  '(array_agg(r.pauses > 0 or r.cause is not null or r.paused_until > now() order by r.changed_at desc nulls last))[1]';
+const IS_CHANGED = `(array_agg(r.pauses > 0 or r.cause is not null or r.paused_until > now() order by r.changed_at desc nulls last)
+    filter (where ${RECENT}))[1]`;
 const FOLD_HELD_BACK = fold('', `having ${IS_CHANGED} or r.key = any ($1::text[])`);
 
 /** @param key undefined for all */
@@ -244,12 +250,22 @@ export function foldHeldBack(keys: readonly string[], limit: number): Statement<
   return { name: 'fold-held-destinations', text: FOLD_HELD_BACK, values: [keys, limit] };
 }
 
-// Removes what is over: reports of an hour ago, and rules that have ended.
+// Removes what is over: reports of an hour ago, and rules that have ended. Of a group that a rule is about, the newest stays,
+// without what the receiving side said, which may name people.
 // Writes: destination_reports (index destination_reports_reported), destination_rules. Locks: those rows. Rows: what an hour
-// has left. Not the ORM: two tables by the server's clock.
+// has left, and one for each rule. Not the ORM: two tables by the server's clock.
+const IS_OVER = "r.reported_at < now() - interval '1 hour'";
+const IS_NEWEST =
+  'not exists (select from destination_reports n where n.key = r.key and (n.reported_at, n.session_id) > (r.reported_at, r.session_id))';
 const REMOVE = `
   with reports as (
-    delete from destination_reports where reported_at < now() - interval '1 hour' returning 1
+    delete from destination_reports r
+    where ${IS_OVER} and not (${HAS_RULE} and ${IS_NEWEST})
+    returning 1
+  ), cleared as (
+    update destination_reports r
+    set cause = null, last_response = null
+    where ${IS_OVER} and ${HAS_RULE} and ${IS_NEWEST} and (r.cause is not null or r.last_response is not null)
   ), rules as (
     delete from destination_rules where until < now() returning 1
   )

@@ -3,13 +3,9 @@ import { Injectable, Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../../common/bounded-cache';
 import { Clock, MINUTE, SECOND } from '../../../common/clock';
-import {
-  type KeyState,
-  SENDING_PAUSED,
-  type SigningKey,
-  SigningKeySource,
-} from '../../../delivery/ports/sender-sources';
+import { type KeyState, type SigningKey, SigningKeySource } from '../../../delivery/ports/sender-sources';
 import { parsePrivateKey } from './dkim-key-maker';
+import type { PauseReason } from '../registry/domain.entity';
 import type { DkimKey } from './dkim-key.entity';
 import { DkimKeysRepository } from './dkim-keys.repository';
 import { DkimKeyring } from './dkim-keyring';
@@ -59,7 +55,8 @@ export class SigningKeysService extends SigningKeySource {
     return (await this.keys.findActive(owners)).flatMap((row) => {
       const sender = senders.get(row.domainId);
       if (sender === undefined) return [];
-      const key = sender.sending.status === 'paused' ? SENDING_PAUSED : this.signingKeyOf(row, sender);
+      const key =
+        sender.sending.status === 'paused' ? { whyPaused: whyPaused(sender) } : this.signingKeyOf(row, sender);
       this.cache.set(row.domainId, key, { ttl: key instanceof Error ? CACHE_DAMAGED_MS : CACHE_MS });
       return [[row.domainId, key]];
     });
@@ -82,4 +79,17 @@ export class SigningKeysService extends SigningKeySource {
       return error as Error;
     }
   }
+}
+
+const CAUSE_OF_PAUSE: Readonly<Record<PauseReason | 'operator', string>> = {
+  bounces: 'too much of its mail has bounced',
+  complaints: 'too many of its recipients have complained',
+  operator: 'by the operator of this service',
+};
+
+/** An operator's own words are told. */
+function whyPaused({ domain, sending: { reason, note, since } }: Sender): string {
+  const when = since ? ` since ${since.toISOString().slice(0, 19)}Z` : '';
+  const causes = [reason && CAUSE_OF_PAUSE[reason], reason === 'operator' && note].filter(Boolean);
+  return [`Sending from ${domain} is paused${when}`, ...causes].join(': ');
 }

@@ -148,7 +148,7 @@ export class DomainsRepository {
       requiresTls: true,
     } as const;
     return this.domains.find({
-      select: { ...named, sending: { status: true } },
+      select: { ...named, sending: { status: true, reason: true, note: true, since: true } },
       where: {
         organizationId: In([...new Set(owners.map((owner) => owner.organizationId))]),
         id: In(owners.map((owner) => owner.domainId)),

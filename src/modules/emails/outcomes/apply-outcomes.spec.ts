@@ -168,6 +168,18 @@ describe('applyOutcomes', () => {
     expect(state).toMatchObject({ status: 'queued', attempts: 3, lastResponse: '451 4.7.1 Greylisted' });
   });
 
+  it('keeps the reply to the attempt that time made the last, and what was said before when there was none', () => {
+    const said = { ...deferred, smtp: { code: 451, response: '451 first' } };
+    const expired = { kind: 'failed', reason: 'expired' } as const;
+    const last = { ...expired, smtp: { code: 451, response: '451 last' } };
+    expect(applyOutcomes(email(1), [recorded(0, said), recorded(0, last)]).recipients[0]?.lastResponse).toBe(
+      '451 last',
+    );
+    expect(applyOutcomes(email(1), [recorded(0, said), recorded(0, expired)]).recipients[0]?.lastResponse).toBe(
+      '451 first',
+    );
+  });
+
   it('ignores an outcome of an unknown position', () => {
     expect(applyOutcomes(email(1), [recorded(7, hardBounce)])).toMatchObject({ events: [], recipients: [] });
   });

@@ -209,10 +209,12 @@ function lastResponse({ outcome }: RecordedOutcome): string | undefined {
       return outcome.smtp?.response;
     case 'deferred':
     case 'unknown':
+      return outcome.smtp?.response ?? outcome.explanation ?? outcome.reason;
     case 'bounced':
       return outcome.smtp?.response ?? outcome.reason;
-    // The reason of a failure is its event's; what the remote side said last stays.
+    // The reason of a failure is its event's; without a reply to it, what the remote side said last stays.
     case 'failed':
+      return outcome.smtp?.response;
     case 'sending':
     case 'spam_report':
     case 'opened':

@@ -5,8 +5,11 @@ import { applyOutcomes } from './apply-outcomes';
 const bounce = { kind: 'bounced', bounceType: 'soft', suppress: false, reason: 'policy' } as const;
 
 /** What the last event of the outcomes says, of a recipient whose server has said this before. */
-function words(outcome: DeliveryOutcome, { lastResponse = null as string | null, address = 'r0@x.example' } = {}) {
-  const state = { ...email(1), recipients: [{ ...recipient(0), lastResponse, address }] };
+function words(
+  outcome: DeliveryOutcome,
+  { lastResponse = null as string | null, address = 'r0@x.example', attempts = 0 } = {},
+) {
+  const state = { ...email(1), recipients: [{ ...recipient(0), lastResponse, address, attempts }] };
   return applyOutcomes(state, [recorded(0, outcome, AT)]).events.at(-1)?.data.explanation;
 }
 
@@ -48,10 +51,21 @@ describe('the explanation in the event of an end', () => {
       expect(words(outcome, { lastResponse: '451 later' })).toBe(
         `${outcome.explanation}; the last result was: 451 later`,
       );
-      expect(words(outcome)).toBe(outcome.explanation);
+      expect(words(outcome, { attempts: 3 })).toBe(outcome.explanation);
     }
     const tried = { ...expired, smtp: { response: '451 later' } };
     expect(words(tried, { lastResponse: '451 later' })).toBe('It was tried 3 times');
+  });
+
+  it('names what kept the next attempt from beginning', () => {
+    const expired = { kind: 'failed', reason: 'expired', explanation: 'No attempt could begin' } as const;
+    expect(words(expired)).toBe('No attempt could begin; it was due, and its turn had not come');
+    const behind = { ...expired, obstacle: 'mail to x.example was paused' };
+    expect(words(behind)).toBe('No attempt could begin; mail to x.example was paused');
+    expect(words(behind, { lastResponse: '451 later', attempts: 2 })).toBe(
+      'No attempt could begin; mail to x.example was paused; the last result was: 451 later',
+    );
+    expect(words(behind, { address: 'erased-0@erased.invalid' })).toBe('It was not delivered within its time');
   });
 
   it('has nothing of a recipient who has been erased', () => {

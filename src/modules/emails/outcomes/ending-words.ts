@@ -1,6 +1,13 @@
-import type { DeliveryOutcome, FailureReason } from '../../../delivery/ports/outcome';
+import { type DeliveryOutcome, type FailureReason, ITS_TURN_WORDS } from '../../../delivery/ports/outcome';
 
 type Ending = Extract<DeliveryOutcome, { kind: 'failed' | 'bounced' }>;
+
+/** What a recipient had come to before the end. */
+interface History {
+  readonly attempts: number;
+  /** What its server said last, or why the last attempt failed or was put off; null before any. */
+  readonly lastResponse: string | null;
+}
 
 /** What each end without a reply means, for the sender; nothing of the recipient is in it. */
 const WORDS: Readonly<Record<FailureReason, string>> = {
@@ -20,11 +27,10 @@ const WORDS_OF_DETAIL: Readonly<Record<string, string>> = {
 
 /**
  * Why a delivery has ended, in plain words: every end has them.
- * @param lastResponse what the recipient's server said last, or why the last attempt failed; null before any
  */
-export function explanationOf(ending: Ending, lastResponse: string | null): string {
+export function explanationOf(ending: Ending, before: History): string {
   const words = ending.explanation ?? (ending.kind === 'failed' ? wordsOf(ending) : refusal(ending.smtp?.response));
-  return hasRunOut(ending) && lastResponse !== null ? `${words}; the last result was: ${lastResponse}` : words;
+  return hasRunOut(ending) ? [words, ...lastWords(ending, before)].join('; ') : words;
 }
 
 function wordsOf({ reason, detail }: Extract<Ending, { kind: 'failed' }>): string {
@@ -35,6 +41,17 @@ function wordsOf({ reason, detail }: Extract<Ending, { kind: 'failed' }>): strin
 /** Ended by its time alone, without another attempt that could say how it went. */
 function hasRunOut(ending: Ending): boolean {
   return ending.smtp === undefined && (ending.reason === 'expired' || ending.reason === 'retries exhausted');
+}
+
+function lastWords({ obstacle, explanation }: Ending, { attempts, lastResponse }: History): string[] {
+  if (lastResponse !== null) return [...listed(obstacle), `the last result was: ${lastResponse}`];
+  // With neither a result nor an obstacle it has been due all the time; of a recipient who was erased nothing is known.
+  const isUntouched = attempts === 0 && explanation !== undefined;
+  return listed(obstacle ?? (isUntouched ? ITS_TURN_WORDS : undefined));
+}
+
+function listed(words: string | undefined): string[] {
+  return words === undefined ? [] : [words];
 }
 
 function refusal(response: string | undefined): string {

@@ -19,19 +19,23 @@ export function withoutPerson(recorded: RecordedOutcome, placeholder: string): R
   return { ...recorded, recipient: placeholder, outcome: impersonal(recorded.outcome) };
 }
 
+/** Replies, and what operators write, may name people. */
+const WORDLESS = { explanation: undefined, obstacle: undefined } as const;
+
 function impersonal(outcome: DeliveryOutcome): DeliveryOutcome {
   switch (outcome.kind) {
     case 'sending':
       return outcome;
     case 'failed':
-      return { ...outcome, explanation: undefined, smtp: codesOf(outcome.smtp) };
+      return { ...outcome, ...WORDLESS, smtp: codesOf(outcome.smtp) };
     case 'sent':
     case 'delivered':
+      return { ...outcome, smtp: codesOf(outcome.smtp) };
     case 'deferred':
     case 'unknown':
-      return { ...outcome, smtp: codesOf(outcome.smtp) };
+      return { ...outcome, explanation: undefined, smtp: codesOf(outcome.smtp) };
     case 'bounced':
-      return { ...outcome, suppress: false, explanation: undefined, smtp: codesOf(outcome.smtp) };
+      return { ...outcome, suppress: false, ...WORDLESS, smtp: codesOf(outcome.smtp) };
     case 'spam_report':
     case 'unsubscribed':
     case 'opened':

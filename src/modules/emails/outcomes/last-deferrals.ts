@@ -15,7 +15,7 @@ export function lastDeferrals(events: readonly Facts[]): Map<string, LastDeferra
     deferrals.map(({ data, trace }) => [
       String(data.recipient),
       {
-        ...{ reason: textOf(data.reason), response: textOf(data.response) },
+        ...{ reason: textOf(data.reason), response: textOf(data.response), explanation: textOf(data.explanation) },
         ...{ action: trace?.action, mxHost: textOf(data.mxHost) },
       },
     ]),

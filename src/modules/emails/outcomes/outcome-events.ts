@@ -9,9 +9,10 @@ export type EventBody = Pick<NewEvent, 'source' | 'data'> & { eventType: EventTy
  * The events that an outcome adds to a recipient's history. A repeated terminal outcome adds none, except a second
  * delivery: that is a duplicate, and it is shown as one.
  */
-export function eventsOf(recorded: RecordedOutcome, { seen, lastResponse }: RecipientState): EventBody[] {
+export function eventsOf(recorded: RecordedOutcome, before: RecipientState): EventBody[] {
+  const { seen } = before;
   const { outcome, source } = recorded;
-  const data = eventData(recorded, lastResponse);
+  const data = eventData(recorded, before);
   const types = eventTypes(outcome, recorded.source);
   if (outcome.kind === 'delivered' && !hasSeen(seen, 'sent')) types.unshift('sent');
   if (outcome.kind === 'delivered' && hasSeen(seen, 'delivered')) data.duplicate = true;
@@ -57,10 +58,10 @@ function eventTypes(outcome: DeliveryOutcome, source: RecordedOutcome['source'])
   }
 }
 
-/** What an event says of its outcome. @param lastResponse the recipient's, before it */
+/** What an event says of its outcome. @param before what the recipient had come to */
 export function eventData(
   { recipient, outcome, attempt }: RecordedOutcome,
-  lastResponse: string | null,
+  before: Pick<RecipientState, 'attempts' | 'lastResponse'>,
 ): Record<string, unknown> {
   const base: Record<string, unknown> = attempt === undefined ? { recipient } : { recipient, attempt };
   switch (outcome.kind) {
@@ -73,17 +74,19 @@ export function eventData(
     case 'unknown': {
       const why =
         outcome.kind === 'unknown' ? { reason: 'outcome_unknown', detail: outcome.reason } : { reason: outcome.reason };
-      return { ...base, ...why, nextAttemptAt: outcome.nextAttemptAt.toISOString(), ...smtpData(outcome.smtp) };
+      const { nextAttemptAt, explanation, smtp } = outcome;
+      const inWords = explanation !== undefined && { explanation };
+      return { ...base, ...why, nextAttemptAt: nextAttemptAt.toISOString(), ...inWords, ...smtpData(smtp) };
     }
     case 'bounced': {
       const { bounceType, reason, countsAgainstSender } = outcome;
       const excused = countsAgainstSender === false && { countsAgainstSender };
-      const explanation = explanationOf(outcome, lastResponse);
+      const explanation = explanationOf(outcome, before);
       return { ...base, bounceType, reason, explanation, ...excused, ...smtpData(outcome.smtp) };
     }
     case 'failed': {
       const { reason, detail, smtp } = outcome;
-      const explanation = explanationOf(outcome, lastResponse);
+      const explanation = explanationOf(outcome, before);
       return { ...base, reason, ...(detail && { detail }), explanation, ...smtpData(smtp) };
     }
     case 'spam_report':

@@ -59,7 +59,12 @@ export class ChangeDestinationDto {
   @Timestamp()
   until?: Date;
 
-  @ApiProperty({ minLength: 1, maxLength: 500, description: 'Shown as `cause`', example: 'Their maintenance' })
+  @ApiProperty({
+    minLength: 1,
+    maxLength: 500,
+    description: 'Shown as `cause`, and to senders whose mail waits for it',
+    example: 'Their maintenance',
+  })
   @IsString()
   @Length(1, 500)
   reason!: string;
@@ -70,6 +75,7 @@ class DestinationRuleDto {
   @ApiProperty({ enum: ['reply', 'operator', 'profile'] }) source!: string;
   @ApiProperty({ example: '5 max connections' }) effect!: string;
   @ApiProperty({ description: 'The reply, the reason of the operator, or where the figures come from' }) cause!: string;
+  @ApiPropertyOptional({ format: 'date-time', description: 'Absent for those of a profile' }) since?: string;
   @ApiPropertyOptional({ format: 'date-time' }) until?: string;
 }
 
@@ -107,6 +113,10 @@ export function toDestinationDto({ until, rules, mxHosts, domains, ...destinatio
     mxHosts: [...mxHosts],
     domains: [...domains],
     ...(until && { until: until.toISOString() }),
-    rules: rules.map(({ until: end, ...rule }) => ({ ...rule, ...(end && { until: end.toISOString() }) })),
+    rules: rules.map(({ since, until: end, ...rule }) => ({
+      ...rule,
+      ...(since && { since: since.toISOString() }),
+      ...(end && { until: end.toISOString() }),
+    })),
   };
 }

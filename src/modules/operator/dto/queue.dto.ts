@@ -133,7 +133,7 @@ export class StartQueueActionDto {
   @ApiProperty({
     minLength: 1,
     maxLength: MAX_REASON,
-    description: 'Kept with the action',
+    description: 'Kept with the action; that of `hold` is told to senders whose mail ends before it is released',
     example: 'Receiver is down',
   })
   @IsString()

@@ -1,0 +1,88 @@
+import { Injectable } from '@nestjs/common';
+import { Clock, HOUR, MINUTE, SECOND } from '../../common/clock';
+import { DELIVERY_LIFE_MS, jitter } from '../policy/retry-schedule';
+import { expiry } from '../policy/transmission-result';
+import { ALONE_CRASHES, type ClaimedDelivery, POISON_CRASHES } from '../ports/delivery';
+import type { DeliveryOutcome } from '../ports/outcome';
+import { SENDING_PAUSED } from '../ports/sender-sources';
+import { type HeldBack, HeldDestinations } from '../shaping/held-destinations.service';
+import { obstacleOf } from './obstacle';
+import { WorkerSlots } from './worker-slots';
+
+const POISON = {
+  kind: 'failed',
+  reason: 'poison',
+  detail:
+    `${POISON_CRASHES} workers died while they held this mail, ` +
+    `the last ${POISON_CRASHES - ALONE_CRASHES} while they tried it alone`,
+} as const;
+
+/** What becomes of a claim without an attempt. */
+export type UnattemptedEnding = Extract<DeliveryOutcome, { kind: 'failed' | 'bounced' } | { nextAttemptAt: Date }>;
+
+/** A commit over several nodes that was interrupted is completed within a minute, by the cluster's own recovery; ten are ample. */
+const LATE_COMMIT_MS = 10 * MINUTE;
+const LATE_COMMIT_RETRY_MS = 15 * SECOND;
+
+/** The endings of claims for which no attempt is made, each with its cause in plain words. */
+@Injectable()
+export class UnattemptedEndings {
+  constructor(
+    private readonly held: HeldDestinations,
+    private readonly slots: WorkerSlots,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Of those of the claims that are over before an attempt. @throws UnavailableError */
+  async ofOver(claims: readonly ClaimedDelivery[]): Promise<Map<ClaimedDelivery, UnattemptedEnding>> {
+    const endings = new Map<ClaimedDelivery, UnattemptedEnding>();
+    const over: ClaimedDelivery[] = [];
+    for (const claim of claims) {
+      if (claim.crashes >= POISON_CRASHES) endings.set(claim, POISON);
+      else if (this.isOver(claim)) over.push(claim);
+    }
+    if (over.length === 0) return endings;
+    const held = await this.held.get();
+    for (const claim of over) {
+      const { destination } = claim;
+      endings.set(claim, this.ofTime(claim, held.of(destination, this.slots.keyOf(destination))));
+    }
+    return endings;
+  }
+
+  /** Where emails are on several nodes, one of them may show its part of a commit later than the queue's does. */
+  withoutContent({ firstDueAt }: ClaimedDelivery): UnattemptedEnding {
+    const nowMs = this.clock.now().getTime();
+    if (nowMs - firstDueAt.getTime() >= LATE_COMMIT_MS) return { kind: 'failed', reason: 'content_unavailable' };
+    const explanation = 'Its content could not be read yet';
+    return { ...this.until(nowMs + LATE_COMMIT_RETRY_MS), reason: 'content_unavailable', explanation };
+  }
+
+  /** For about an hour, spread so that a resumption does not begin with a stampede. @param explanation why its domain is paused */
+  ofPausedDomain(explanation: string): UnattemptedEnding {
+    return {
+      ...this.until(this.clock.now().getTime() + HOUR * jitter(Math.random)),
+      reason: SENDING_PAUSED,
+      explanation,
+    };
+  }
+
+  private until(ms: number): { kind: 'deferred'; nextAttemptAt: Date } {
+    return { kind: 'deferred', nextAttemptAt: new Date(ms) };
+  }
+
+  private isOver({ expiresAt, firstDueAt }: ClaimedDelivery): boolean {
+    const nowMs = this.clock.now().getTime();
+    return (expiresAt !== null && expiresAt.getTime() <= nowMs) || firstDueAt.getTime() + DELIVERY_LIFE_MS <= nowMs;
+  }
+
+  private ofTime(claim: ClaimedDelivery, held: HeldBack | undefined): UnattemptedEnding {
+    const obstacle = obstacleOf(claim, held);
+    // The claim has counted an attempt that is not made.
+    const words = { explanation: expiry(claim.attempt - 1), ...(obstacle !== undefined && { obstacle }) };
+    if (claim.expiresAt && claim.expiresAt <= this.clock.now()) {
+      return { kind: 'failed', reason: 'expired', ...words };
+    }
+    return { kind: 'bounced', bounceType: 'soft', suppress: false, reason: 'retries exhausted', ...words };
+  }
+}
