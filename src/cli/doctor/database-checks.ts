@@ -46,7 +46,7 @@ export async function checkConnections(services: Services): Promise<Finding> {
 }
 
 /** An old transaction, most often of another program, keeps dead rows of the queue alive; vacuum has to wait for it. */
-export function rateConnections(connections: readonly DatabaseConnection[]): Finding {
+function rateConnections(connections: readonly DatabaseConnection[]): Finding {
   const waiting = (kind: string) => connections.filter(({ waitsFor }) => waitsFor === kind).length;
   const [locks, storage] = [waiting('Lock'), waiting('IO')];
   const old = connections.filter(({ transactionSeconds }) => (transactionSeconds ?? 0) >= OLD_TRANSACTION_SECONDS);

@@ -151,7 +151,7 @@ export async function checkZone(
 const SIGNED_ZONE = 'org';
 
 /** DANE goes by the word of the resolver, so that it must give it. */
-export async function checkDnssec(
+async function checkDnssec(
   { dnssecTrusted, dnsServers }: AppConfig['delivery'],
   resolver: Pick<DnssecResolver, 'query'> = new DnssecResolver(dnsServers),
 ): Promise<Finding> {

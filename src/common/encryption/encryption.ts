@@ -7,7 +7,7 @@ export interface EncryptionKey {
   readonly secret: Buffer;
 }
 
-export const MASTER_KEY_BYTES = 32;
+const MASTER_KEY_BYTES = 32;
 
 /**
  * Derives the 32-byte key of one purpose from the master key (HKDF-SHA256, RFC 5869). Keys of different purposes

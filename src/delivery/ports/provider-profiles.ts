@@ -101,7 +101,7 @@ export function profileOf(key: string): ProviderProfile | undefined {
 }
 
 /** Receivers of which nothing special is known. */
-export const OTHER_PROVIDER = 'other';
+const OTHER_PROVIDER = 'other';
 
 const BY_DOMAIN: ReadonlyMap<string, string> = new Map(
   PROVIDER_PROFILES.flatMap(({ id, domains = [] }) => domains.map((domain) => [domain, id] as const)),
