@@ -17,6 +17,10 @@ export function refuseRequest(request: IncomingMessage): AppError | undefined {
     return new AppError('headers_too_large', 'The request has too many headers');
   }
   if (!hasOneHost(request)) return new ValidationError({ Host: ['must be given exactly once'] });
+  const coding = request.headers['transfer-encoding'];
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
+    return new ValidationError({ 'Transfer-Encoding': ['must be chunked, and nothing else'] });
+  }
   if (url.charCodeAt(0) !== 0x2f) return new ValidationError({ url: ['must be a path'] });
   return url.includes('%') ? refuseEncoding(url) : undefined;
 }

@@ -22,7 +22,7 @@ export async function composeMessage(
   const header = Buffer.from(headerBlock(message, extraHeaders));
   const hasAttachments = (message.attachments?.length ?? 0) > 0;
   if (hasAttachments) return Buffer.concat([header, ...(await mixedEntity(message))]);
-  return Buffer.concat([header, contentEntity(contentOf(message), `=_${message.emailId}`)]);
+  return Buffer.concat([header, await contentEntity(contentOf(message), `=_${message.emailId}`)]);
 }
 
 /** A whole number of base64 lines; small enough for other work to get its turn between two slices. */
@@ -48,8 +48,8 @@ async function mixedEntity(message: CompleteMessage): Promise<Buffer[]> {
     date: message.date,
     baseBoundary: message.emailId,
     boundaryPrefix: '=_',
-    text: text === undefined ? undefined : { raw: textEntity('plain', text) },
-    html: html === undefined ? undefined : { raw: textEntity('html', html) },
+    text: text === undefined ? undefined : { raw: await textEntity('plain', text) },
+    html: html === undefined ? undefined : { raw: await textEntity('html', html) },
     attachments: message.attachments?.map(toAttachment),
     disableFileAccess: true,
     disableUrlAccess: true,

@@ -1,6 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { OutgoingMessage } from '../ports/message-source';
 import { toCrlf } from '../../common/mime/line-ends';
-import { encodeQuotedPrintable } from './quoted-printable';
+import { encodeQuotedPrintable, encodeQuotedPrintableInTurns } from './quoted-printable';
 import { textFromHtml } from './text-from-html';
 
 /** What the reader gets to see; at least one of the two is set. */
@@ -18,9 +19,12 @@ export function contentOf(message: Pick<OutgoingMessage, 'text' | 'html'>): Cont
   return shown === '' ? { html } : { text: shown, html };
 }
 
+/** Longer texts are encoded in several turns of the event loop: 5 MiB took a tenth of a second. */
+const LARGE = 128 * 1024;
+
 /** A MIME entity of text: its header fields, an empty line, and its body without a line end of its own. */
-export function textEntity(subtype: 'plain' | 'html', text: string): Buffer {
-  const body = encodeBody(text);
+export async function textEntity(subtype: 'plain' | 'html', text: string): Promise<Buffer> {
+  const body = text.length <= LARGE ? encodeBody(text) : await encodeLargeBody(text);
   const header =
     `Content-Type: text/${subtype}; charset=utf-8\r\n` + `Content-Transfer-Encoding: ${body.encoding}\r\n\r\n`;
   return Buffer.concat([Buffer.from(header, 'latin1'), body.bytes]);
@@ -30,14 +34,14 @@ export function textEntity(subtype: 'plain' | 'html', text: string): Buffer {
  * The whole content of a message without attachments (RFC 2046 section 5.1.4: the richest alternative comes last).
  * The boundary contains `=_`, which none of the bodies can.
  */
-export function contentEntity(content: Content, boundary: string): Buffer {
-  if (content.html === undefined) return withFinalLineEnd(textEntity('plain', content.text ?? ''));
-  if (content.text === undefined) return withFinalLineEnd(textEntity('html', content.html));
+export async function contentEntity(content: Content, boundary: string): Promise<Buffer> {
+  if (content.html === undefined) return withFinalLineEnd(await textEntity('plain', content.text ?? ''));
+  if (content.text === undefined) return withFinalLineEnd(await textEntity('html', content.html));
   return Buffer.concat([
     Buffer.from(`Content-Type: multipart/alternative; boundary="${boundary}"\r\n\r\n--${boundary}\r\n`, 'latin1'),
-    textEntity('plain', content.text),
+    await textEntity('plain', content.text),
     Buffer.from(`\r\n--${boundary}\r\n`, 'latin1'),
-    textEntity('html', content.html),
+    await textEntity('html', content.html),
     Buffer.from(`\r\n--${boundary}--\r\n`, 'latin1'),
   ]);
 }
@@ -68,10 +72,45 @@ export function encodeBody(text: string): EncodedBody {
   const bytes = Buffer.from(text);
   const isAscii = bytes.length === text.length;
   if (isAscii && !UNSAFE_AS_IT_IS.test(text)) return { encoding: '7bit', bytes: toCrlf(bytes) };
-  if (!isAscii && countNonAscii(bytes) * 3 > bytes.length) {
-    return { encoding: 'base64', bytes: toBase64Lines(toCrlf(bytes)) };
-  }
+  if (!isAscii && isMostlyOther(bytes)) return { encoding: 'base64', bytes: toBase64Lines(toCrlf(bytes)) };
   return { encoding: 'quoted-printable', bytes: encodeQuotedPrintable(bytes) };
+}
+
+/** The same, with turns of the event loop in between. */
+export async function encodeLargeBody(text: string): Promise<EncodedBody> {
+  const bytes = Buffer.from(text);
+  await nextTurn();
+  const isAscii = bytes.length === text.length;
+  if (isAscii && !(await isUnsafe(text))) return { encoding: '7bit', bytes: toCrlf(bytes) };
+  if (isAscii || !isMostlyOther(bytes)) {
+    return { encoding: 'quoted-printable', bytes: await encodeQuotedPrintableInTurns(bytes) };
+  }
+  const lines: Buffer[] = [];
+  const whole = toCrlf(bytes);
+  for (let at = 0; at < whole.length; at += TURN_BYTES) {
+    await nextTurn();
+    lines.push(Buffer.from(at === 0 ? '' : '\r\n'), toBase64Lines(whole.subarray(at, at + TURN_BYTES)));
+  }
+  return { encoding: 'base64', bytes: Buffer.concat(lines) };
+}
+
+/** Looked through, or encoded, in one turn; whole lines of base64. */
+const TURN_BYTES = 4_096 * BASE64_LINE_BYTES;
+
+/** Line by line, as the pattern looks at no more than one line and its end. */
+async function isUnsafe(text: string): Promise<boolean> {
+  for (let at = 0, end: number; at < text.length; at = end) {
+    end = Math.max(text.lastIndexOf('\n', at + TURN_BYTES), text.lastIndexOf('\r', at + TURN_BYTES)) + 1;
+    if (text.length - at <= TURN_BYTES) end = text.length;
+    // A line of that length.
+    if (end <= at || UNSAFE_AS_IT_IS.test(text.slice(at, end))) return true;
+    await nextTurn();
+  }
+  return false;
+}
+
+function isMostlyOther(bytes: Buffer): boolean {
+  return countNonAscii(bytes) * 3 > bytes.length;
 }
 
 function countNonAscii(bytes: Buffer): number {

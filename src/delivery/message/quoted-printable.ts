@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 const TAB = 0x09;
 const LF = 0x0a;
 const CR = 0x0d;
@@ -5,6 +7,7 @@ const SPACE = 0x20;
 const DOT = 0x2e;
 const EQUALS = 0x3d;
 const LETTER_F = 0x46;
+const FROM = Buffer.from('From ', 'latin1');
 const HEX = Buffer.from('0123456789ABCDEF', 'latin1');
 
 /** RFC 2045 section 6.7 (5): 76 characters with the `=` of a soft line break. */
@@ -21,11 +24,28 @@ for (const byte of [EQUALS, DOT, LETTER_F]) LITERAL[byte] = 0;
  * escape them and so break signatures, and no soft break falls into a character.
  */
 export function encodeQuotedPrintable(bytes: Uint8Array): Buffer {
-  return new QuotedPrintableEncoder(bytes).encode();
+  const encoder = new QuotedPrintableEncoder(bytes);
+  encoder.encodeUpTo(bytes.length);
+  return encoder.end();
+}
+
+/** Encoded in one turn of the event loop: a millisecond or two. */
+const TURN_BYTES = 256 * 1024;
+
+/** The same of a text of megabytes, with turns of the event loop in between. */
+export async function encodeQuotedPrintableInTurns(bytes: Uint8Array): Promise<Buffer> {
+  const encoder = new QuotedPrintableEncoder(bytes);
+  for (let end = TURN_BYTES; end < bytes.length; end += TURN_BYTES) {
+    encoder.encodeUpTo(end);
+    await nextTurn();
+  }
+  encoder.encodeUpTo(bytes.length);
+  return encoder.end();
 }
 
 class QuotedPrintableEncoder {
   private readonly out: Buffer;
+  private at = 0;
   private length = 0;
   private column = 0;
 
@@ -34,12 +54,15 @@ class QuotedPrintableEncoder {
     this.out = Buffer.allocUnsafe(Math.ceil(bytes.length * 3.2) + 16);
   }
 
-  encode(): Buffer {
-    let at = 0;
-    while (at < this.bytes.length) {
-      at = this.copyLiterals(at);
-      if (at < this.bytes.length) at = this.takeOther(at);
+  /** As far as there, or a line further. */
+  encodeUpTo(end: number): void {
+    while (this.at < end) {
+      this.at = this.copyLiterals(this.at);
+      if (this.at < this.bytes.length) this.at = this.takeOther(this.at);
     }
+  }
+
+  end(): Buffer {
     this.escapeTrailingSpace();
     return this.out.subarray(0, this.length);
   }
@@ -76,8 +99,8 @@ class QuotedPrintableEncoder {
   }
 
   private isRiskyAtLineStart(at: number): boolean {
-    const [first, ...rest] = this.bytes.subarray(at, at + 5);
-    return first === DOT || String.fromCharCode(...rest) === 'rom ';
+    const { bytes } = this;
+    return bytes[at] === DOT || FROM.every((byte, index) => bytes[at + index] === byte);
   }
 
   private endLine(at: number): number {

@@ -1,4 +1,4 @@
-import { findLinks } from './html-links';
+import { findLinks, findLinksInTurns, type HtmlLinks } from './html-links';
 
 export interface HtmlTracking {
   /** Asked for when the mail is opened; absent: openings are not tracked. */
@@ -25,8 +25,23 @@ const ENTITIES: Readonly<Record<string, string>> = {
  * The html with its links led through `linkFor` and a pixel at the end of its body. Nothing else changes by a single
  * character: mail html is full of tricks for mail programs that no serializer would leave alone.
  */
-export function trackHtml(html: string, { pixelUrl, linkFor }: HtmlTracking): string {
-  const { links, bodyEnd = html.length } = findLinks(html);
+export function trackHtml(html: string, tracking: HtmlTracking): string {
+  return withLinks(html, findLinks(html), tracking);
+}
+
+/** Longer html takes several turns of the event loop. */
+const LARGE = 128 * 1024;
+
+/** The same of html of any size. */
+export async function trackHtmlInTurns(html: string, tracking: HtmlTracking): Promise<string> {
+  return html.length <= LARGE ? trackHtml(html, tracking) : withLinks(html, await findLinksInTurns(html), tracking);
+}
+
+function withLinks(
+  html: string,
+  { links, bodyEnd = html.length }: HtmlLinks,
+  { pixelUrl, linkFor }: HtmlTracking,
+): string {
   const edits: Edit[] = [];
   for (const { url, ...place } of linkFor ? links : []) {
     const link = linkFor?.(url);

@@ -165,14 +165,14 @@ export class MessageComposer {
     return this.compose(parts, { ...message, ...body, attachments }, ownFields);
   }
 
-  private compose(
+  private async compose(
     { claim, key, ordinal }: MessageParts,
     message: CompleteMessage,
     ownFields: readonly HeaderField[],
   ): Promise<Buffer> {
     const { mode, emailId, position } = claim;
     const recipient = { organizationOrdinal: ordinal, mode, emailId, position, trackingHost: key.trackingHost };
-    return composeMessage(this.tracking.apply(message, recipient), ownFields);
+    return composeMessage(await this.tracking.apply(message, recipient), ownFields);
   }
 
   private sign(bytes: Buffer, { key, message }: MessageParts): Promise<Buffer> {

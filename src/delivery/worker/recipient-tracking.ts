@@ -1,6 +1,6 @@
 import type { AppConfig } from '../../config/config';
 import { contentOf } from '../message/content';
-import { trackHtml } from '../message/track-html';
+import { trackHtmlInTurns } from '../message/track-html';
 import { webUrlOf } from '../message/html-links';
 import type { CompleteMessage, OutgoingMessage } from '../ports/message-source';
 import { MAX_URL_LENGTH, RecipientLink, type RecipientLinkTarget } from '../tokens/recipient-link';
@@ -29,10 +29,10 @@ export class RecipientTracking {
   }
 
   /** The same recipient's copy is the same every time. What it says as text is what it said before. */
-  apply(message: CompleteMessage, { trackingHost, ...target }: TrackedRecipient): CompleteMessage {
+  async apply(message: CompleteMessage, { trackingHost, ...target }: TrackedRecipient): Promise<CompleteMessage> {
     if (!this.appliesTo(message) || (message.html ?? '') === '') return message;
     const base = this.baseOf(trackingHost);
-    const html = trackHtml(message.html ?? '', {
+    const html = await trackHtmlInTurns(message.html ?? '', {
       pixelUrl: message.trackOpens ? `${base}/t/o/${this.links.issue('open', target)}` : undefined,
       linkFor: message.trackClicks ? this.linkMaker(base, target, message.headers) : undefined,
     });

@@ -48,6 +48,12 @@ describe('malformed HTTP', () => {
     ['150 headers', request('GET /v1/things', Array<string>(150).fill('A: b')), 431, 'headers_too_large'],
     ['no Host', 'GET /v1/things HTTP/1.1\r\n\r\n', 400, 'invalid_request'],
     ['two Hosts', request('GET /v1/things', ['Host: y']), 400, 'invalid_request'],
+    [
+      'a transfer coding besides chunked',
+      request('POST /v1/things', ['Transfer-Encoding: identity', 'Transfer-Encoding: chunked']),
+      400,
+      'invalid_request',
+    ],
     ['an absolute target', request('GET http://elsewhere.example/v1/things'), 400, 'invalid_request'],
     ['an asterisk target', request('OPTIONS *'), 400, 'invalid_request'],
     ['a target that is no path', request('GET v1/things'), 400, 'invalid_request'],
