@@ -1,5 +1,5 @@
 import type { EmailDetail, EmailEvent, EmailRecipient } from '../api/types';
-import { moment, words } from './format';
+import { words } from './format';
 import { type Tone, toneOf } from './tones';
 
 const FINAL: ReadonlySet<string> = new Set(['delivered', 'bounced', 'failed']);
@@ -14,46 +14,68 @@ export interface Waiting {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  scheduled: 'It is scheduled.',
-  retry: 'The last attempt was put off; it is tried again.',
-  turn: 'It waits for its turn among all mail that is ready.',
-  destination_slowed: 'Its destination asked to be sent to more slowly.',
-  destination_paused: 'Sending to its destination is paused.',
-  domain_paused: 'Sending from its domain is paused.',
-  warming_up: 'The addresses that it leaves from are new to its receiver, and have sent enough to it today.',
-  held: 'The operator holds it back.',
-  sending: 'A worker is sending it right now.',
+  scheduled: 'It is scheduled',
+  retry: 'The last attempt was put off',
+  turn: 'It waits for its turn among all mail that is ready',
+  destination_slowed: 'Its destination asked to be sent to more slowly',
+  destination_paused: 'Sending to its destination is paused',
+  domain_paused: 'Sending from its domain is paused',
+  warming_up: 'The addresses that it leaves from are new to its receiver, and have sent enough to it today',
+  held: 'The operator holds it back',
+  sending: 'A worker is sending it right now',
 };
 
-/** One sentence about why a recipient's copy is not there yet; undefined once it has come to its end. */
+/** What whoever reads it can do; mostly that nothing has to be done. */
+const ADVICE: Readonly<Record<string, string>> = {
+  scheduled: 'Until then it can be cancelled.',
+  retry: 'Nothing to do: it is tried again by itself.',
+  turn: 'Nothing to do: it goes out as soon as a worker is free.',
+  destination_slowed: 'Nothing to do: it goes out as fast as the receiver takes it.',
+  destination_paused: 'It goes on by itself. If it lasts, ask the operator: the page “Destinations” says what helps.',
+  domain_paused: 'The page of the domain says what has stopped it, and what brings it back.',
+  warming_up: 'Nothing to do: it goes on by itself as its receiver comes to know them.',
+  held: 'Ask the operator: only they can release it.',
+};
+
+/** Why a recipient's copy is not there yet. */
+export interface Why {
+  /** A sentence. */
+  readonly because: string;
+  /** When something happens next. */
+  readonly until?: string;
+  readonly advice?: string;
+}
+
+const sentence = (text: string): string => (/[.!?…]$/.test(text) ? text : `${text}.`);
+
+/** Undefined once it has come to its end. */
 export function whyItWaits(
   email: Pick<EmailDetail, 'scheduledFor' | 'events'>,
   recipient: EmailRecipient & { waiting?: Waiting },
-): string | undefined {
+): Why | undefined {
   if (isFinal(recipient.status)) return undefined;
   const { waiting } = recipient;
-  if (waiting) {
-    const said = waiting.detail ?? REASONS[waiting.reason] ?? words(waiting.reason);
-    return waiting.until ? `${said} Next: ${moment(waiting.until)}.` : said;
-  }
-  return derived(email, recipient);
+  if (!waiting) return derived(email, recipient);
+  const { reason, detail, until } = waiting;
+  return {
+    because: sentence(detail ?? REASONS[reason] ?? words(reason)),
+    ...(until !== undefined && { until }),
+    ...(ADVICE[reason] !== undefined && { advice: ADVICE[reason] }),
+  };
 }
 
 function derived(
   { scheduledFor, events }: Pick<EmailDetail, 'scheduledFor' | 'events'>,
-  recipient: EmailRecipient,
-): string {
-  const { status, nextAttemptAt, attempts } = recipient;
-  const last = events.findLast(
-    ({ eventType, eventData }) => eventType === 'deferred' && eventData.recipient === recipient.email,
-  );
+  { email, status, nextAttemptAt, attempts }: EmailRecipient,
+): Why {
+  const last = events.findLast(({ eventType, eventData }) => eventType === 'deferred' && eventData.recipient === email);
   if (last && nextAttemptAt) {
-    return `Attempt ${attempts} was put off${reply(last)}. It is tried again at ${moment(nextAttemptAt)}.`;
+    return { because: sentence(`Attempt ${attempts} was put off${reply(last)}`), until: nextAttemptAt };
   }
-  if (status === 'scheduled' && scheduledFor) return `It is scheduled for ${moment(scheduledFor)}.`;
-  if (status === 'sending') return 'A worker is sending it right now.';
-  if (status === 'sent') return 'The next server has taken it, and has not said yet whether it arrived.';
-  return 'It is ready and waits for its turn.';
+  if (status === 'scheduled' && scheduledFor) return { because: 'It is scheduled.', until: scheduledFor };
+  if (status === 'sending') return { because: 'A worker is sending it right now.' };
+  if (status === 'sent') return { because: 'The next server has taken it, and has not said yet whether it arrived.' };
+  return { because: 'It is ready and waits for its turn.' };
 }
 
 function reply({ eventData }: EmailEvent): string {

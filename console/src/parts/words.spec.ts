@@ -1,4 +1,5 @@
 import { ALL_SCOPES } from '../../../src/common/http/scopes';
+import { WAITING_REASONS } from '../../../src/delivery/queue/waiting';
 import type { Destination, EgressPool } from '../api/types';
 import { hostInZone } from '../pages/domains/host-in-zone';
 import { shellQuote, toCurl } from '../pages/email/to-curl';
@@ -76,25 +77,40 @@ describe('why a recipient waits', () => {
     eventData: { recipient: 'a@x.example', response: '450 4.2.1 busy' },
   };
 
-  it('is said by the service where it knows', () => {
+  it('is said by the service where it knows, with what to do', () => {
     const waiting = { reason: 'destination_paused', until: '2026-03-04T12:00:00Z' };
-    expect(whyItWaits({ events: [] }, { ...recipient, waiting })).toMatch(
-      /^Sending to its destination is paused\. Next: .*2026/,
-    );
-    expect(whyItWaits({ events: [] }, { ...recipient, waiting: { reason: 'held', detail: 'Held: spam?' } })).toBe(
+    expect(whyItWaits({ events: [] }, { ...recipient, waiting })).toEqual({
+      ...{ because: 'Sending to its destination is paused.', until: waiting.until },
+      advice: expect.stringContaining('ask the operator'),
+    });
+    const said = (detail: string) => whyItWaits({ events: [] }, { ...recipient, waiting: { reason: 'held', detail } });
+    expect([said('An operator has put it aside')?.because, said('Held: spam?')?.because]).toEqual([
+      'An operator has put it aside.',
       'Held: spam?',
-    );
+    ]);
+    expect(whyItWaits({ events: [] }, { ...recipient, waiting: { reason: 'new_reason' } })).toEqual({
+      because: 'New reason.',
+    });
+  });
+
+  it('has something to do, or to wait for, for every reason there is', () => {
+    for (const reason of WAITING_REASONS.filter((each) => each !== 'sending')) {
+      expect([reason, whyItWaits({ events: [] }, { ...recipient, waiting: { reason } })?.advice]).toEqual([
+        reason,
+        expect.any(String),
+      ]);
+    }
   });
 
   it('follows from its events else', () => {
-    const next = { nextAttemptAt: '2026-03-04T12:00:00Z' };
-    expect(whyItWaits({ events: [deferred] }, { ...recipient, ...next })).toMatch(
-      /^Attempt 2 was put off: the server said “450 4.2.1 busy”\. It is tried again at/,
-    );
-    expect(whyItWaits({ events: [] }, recipient)).toBe('It is ready and waits for its turn.');
-    expect(
-      whyItWaits({ events: [], scheduledFor: '2026-03-04T12:00:00Z' }, { ...recipient, status: 'scheduled' }),
-    ).toMatch(/^It is scheduled for/);
+    const until = '2026-03-04T12:00:00Z';
+    expect(whyItWaits({ events: [deferred] }, { ...recipient, nextAttemptAt: until })).toEqual({
+      ...{ because: 'Attempt 2 was put off: the server said “450 4.2.1 busy”.', until },
+    });
+    expect(whyItWaits({ events: [] }, recipient)).toEqual({ because: 'It is ready and waits for its turn.' });
+    expect(whyItWaits({ events: [], scheduledFor: until }, { ...recipient, status: 'scheduled' })).toEqual({
+      ...{ because: 'It is scheduled.', until },
+    });
     for (const status of ['delivered', 'bounced', 'failed'] as const) {
       expect(whyItWaits({ events: [deferred] }, { ...recipient, status })).toBeUndefined();
     }

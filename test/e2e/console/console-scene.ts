@@ -130,6 +130,18 @@ export class ConsoleScene {
   /** Goes to a page of the console, and waits until it shows what it has asked for. */
   async visit(page: Page, path: string): Promise<void> {
     await page.goto(`${this.base}/console${path}`);
+    await this.shown(page);
+  }
+
+  /** The same within the app, as by one of its links. */
+  async turnTo(page: Page, path: string): Promise<void> {
+    await page.evaluate(
+      `history.pushState(null, '', '/console${path}'); new Promise((drawn) => requestAnimationFrame(drawn))`,
+    );
+    await this.shown(page);
+  }
+
+  private async shown(page: Page): Promise<void> {
     await page.locator('h1').waitFor();
     await page.locator('.skeleton').first().waitFor({ state: 'detached' });
   }
@@ -152,8 +164,9 @@ interface Violation {
 /** What axe finds on the page as it is, a line each. @param rules all of WCAG 2.2 AA, or the ids of some */
 export async function accessibilityProblems(page: Page, rules?: readonly string[]): Promise<string[]> {
   if (!(await page.evaluate(`'axe' in window`))) await page.evaluate(AXE);
-  const runOnly = JSON.stringify(rules ? { type: 'rule', values: rules } : { type: 'tag', values: RULES });
-  const found = await page.evaluate(`axe.run(document, { runOnly: ${runOnly} }).then(({ violations }) => violations)`);
+  const runOnly = rules ? { type: 'rule', values: rules } : { type: 'tag', values: RULES };
+  const options = JSON.stringify({ runOnly, resultTypes: ['violations'] });
+  const found = await page.evaluate(`axe.run(document, ${options}).then(({ violations }) => violations)`);
   return (found as Violation[]).flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
 }
 

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from 'wouter';
 import { get } from '../../api/client';
 import type { Data, EmailContent, EmailDetail, EmailRecipient } from '../../api/types';
-import { isFinal, whyItWaits } from '../../parts/email-words';
+import { isFinal, whyItWaits, type Why } from '../../parts/email-words';
 import { plural } from '../../parts/format';
 import { type Column, Table } from '../../parts/list';
 import { idFact } from '../../parts/message';
@@ -14,7 +14,10 @@ import { Preview } from './preview';
 import { Timeline } from './timeline';
 
 const UP = { to: '/emails', name: 'Emails' };
-const LIVE_MS = 2_500;
+const LIVE_MS = 3_000;
+/** At first somebody watches it go. */
+const WATCHED_MS = 800;
+const NEW_MS = 15_000;
 
 export default function Email() {
   const { id = '' } = useParams();
@@ -25,13 +28,18 @@ export default function Email() {
   );
 }
 
+/** How often to ask: opens and late bounces come after the end as well, but nobody waits for them. */
+function freshMs(email: EmailDetail | undefined): number {
+  if (email?.recipients.every(({ status }) => isFinal(status))) return 15_000;
+  const isNew = email !== undefined && Date.now() - new Date(email.createdAt).getTime() < NEW_MS;
+  return isNew ? WATCHED_MS : LIVE_MS;
+}
+
 function EmailPage({ id }: { id: string }) {
   const query = useQuery({
     queryKey: ['email', id],
     queryFn: ({ signal }) => get<Data<EmailDetail>>(`/v1/emails/${encodeURIComponent(id)}`, undefined, signal),
-    // Opens and late bounces come after the end as well, but nobody waits for them.
-    refetchInterval: ({ state }) =>
-      state.data && state.data.data.recipients.every(({ status }) => isFinal(status)) ? 15_000 : LIVE_MS,
+    refetchInterval: ({ state }) => freshMs(state.data?.data),
   });
   const content = useQuery({
     queryKey: ['email-content', id],
@@ -74,24 +82,55 @@ function EmailPage({ id }: { id: string }) {
   );
 }
 
-/** Why it waits, in a sentence for each recipient whose copy is still on its way. */
+/** Why it waits, until when, and what to do, for each recipient whose copy is still on its way. */
 function WhyNotThere({ email }: { email: EmailDetail }) {
-  const open = email.recipients
-    .map((recipient) => ({ address: recipient.email, why: whyItWaits(email, recipient) }))
-    .filter(({ why }) => why !== undefined);
+  const open = email.recipients.flatMap((recipient) => {
+    const why = whyItWaits(email, recipient);
+    return why ? [{ recipient, why }] : [];
+  });
   if (open.length === 0) return null;
   return (
     <section className="notice" aria-label="Why it waits">
-      <div>
+      <div className="stack">
         <strong>Why it waits</strong>
-        {open.slice(0, 5).map(({ address, why }) => (
-          <p key={address}>
-            <bdi>{address}</bdi>: {why}
-          </p>
+        {open.slice(0, 5).map(({ recipient, why }) => (
+          <WhyOne key={`${recipient.kind} ${recipient.email}`} recipient={recipient} why={why} />
         ))}
         {open.length > 5 && <p>And {plural(open.length - 5, 'more recipient')}.</p>}
       </div>
     </section>
+  );
+}
+
+function WhyOne({ recipient, why }: { recipient: EmailRecipient; why: Why }) {
+  const { endsAt, waiting } = recipient;
+  const { because, until, advice } = why;
+  return (
+    <div>
+      <p>
+        <bdi>{recipient.email}</bdi>: <bdi>{because}</bdi>
+      </p>
+      <p className="hint">
+        {until && (
+          <>
+            {waiting?.reason === 'scheduled' ? 'It goes out' : 'Next'} <Time at={until} />, <Moment at={until} />.{' '}
+          </>
+        )}
+        {advice}
+        {waiting?.reason === 'domain_paused' && (
+          <>
+            {' '}
+            <Link href="/domains">Go to the domains</Link>
+          </>
+        )}
+        {endsAt && (
+          <>
+            {' '}
+            Given up at the latest <Moment at={endsAt} />.
+          </>
+        )}
+      </p>
+    </div>
   );
 }
 

@@ -10,7 +10,7 @@ import { EmailRows, type EmailList } from './email-rows';
 
 const SPANS: Readonly<Record<string, number>> = { '1h': 3_600, '24h': 86_400, '7d': 604_800, '30d': 2_592_000 };
 const LIMIT = 50;
-const LIVE_MS = 4_000;
+const LIVE_MS = 2_000;
 
 export default function Emails() {
   return (
@@ -113,7 +113,7 @@ function NoEmails({ isFiltered, clear }: { isFiltered: boolean; clear: () => voi
         )
       }
     >
-      What your programs send stands here within a second.
+      What your programs send appears here by itself, within seconds.
     </Empty>
   );
 }

@@ -47,7 +47,7 @@ function PrivacyPage() {
     queryFn: () => get<Data<PrivacyHistory>>('/v1/gdpr/status', { limit: LIMIT, offset: at }),
     placeholderData: keepPreviousData,
     refetchInterval: ({ state }) =>
-      state.data?.data.requests.some(({ status }) => status === 'pending' || status === 'processing') ? 2_000 : 30_000,
+      state.data?.data.requests.some(({ status }) => status === 'pending' || status === 'processing') ? 1_000 : 30_000,
   });
   const ask = may('privacy:manage') && (
     <>

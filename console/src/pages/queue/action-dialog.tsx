@@ -1,5 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
 import { get, post } from '../../api/client';
 import type { Data, QueueAction, QueueFilter, QueueShare } from '../../api/types';
 import { Button } from '../../parts/button';
@@ -73,7 +73,7 @@ export function ActionDialog({ action, filter, onClose }: ActionProps) {
   if (started !== undefined) return <Progress id={started} onClose={onClose} />;
   const begin = async () => {
     const begun = post<Data<{ id: string }>>('/operator/v1/queue/actions', { action, filter, reason });
-    setStarted((await change(begun, { refresh: ['open-deliveries'] })).data.id);
+    setStarted((await change(begun, { refresh: [] })).data.id);
   };
   return (
     <FormDialog
@@ -117,8 +117,14 @@ function Progress({ id, onClose }: { id: string; onClose: () => void }) {
   const query = useQuery({
     queryKey: ['queue-action', id],
     queryFn: () => get<Data<QueueAction>>(`/operator/v1/queue/actions/${id}`),
-    refetchInterval: ({ state }) => (state.data?.data.status === 'completed' ? false : 1_000),
+    refetchInterval: ({ state }) => (state.data?.data.status === 'completed' ? false : 500),
   });
+  const client = useQueryClient();
+  const isDone = query.data?.data.status === 'completed';
+  useEffect(() => {
+    // What the page shows behind it has changed only now.
+    if (isDone) for (const name of ['open-deliveries', 'queue']) void client.invalidateQueries({ queryKey: [name] });
+  }, [isDone, client]);
   return (
     <Dialog title="What has been done" onClose={onClose}>
       <Loaded query={query} lines={2}>
