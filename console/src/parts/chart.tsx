@@ -17,12 +17,14 @@ interface ChartProps {
   readonly times: readonly string[];
   readonly series: readonly Series[];
   readonly formatTime?: (iso: string) => string;
+  /** Below the picture, where a date would say nothing. */
+  readonly formatTick?: (iso: string) => string;
 }
 
 const HEIGHT = 240;
 
 /** Lines over time, with the same figures as a table for those who do not see them or want to copy them. */
-export function Chart({ summary, times, series, formatTime = shortMoment }: ChartProps) {
+export function Chart({ summary, times, series, formatTime = shortMoment, formatTick }: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const id = useId();
   useEffect(() => {
@@ -34,7 +36,7 @@ export function Chart({ summary, times, series, formatTime = shortMoment }: Char
     void import('uplot').then(({ default: Plot }) => {
       if (gone) return;
       const data = [times.map((time) => new Date(time).getTime() / 1_000), ...series.map(({ values }) => [...values])];
-      plot = new Plot(options(element, series), data as uPlot.AlignedData, element);
+      plot = new Plot(options(element, series, formatTick), data as uPlot.AlignedData, element);
       fit.observe(element);
     });
     return () => {
@@ -42,7 +44,7 @@ export function Chart({ summary, times, series, formatTime = shortMoment }: Char
       fit.disconnect();
       plot?.destroy();
     };
-  }, [times, series]);
+  }, [times, series, formatTick]);
   return (
     <figure className="stack" aria-labelledby={id}>
       <ul className="chart-legend">
@@ -100,7 +102,11 @@ export function Chart({ summary, times, series, formatTime = shortMoment }: Char
   );
 }
 
-function options(element: HTMLElement, series: readonly Series[]): uPlot.Options {
+/** uPlot's times are in seconds. */
+const ticksBy = (format: (iso: string) => string) => (_plot: uPlot, ticks: number[]) =>
+  ticks.map((tick) => format(new Date(tick * 1_000).toISOString()));
+
+function options(element: HTMLElement, series: readonly Series[], formatTick: ChartProps['formatTick']): uPlot.Options {
   const style = getComputedStyle(document.documentElement);
   const token = (name: string) => style.getPropertyValue(name).trim();
   const axis = {
@@ -116,7 +122,7 @@ function options(element: HTMLElement, series: readonly Series[]): uPlot.Options
     cursor: { y: false },
     scales: { y: { range: (_plot, _min, max) => [0, Math.max(4, max * 1.08)] } },
     axes: [
-      axis,
+      { ...axis, ...(formatTick && { values: ticksBy(formatTick) }) },
       { ...axis, size: 46, values: (_plot, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? count(tick) : '')) },
     ],
     series: [

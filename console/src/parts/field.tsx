@@ -5,6 +5,7 @@ import {
   type TextareaHTMLAttributes,
   useId,
 } from 'react';
+import { words } from './format';
 
 interface Described {
   readonly label: string;
@@ -67,6 +68,12 @@ export interface Option {
   readonly value: string;
   readonly label: string;
 }
+
+/** Any of some states or reasons, by the names that their badges have. */
+export const anyOf = (values: readonly string[]): Option[] => [
+  { value: '', label: 'Any' },
+  ...values.map((value) => ({ value, label: words(value) })),
+];
 
 export function SelectField({
   label,

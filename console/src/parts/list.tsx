@@ -1,8 +1,10 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import { type FormEvent, type KeyboardEvent, type ReactNode, useState } from 'react';
 import { flushSync } from 'react-dom';
+import type { Pagination } from '../api/types';
 import { Button } from './button';
 import { TextField } from './field';
+import { count, plural } from './format';
 import { Card } from './page';
 import { Empty, Loaded } from './states';
 import type { IconName } from './icons';
@@ -109,21 +111,67 @@ interface PagerProps {
 }
 
 /** Newer and older: every list has the newest first, or is by name. */
-export function Pager({ said, back, on }: PagerProps) {
+function Pager({ said, back, on }: PagerProps) {
   return (
     <nav className="pager" aria-label="Pages of the list">
       <span>{said}</span>
       {(back ?? on) && (
         <span className="row">
           <Button small disabled={!back} onClick={back}>
-            Back
+            Previous
           </Button>
           <Button small disabled={!on} onClick={on}>
-            On
+            Next
           </Button>
         </span>
       )}
     </nav>
+  );
+}
+
+interface PagesProps {
+  /** Counted from 1. */
+  readonly page: number;
+  readonly pagination: Pick<Pagination, 'total' | 'totalPages' | 'partial'>;
+  /** `email`: its plural has an s. */
+  readonly what: string;
+  readonly turn: (page: number) => void;
+}
+
+/** Of a list in pages: how much there is, and the way on. */
+export function PagesPager({ page, pagination: { total, totalPages, partial }, what, turn }: PagesProps) {
+  return (
+    <Pager
+      said={
+        <>
+          {plural(total, what)}
+          {partial && ' among the newest 50,000'}
+          {totalPages > 1 && ` · page ${count(page)} of ${count(totalPages)}`}
+        </>
+      }
+      back={page > 1 ? () => turn(page - 1) : undefined}
+      on={page < totalPages ? () => turn(page + 1) : undefined}
+    />
+  );
+}
+
+interface OffsetProps {
+  readonly offset: number;
+  /** How many rows are shown. */
+  readonly shown: number;
+  readonly total: number;
+  readonly limit: number;
+  readonly turn: (offset: number) => void;
+}
+
+/** Of a list that is read from an offset on. */
+export function OffsetPager({ offset, shown, total, limit, turn }: OffsetProps) {
+  return (
+    <Pager
+      said={`${count(offset + 1)}–${count(offset + shown)} of ${count(total)}`}
+      back={offset > 0 ? () => turn(Math.max(0, offset - limit)) : undefined}
+      on={offset + shown < total ? () => turn(offset + limit) : undefined}
+    />
   );
 }
 

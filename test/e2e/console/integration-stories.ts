@@ -58,6 +58,10 @@ export function integrationStories(sceneOf: () => ConsoleScene): void {
     await button(page, 'I have it').click();
     await button(page, 'Replay').click();
     await page.getByRole('dialog').getByText('It cannot be stopped').waitFor();
+    const from = await field(page, 'From').inputValue();
+    await field(page, 'From').fill('');
+    expect(await page.getByRole('dialog').getByRole('button', { name: 'Replay' }).isDisabled()).toBe(true);
+    await field(page, 'From').fill(from);
     await page.getByRole('dialog').getByRole('button', { name: 'Replay' }).click();
     await page.getByText('The replay has begun').waitFor();
     await button(page, 'Disable').click();

@@ -73,6 +73,9 @@ export function operatorStories(sceneOf: () => ConsoleScene): void {
     await dialog().getByText('2 changed of 2').waitFor();
     await button(page, 'Close').click();
     await page.getByText('No delivery is like that').waitFor();
+    await scene.visit(page, `/queue?organization=${scene.acme.organizationId}`);
+    await page.getByRole('button', { name: 'Retry now', exact: true }).click();
+    await dialog().getByText('Owner of acme.example').waitFor();
   });
 
   it('finds a paused destination, sees why, limits and resumes it; the audit log tells', async () => {

@@ -3,10 +3,10 @@ import { Link } from 'wouter';
 import { get } from '../../api/client';
 import type { Destination, Pagination } from '../../api/types';
 import { adviceFor } from '../../parts/destination-words';
-import { SelectField } from '../../parts/field';
+import { anyOf, SelectField } from '../../parts/field';
 import { useFilters } from '../../parts/filters';
-import { count, words } from '../../parts/format';
-import { type Column, FilterText, ListCard, Pager } from '../../parts/list';
+import { count } from '../../parts/format';
+import { type Column, FilterText, ListCard, PagesPager } from '../../parts/list';
 import { Page } from '../../parts/page';
 import { Requires } from '../../parts/states';
 import { Badge, Time } from '../../parts/text';
@@ -66,7 +66,7 @@ export default function Destinations() {
 function DestinationsPage() {
   const [{ q, state, page }, change] = useFilters(['q', 'state', 'page']);
   const at = Math.max(1, Number(page) || 1);
-  const turn = (to: number) => () => change({ page: String(to) });
+  const turn = (to: number) => change({ page: String(to) });
   const query = useQuery({
     queryKey: ['destinations', q, state, at],
     queryFn: () => get<DestinationList>('/operator/v1/destinations', { q, state, page: at, limit: LIMIT }),
@@ -89,7 +89,7 @@ function DestinationsPage() {
         <SelectField
           label="State"
           value={state}
-          options={[{ value: '', label: 'Any' }, ...STATES.map((value) => ({ value, label: words(value) }))]}
+          options={anyOf(STATES)}
           onChange={({ target }) => change({ state: target.value, page: '' })}
         />
       </div>
@@ -106,13 +106,7 @@ function DestinationsPage() {
             ? 'Those that nothing was sent to within the last hour are shown only where they have a rule.'
             : 'Destinations show up here with the first attempt.',
         }}
-        pager={({ pagination: { total, totalPages } }) => (
-          <Pager
-            said={`${count(total)} in all`}
-            back={at > 1 ? turn(at - 1) : undefined}
-            on={at < totalPages ? turn(at + 1) : undefined}
-          />
-        )}
+        pager={({ pagination }) => <PagesPager page={at} pagination={pagination} what="destination" turn={turn} />}
       />
     </Page>
   );

@@ -6,6 +6,7 @@ import { useMay } from '../../api/session';
 import type { Data, Domain, DomainVerification, Reputation } from '../../api/types';
 import { Button } from '../../parts/button';
 import { Confirm } from '../../parts/dialog';
+import { CAUSES } from '../../parts/domains';
 import { count, percent, words } from '../../parts/format';
 import { idFact } from '../../parts/message';
 import { Card, Facts, Figures, Page } from '../../parts/page';
@@ -104,12 +105,6 @@ function DomainPage({ id }: { id: string }) {
     </LoadedPage>
   );
 }
-
-const CAUSES: Readonly<Record<string, string>> = {
-  bounces: 'too many of its mails have bounced',
-  complaints: 'too many recipients have reported its mail as spam',
-  operator: 'the operator has decided so',
-};
 
 function Restricted({ domain: { sending_status, sending_status_reason } }: { domain: Domain }) {
   if (sending_status === undefined) return null;

@@ -1,11 +1,12 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
-import { get, post } from '../../api/client';
+import { post } from '../../api/client';
 import { useMay } from '../../api/session';
 import type { Data, Domain } from '../../api/types';
 import { Button } from '../../parts/button';
 import { FormDialog } from '../../parts/dialog';
+import { useDomains } from '../../parts/domains';
 import { bound, TextField } from '../../parts/field';
 import { count } from '../../parts/format';
 import { type Column, ListCard } from '../../parts/list';
@@ -52,11 +53,7 @@ export default function Domains() {
 function DomainsPage() {
   const may = useMay();
   const [adds, setAdds] = useState(false);
-  const query = useQuery({
-    queryKey: ['domains'],
-    queryFn: () => get<Data<Domain[]>>('/v1/domains'),
-    refetchInterval: 30_000,
-  });
+  const query = useDomains(30_000);
   const add = may('domain:manage') && (
     <Button kind="primary" icon="plus" onClick={() => setAdds(true)}>
       Add a domain

@@ -17,6 +17,8 @@ const STEPS: readonly (readonly [day: number, limit: number])[] = [
 const LAST_DAY = 34;
 const DAY_MS = 86_400_000;
 
+const dayOf = (iso: string): string => `Day ${Math.round(new Date(iso).getTime() / DAY_MS) + 1}`;
+
 const limitOn = (day: number): number => STEPS.findLast(([from]) => from <= day)?.[1] ?? 0;
 
 /** The plan of a domain that warms up, and where in it the domain is. */
@@ -53,13 +55,13 @@ function Plan({ limit }: { limit: number }) {
       ],
     };
   }, [limit]);
-  const dayOf = (iso: string) => `Day ${Math.round(new Date(iso).getTime() / DAY_MS) + 1}`;
   return (
     <Chart
       summary={`The limit grows from 20 to 10,000 recipients a day; now it is ${count(limit)}.`}
       times={times}
       series={series}
       formatTime={dayOf}
+      formatTick={dayOf}
     />
   );
 }

@@ -1,10 +1,7 @@
-import { useQuery } from '@tanstack/react-query';
 import { useRef } from 'react';
 import { useLocation } from 'wouter';
-import { get } from '../../api/client';
-import { useMay } from '../../api/session';
-import type { Data, Domain } from '../../api/types';
-import { SelectField } from '../../parts/field';
+import { domainOptions, useDomains } from '../../parts/domains';
+import { anyOf, SelectField } from '../../parts/field';
 import { useHotkeys } from '../../parts/hotkeys';
 import { FilterText } from '../../parts/list';
 
@@ -28,14 +25,8 @@ interface Props {
 
 export function EmailFilters({ filters, change }: Props) {
   const [, navigate] = useLocation();
-  const may = useMay();
   const box = useRef<HTMLDivElement>(null);
-  const domains = useQuery({
-    queryKey: ['domains'],
-    queryFn: () => get<Data<Domain[]>>('/v1/domains'),
-    enabled: may('domain:read'),
-    staleTime: 60_000,
-  });
+  const domains = useDomains();
   useHotkeys({
     '/': (event) => {
       event.preventDefault();
@@ -59,20 +50,9 @@ export function EmailFilters({ filters, change }: Props) {
         placeholder="ada@example.com, invoice 42"
         onChange={search}
       />
-      <SelectField
-        label="Status"
-        {...select('status')}
-        options={[{ value: '', label: 'Any' }, ...STATUSES.map((value) => ({ value, label: value }))]}
-      />
+      <SelectField label="Status" {...select('status')} options={anyOf(STATUSES)} />
       {domains.data && (
-        <SelectField
-          label="Domain"
-          {...select('domain')}
-          options={[
-            { value: '', label: 'Any' },
-            ...domains.data.data.map(({ id, domain }) => ({ value: id, label: domain })),
-          ]}
-        />
+        <SelectField label="Domain" {...select('domain')} options={domainOptions(domains.data.data, 'Any')} />
       )}
       <SelectField label="Time" {...select('span')} options={SPANS} />
       <FilterText label="Tag" value={filters.tag} onChange={(value) => change({ tag: value, page: '' })} />

@@ -2,9 +2,9 @@ import { useState } from 'react';
 import { useLocation } from 'wouter';
 import type { Email, Pagination } from '../../api/types';
 import { Button } from '../../parts/button';
-import { count, plural } from '../../parts/format';
+import { plural } from '../../parts/format';
 import { useHotkeys } from '../../parts/hotkeys';
-import { Pager } from '../../parts/list';
+import { PagesPager } from '../../parts/list';
 import { Badge, Time } from '../../parts/text';
 
 export interface EmailList {
@@ -94,17 +94,7 @@ export function EmailRows({ list, page, turn }: { list: EmailList; page: number;
           </tbody>
         </table>
       </div>
-      <Pager
-        said={
-          <>
-            {plural(pagination.total, 'email')}
-            {pagination.partial && ' among the newest 50,000'}
-            {pagination.totalPages > 1 && ` · page ${page} of ${count(pagination.totalPages)}`}
-          </>
-        }
-        back={page > 1 ? () => turn(page - 1) : undefined}
-        on={page < pagination.totalPages ? () => turn(page + 1) : undefined}
-      />
+      <PagesPager page={page} pagination={pagination} what="email" turn={turn} />
     </>
   );
 }

@@ -75,7 +75,7 @@ function FeedCard({ seconds }: { seconds: number }) {
             options={[{ value: '', label: 'All' }, ...types.map((value) => ({ value, label: nameOf(value) }))]}
           />
           <Button onClick={() => setLive(!isLive)} aria-pressed={!isLive}>
-            {isLive ? 'Pause' : 'Go on'}
+            {isLive ? 'Pause' : 'Resume'}
           </Button>
         </>
       }

@@ -3,8 +3,8 @@ import { Link } from 'wouter';
 import { get } from '../../api/client';
 import type { InboundListItem, Pagination } from '../../api/types';
 import { useFilters } from '../../parts/filters';
-import { count, plural, words } from '../../parts/format';
-import { type Column, FilterText, ListCard, Pager } from '../../parts/list';
+import { words } from '../../parts/format';
+import { type Column, FilterText, ListCard, PagesPager } from '../../parts/list';
 import { Page } from '../../parts/page';
 import { Requires } from '../../parts/states';
 import { Time } from '../../parts/text';
@@ -64,7 +64,7 @@ export default function Inbound() {
 function InboundPage() {
   const [{ to, from, page: shown }, filter] = useFilters(['to', 'from', 'page']);
   const page = Math.max(1, Number(shown) || 1);
-  const turn = (next: number) => () => filter({ page: next === 1 ? '' : String(next) });
+  const turn = (next: number) => filter({ page: next === 1 ? '' : String(next) });
   const query = useQuery({
     queryKey: ['inbound', to, from, page],
     queryFn: () => get<InboundList>('/v1/inbound-emails', { page, limit: LIMIT, to, from }),
@@ -104,19 +104,7 @@ function InboundPage() {
           title: to || from ? 'No mail is like that' : 'Nothing has come yet',
           text: 'Mail to a route stands here as soon as it has been taken.',
         }}
-        pager={({ pagination: { total, totalPages, partial } }) => (
-          <Pager
-            said={
-              <>
-                {plural(total, 'email')}
-                {partial && ' among the newest 50,000'}
-                {totalPages > 1 && ` · page ${page} of ${count(totalPages)}`}
-              </>
-            }
-            back={page > 1 ? turn(page - 1) : undefined}
-            on={page < totalPages ? turn(page + 1) : undefined}
-          />
-        )}
+        pager={({ pagination }) => <PagesPager page={page} pagination={pagination} what="email" turn={turn} />}
       />
     </Page>
   );

@@ -8,8 +8,7 @@ import { Button } from '../../parts/button';
 import { useChange } from '../../parts/change';
 import { Confirm, FormDialog } from '../../parts/dialog';
 import { bound, SelectField, TextField } from '../../parts/field';
-import { count } from '../../parts/format';
-import { type Column, ListCard, Pager } from '../../parts/list';
+import { type Column, ListCard, PagesPager } from '../../parts/list';
 import { Badge, Time } from '../../parts/text';
 
 interface RouteList {
@@ -86,13 +85,7 @@ export function Routes() {
           title: 'No address takes mail',
           text: 'Add one of a verified domain, then publish the MX record that the domain’s page shows.',
         }}
-        pager={({ pagination: { total, totalPages } }) => (
-          <Pager
-            said={`${count(total)} ${total === 1 ? 'route' : 'routes'}`}
-            back={page > 1 ? () => setPage(page - 1) : undefined}
-            on={page < totalPages ? () => setPage(page + 1) : undefined}
-          />
-        )}
+        pager={({ pagination }) => <PagesPager page={page} pagination={pagination} what="route" turn={setPage} />}
       />
       {adds && <AddDialog onClose={() => setAdds(false)} />}
       {removes && <RemoveDialog route={removes} onClose={() => setRemoves(undefined)} />}

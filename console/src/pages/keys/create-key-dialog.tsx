@@ -1,21 +1,17 @@
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { get, post } from '../../api/client';
+import { post } from '../../api/client';
 import { useSession } from '../../api/session';
-import type { CreatedApiKey, Data, Domain } from '../../api/types';
+import type { CreatedApiKey, Data } from '../../api/types';
 import { useChange } from '../../parts/change';
 import { FormDialog, OnceDialog } from '../../parts/dialog';
+import { domainOptions, useDomains } from '../../parts/domains';
 import { bound, Check, SelectField, TextField } from '../../parts/field';
 import { SCOPES } from './scopes';
 
 export function CreateKeyDialog({ onClose }: { onClose: () => void }) {
   const { key: own } = useSession();
   const change = useChange();
-  const domains = useQuery({
-    queryKey: ['domains'],
-    queryFn: () => get<Data<Domain[]>>('/v1/domains'),
-    enabled: own.scopes.includes('domain:read'),
-  });
+  const domains = useDomains();
   const [name, setName] = useState('');
   const [mode, setMode] = useState<string>(own.mode ?? 'live');
   const [domainId, setDomainId] = useState('');
@@ -70,10 +66,7 @@ export function CreateKeyDialog({ onClose }: { onClose: () => void }) {
             <SelectField
               label="Domain"
               {...bound(domainId, setDomainId)}
-              options={[
-                { value: '', label: 'Any domain' },
-                ...domains.data.data.map(({ id, domain }) => ({ value: id, label: `Only ${domain}` })),
-              ]}
+              options={domainOptions(domains.data.data, 'Any domain', (name) => `Only ${name}`)}
             />
           )}
           <TextField

@@ -8,7 +8,7 @@ import { useChange } from '../../parts/change';
 import { SelectField } from '../../parts/field';
 import { useFilters } from '../../parts/filters';
 import { count } from '../../parts/format';
-import { type Column, FilterText, ListCard, Pager } from '../../parts/list';
+import { type Column, FilterText, ListCard, PagesPager } from '../../parts/list';
 import { Page } from '../../parts/page';
 import { Requires } from '../../parts/states';
 import { Badge, Time } from '../../parts/text';
@@ -68,7 +68,7 @@ function OrganizationsPage() {
   const [creates, setCreates] = useState(false);
   const [asked, setAsked] = useState<Asked>();
   const at = Math.max(1, Number(page) || 1);
-  const turn = (to: number) => () => filter({ page: String(to) });
+  const turn = (to: number) => filter({ page: String(to) });
   const query = useQuery({
     queryKey: ['organizations', q, status, at],
     queryFn: () => get<OrganizationList>('/operator/v1/organizations', { q, status, page: at, limit: LIMIT }),
@@ -108,13 +108,7 @@ function OrganizationsPage() {
           text: q || status ? 'Names are matched in part, ids as a whole.' : 'Create one, then a key for it.',
           action: !q && !status && create,
         }}
-        pager={({ pagination: { total, totalPages } }) => (
-          <Pager
-            said={`${count(total)} in all`}
-            back={at > 1 ? turn(at - 1) : undefined}
-            on={at < totalPages ? turn(at + 1) : undefined}
-          />
-        )}
+        pager={({ pagination }) => <PagesPager page={at} pagination={pagination} what="organization" turn={turn} />}
       />
       {creates && <CreateDialog onClose={() => setCreates(false)} />}
       {asked && <AskedDialog asked={asked} onClose={() => setAsked(undefined)} />}

@@ -4,6 +4,7 @@ import { get } from '../../api/client';
 import { useMay } from '../../api/session';
 import type { Data, Domain, Suppression, Webhook } from '../../api/types';
 import { ButtonLink } from '../../parts/button';
+import { CAUSES, useDomains } from '../../parts/domains';
 import { plural } from '../../parts/format';
 import { useStats } from '../../parts/stats';
 import { lastHours } from '../../parts/status-range';
@@ -21,12 +22,7 @@ interface Concern {
 /** What somebody has to do something about, each with the way to it. */
 export function Attention() {
   const may = useMay();
-  const domains = useQuery({
-    queryKey: ['domains'],
-    queryFn: () => get<Data<Domain[]>>('/v1/domains'),
-    enabled: may('domain:read'),
-    refetchInterval: 60_000,
-  });
+  const domains = useDomains(60_000);
   const webhooks = useQuery({
     queryKey: ['webhooks'],
     queryFn: () => get<Data<Webhook[]>>('/v1/webhooks'),
@@ -79,7 +75,7 @@ function concernsOf(domain: Domain): Concern[] {
       'restricted',
       'bad',
       <>
-        {name} {what}, because of {sending_status_reason ?? 'a decision of the operator'}.
+        {name} {what}: {CAUSES[sending_status_reason ?? ''] ?? 'the cause is not known'}.
       </>,
       'See why',
     );
@@ -126,7 +122,7 @@ function concernOfWebhook({ id, url, enabled, disabledReason, failingSince }: We
         tone: 'warn',
         text: (
           <>
-            The webhook {name} fails since <Time at={failingSince} />.
+            The webhook {name} has failed since <Time at={failingSince} />.
           </>
         ),
         to,

@@ -6,7 +6,7 @@ import type { Email, Pagination } from '../../api/types';
 import { ButtonLink } from '../../parts/button';
 import { Chart } from '../../parts/chart';
 import { Segmented } from '../../parts/field';
-import { count, percent, plural } from '../../parts/format';
+import { count, percent } from '../../parts/format';
 import { Card, Figures, Page } from '../../parts/page';
 import { Empty, Loaded } from '../../parts/states';
 import { useHours, useSeries, useStats } from '../../parts/stats';
@@ -47,6 +47,7 @@ function Flow({ hours, step }: { hours: number; step: number }) {
   const stats = useStats(period);
   const hourly = useHours(period);
   const { times, series } = useSeries(hourly.data, step);
+  const may = useMay();
   return (
     <>
       <Loaded query={stats} lines={2}>
@@ -66,7 +67,11 @@ function Flow({ hours, step }: { hours: number; step: number }) {
         <Loaded query={hourly}>
           {(all) =>
             all.every(({ total, delivered, bounced }) => total + delivered + bounced === 0) ? (
-              <Empty icon="statistics" title="Nothing was sent in this time">
+              <Empty
+                icon="statistics"
+                title="Nothing was sent in this time"
+                action={may('email:send') && <ButtonLink to="/send">Send a test mail</ButtonLink>}
+              >
                 What is sent shows up here within seconds.
               </Empty>
             ) : (
@@ -109,13 +114,14 @@ function OnTheWay() {
                 ),
               }))}
             />
-            <div className="row">
-              <ButtonLink to="/emails?status=queued">Waiting emails</ButtonLink>
-              <span className="soft">Each says why it waits, and until when.</span>
-              {open.every(({ total }) => total === 0) && (
-                <span className="badge good">{plural(0, 'email')} waiting</span>
-              )}
-            </div>
+            {open.every(({ total }) => total === 0) ? (
+              <p className="soft">Nothing waits: all mail has come to its end.</p>
+            ) : (
+              <div className="row">
+                <ButtonLink to="/emails?status=queued">Waiting emails</ButtonLink>
+                <span className="soft">Each says why it waits, until when, and what to do.</span>
+              </div>
+            )}
           </div>
         )}
       </Loaded>

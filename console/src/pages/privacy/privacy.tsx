@@ -5,8 +5,7 @@ import { useMay } from '../../api/session';
 import type { Data, PrivacyHistory } from '../../api/types';
 import { Button } from '../../parts/button';
 import { useFilters } from '../../parts/filters';
-import { count } from '../../parts/format';
-import { type Column, ListCard, Pager } from '../../parts/list';
+import { type Column, ListCard, OffsetPager } from '../../parts/list';
 import { Page } from '../../parts/page';
 import { Requires } from '../../parts/states';
 import { Badge, Time } from '../../parts/text';
@@ -40,7 +39,7 @@ function PrivacyPage() {
   const [shown, setShown] = useState<Entry>();
   const [{ offset }, filter] = useFilters(['offset']);
   const at = Math.max(0, Number(offset) || 0);
-  const turn = (to: number) => () => filter({ offset: to <= 0 ? '' : String(to) });
+  const turn = (to: number) => filter({ offset: to <= 0 ? '' : String(to) });
   const close = () => setShown(undefined);
   const query = useQuery({
     queryKey: ['privacy', at],
@@ -81,11 +80,7 @@ function PrivacyPage() {
           text: 'Requests stand here with their results and receipts.',
         }}
         pager={({ data: { requests, total } }) => (
-          <Pager
-            said={`${count(at + 1)}–${count(at + requests.length)} of ${count(total)}`}
-            back={at > 0 ? turn(at - LIMIT) : undefined}
-            on={at + LIMIT < total ? turn(at + LIMIT) : undefined}
-          />
+          <OffsetPager offset={at} shown={requests.length} total={total} limit={LIMIT} turn={turn} />
         )}
       />
       {asks === 'export' && <AskExport onClose={() => setAsks(undefined)} />}

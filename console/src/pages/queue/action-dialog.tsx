@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { get, post } from '../../api/client';
-import type { Data, QueueAction, QueueFilter, QueueShare } from '../../api/types';
+import type { Data, Organization, QueueAction, QueueFilter, QueueShare } from '../../api/types';
 import { Button } from '../../parts/button';
 import { useChange } from '../../parts/change';
 import { Dialog, FormDialog } from '../../parts/dialog';
@@ -95,8 +95,14 @@ export function ActionDialog({ action, filter, onClose }: ActionProps) {
               <p>
                 {orMore && 'More than '}
                 {plural(open, 'open delivery', 'open deliveries')}
-                {filter.organizationId && <> of {filter.organizationId}</>}
-                {filter.destination && <> to {filter.destination}</>}. What a worker has in its hands is left alone.
+                {filter.organizationId && <OfOrganization id={filter.organizationId} />}
+                {filter.destination && (
+                  <>
+                    {' '}
+                    to <bdi>{filter.destination}</bdi>
+                  </>
+                )}
+                . What a worker has in its hands is left alone.
               </p>
             )}
           </Loaded>
@@ -110,6 +116,21 @@ export function ActionDialog({ action, filter, onClose }: ActionProps) {
         </>
       )}
     </FormDialog>
+  );
+}
+
+/** By its name, once it is known: nobody tells organizations apart by their ids. */
+function OfOrganization({ id }: { id: string }) {
+  const { data } = useQuery({
+    queryKey: ['organizations', 'one', id],
+    queryFn: () => get<Data<Organization>>(`/operator/v1/organizations/${encodeURIComponent(id)}`),
+    staleTime: 60_000,
+  });
+  return (
+    <>
+      {' '}
+      of <bdi>{data?.data.name ?? id}</bdi>
+    </>
   );
 }
 

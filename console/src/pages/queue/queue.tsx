@@ -4,7 +4,7 @@ import { get } from '../../api/client';
 import { useMay } from '../../api/session';
 import type { Data, OpenDelivery, QueueFilter, QueueShare } from '../../api/types';
 import { Button, ButtonLink } from '../../parts/button';
-import { Segmented, SelectField } from '../../parts/field';
+import { anyOf, Segmented, SelectField } from '../../parts/field';
 import { useFilters } from '../../parts/filters';
 import { count, span, words } from '../../parts/format';
 import { type Column, FilterText, ListCard, More } from '../../parts/list';
@@ -82,7 +82,7 @@ function QueuePage() {
         <SelectField
           label="State"
           value={filters.state}
-          options={[{ value: '', label: 'Any' }, ...STATES.map((value) => ({ value, label: value }))]}
+          options={anyOf(STATES)}
           onChange={({ target }) => change({ state: target.value })}
         />
       </div>

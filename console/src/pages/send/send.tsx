@@ -1,10 +1,10 @@
-import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { Link, useLocation } from 'wouter';
-import { ApiError, get, post } from '../../api/client';
-import { useMay, useSession } from '../../api/session';
-import type { Data, Domain } from '../../api/types';
+import { ApiError, post } from '../../api/client';
+import { useSession } from '../../api/session';
+import type { Data } from '../../api/types';
 import { Button } from '../../parts/button';
+import { useDomains } from '../../parts/domains';
 import { bound, TextArea, TextField } from '../../parts/field';
 import { Card, Page } from '../../parts/page';
 import { InlineError, Requires } from '../../parts/states';
@@ -60,13 +60,7 @@ function SendPage() {
 }
 
 function useSender(): string | undefined {
-  const may = useMay();
-  const domains = useQuery({
-    queryKey: ['domains'],
-    queryFn: () => get<Data<Domain[]>>('/v1/domains'),
-    enabled: may('domain:read'),
-    staleTime: 60_000,
-  });
+  const domains = useDomains();
   const all = domains.data?.data ?? [];
   const domain = all.find(({ is_default }) => is_default) ?? all[0];
   return domain && `hello@${domain.domain}`;

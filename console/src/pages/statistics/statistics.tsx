@@ -1,10 +1,10 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { get } from '../../api/client';
-import { useMay } from '../../api/session';
-import type { Data, Domain, DomainStatsAnswer, Hour, StatsAnswer } from '../../api/types';
+import type { Data, DomainStatsAnswer, Hour, StatsAnswer } from '../../api/types';
 import { Button } from '../../parts/button';
 import { Chart } from '../../parts/chart';
 import { toCsv, download } from '../../parts/csv';
+import { domainOptions, useDomains } from '../../parts/domains';
 import { SelectField } from '../../parts/field';
 import { useFilters } from '../../parts/filters';
 import { count, percent } from '../../parts/format';
@@ -36,17 +36,11 @@ export default function Statistics() {
 }
 
 function StatisticsPage() {
-  const may = useMay();
   const [{ range, domain, step }, change] = useFilters(['range', 'domain', 'step']);
   const hours = Number(range) || 168;
   const size = Number(step) || (hours <= 24 ? 1 : hours <= 168 ? 6 : 24);
   const period = lastHours(hours);
-  const domains = useQuery({
-    queryKey: ['domains'],
-    queryFn: () => get<Data<Domain[]>>('/v1/domains'),
-    enabled: may('domain:read'),
-    staleTime: 60_000,
-  });
+  const domains = useDomains();
   const hourly = useHours(period, domain);
   return (
     <Page
@@ -73,10 +67,7 @@ function StatisticsPage() {
           <SelectField
             label="Domain"
             value={domain}
-            options={[
-              { value: '', label: 'All domains' },
-              ...domains.data.data.map(({ id, domain: name }) => ({ value: id, label: name })),
-            ]}
+            options={domainOptions(domains.data.data, 'All domains')}
             onChange={({ target }) => change({ domain: target.value })}
           />
         )}

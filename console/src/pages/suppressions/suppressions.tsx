@@ -6,10 +6,10 @@ import type { Data, OffsetPagination, Suppression } from '../../api/types';
 import { Button } from '../../parts/button';
 import { useChange } from '../../parts/change';
 import { Confirm, FormDialog } from '../../parts/dialog';
-import { bound, SelectField, TextField } from '../../parts/field';
+import { anyOf, bound, SelectField, TextField } from '../../parts/field';
 import { useFilters } from '../../parts/filters';
-import { count, words } from '../../parts/format';
-import { type Column, FilterText, ListCard, Pager } from '../../parts/list';
+import { words } from '../../parts/format';
+import { type Column, FilterText, ListCard, OffsetPager } from '../../parts/list';
 import { Page } from '../../parts/page';
 import { Requires } from '../../parts/states';
 import { Badge, Time } from '../../parts/text';
@@ -34,7 +34,7 @@ const COLUMNS: readonly Column<Suppression>[] = [
   { name: 'Address', look: 'break', cell: ({ email }) => <bdi>{email}</bdi> },
   { name: 'Reason', isBare: true, cell: ({ reason }) => <Badge status={reason} /> },
   { name: 'Since', look: 'soft', cell: ({ suppressedAt }) => <Time at={suppressedAt} /> },
-  { name: 'Until', look: 'soft', cell: ({ expiresAt }) => (expiresAt ? <Time at={expiresAt} /> : 'removed') },
+  { name: 'Until', look: 'soft', cell: ({ expiresAt }) => (expiresAt ? <Time at={expiresAt} /> : 'for good') },
   { name: 'Notes', look: 'wide break soft', isBare: true, cell: ({ notes }) => <bdi>{notes ?? ''}</bdi> },
 ];
 
@@ -51,7 +51,7 @@ function SuppressionsPage() {
   const [{ email, reason, offset }, filter] = useFilters(['email', 'reason', 'offset']);
   const [open, setOpen] = useState<'add' | 'import'>();
   const [removes, setRemoves] = useState<Suppression>();
-  const turn = (to: number) => () => filter({ offset: to <= 0 ? '' : String(to) });
+  const turn = (to: number) => filter({ offset: to <= 0 ? '' : String(to) });
   const query = useQuery({
     queryKey: ['suppressions', email, reason, offset],
     queryFn: () => get<SuppressionList>('/v1/suppressions', { limit: LIMIT, offset, email, reason }),
@@ -87,7 +87,7 @@ function SuppressionsPage() {
         <SelectField
           label="Reason"
           value={reason}
-          options={[{ value: '', label: 'Any' }, ...REASONS.map((value) => ({ value, label: words(value) }))]}
+          options={anyOf(REASONS)}
           onChange={({ target }) => filter({ reason: target.value, offset: '' })}
         />
       </div>
@@ -104,12 +104,8 @@ function SuppressionsPage() {
             ? 'Mail to this address is sent.'
             : 'Addresses that bounce or complain show up here by themselves.',
         }}
-        pager={({ data, pagination: { total, offset: at, limit, hasMore } }) => (
-          <Pager
-            said={`${count(at + 1)}–${count(at + data.length)} of ${count(total)}`}
-            back={at > 0 ? turn(at - limit) : undefined}
-            on={hasMore ? turn(at + limit) : undefined}
-          />
+        pager={({ data, pagination: { total, offset: at, limit } }) => (
+          <OffsetPager offset={at} shown={data.length} total={total} limit={limit} turn={turn} />
         )}
       />
       {open === 'add' && <AddDialog onClose={() => setOpen(undefined)} />}

@@ -5,8 +5,7 @@ import { useMay, useSession } from '../../api/session';
 import type { Pagination, TemplateListItem } from '../../api/types';
 import { ButtonLink } from '../../parts/button';
 import { useFilters } from '../../parts/filters';
-import { count } from '../../parts/format';
-import { type Column, ListCard, Pager } from '../../parts/list';
+import { type Column, ListCard, PagesPager } from '../../parts/list';
 import { Page } from '../../parts/page';
 import { Requires } from '../../parts/states';
 import { Time } from '../../parts/text';
@@ -42,7 +41,7 @@ function TemplatesPage() {
   const mayChange = useMayChange();
   const [{ page }, change] = useFilters(['page']);
   const at = Math.max(1, Number(page) || 1);
-  const turn = (to: number) => () => change({ page: String(to) });
+  const turn = (to: number) => change({ page: String(to) });
   const query = useQuery({
     queryKey: ['templates', at],
     queryFn: () => get<TemplateList>('/v1/templates', { page: at, limit: 50 }),
@@ -71,13 +70,7 @@ function TemplatesPage() {
           text: 'A send names one and gives its variables, in place of subject and html.',
           action: add,
         }}
-        pager={({ pagination: { total, totalPages } }) => (
-          <Pager
-            said={`${count(total)} in all`}
-            back={at > 1 ? turn(at - 1) : undefined}
-            on={at < totalPages ? turn(at + 1) : undefined}
-          />
-        )}
+        pager={({ pagination }) => <PagesPager page={at} pagination={pagination} what="template" turn={turn} />}
       />
     </Page>
   );

@@ -85,7 +85,8 @@ function ReplayDialog({ path, onClose }: { path: string; onClose: () => void }) 
   const change = useChange();
   const [from, setFrom] = useState(() => localMoment(Date.now() - DAY_MS));
   const [to, setTo] = useState('');
-  const span = { from: new Date(from).toISOString(), ...(to !== '' && { to: new Date(to).toISOString() }) };
+  // Only now: a field that has just been emptied holds no time.
+  const spanOf = () => ({ from: new Date(from).toISOString(), ...(to !== '' && { to: new Date(to).toISOString() }) });
   return (
     <FormDialog
       title="Replay events?"
@@ -93,7 +94,7 @@ function ReplayDialog({ path, onClose }: { path: string; onClose: () => void }) 
       isDangerous
       disabled={from === ''}
       onClose={onClose}
-      onSubmit={() => change(post(`${path}/replay`, span), { refresh: REFRESH, said: 'The replay has begun' })}
+      onSubmit={() => change(post(`${path}/replay`, spanOf()), { refresh: REFRESH, said: 'The replay has begun' })}
     >
       {(said) => (
         <>
