@@ -47,11 +47,22 @@ export interface CallOptions {
   readonly query?: Query;
   readonly body?: unknown;
   readonly signal?: AbortSignal;
+  /** Another form than JSON. */
+  readonly accept?: string;
 }
 
 /** One request with the session's cookie. @throws ApiError for every answer that is no success */
 export async function call<Answer>(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
-  const { query, body, signal } = options;
+  return parse(await (await request(method, path, options)).text()) as Answer;
+}
+
+/** The answer as a file. @param accept its form, like `application/zip` @throws as `call` */
+export async function getFile(path: string, accept: string): Promise<Blob> {
+  return (await request('GET', path, { accept })).blob();
+}
+
+async function request(method: string, path: string, options: CallOptions): Promise<Response> {
+  const { query, body, signal, accept } = options;
   let response: Response;
   try {
     response = await fetch(withQuery(path, query), {
@@ -60,6 +71,7 @@ export async function call<Answer>(method: string, path: string, options: CallOp
       headers: {
         ...(method !== 'GET' && { 'x-waybill-console': '1' }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(accept !== undefined && { accept }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       ...(signal && { signal }),
@@ -71,10 +83,8 @@ export async function call<Answer>(method: string, path: string, options: CallOp
       suggestion: 'Check the network, then try again',
     });
   }
-  const text = await response.text();
-  const answer = parse(text);
-  if (!response.ok) throw toError(response, answer);
-  return answer as Answer;
+  if (!response.ok) throw toError(response, parse(await response.text()));
+  return response;
 }
 
 function parse(text: string): unknown {

@@ -10,7 +10,11 @@ function field(value: string): string {
 
 /** Hands a text to the browser as a file. */
 export function download(name: string, text: string, type = 'text/csv'): void {
-  const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
+  downloadFile(name, new Blob([text], { type: `${type};charset=utf-8` }));
+}
+
+export function downloadFile(name: string, file: Blob): void {
+  const url = URL.createObjectURL(file);
   const link = document.createElement('a');
   link.href = url;
   link.download = name;

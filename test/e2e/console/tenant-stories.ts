@@ -290,5 +290,18 @@ export function tenantStories(sceneOf: () => ConsoleScene): void {
       .getByRole('button')
       .click();
     await page.getByRole('dialog').getByText('Recipients anonymized').waitFor();
+    await page.keyboard.press('Escape');
+    await button(page, "Export a person's data").click();
+    await field(page, 'Address of the person').fill('ada@example.com');
+    await field(page, 'Format').selectOption('csv');
+    await button(page, /^Export$/).click();
+    await page
+      .getByRole('row', { name: /Export.*Completed/ })
+      .getByRole('button')
+      .click();
+    // Several files come as one.
+    const download = page.waitForEvent('download');
+    await page.getByRole('dialog').getByRole('button', { name: 'Download' }).click();
+    expect((await download).suggestedFilename()).toMatch(/^export-.*\.zip$/);
   });
 }

@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
-import { get } from '../../api/client';
+import { useState } from 'react';
+import { get, getFile } from '../../api/client';
 import type { Data, PrivacyErasure, PrivacyExport } from '../../api/types';
 import { Button } from '../../parts/button';
-import { download } from '../../parts/csv';
+import { download, downloadFile } from '../../parts/csv';
 import { Dialog } from '../../parts/dialog';
 import { bytes, count, words } from '../../parts/format';
 import { Facts } from '../../parts/page';
-import { Loaded } from '../../parts/states';
+import { InlineError, Loaded } from '../../parts/states';
 import { Badge, Moment } from '../../parts/text';
 
 /** What an export has found, to be downloaded. */
@@ -16,13 +17,22 @@ export function ExportDialog({ id, onClose }: { id: string; onClose: () => void 
     queryFn: () => get<Data<PrivacyExport>>(`/v1/gdpr/export/${id}`),
     refetchInterval: ({ state }) => (state.data?.data.status === 'processing' ? 2_000 : false),
   });
-  const save = ({ format, exportedData }: PrivacyExport) => {
-    if (!exportedData) return;
-    if (format === 'csv') {
-      for (const [section, text] of Object.entries(exportedData)) download(`${section}.csv`, String(text));
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const save = async ({ format, exportedData }: PrivacyExport) => {
+    if (format === 'json' && exportedData) {
+      download(`export-${id}.json`, JSON.stringify(exportedData, null, 2), 'application/json');
       return;
     }
-    download(`export-${id}.json`, JSON.stringify(exportedData, null, 2), 'application/json');
+    // Several files, or too much for one answer.
+    setBusy(true);
+    setError(undefined);
+    try {
+      downloadFile(`export-${id}.zip`, await getFile(`/v1/gdpr/export/${id}`, 'application/zip'));
+    } catch (failed) {
+      setError(failed);
+    }
+    setBusy(false);
   };
   return (
     <Dialog title="Export" onClose={onClose}>
@@ -44,11 +54,12 @@ export function ExportDialog({ id, onClose }: { id: string; onClose: () => void 
                 ['Deleted', data.expiresAt && <Moment at={data.expiresAt} />],
               ]}
             />
+            <InlineError error={error} />
             <div className="dialog-actions">
               <Button onClick={onClose}>Close</Button>
-              {data.exportedData && (
-                <Button kind="primary" onClick={() => save(data)}>
-                  Download
+              {data.itemCounts && (
+                <Button kind="primary" busy={busy} onClick={() => void save(data)}>
+                  {busy ? 'Downloading…' : 'Download'}
                 </Button>
               )}
             </div>
