@@ -80,7 +80,7 @@ export class WebhookDeliveriesService {
     });
   }
 
-  /** From the first attempt on, whatever became of it; one that is being sent goes on. @throws as `sendTest` */
+  /** From the first attempt on, whatever became of it; one that is being sent goes on, and begins anew where it fails. @throws as `sendTest` */
   redeliver(tenant: Tenant, id: string, deliveryId: string): Promise<void> {
     return this.withEnabled(tenant, id, async (endpoint, tx) => {
       const message = await this.messages.find(endpoint, deliveryId, tx);

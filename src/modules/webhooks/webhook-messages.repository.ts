@@ -63,7 +63,7 @@ export class WebhookMessagesRepository {
       .getOne();
   }
 
-  /** Inserts messages, due now; existing ones begin anew, unless one is being sent. */
+  /** Inserts messages, due now; existing ones begin anew. One that is being sent does so where that attempt fails. */
   async renew(owner: Owner, messages: readonly Messageable[], now: Date, tx: Transaction): Promise<void> {
     if (messages.length > 0) await tx.run(renewMessages(owner, messages, now));
   }

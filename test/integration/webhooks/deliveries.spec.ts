@@ -133,11 +133,13 @@ describe('/v1/webhooks/{id}/deliveries', () => {
     expect(await app.messages(id)).toEqual([{ ...before[0], ...anew }]);
   });
 
-  it('leaves alone what is being sent', async () => {
+  it('lets an attempt that is under way go on, and notes that it begins anew where that fails', async () => {
     const deliveryId = await insert({ state: 'sending' });
     const before = await app.messages(id);
+    app.clock.advance(MINUTE);
     dataOf(await customer.api.post(path(`/${deliveryId}/redeliver`)), 202);
-    expect(await app.messages(id)).toEqual(before);
+    const now = app.clock.now();
+    expect(await app.messages(id)).toEqual([{ ...before[0], attempts: 0, next_attempt_at: now, created_at: now }]);
   });
 
   it('knows no delivery of another webhook', async () => {

@@ -1,4 +1,7 @@
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/common/clock';
+import { Database } from '../../../src/database/database.service';
+import type { WebhookMessage } from '../../../src/modules/webhooks/webhook-message.entity';
+import { WebhookMessagesRepository } from '../../../src/modules/webhooks/webhook-messages.repository';
 import { WebhookReceiver } from '../../doubles/webhook-receiver';
 import { DispatchScene } from './dispatch-scene';
 
@@ -22,6 +25,19 @@ afterAll(async () => {
 });
 
 const inMs = (ms: number) => new Date(scene.clock.now().getTime() + ms);
+
+/** As “Send again” of the console does. */
+async function renew(): Promise<void> {
+  const { organization_id: organizationId, mode, endpoint_id: endpointId, ...message } = await scene.message();
+  const messages = [{ ...message, emailId: message.email_id, eventType: message.event_type } as WebhookMessage];
+  await scene.core
+    .get(Database)
+    .transaction((tx) =>
+      scene.core
+        .get(WebhookMessagesRepository)
+        .renew({ organizationId, mode, id: endpointId }, messages, scene.clock.now(), tx),
+    );
+}
 
 async function auditOf(endpointId: string): Promise<Record<string, any>[]> {
   return scene.db.query('select actor, action, target_type, data from audit_log where target_id = $1', [endpointId]);
@@ -52,6 +68,28 @@ describe('a failing receiver', () => {
     [0, 5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR].forEach((gap, attempt) => {
       expect(Math.abs((gaps[attempt] ?? Infinity) - gap)).toBeLessThanOrEqual(gap * 0.15);
     });
+  });
+
+  it.each([
+    ['fails', { status: 503 }, { state: 'pending', attempts: 0 }],
+    ['has no further attempt', { status: 410 }, { state: 'pending', attempts: 0 }],
+    ['succeeds', { status: 204 }, { state: 'delivered', attempts: 1 }],
+  ])('is sent to again at once where somebody asked for it during an attempt that %s', async (_, answer, expected) => {
+    receiver.answer = () => ({ status: 503 });
+    await scene.addEndpoint({ url: receiver.url() });
+    await scene.tell();
+    await scene.send();
+    scene.clock.set((await scene.message()).next_attempt_at);
+    // Asked for while the second attempt waits for its answer: without it the third came after five minutes.
+    receiver.answer = async () => {
+      await renew();
+      return answer;
+    };
+    await scene.send();
+    const now = scene.clock.now();
+    const isAgain = expected.state === 'pending';
+    expect(await scene.message()).toMatchObject({ ...expected, claimed_until: null, next_attempt_at: now });
+    expect((await scene.message()).delivered_at).toEqual(isAgain ? null : now);
   });
 
   it('is left alone for as long as it asks', async () => {

@@ -90,12 +90,13 @@ export function claimMessages(input: ClaimInput): Statement<ClaimedMessage> {
   };
 }
 
-// Writes what became of attempts; a claim that has ended meanwhile is another's, and its row stays as it is.
+// Writes what became of attempts; a claim that has ended meanwhile is another's, and its row stays as it is. A claim counts an
+// attempt: a row without any has been renewed since, and what did not reach its receiver begins anew, due as the renewal says.
 // Writes: webhook_messages (primary key). Locks: the rows in the order of their keys. Rows: one batch.
 // Not the ORM: many rows with values of their own, fenced by the time of the claim.
 const SETTLE = `
   with held as materialized (
-    select m.organization_id, m.mode, m.endpoint_id, m.id,
+    select m.organization_id, m.mode, m.endpoint_id, m.id, m.attempts = 0 and s.state <> 'delivered' as is_renewed,
       s.state, s.is_charged, s.next_attempt_at, s.status, s.error, s.delivered_at, s.answer
     from unnest(
       $1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::timestamptz[], $6::text[], $7::boolean[], $8::timestamptz[],
@@ -111,10 +112,14 @@ const SETTLE = `
   )
   update webhook_messages m
   set
-    state = h.state,
+    state = case when h.is_renewed then 'pending' else h.state end,
     claimed_until = null,
-    attempts = m.attempts - (not h.is_charged)::int,
-    next_attempt_at = coalesce(h.next_attempt_at, m.next_attempt_at),
+    attempts = case
+      when h.is_renewed then 0
+      when h.state = 'delivered' then greatest(m.attempts, 1)
+      else m.attempts - (not h.is_charged)::int
+    end,
+    next_attempt_at = case when h.is_renewed then m.next_attempt_at else coalesce(h.next_attempt_at, m.next_attempt_at) end,
     last_status = case when h.is_charged then h.status else m.last_status end,
     last_error = case when h.is_charged then h.error else coalesce(h.error, m.last_error) end,
     last_answer = case when h.is_charged then h.answer::jsonb else m.last_answer end,

@@ -52,7 +52,8 @@ export function nextReplays(maxPending: number, after: string, limit: number): S
   return { name: 'next-webhook-replays', text: NEXT, values: [maxPending, after, limit] };
 }
 
-// Makes messages for one endpoint; those that it has already begin anew, unless one is being sent.
+// Makes messages for one endpoint; those that it has already begin anew. One that is being sent goes on: that it is without
+// attempts tells its settlement to begin anew where the attempt fails (see settle-webhook-messages).
 // Writes: webhook_messages (primary key). Locks: the rows, in the order given, which is that of their ids. Rows: up to 500.
 // Not the ORM: its upsert cannot leave rows as they are by their state.
 const RENEW = `
@@ -62,9 +63,13 @@ const RENEW = `
   select $1, $2, $3, id, email_id, sequence, event_type, 'pending', $8, $8
   from unnest($4::uuid[], $5::uuid[], $6::int[], $7::text[]) as given (id, email_id, sequence, event_type)
   on conflict (organization_id, mode, endpoint_id, id) do update
-  set state = 'pending', attempts = 0, next_attempt_at = excluded.next_attempt_at, claimed_until = null,
-    delivered_at = null, created_at = excluded.created_at
-  where webhook_messages.state <> 'sending'`;
+  set
+    state = case when webhook_messages.state = 'sending' then 'sending' else 'pending' end,
+    claimed_until = case when webhook_messages.state = 'sending' then webhook_messages.claimed_until end,
+    attempts = 0,
+    next_attempt_at = excluded.next_attempt_at,
+    delivered_at = null,
+    created_at = excluded.created_at`;
 
 export function renewMessages(
   { organizationId, mode, id }: Pick<WebhookEndpoint, 'organizationId' | 'mode' | 'id'>,
