@@ -30,6 +30,7 @@ describe('waitingOf', () => {
     ['domain_paused', { state: 'waiting', attempts: 0, ...times }, { reason: SENDING_PAUSED }, 'paused'],
     ['turn', { state: 'ready', attempts: 1, ...times }, { reason: 'greylisted' }, 'its turn'],
     ['held', { state: 'held', attempts: 1, ...times }, undefined, 'operator'],
+    ['held', { state: 'held', attempts: 1, ...times, heldReason: 'fraud?' }, undefined, 'put it aside: fraud?'],
     ['sending', { state: 'claimed', attempts: 1, ...times }, undefined, 'A worker has it'],
   ])('says %s', (reason, facts, last, detail) => {
     expect(waitingOf(facts, last)).toEqual({

@@ -39,6 +39,7 @@ interface OpenFacts {
   readonly dueAt: Date;
   readonly firstDueAt: Date;
   readonly expiresAt: Date | null;
+  readonly heldReason?: string | null;
 }
 
 /**
@@ -54,7 +55,7 @@ function whyOf(open: OpenFacts, last: LastDeferral, held: HeldBack | undefined):
     case 'claimed':
       return { reason: 'sending', detail: 'A worker has it' };
     case 'held':
-      return { reason: 'held', detail: 'An operator has put it aside' };
+      return { reason: 'held', detail: `An operator has put it aside${open.heldReason ? `: ${open.heldReason}` : ''}` };
     case 'ready':
       return held ? heldBackBy(held) : { reason: 'turn', detail: 'It is due, and waits for its turn' };
     case 'waiting':

@@ -13,10 +13,13 @@ export interface OpenDelivery {
   attempts: number;
   firstDueAt: Date;
   expiresAt: Date | null;
+  /** Of one that an operator holds: why. */
+  heldReason: string | null;
 }
 
 const FIND_OPEN = `
-  select position, state, due_at as "dueAt", attempt as attempts, first_due_at as "firstDueAt", expires_at as "expiresAt"
+  select position, state, due_at as "dueAt", attempt as attempts, first_due_at as "firstDueAt", expires_at as "expiresAt",
+    held_reason as "heldReason"
   from deliveries
   where organization_id = $1 and mode = $2 and email_id = $3`;
 

@@ -54,6 +54,8 @@ export interface ListedDelivery extends DeliveryKey {
   readonly dueAt: Date;
   readonly firstDueAt: Date;
   readonly expiresAt: Date | null;
+  /** Of one that an operator holds: why. */
+  readonly heldReason: string | null;
 }
 
 /** An absent property matches everything. */
@@ -77,7 +79,8 @@ export interface DeliveryCursor {
 // Not the ORM: a walk by a composite key.
 const LIST = `
   select d.organization_id as "organizationId", d.mode, d.email_id as "emailId", d.position, d.recipient, d.destination,
-    d.state, d.attempt as attempts, d.due_at as "dueAt", d.first_due_at as "firstDueAt", d.expires_at as "expiresAt"
+    d.state, d.attempt as attempts, d.due_at as "dueAt", d.first_due_at as "firstDueAt", d.expires_at as "expiresAt",
+    d.held_reason as "heldReason"
   from deliveries d
   where (d.organization_id, d.mode, d.email_id, d.position) > ($1::uuid, $2::text, $3::uuid, $4::smallint)
     and d.organization_id <= coalesce($5::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
