@@ -8,8 +8,8 @@ import { AppConfig } from '../config/config';
 import { TenantTurns } from './tenant-turns';
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
-/** Sends share their transactions; batches have turns of their own (`SendEmailsService`). */
-const UNBOUNDED: ReadonlySet<EndpointClass | undefined> = new Set(['send', 'batch']);
+/** Sends share their transactions; batches, and what waits for the DNS, have turns of their own (`SendEmailsService`, `DomainVerificationService`). */
+const UNBOUNDED: ReadonlySet<EndpointClass | undefined> = new Set(['send', 'batch', 'domain-writes']);
 /** Connections to the database that reads leave to all else. */
 const LEFT = 2;
 /** One organization alone then has one request of a kind at a time. */
@@ -35,7 +35,8 @@ export class TenantTurnsGuard implements CanActivate {
     { database }: AppConfig,
   ) {
     this.reads = new TenantTurns(Math.max(FEWEST, database.poolSize - LEFT));
-    this.writes = new TenantTurns(Math.max(FEWEST, Math.floor(database.poolSize / 2)));
+    // A change may wait for a look-up of its webhook's host, or for a template that is checked: one of each organization goes on.
+    this.writes = new TenantTurns(Math.max(FEWEST, Math.floor(database.poolSize / 2)), 1);
   }
 
   /** @throws UnavailableError */
@@ -58,7 +59,7 @@ export class TenantTurnsGuard implements CanActivate {
   }
 }
 
-/** Whether or not the client still waits; a file that is sent piece by piece, until its client is gone. */
+/** Whether or not the client still waits. A client that reads its response slowly holds nothing. */
 function holdUntilResponded(give: () => void, request: Request, response: Response): true {
   let isHeld = true;
   const end = (): void => {

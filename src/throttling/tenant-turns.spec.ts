@@ -37,6 +37,13 @@ describe('TenantTurns', () => {
     expect(begin(turns, 'a', 3).begun).toBe(2);
   });
 
+  it('leaves each organization one, whatever others hold, where that is wanted', () => {
+    const turns = new TenantTurns(5, 1);
+    expect(['a', 'b', 'c'].map((name) => begin(turns, name, 9).begun)).toEqual([3, 1, 1]);
+    expect(['d', 'e', 'f'].map((name) => begin(turns, name, 9).begun)).toEqual([1, 1, 1]);
+    expect(begin(new TenantTurns(1), 'a', 9).begun).toBe(1);
+  });
+
   it('refuses what would wait too long', () => {
     const turns = new TenantTurns(4);
     begin(turns, 'a', 502);
@@ -92,6 +99,7 @@ describe('TenantTurnsGuard', () => {
     expect([ask(guard, 'POST').answer, ask(guard, 'DELETE').answer]).toEqual([true, true]);
     expect(ask(guard, 'POST').answer).toBeInstanceOf(Promise);
     expect(ask(guard, 'POST', 'send').answer).toBe(true);
+    expect(ask(guard, 'POST', 'domain-writes').answer).toBe(true);
     first.response.emit('close');
     expect(ask(guard).answer).toBeInstanceOf(Promise);
     first.request.onResponded?.();

@@ -12,7 +12,14 @@ export class TenantTurns {
   private readonly waiting = new Map<string, (() => void)[]>();
   private total = 0;
 
-  constructor(private readonly max: number) {}
+  /**
+   * @param always how many of each organization are under way at a time whatever others have: for requests that may wait for more
+   * than the database
+   */
+  constructor(
+    private readonly max: number,
+    private readonly always = 0,
+  ) {}
 
   /** Undefined when it may begin at once. @throws UnavailableError when too much of this organization waits */
   begin(organizationId: string): Promise<void> | undefined {
@@ -45,7 +52,7 @@ export class TenantTurns {
   }
 
   private mayBegin(organizationId: string): boolean {
-    return (this.running.get(organizationId) ?? 0) < this.max - this.total;
+    return (this.running.get(organizationId) ?? 0) < Math.max(this.always, this.max - this.total);
   }
 
   private change(organizationId: string, by: 1 | -1): void {

@@ -40,9 +40,8 @@ export function expressMessages(app: Express, headers: StandardHeaders, bodyBudg
     override writeHead(status: number, ...rest: never[]): this {
       this.setHeader('x-request-id', this.req.id);
       for (const [name, value] of headers.fixed) this.setHeader(name, value);
-      for (const [name, value] of headers.defaults) {
-        if (!this.hasHeader(name)) this.setHeader(name, value);
-      }
+      for (const [name, value] of headers.defaults) if (!this.hasHeader(name)) this.setHeader(name, value);
+      this.req.onResponded?.();
       return super.writeHead(status, ...rest);
     }
 
@@ -62,6 +61,7 @@ export function expressMessages(app: Express, headers: StandardHeaders, bodyBudg
 function responded<Response extends ServerResponse>(response: Response): Response {
   const request = response.req as Request;
   releaseBody(request);
+  // Without a head when its client has gone.
   request.onResponded?.();
   return response;
 }

@@ -26,7 +26,7 @@ declare module 'express-serve-static-core' {
     /** Whose share of the budget that is. */
     bodyHolder?: string | undefined;
     readonly bodyBudget: BodyBudget;
-    /** Called when the response is made, also when its client has gone. */
+    /** Called when the response begins, however slowly its client reads it, and when it is made; also when its client has gone. */
     onResponded: (() => void) | undefined;
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import pLimit from 'p-limit';
 import { type AuditRecord, AuditService, SYSTEM } from '../../../audit/audit.service';
+import { FairLimit } from '../../../common/async/fair-limit';
 import { Clock } from '../../../common/clock';
 import { NotFoundError } from '../../../common/errors/app-error';
 import { isUuid } from '../../../common/ids';
@@ -20,6 +20,8 @@ import { reportOn, type VerificationReport, type VerifiedRecord } from './verifi
 
 /** Domains checked on request at a time in one process: at most some 800 queries within ten seconds. */
 const MAXIMUM_AT_ONCE = 20;
+/** Of one organization: name servers that do not respond keep a check waiting for ten seconds. */
+const OF_ONE = { atATime: 4, waiting: 60 };
 const MAXIMUM_ATTEMPTS = 3;
 
 export interface DomainVerification {
@@ -40,7 +42,7 @@ interface RecordedCheck {
  */
 @Injectable()
 export class DomainVerificationService {
-  private readonly limit = pLimit(MAXIMUM_AT_ONCE);
+  private readonly limit = new FairLimit(MAXIMUM_AT_ONCE, OF_ONE);
 
   constructor(
     private readonly domains: DomainsRepository,
@@ -53,10 +55,10 @@ export class DomainVerificationService {
 
   /**
    * @param actor a key's id or `operator`
-   * @throws NotFoundError
+   * @throws NotFoundError; UnavailableError when too much of this organization waits
    */
   verifyNow(organizationId: string, domainId: string, actor: string): Promise<DomainVerification> {
-    return this.limit(() => this.verify(organizationId, domainId, actor));
+    return this.limit.run(organizationId, () => this.verify(organizationId, domainId, actor));
   }
 
   /** The same, and what it means for the owner. @throws NotFoundError */
