@@ -133,6 +133,7 @@ describe('loadConfig', () => {
 
   it.each([
     ['smtp://relay.example.com', { host: 'relay.example.com', port: 587, implicitTls: false }],
+    ['smtp://Relay.Example.COM', { host: 'relay.example.com', port: 587, implicitTls: false }],
     ['smtps://relay.example.com', { host: 'relay.example.com', port: 465, implicitTls: true }],
     ['smtp://127.0.0.1:2525', { host: '127.0.0.1', port: 2525, implicitTls: false }],
     ['smtp://[::1]:2525', { host: '::1', port: 2525, implicitTls: false }],

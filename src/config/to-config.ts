@@ -185,7 +185,7 @@ export function parseRelay(value: string | undefined): RelayConfig | undefined {
   if (!url || url.hostname === '' || !['smtp:', 'smtps:'].includes(url.protocol)) return undefined;
   const implicitTls = url.protocol === 'smtps:';
   const port = url.port === '' ? (implicitTls ? 465 : 587) : Number(url.port);
-  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const host = url.hostname.replace(/^\[|\]$/g, '').toLowerCase();
   if (url.username === '') return { host, port, implicitTls };
   return {
     host,

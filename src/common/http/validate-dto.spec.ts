@@ -7,6 +7,7 @@ import { DtoPipe, validateDto } from './validate-dto';
 
 class Recipient {
   @IsString() @Length(3, 20) email!: string;
+  @IsOptional() @IsString() label?: string;
 }
 
 class Message {
@@ -50,6 +51,11 @@ describe('validateDto', () => {
   it('takes null for absent', () => {
     expect(validateDto(Message, { subject: 'x', text: null, limit: null })).toEqual({ subject: 'x', limit: 20 });
     expect(problems({ subject: null })).toHaveProperty('subject');
+    const { to } = validateDto(Message, { subject: 'x', to: [{ email: 'a@b', label: null }] });
+    expect(to).toEqual([{ email: 'a@b' }]);
+    expect(Object.keys(to?.[0] ?? {})).not.toContain('label');
+    const wrong = problems({ subject: 'x', to: [{ email: null, name: null }] });
+    expect(Object.keys(wrong).sort()).toEqual(['to[0].email', 'to[0].name']);
   });
 
   it('names every wrong field by its path', () => {

@@ -44,8 +44,23 @@ export function validateDto<T extends object>(dto: Type<T>, value: unknown): T {
     ([name, field]) => plan.properties.has(name) && (field !== null || plan.nullable.has(name)),
   );
   const instance = plainToInstance(dto, Object.fromEntries(given), { exposeDefaultValues: true });
+  for (const child of Object.values(instance)) dropNulls(child);
   refuse({ ...unknownIn(plan, value), ...(plan.properties.size > 0 && problemsOf(instance)) });
   return instance;
+}
+
+/** Of nested instances and all below, as of the outermost. Plain objects are a client's own data. */
+function dropNulls(value: unknown): void {
+  if (Array.isArray(value)) return value.forEach(dropNulls);
+  if (!isRecord(value)) return;
+  // Not `value.constructor`, which a client can write.
+  const { constructor: type } = (Object.getPrototypeOf(value) ?? {}) as object;
+  if (UNSHAPED.includes(type)) return;
+  const { properties, nullable } = planOf(type as Type);
+  for (const [name, field] of Object.entries(value)) {
+    if (field === null && properties.has(name) && !nullable.has(name)) delete value[name];
+    else dropNulls(field);
+  }
 }
 
 function refuse(errors: FieldErrors): void {

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../common/clock';
 import { AppConfig } from '../../config/config';
@@ -58,6 +59,7 @@ export interface DestinationChange {
 type Also = (tx: Transaction) => Promise<void>;
 
 const MAX_GROUPS = 5_000;
+const HOST = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?$/;
 /** A word to the workers, who listen every two seconds. */
 const RESUMED_FOR_MS = 60_000;
 const EFFECT_WORDS: Readonly<Record<RuleEffect, string>> = {
@@ -120,15 +122,16 @@ export class DestinationsService {
       await this.destinations.writeRules(wanted, tx);
       await also(tx);
     });
-    return (await this.find(key)) ?? this.describe(unknownGroup(key), []);
+    return this.findOrEmpty(key);
   }
 
-  /** @throws NotFoundError */
-  async removeRule(key: string, id: string, also: Also): Promise<void> {
+  /** Returns the group without the rule. @throws NotFoundError */
+  async removeRule(key: string, id: string, also: Also): Promise<Destination> {
     await this.database.transaction(async (tx) => {
       if (!(await this.destinations.removeRule(key, id, tx))) throw new NotFoundError('Rule');
       await also(tx);
     });
+    return this.findOrEmpty(key);
   }
 
   /** And the groups that rules are about. */
@@ -137,6 +140,10 @@ export class DestinationsService {
     const shown = new Map(groups.map((group) => [group.key, group]));
     for (const key of rulesOf.keys()) if (!shown.has(key)) shown.set(key, unknownGroup(key));
     return [...shown.values()].map((group) => this.describe(group, rulesOf.get(group.key) ?? []));
+  }
+
+  private async findOrEmpty(key: string): Promise<Destination> {
+    return (await this.find(key)) ?? this.describe(unknownGroup(key), []);
   }
 
   /** Returns undefined for a group of which nothing is known. */
@@ -191,11 +198,18 @@ function byGroup(rules: readonly ListedRule[]): ReadonlyMap<string, ListedRule[]
   return found;
 }
 
-/** A name as the DNS gives it. @throws ValidationError */
+/**
+ * As groups are called: a name of the DNS, where exchangers may have an underscore, or the next hop of `RELAY_URL`, which may be a
+ * single label (a container) or an address. @throws ValidationError
+ */
 function readKey(text: string): string {
   const parsed = parseDomain(text);
-  if (!parsed.ok) throw new ValidationError({ key: ['key must be the name of a mail exchanger'] });
-  return parsed.domain;
+  if (parsed.ok) return parsed.domain;
+  const key = text.toLowerCase();
+  if (isIP(key) === 0 && !HOST.test(key)) {
+    throw new ValidationError({ key: ['key must be the name or the address of a mail exchanger'] });
+  }
+  return key;
 }
 
 function rulesOf(

@@ -5,13 +5,7 @@ import { ApiData, ApiList, ApiOperatorErrors } from '../../common/http/openapi.d
 import { PathId } from '../../common/http/path-id.decorator';
 import { CurrentOperator, type Operator } from '../../common/http/principal';
 import { RequireOperatorScope } from '../../common/http/scopes';
-import {
-  ChangeDestinationDto,
-  DestinationDto,
-  ListDestinationsQuery,
-  RemovedRuleDto,
-  toDestinationDto,
-} from './dto/destination.dto';
+import { ChangeDestinationDto, DestinationDto, ListDestinationsQuery, toDestinationDto } from './dto/destination.dto';
 import { OperatorDestinationsService } from './operator-destinations.service';
 
 @ApiTags('Operator')
@@ -62,15 +56,17 @@ export class OperatorDestinationsController {
 
   @Delete(':key/rules/:id')
   @RequireOperatorScope('operator:manage')
-  @ApiOperation({ summary: 'Remove a rule, learned or made', description: 'Those of a profile cannot be removed.' })
-  @ApiData(RemovedRuleDto)
+  @ApiOperation({
+    summary: 'Remove a rule, learned or made',
+    description: 'Answers the group without it. Rules of a profile cannot be removed.',
+  })
+  @ApiData(DestinationDto)
   @ApiOperatorErrors('resource_not_found')
   async removeRule(
     @CurrentOperator() { actor }: Operator,
     @Param('key') key: string,
     @PathId('id', 'Rule') id: string,
   ) {
-    await this.destinations.removeRule(key, id, actor);
-    return { data: { id, deleted: true } satisfies RemovedRuleDto };
+    return { data: toDestinationDto(await this.destinations.removeRule(key, id, actor)) };
   }
 }

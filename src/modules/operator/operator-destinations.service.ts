@@ -41,8 +41,8 @@ export class OperatorDestinationsService {
     return this.destinations.change(key, change, (tx) => this.record(key, 'destination.changed', { actor, data }, tx));
   }
 
-  /** @throws NotFoundError */
-  removeRule(key: string, id: string, actor: string): Promise<void> {
+  /** Returns the group without the rule. @throws NotFoundError */
+  removeRule(key: string, id: string, actor: string): Promise<Destination> {
     const name = key.toLowerCase();
     const data = { rule: id };
     return this.destinations.removeRule(name, id, (tx) =>

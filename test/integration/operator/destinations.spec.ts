@@ -100,7 +100,11 @@ describe('PATCH /operator/v1/destinations/{key}', () => {
     });
     const [rule] = limited.body.data.rules;
     const removed = await operator.api.delete(`/operator/v1/destinations/${key}/rules/${rule.id}`);
-    expect([removed.status, removed.body.data]).toEqual([200, { id: rule.id, deleted: true }]);
+    const rest = limited.body.data.rules.filter(({ id }: { id: string }) => id !== rule.id);
+    expect([removed.status, removed.body.data]).toEqual([
+      200,
+      expect.objectContaining({ key: 'mx7.example.net', rules: rest }),
+    ]);
     const freed = await patch(key, { maxConnections: null, ratePerMinute: null, reason: 'well again' });
     expect(freed.body.data).toMatchObject({ state: 'open', rules: [] });
     const { data } = (await operator.api.get('/operator/v1/audit?limit=4')).body;
@@ -128,6 +132,24 @@ describe('PATCH /operator/v1/destinations/{key}', () => {
       },
     ]);
     expect((await get(`/${key}`)).data.maxConnections).toBe(8);
+  });
+
+  it.each(['127.0.0.1', '2001:db8::25', 'postfix', 'mx_1.example.net'])(
+    'takes the key %s as it is listed',
+    async (key) => {
+      await tell({ key, mxHosts: [key] });
+      const paused = await patch(encodeURIComponent(key), { paused: true, reason: 'x' });
+      expect([paused.status, paused.body.data]).toEqual([200, expect.objectContaining({ key, state: 'paused' })]);
+      const [rule] = paused.body.data.rules;
+      const path = `/operator/v1/destinations/${encodeURIComponent(key)}/rules/${rule.id}`;
+      expect((await operator.api.delete(path)).body.data).toMatchObject({ key, state: 'open', rules: [] });
+    },
+  );
+
+  it('answers the group whose last rule is removed, known or not', async () => {
+    const { rules } = (await patch('mx8.example.net', { paused: true, reason: 'x' })).body.data;
+    const removed = await operator.api.delete(`/operator/v1/destinations/mx8.example.net/rules/${rules[0].id}`);
+    expect(removed.body.data).toMatchObject({ key: 'mx8.example.net', state: 'open', rules: [] });
   });
 
   it.each([

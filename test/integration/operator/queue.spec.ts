@@ -273,7 +273,7 @@ describe('POST /operator/v1/queue/actions', () => {
     const [theirs] = await send(2, {}, other, await sender(other));
     await send(2);
     const both = { destination, organizationId: acme.organizationId.toUpperCase() };
-    expect(await act('hold', { ...both, recipient: `p1@${destination.toUpperCase()}` })).toMatchObject({
+    expect(await act('hold', { ...both, recipient: `P1@${destination.toUpperCase()}` })).toMatchObject({
       matched: 1,
       changed: 1,
     });
@@ -324,6 +324,7 @@ describe('POST /operator/v1/queue/actions', () => {
 
   it.each([
     { action: 'hold', filter: {}, reason: 'x' },
+    { action: 'hold', filter: { destination: null, recipient: null }, reason: 'x' },
     { action: 'hold', reason: 'x' },
     { action: 'drop', filter: { destination: 'x.example' }, reason: 'x' },
     { action: 'hold', filter: { destination: 'no domain' }, reason: 'x' },

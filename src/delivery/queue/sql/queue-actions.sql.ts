@@ -54,7 +54,7 @@ const batchOf = (change: string): string => `
       and ($5::uuid is null or d.organization_id = $5)
       and ($6::text is null or d.destination = $6)
       and ($7::uuid is null or d.email_id = $7)
-      and ($8::text is null or d.recipient = $8)
+      and ($8::text is null or lower(d.recipient) = lower($8))
     order by d.organization_id, d.mode, d.email_id, d.position
     limit $9
     for update

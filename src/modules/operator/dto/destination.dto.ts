@@ -102,11 +102,6 @@ export class DestinationDto {
   @ApiProperty({ description: 'Attempts of the last hour' }) lastHour!: LastHourDto;
 }
 
-export class RemovedRuleDto {
-  @ApiProperty() id!: string;
-  @ApiProperty({ enum: [true] }) deleted!: true;
-}
-
 export function toDestinationDto({ until, rules, mxHosts, domains, ...destination }: Destination): DestinationDto {
   return {
     ...destination,
