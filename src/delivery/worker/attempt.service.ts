@@ -123,8 +123,8 @@ export class AttemptService {
   simulate(claim: ClaimedDelivery): AttemptResult {
     const { recipient, attempt } = claim;
     const { simulatorDomain } = this.config;
-    const { outcome, followUps } = simulate({ recipient, attempt, now: this.clock.now(), simulatorDomain });
-    const trace = { startedAt: this.clock.now(), durationMs: 0 };
+    const { outcome, action, followUps } = simulate({ recipient, attempt, now: this.clock.now(), simulatorDomain });
+    const trace = { startedAt: this.clock.now(), durationMs: 0, action };
     return this.settled({ claim, outcome, source: 'simulator', trace, followUps: followUps.map((kind) => ({ kind })) });
   }
 

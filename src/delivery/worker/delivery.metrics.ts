@@ -62,7 +62,7 @@ export class DeliveryMetrics {
       const [{ outcome, occurredAt }] = outcomes;
       this.attempts.inc({ outcome: outcome.kind });
       const failure = failureClassOf(outcome);
-      this.countRefusal(outcome);
+      this.countRefusal(outcomes[0]);
       this.countTls(outcomes[0]);
       if (failure !== undefined) this.failures.inc({ outcome: outcome.kind, class: failure });
       else this.duration.observe({ mode: claim.mode }, secondsBetween(claim.firstDueAt, occurredAt));
@@ -74,7 +74,9 @@ export class DeliveryMetrics {
     if (state !== undefined) this.tls.inc({ ...state });
   }
 
-  private countRefusal(outcome: DeliveryOutcome): void {
+  /** Of servers: the simulator's are nobody's. */
+  private countRefusal({ outcome, source }: RecordedOutcome): void {
+    if (source === 'simulator') return;
     const smtp = 'smtp' in outcome ? outcome.smtp : undefined;
     if (smtp?.ruleId === undefined || smtp.class === undefined) return;
     this.refusals.inc({ rule: smtp.ruleId, class: smtp.class });

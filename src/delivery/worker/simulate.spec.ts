@@ -32,6 +32,18 @@ describe('simulate', () => {
     });
   });
 
+  it('names the rule of a refusal, its class and action, as for one of a server', () => {
+    expect(at('bounced')).toMatchObject({
+      outcome: { smtp: { ruleId: 'bad-mailbox-code', class: 'mailbox' } },
+      action: 'bounce_and_suppress',
+    });
+    expect(at('soft-bounced')).toMatchObject({
+      outcome: { reason: 'temporary', smtp: { ruleId: expect.any(String), class: expect.any(String) } },
+      action: 'retry',
+    });
+    expect(at('delivered')).not.toHaveProperty('action');
+  });
+
   it('defers twice, two seconds apart, and then delivers', () => {
     const nextAttemptAt = new Date(NOW.getTime() + 2_000);
     expect(at('soft-bounced', 1).outcome).toMatchObject({ kind: 'deferred', nextAttemptAt });

@@ -1,4 +1,6 @@
 import { SECOND } from '../../common/clock';
+import { BUILT_IN_CLASSIFIER } from '../policy/classify-reply';
+import { rejection } from '../policy/transmission-result';
 import type { DeliveryOutcome, SmtpFacts } from '../ports/outcome';
 import type { SmtpPhase } from '../ports/smtp-phase';
 
@@ -28,6 +30,8 @@ export interface SimulatedDelivery {
 
 export interface SimulatedOutcome {
   readonly outcome: DeliveryOutcome;
+  /** What the rule of the simulated refusal calls for; absent without a refusal. */
+  readonly action?: string;
   /** Events to record after the outcome, in order. */
   readonly followUps: readonly FollowUp[];
 }
@@ -36,7 +40,15 @@ export interface SimulatedOutcome {
 export function simulate(delivery: SimulatedDelivery): SimulatedOutcome {
   const domain = (delivery.simulatorDomain ?? DEFAULT_SIMULATOR_DOMAIN).toLowerCase();
   const script = SCRIPTS.get(scriptName(delivery.recipient, domain)) ?? { outcome: delivered };
-  return { outcome: script.outcome(delivery, domain), followUps: script.followUps ?? [] };
+  const outcome = script.outcome(delivery, domain);
+  return { ...withRule(outcome), followUps: script.followUps ?? [] };
+}
+
+/** A refusal says which rule it falls under, as one of a server does. */
+function withRule(outcome: DeliveryOutcome): Pick<SimulatedOutcome, 'outcome' | 'action'> {
+  if ((outcome.kind !== 'bounced' && outcome.kind !== 'deferred') || !outcome.smtp) return { outcome };
+  const { smtp, classification } = rejection(outcome.smtp, BUILT_IN_CLASSIFIER);
+  return { outcome: { ...outcome, smtp }, action: classification.action };
 }
 
 interface Script {

@@ -115,7 +115,10 @@ describe('raw messages', () => {
       [{ raw: '%%%%', to }, { code: 'invalid_request' }],
       [{ raw, to, subject: 'x' }, { code: 'invalid_request' }],
       [{ raw: base64(`X-Waybill-Category: urgent\r\n${from()}\r\nhi`), to }, { code: 'invalid_request' }],
-      [{ raw: base64(`X-Waybill-Metadata: {no\r\n${from()}\r\nhi`), to }, { code: 'invalid_request' }],
+      [
+        { raw: base64(`X-Waybill-Metadata: {no\r\n${from()}\r\nhi`), to },
+        { details: { validation: { metadata: ['metadata must be JSON, with nothing named twice'] } } },
+      ],
       [{ raw: Buffer.alloc(25 * MIB + 3, 'a').toString('base64'), to }, { code: 'payload_too_large' }],
     ];
     for (const [fields, error] of refused) await expect(accept(fields)).rejects.toMatchObject(error);

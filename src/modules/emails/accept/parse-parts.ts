@@ -136,7 +136,7 @@ function readAttachment(
   const contentType = readContentType(reader, given.contentType, filename, path);
   const contentId = readContentId(reader, given.contentId, path);
   const content = decoded.has(given) ? decoded.get(given) : decode(given.content);
-  if (!content) reader.add(`${path}.content`, 'must be base64');
+  if (!content) reader.add(`${path}.content`, 'must be base64, padded and without line breaks');
   return content && { filename, contentType, contentId, content };
 }
 

@@ -54,6 +54,19 @@ describe('TemplateEngine', () => {
     });
   });
 
+  it('names what it asks for in full, whatever of it is missing', () => {
+    const parts = {
+      subject: '{{ order.number }} {{ order.items[0].name }} {{ a-b }}',
+      html: '{% for item in cart.lines %}{{ item.x }}{% endfor %}{{ "order.name" | append: order.total.sum }}',
+      text: '{% assign x = user.name | upcase %}{{ reorder.order }}',
+    };
+    expect(render(parts, {})).toEqual({
+      kind: 'missing',
+      names: [...['order.number', 'order.items', 'a-b', 'cart.lines', 'order.total.sum', 'user.name', 'reorder.order']],
+    });
+    expect(htmlOf('{{ order.number | default: "none" }}')).toBe('none');
+  });
+
   it('takes a template’s word for what to do without a variable', () => {
     expect(htmlOf('{% if vip %}VIP{% endif %}{{ name | default: "friend" }}')).toBe('friend');
   });

@@ -228,7 +228,14 @@ export class TemplateEngine {
       return names.some((each) => each.length === 0) ? [] : names.flat();
     }
     if (fault.variableName !== undefined) return [fault.variableName];
-    return fault.originalError ? this.namesOf(fault.originalError) : [];
+    const names = fault.originalError ? this.namesOf(fault.originalError) : [];
+    return names.map((name) => this.asWritten(name, fault.token?.getText() ?? ''));
+  }
+
+  /** Without `order`, `{{ order.number }}` asks for `order.number`: what the template's list of variables calls it. */
+  private asWritten(name: string, expression: string): string {
+    const literal = name.replace(/[^\w]/g, '\\$&');
+    return new RegExp(`(?<![\\w.-])${literal}(?:\\.[a-zA-Z_][\\w-]*)*`).exec(expression)?.[0] ?? name;
   }
 
   private reasonOf(fault: Fault): string {

@@ -1,4 +1,5 @@
 import PostalMime from 'postal-mime';
+import { ValidationError } from '../../../../common/errors/app-error';
 import { parseJson } from '../../../../common/http/json-body';
 import { addressKey } from '../../../../common/mail-address';
 import type { FieldReader } from '../field-reader';
@@ -20,7 +21,6 @@ const OWN_FIELDS: Readonly<Record<string, string>> = {
  *
  * @param envelope addresses in normal form, each once
  * @param given options from outside of the message; they go before those of its header
- * @throws ValidationError for metadata in the header that is no JSON
  */
 export function toSendRequest(
   reader: FieldReader,
@@ -37,7 +37,7 @@ export function toSendRequest(
     ...{ replyTo, subject, raw },
     ...{ html: undefined, text: undefined, headers: {}, attachments: [], expiresAt: undefined },
     tracking: { opens: false, clicks: false },
-    ...readOptions(reader, { ...fromHeader(message), ...given }, now),
+    ...readOptions(reader, { ...fromHeader(reader, message), ...given }, now),
   };
 }
 
@@ -48,22 +48,32 @@ function kindOf(email: string, { to, cc }: RawMessage): RecipientKind {
   return cc.has(key) ? 'cc' : 'bcc';
 }
 
-function fromHeader({ own }: RawMessage): Record<string, unknown> {
+function fromHeader(reader: FieldReader, { own }: RawMessage): Record<string, unknown> {
   const options: Record<string, unknown> = {};
   for (const [field, option] of Object.entries(OWN_FIELDS)) {
     const value = own.get(field);
-    if (value !== undefined && value !== '') options[option] = readOwn(option, value);
+    if (value !== undefined && value !== '') options[option] = readOwn(reader, option, value);
   }
   return options;
 }
 
-function readOwn(option: string, value: string): unknown {
+function readOwn(reader: FieldReader, option: string, value: string): unknown {
   const text = PostalMime.decodeWords(value);
-  if (option === 'metadata') return parseJson(Buffer.from(text));
+  if (option === 'metadata') return readMetadata(reader, text);
   if (option === 'category') return text.toLowerCase();
   if (option !== 'tags') return text;
   return text
     .split(',')
     .map((tag) => tag.trim())
     .filter((tag) => tag !== '');
+}
+
+function readMetadata(reader: FieldReader, text: string): unknown {
+  try {
+    return parseJson(Buffer.from(text));
+  } catch (error) {
+    if (!(error instanceof ValidationError)) throw error;
+    reader.add('metadata', 'must be JSON, with nothing named twice');
+    return undefined;
+  }
 }

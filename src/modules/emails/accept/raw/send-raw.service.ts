@@ -107,7 +107,7 @@ async function readBase64(reader: FieldReader, value: unknown, holder: string): 
   if (isText && value.length % 4 === 0 && decodedLength(value) > MAX_RAW_BYTES) throw tooLarge();
   const bytes = isText ? await decodeBase64(value, holder) : undefined;
   if (!bytes) {
-    reader.add('raw', 'must be a message (RFC 5322) in base64');
+    reader.add('raw', 'must be a message (RFC 5322) in base64, padded and without line breaks');
     return undefined;
   }
   const lineEnds = await lineEndsOf(bytes, holder);
