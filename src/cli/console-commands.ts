@@ -20,19 +20,29 @@ export function addConsoleCommands(program: Command, session: CliSession): void 
     .description('the browser app')
     .command('link')
     .description('make a link that signs in to the console, with every scope; it works once, for 15 minutes')
-    .option('--org <id>', 'for the pages of an organization', parseId)
+    .option('--org <id>', 'for the pages of an organization, of the first one when left out', parseId)
     .option('--operator', "for the operator's pages")
     .addOption(new Option('--mode <mode>', 'whose mail it shows').choices(MODES).default('live'))
     .action((options: LinkOptions) => session.run((services) => makeLink(services, options)));
 }
 
 async function makeLink(services: Services, { org, operator, mode }: LinkOptions): Promise<Report> {
-  if ((org === undefined) === (operator === undefined)) {
-    throw new CliError('invalid_request', 'Either --org <id> or --operator is needed');
-  }
-  if (org !== undefined) await services.get(OrganizationsService).get(org);
-  const target = org === undefined ? 'operator' : { organizationId: org, mode };
+  if (org !== undefined && operator) throw new CliError('invalid_request', 'Give --org <id> or --operator, not both');
+  const target = operator ? 'operator' : { organizationId: await organizationOf(services, org), mode };
   const { path, expiresAt } = await services.get(ConsoleLinksService).make(target);
   const shown = { url: services.get(AppConfig).http.publicUrl + path, expiresAt };
   return { json: shown, text: fields(shown) };
+}
+
+/** Without an id the first one, as in the link that the first start prints. */
+async function organizationOf(services: Services, id: string | undefined): Promise<string> {
+  const organizations = services.get(OrganizationsService);
+  if (id !== undefined) return (await organizations.get(id)).id;
+  const [first] = await organizations.list();
+  if (!first)
+    throw new CliError(
+      'invalid_request',
+      'There is no organization yet: `waybill org create <name>`, or give --operator',
+    );
+  return first.id;
 }

@@ -110,10 +110,13 @@ describe('waybill console link', () => {
     ]);
   });
 
-  it('wants to know for whom, and for one of both', async () => {
-    for (const args of [[], ['--operator', '--org', org]]) {
-      expect(await cli.failure('console', 'link', ...args)).toMatchObject({ code: 'invalid_request' });
-    }
+  it('is for the first organization unless somebody else is named, and for one of both', async () => {
+    await query(cli.url, 'delete from console_links');
+    await cli.json('console', 'link');
+    const [first] = await cli.json('org', 'list');
+    expect(await links()).toEqual([{ organization_id: first.id, mode: 'live' }]);
+    const both = ['--operator', '--org', org];
+    expect(await cli.failure('console', 'link', ...both)).toMatchObject({ code: 'invalid_request' });
     expect(await cli.failure('console', 'link', '--org', newId())).toMatchObject({ code: 'resource_not_found' });
   });
 });

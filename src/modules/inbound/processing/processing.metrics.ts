@@ -10,6 +10,12 @@ import type { ReportsMeasure } from '../sql/process-reports.sql';
 /** The gauges of one scrape share one statement. */
 const CACHE_MS = 2 * SECOND;
 
+/** Those that one may be alerted to begin at 0; what is ignored, by its reason, begins with the first. */
+const DISPOSITIONS = [
+  ...['hard_bounce', 'soft_bounce', 'delivered', 'spam_report', 'unsubscribed'],
+  ...['dmarc', 'tls-report', 'unknown-email', 'duplicate', 'abandoned'],
+];
+
 /** What has become of reports, and how many are still to be worked off in the whole installation. */
 @Injectable()
 export class ProcessingMetrics implements OnModuleInit {
@@ -26,7 +32,7 @@ export class ProcessingMetrics implements OnModuleInit {
     this.dispositions = metrics.counter({
       name: 'inbound_processed_total',
       help: 'Reports that were worked off, by what they turned out to be',
-      labels: ['disposition'],
+      labels: { disposition: DISPOSITIONS },
     });
   }
 
