@@ -65,7 +65,7 @@ export const EGRESS_LIMITS: EgressLimits = {
   connectTimeoutMs: 5 * SECOND,
   totalTimeoutMs: 15 * SECOND,
   maxResponseBytes: 64 * 1024,
-  keptResponseBytes: 2 * 1024,
+  keptResponseBytes: 4 * 1024,
 };
 
 /** What Node hands on to the socket. */

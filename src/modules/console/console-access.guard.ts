@@ -4,7 +4,10 @@ import { ConsoleCookie } from '../../auth/console-cookie';
 import { NotFoundError } from '../../common/errors/app-error';
 import { AppConfig } from '../../config/config';
 
-/** `CONSOLE_ENABLED=false`: there is no console. Signing in and out needs its header, as every write with its cookie. */
+/**
+ * `CONSOLE_ENABLED=false`: there is no console. Signing in and out with a cookie needs its header, as every write with one does;
+ * without a cookie only what a page of another origin sends: it could sign somebody in as somebody else.
+ */
 @Injectable()
 export class ConsoleAccessGuard implements CanActivate {
   private readonly isEnabled: boolean;
@@ -18,7 +21,15 @@ export class ConsoleAccessGuard implements CanActivate {
 
   canActivate(context: ExecutionContext): boolean {
     if (!this.isEnabled) throw new NotFoundError('Resource');
-    this.cookie.refuseForeignWrite(context.switchToHttp().getRequest<Request>());
+    const request = context.switchToHttp().getRequest<Request>();
+    if (this.cookie.tokenOf(request) !== undefined || isOfOtherPage(request)) this.cookie.refuseForeignWrite(request);
     return true;
   }
+}
+
+/** Browsers tell where a write comes from, old ones by `Origin` alone. A program tells nothing. */
+function isOfOtherPage({ headers }: Request): boolean {
+  const { origin, host, 'sec-fetch-site': site } = headers;
+  if (site !== undefined) return site !== 'same-origin' && site !== 'none';
+  return origin !== undefined && origin.replace(/^https?:\/\//, '') !== host;
 }

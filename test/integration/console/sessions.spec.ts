@@ -123,6 +123,17 @@ describe('the console', () => {
     }
   });
 
+  it('is made without the header for who has no cookie, but not for a page of another origin', async () => {
+    const { key } = await newKey();
+    const signIn = async (headers: Record<string, string>) =>
+      (await browser().call('POST', '/console/session', { key }, { 'x-waybill-console': '', ...headers })).status;
+    expect(await signIn({})).toBe(201);
+    expect(await signIn({ 'sec-fetch-site': 'same-origin' })).toBe(201);
+    expect(await signIn({ 'sec-fetch-site': 'cross-site' })).toBe(403);
+    expect(await signIn({ 'sec-fetch-site': 'same-site' })).toBe(403);
+    expect(await signIn({ origin: 'https://evil.example' })).toBe(403);
+  });
+
   it('ends with its key, at once where the key is revoked', async () => {
     const { id, key } = await newKey();
     const visitor = await signedIn(key);

@@ -59,7 +59,7 @@ class DeliveryAnswerDto {
     description: 'Those that say what the server is and wants; none that may hold a secret',
   })
   headers!: Record<string, string>;
-  @ApiProperty({ description: 'Its first 2 KiB as UTF-8; addresses of emails in it are masked' }) body!: string;
+  @ApiProperty({ description: 'Its first 4 KiB as UTF-8; addresses of emails in it are masked' }) body!: string;
   @ApiProperty({ description: 'Whether the body was longer' }) truncated!: boolean;
   @ApiProperty({ type: 'integer', description: 'From the look-up of the host to the end of the response' })
   durationMs!: number;
