@@ -131,6 +131,22 @@ describe('loadConfig', () => {
     }
   });
 
+  it('says what is wrong with a variable in one sentence', () => {
+    const problems = (env: Record<string, string>): readonly string[] => {
+      try {
+        load(env);
+        return [];
+      } catch (error) {
+        return (error as ConfigurationError).problems;
+      }
+    };
+    expect(problems({ DRAIN_SECONDS: 'soon', TLS_MODE: 'maybe' }).toSorted()).toEqual([
+      'DRAIN_SECONDS must be an integer number, must not be greater than 3600, must not be less than 1',
+      expect.stringMatching(/^TLS_MODE must be one of /),
+    ]);
+    expect(problems({ DRAIN_SECONDS: '0' })).toEqual(['DRAIN_SECONDS must not be less than 1']);
+  });
+
   it.each([
     ['smtp://relay.example.com', { host: 'relay.example.com', port: 587, implicitTls: false }],
     ['smtp://Relay.Example.COM', { host: 'relay.example.com', port: 587, implicitTls: false }],

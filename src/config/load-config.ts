@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { plainToInstance } from 'class-transformer';
-import { validateSync } from 'class-validator';
+import { validateSync, type ValidationError } from 'class-validator';
 import { parseUrl } from '../common/network';
 import { OTLP_PROTOCOLS } from '../common/tracing/tracing';
 import { type AppConfig, type Role, ROLES } from './config';
@@ -41,7 +41,7 @@ export function loadConfig(
     Object.keys({ ...known, ...optionalNames }).flatMap((name) => (env[name] ? [[name, env[name]]] : [])),
   );
   const environment = plainToInstance(Environment, given, { exposeDefaultValues: true });
-  const problems = validateSync(environment).flatMap((error) => Object.values(error.constraints ?? {}));
+  const problems = validateSync(environment).map(sentenceOf);
   problems.push(...crossChecks(environment), ...trustProxyProblems(environment), ...pairProblems(environment));
   if (problems.length > 0) throw new ConfigurationError(problems);
   return toConfig(environment, masterKeysOf(environment));
@@ -79,6 +79,14 @@ const optionalNames: Record<string, undefined> = {
   TLS_REPORT_ORGANIZATION: undefined,
   TLS_REPORT_CONTACT: undefined,
 };
+
+/** One for a variable, however much is wrong with it: what it should be at all, before how large. */
+function sentenceOf({ property, constraints = {} }: ValidationError): string {
+  const isBound = (rule: string) => Number(rule === 'min' || rule === 'max');
+  const rules = Object.keys(constraints).sort((a, b) => isBound(a) - isBound(b));
+  const said = rules.map((rule) => (constraints[rule] ?? '').replace(`${property} `, ''));
+  return `${property} ${said.join(', ')}`;
+}
 
 /** Rules over several variables, each with the problem to report when it does not hold. */
 function crossChecks(environment: Environment): string[] {
