@@ -52,11 +52,14 @@ function describe(path, method, operation) {
   return {
     ...namesOf(id),
     ...{ id, path, method },
-    params: parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name),
+    params: parameters
+      .filter((parameter) => parameter.in === 'path')
+      .map(({ name, schema }) => ({ name, type: schema?.type === 'integer' ? 'number | string' : 'string' })),
     query: queries.length === 0 ? 'none' : queries.some(({ required }) => required) ? 'required' : 'optional',
     body: requestBody === undefined ? 'none' : requestBody.required === false ? 'optional' : 'required',
     isKeyed: parameters.some((parameter) => parameter.in === 'header' && /^x-idempotency-key$/i.test(parameter.name)),
-    isPaged: queries.some(({ name }) => ['page', 'cursor', 'offset'].includes(name)),
+    isPaged: queries.some(({ name }) => ['page', 'cursor', 'offset', 'after'].includes(name)),
+    isFeed: queries.some(({ name }) => name === 'after'),
     summary: [operation.summary, `${method} ${path}`].filter(Boolean).join(': '),
   };
 }
@@ -70,7 +73,7 @@ ${operations.map(methodOf).join('\n\n')}
 }
 
 function methodOf(operation) {
-  const { id, name, method, path, summary, isKeyed, isPaged } = operation;
+  const { id, name, method, path, summary, isKeyed, isPaged, isFeed } = operation;
   const type = `'${id}'`;
   const url = path.replace(/\{(\w+)\}/g, (_match, param) => `\${encodeURIComponent(${param})}`);
   const call = [
@@ -85,18 +88,22 @@ function methodOf(operation) {
     return this.core.call({ ${call} }, options);
   }`;
   if (!isPaged) return own;
-  const forwarded = [...operation.params, '{ ...query, ...page } as Query<' + type + '>', 'options'].join(', ');
+  const forwarded = [
+    ...operation.params.map((param) => param.name),
+    '{ ...query, ...page } as Query<' + type + '>',
+    'options',
+  ].join(', ');
   return `${own}
 
   /** Every item, page by page. ${summary} */
   ${name}All(${parametersOf(operation, type)}): AsyncGenerator<Item<${type}>, void, undefined> {
-    return itemsOf((page) => this.${name}(${forwarded}), query);
+    return itemsOf((page) => this.${name}(${forwarded}), query${isFeed ? ", 'after'" : ''});
   }`;
 }
 
 function parametersOf({ params, query, body }, type) {
   return [
-    ...params.map((param) => `${param}: string`),
+    ...params.map(({ name, type: kind }) => `${name}: ${kind}`),
     ...(body === 'none'
       ? []
       : [body === 'required' ? `body: WithReact<Body<${type}>>` : `body?: WithReact<Body<${type}>>`]),

@@ -144,7 +144,7 @@ function toError(response: Response, body: unknown): WaybillError {
   const { error } = (body ?? {}) as {
     error?: { code?: ErrorCode; message?: string; details?: Record<string, unknown>; suggestion?: string };
   };
-  const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
+  const retryAfter = secondsOf(response.headers.get('retry-after') ?? '');
   return errorOf({
     status: response.status,
     // A proxy in front of the service answers in its own words.
@@ -153,8 +153,15 @@ function toError(response: Response, body: unknown): WaybillError {
     details: error?.details,
     suggestion: error?.suggestion,
     requestId: response.headers.get('x-request-id') ?? undefined,
-    retryAfterSeconds: Number.isFinite(retryAfter) ? retryAfter : undefined,
+    retryAfterSeconds: retryAfter,
   });
+}
+
+/** Of `Retry-After`: seconds, or a date, as proxies write it (RFC 9110 section 10.2.3). */
+function secondsOf(text: string): number | undefined {
+  if (/^\d+$/.test(text)) return Number(text);
+  const atMs = Date.parse(text);
+  return Number.isNaN(atMs) ? undefined : Math.max(0, Math.ceil((atMs - Date.now()) / 1_000));
 }
 
 function isAnswer(error: unknown): error is WaybillError {
@@ -212,7 +219,11 @@ function queryString(query: object | undefined): string {
 }
 
 interface Page<Item> {
-  readonly data: readonly Item[];
+  readonly data?: readonly Item[];
+  /** Of privacy requests, whose list stands within `data`. */
+  readonly requests?: readonly Item[];
+  /** Of lists without `pagination`. */
+  readonly total?: number;
   readonly pagination?: {
     readonly nextCursor?: string;
     readonly hasMore?: boolean;
@@ -223,23 +234,47 @@ interface Page<Item> {
   };
 }
 
-/** Every item of a list, page by page as they are asked for. */
+/**
+ * Every item of a list, page by page as they are asked for.
+ * @param cursorName the query's name for the `nextCursor` of the page before
+ */
 export async function* itemsOf<Item>(
   read: (query: Record<string, unknown>) => Promise<unknown>,
   query: object = {},
+  cursorName: 'cursor' | 'after' = 'cursor',
 ): AsyncGenerator<Item, void, undefined> {
   let next: Record<string, unknown> | undefined = { ...query };
+  let seen = 0;
   while (next) {
     const page = (await read(next)) as Page<Item>;
-    yield* page.data;
-    next = page.data.length === 0 ? undefined : after(next, page);
+    const items = page.data ?? page.requests ?? [];
+    yield* items;
+    seen += items.length;
+    if (cursorName === 'after') next = afterEvent(next, page);
+    else next = items.length === 0 ? undefined : after(next, page, seen);
   }
+}
+
+/** Pages of the feed may be short, or empty, while there is more. */
+function afterEvent(
+  query: Record<string, unknown>,
+  { pagination }: Page<unknown>,
+): Record<string, unknown> | undefined {
+  if (!pagination?.hasMore || pagination.nextCursor === undefined) return undefined;
+  return { ...query, from: undefined, after: pagination.nextCursor };
 }
 
 function after(
   query: Record<string, unknown>,
-  { pagination = {} }: Page<unknown>,
+  { pagination, requests, total = 0 }: Page<unknown>,
+  seen: number,
 ): Record<string, unknown> | undefined {
+  if (!pagination) {
+    if (seen >= total) return undefined;
+    return requests
+      ? { ...query, offset: Number(query.offset ?? 0) + requests.length }
+      : { ...query, page: Number(query.page ?? 1) + 1 };
+  }
   const { nextCursor, hasMore, page, totalPages, offset, limit } = pagination;
   if (hasMore === false) return undefined;
   if (nextCursor !== undefined) return { ...query, page: undefined, cursor: nextCursor };

@@ -28,7 +28,8 @@ export type Result<O extends keyof operations> = operations[O]['responses'] exte
       : never
     : Success<O>;
 
-export type Item<O extends keyof operations> = Success<O> extends { data: (infer I)[] } ? I : never;
+export type Item<O extends keyof operations> =
+  Success<O> extends { data: (infer I)[] | { requests: (infer I)[] } } ? I : never;
 
 type Send = components['schemas']['SendEmailDto'];
 

@@ -111,6 +111,26 @@ describe('@waybill/client', () => {
     expect(listed.sort()).toEqual(suppressed.sort());
   });
 
+  it('walks through lists without pagination, requests within their envelope, and the feed', async () => {
+    const all = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
+      const found: T[] = [];
+      for await (const item of items) found.push(item);
+      return found;
+    };
+    for (const name of ['one', 'two']) {
+      await client.domains.create({ domain: `${name}.walk.example` });
+      await client.privacy.requestExport({ email: `${name}@walk.example` });
+    }
+    const { total } = await client.domains.list();
+    const domains = (await all(client.domains.listAll({ limit: 1 }))) as { id: string }[];
+    expect([domains.length, new Set(domains.map(({ id }) => id)).size]).toEqual([total, total]);
+    const requests = (await all(client.privacy.listRequestsAll({ limit: 1 }))) as { email: string }[];
+    expect(requests.map(({ email }) => email)).toEqual(['two@walk.example', 'one@walk.example']);
+    const feed = (await all(client.events.pullAll({ limit: 2 }))) as { data: { eventId: string } }[];
+    expect(feed.length).toBeGreaterThan(2);
+    expect(new Set(feed.map(({ data }) => data.eventId)).size).toBe(feed.length);
+  });
+
   it('tries again after 429, 5xx and a broken connection, with one key, and never after another 4xx', async () => {
     const flaky = through(
       refusal(503, 'service_unavailable', { 'retry-after': '0' }),
@@ -306,6 +326,10 @@ describe('@waybill/client', () => {
         if (event.type === 'email.bounced') names.push(event.data.emailId);
         if (event.type === 'inbound.received') names.push(event.data.inboundEmailId, event.data.authentication.spf.result);
         const raw: Uint8Array = await waybill.inboundEmails.raw(id);
+        const { attachments } = await waybill.inboundEmails.get(id);
+        for (const { index } of attachments) await waybill.inboundEmails.attachment(id, index);
+        for await (const { type } of waybill.events.pullAll()) names.push(type);
+        for await (const { requestId } of waybill.privacy.listRequestsAll()) names.push(requestId);
         names.push(String(raw.length));
         if (event.type === 'webhook.test') names.push(event.data.webhookId);
         try { await waybill.emails.cancel(id); } catch (error) {
