@@ -58,7 +58,7 @@ describe('TemplateEngine', () => {
     const parts = {
       subject: '{{ order.number }} {{ order.items[0].name }} {{ a-b }}',
       html: '{% for item in cart.lines %}{{ item.x }}{% endfor %}{{ "order.name" | append: order.total.sum }}',
-      text: '{% assign x = user.name | upcase %}{{ reorder.order }}',
+      text: '{{ user.name | upcase }}{{ reorder.order }}',
     };
     expect(render(parts, {})).toEqual({
       kind: 'missing',
