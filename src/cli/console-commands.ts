@@ -39,10 +39,11 @@ async function organizationOf(services: Services, id: string | undefined): Promi
   const organizations = services.get(OrganizationsService);
   if (id !== undefined) return (await organizations.get(id)).id;
   const [first] = await organizations.list();
-  if (!first)
+  if (!first) {
     throw new CliError(
       'invalid_request',
       'There is no organization yet: `waybill org create <name>`, or give --operator',
     );
+  }
   return first.id;
 }

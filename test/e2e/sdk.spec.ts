@@ -122,11 +122,11 @@ describe('@waybill/client', () => {
       await client.privacy.requestExport({ email: `${name}@walk.example` });
     }
     const { total } = await client.domains.list();
-    const domains = (await all(client.domains.listAll({ limit: 1 }))) as { id: string }[];
+    const domains = await all<{ id: string }>(client.domains.listAll({ limit: 1 }));
     expect([domains.length, new Set(domains.map(({ id }) => id)).size]).toEqual([total, total]);
-    const requests = (await all(client.privacy.listRequestsAll({ limit: 1 }))) as { email: string }[];
+    const requests = await all<{ email: string }>(client.privacy.listRequestsAll({ limit: 1 }));
     expect(requests.map(({ email }) => email)).toEqual(['two@walk.example', 'one@walk.example']);
-    const feed = (await all(client.events.pullAll({ limit: 2 }))) as { data: { eventId: string } }[];
+    const feed = await all<{ data: { eventId: string } }>(client.events.pullAll({ limit: 2 }));
     expect(feed.length).toBeGreaterThan(2);
     expect(new Set(feed.map(({ data }) => data.eventId)).size).toBe(feed.length);
   });
