@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { SECOND } from '../common/clock';
+import { SECOND, SystemClock } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
 import { errorBody, JSON_TYPE } from '../common/http/error-response';
 import { type ProbeResponse, type ProbeRoutes, type ProbeServer, startProbeServer } from '../common/http/probe-server';
@@ -9,6 +9,7 @@ import { startMetricsServer } from '../common/metrics/metrics-server';
 import { COMMIT, RELEASE } from '../common/release';
 import type { AppConfig } from '../config/config';
 import { readSchemaState, type SchemaState } from '../database/schema-state';
+import { DatabaseProbe } from '../modules/health/database-probe';
 
 const RETRY_MS = SECOND;
 const RETRY_AFTER_SECONDS = 5;
@@ -32,7 +33,8 @@ export async function awaitUsableSchema(url: string, options: AwaitSchemaOptions
     if (schema.state === 'newer') logger.warn(schema.sentence);
     return;
   }
-  const waiting = new Waiting(schema);
+  const probe = new DatabaseProbe(url, new SystemClock());
+  const waiting = new Waiting(schema, probe);
   const servers = await openServers(waiting, options);
   const [metricsPort, port] = servers.map((server) => server.port);
   try {
@@ -45,13 +47,17 @@ export async function awaitUsableSchema(url: string, options: AwaitSchemaOptions
     }
   } finally {
     await Promise.all(servers.map((server) => server.close()));
+    probe.onApplicationShutdown();
   }
   logger.info(waiting.schema.sentence);
 }
 
 /** What a process that waits tells those who ask. */
 class Waiting {
-  constructor(public schema: SchemaState) {}
+  constructor(
+    public schema: SchemaState,
+    private readonly probe: DatabaseProbe,
+  ) {}
 
   /** A database that is away for a while changes nothing. Returns whether there is something else to be waited for. */
   async readAgain(url: string): Promise<boolean> {
@@ -61,13 +67,14 @@ class Waiting {
   }
 
   get routes(): ProbeRoutes {
-    const notReady = (status: string) => (): ProbeResponse => {
-      return { status: 503, body: { status, timestamp: timestamp(), reason: this.schema.sentence } };
+    const notReady = (status: string) => ({ status, timestamp: timestamp(), reason: this.schema.sentence });
+    const startup = async (): Promise<ProbeResponse> => {
+      return { status: 503, body: { ...notReady('not_ready'), database: await this.probe.check() } };
     };
     return {
       '/health': () => ({ status: 200, body: { status: 'ok', timestamp: timestamp(), service: 'waybill' } }),
-      '/health/startup': notReady('not_ready'),
-      '/health/detailed': notReady('unhealthy'),
+      '/health/startup': startup,
+      '/health/detailed': () => ({ status: 503, body: notReady('unhealthy') }),
     };
   }
 }

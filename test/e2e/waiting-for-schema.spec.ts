@@ -54,7 +54,7 @@ describe('a service that does not migrate', () => {
       expect(await probe(each, '/health')).toMatchObject({ status: 200, body: { status: 'ok' } });
       expect(await probe(each, '/health/startup')).toMatchObject({
         status: 503,
-        body: { status: 'not_ready', reason },
+        body: { status: 'not_ready', reason, database: { healthy: true, latencyMs: expect.any(Number) } },
       });
       expect(await probe(each, '/health/detailed')).toMatchObject({ status: 503, body: { status: 'unhealthy' } });
     }

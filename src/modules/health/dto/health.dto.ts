@@ -18,8 +18,7 @@ export class DatabaseHealthDto {
 export class ReadinessDto {
   @ApiProperty({ enum: ['ready', 'not_ready'] }) status!: 'ready' | 'not_ready';
   @ApiProperty({ format: 'date-time' }) timestamp!: string;
-  @ApiPropertyOptional({ type: DatabaseHealthDto, description: 'Absent while the schema is waited for' })
-  database?: DatabaseHealthDto;
+  @ApiProperty() database!: DatabaseHealthDto;
   @ApiPropertyOptional({ description: 'What the operator has to do first, such as `waybill migrate`' }) reason?: string;
 }
 
