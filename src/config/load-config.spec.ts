@@ -141,7 +141,7 @@ describe('loadConfig', () => {
       }
     };
     expect(problems({ DRAIN_SECONDS: 'soon', TLS_MODE: 'maybe' }).toSorted()).toEqual([
-      'DRAIN_SECONDS must be an integer number, must not be greater than 3600, must not be less than 1',
+      'DRAIN_SECONDS must be an integer number, must not be less than 1, must not be greater than 3600',
       expect.stringMatching(/^TLS_MODE must be one of /),
     ]);
     expect(problems({ DRAIN_SECONDS: '0' })).toEqual(['DRAIN_SECONDS must not be less than 1']);
