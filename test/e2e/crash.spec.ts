@@ -49,6 +49,10 @@ const copiesOf = (id: string) => sink.messages.filter((message) => message.conte
 
 // What becomes of many mails while workers are killed is in chaos.spec.ts.
 describe('a killed worker', () => {
+  /** The one that comes after; the next test begins with it. */
+  let successor: ServiceProcess | undefined;
+  afterAll(() => successor?.kill('SIGKILL'));
+
   it('during DATA leaves a mail that is delivered exactly once', async () => {
     const recipient = 'victim@example.com';
     sink.behaviours.set(recipient, 'hang-in-data');
@@ -57,9 +61,8 @@ describe('a killed worker', () => {
     await waitFor(() => sink.commands.some((line) => line.includes(recipient)), { what: 'the conversation' });
     await first.kill('SIGKILL');
     sink.behaviours.set(recipient, 'ok');
-    const second = await worker();
+    successor = await worker();
     const email = await api.waitForStatus(id, 'sent');
-    await second.stop();
     expect(copiesOf(id)).toHaveLength(1);
     expect(eventTypes(email)).toEqual(['queued', 'sending', 'unknown', 'sent']);
     expect(email.recipients[0].attempts).toBe(1);
@@ -69,7 +72,7 @@ describe('a killed worker', () => {
     const recipient = 'maybe@example.com';
     sink.behaviours.set(recipient, 'hang-after-dot');
     const id = await api.send({ to: [recipient] });
-    const first = await worker();
+    const first = successor ?? (await worker());
     await waitFor(() => sink.unanswered.some((message) => message.content.includes(id)), { what: 'the final dot' });
     await first.kill('SIGKILL');
     sink.behaviours.set(recipient, 'ok');

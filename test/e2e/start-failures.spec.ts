@@ -10,15 +10,10 @@ let dataDir: string;
 let occupied: Server;
 let port: string;
 
-/** Open to pass through, so that the cluster of a service that root starts lies within, and goes with it. */
-function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'waybill-start-'));
-  chmodSync(folder, 0o711);
-  return folder;
-}
-
 beforeAll(async () => {
-  dataDir = newFolder();
+  dataDir = mkdtempSync(join(tmpdir(), 'waybill-start-'));
+  // Open to pass through, so that the cluster of a service that root starts lies within, and goes with it.
+  chmodSync(dataDir, 0o711);
   occupied = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => occupied.once('listening', resolve));
   port = String((occupied.address() as AddressInfo).port);
@@ -28,8 +23,20 @@ afterAll(() => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-/** A start that fails late must take the embedded database with it. */
+/** All on one data directory: what a start leaves must not hinder the next. One that fails late takes the database with it. */
 describe('a start that fails', () => {
+  it('because of Ctrl-C while the database is being made calls it no failure, and the next ones work', async () => {
+    const broken = ServiceProcess.launch({ WAYBILL_DATA_DIR: dataDir });
+    const isMaking = () => broken.lines.some(({ msg }) => msg.startsWith('creating a database'));
+    await waitFor(isMaking, { what: 'initdb', timeoutMs: 20_000 });
+    await broken.kill('SIGINT');
+    expect(broken.exitCode).toBe(0);
+    expect(broken.describe()).not.toMatch(/initdb|"level":"(error|fatal)"|\bat .*\.js:/);
+    // A process may have ended before its last line is read.
+    await waitFor(() => broken.line('stopped'), { what: 'the last line' });
+    expect(broken.lines.at(-1)?.msg).toBe('stopped');
+  });
+
   it.each(['PORT', 'METRICS_PORT', 'INBOUND_SMTP_PORT'])('because %s is taken leaves nothing running', async (name) => {
     await expect(ServiceProcess.start({ WAYBILL_DATA_DIR: dataDir, [name]: port })).rejects.toThrow(
       `${name}: port ${port} on 127.0.0.1 is in use by another process`,
@@ -63,25 +70,5 @@ describe('a start that fails', () => {
     const service = await ServiceProcess.start({ WAYBILL_DATA_DIR: dataDir });
     await service.stop();
     expect(service.exitCode).toBe(0);
-  });
-});
-
-describe('Ctrl-C while the database is being made', () => {
-  it('ends the start without calling it a failure, and the next one works', async () => {
-    const fresh = newFolder();
-    const broken = ServiceProcess.launch({ WAYBILL_DATA_DIR: fresh });
-    const isMaking = () => broken.lines.some(({ msg }) => msg.startsWith('creating a database'));
-    await waitFor(isMaking, { what: 'initdb', timeoutMs: 20_000 });
-    await broken.kill('SIGINT');
-    expect(broken.exitCode).toBe(0);
-    expect(broken.describe()).not.toMatch(/initdb|"level":"(error|fatal)"|\bat .*\.js:/);
-    // A process may have ended before its last line is read.
-    await waitFor(() => broken.line('stopped'), { what: 'the last line' });
-    expect(broken.lines.at(-1)?.msg).toBe('stopped');
-
-    const service = await ServiceProcess.start({ WAYBILL_DATA_DIR: fresh });
-    await service.stop();
-    expect(service.exitCode).toBe(0);
-    rmSync(fresh, { recursive: true, force: true });
   });
 });
