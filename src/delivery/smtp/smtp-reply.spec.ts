@@ -113,6 +113,7 @@ describe('SmtpReplyParser', () => {
 
   it('makes controls, NUL and non-ASCII printable', () => {
     expect(parse('550 a\x00b\x1b[31mc\td\xe9\re\r\n').replies).toEqual([{ code: 550, lines: ['a?b?[31mc d??e'] }]);
+    expect(parse('250 \x1b\x00\r\n').replies).toEqual([{ code: 250, lines: ['??'] }]);
   });
 
   it.each([

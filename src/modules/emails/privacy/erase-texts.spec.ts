@@ -121,10 +121,11 @@ describe('an event', () => {
   });
 
   it.each(['blocked', 'cancelled'] as const)('that is %s keeps why', (eventType) => {
-    const data = { recipient: ANN, detail: `because of ${ANN}`, response: 'words' };
+    const data = { recipient: ANN, detail: `because of ${ANN}`, explanation: 'on the list', response: 'words' };
     expect(eraseEventData({ eventType, data }, subject())).toEqual({
       recipient: placeholder(1),
       detail: `because of ${GONE}`,
+      explanation: 'on the list',
     });
   });
 
