@@ -4,32 +4,35 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 
 const HOST = '127.0.0.1';
 /** A server that has said nothing for so long is left: what counts is how it is afterwards. */
-const PATIENCE_MS = 20;
-/** Of one that looks things up between two words. */
-const SMTP_PATIENCE_MS = 100;
-/** Until its first word. */
+const PATIENCE_MS = 60;
+/** Until its first word, where it speaks first. */
 const FIRST_PATIENCE_MS = 2_000;
 
-/** Sends bytes over a connection of their own and ends it; returns what came back. Never throws. */
-export function exchangeBytes(port: number, bytes: Buffer): Promise<string> {
-  return exchange(port, PATIENCE_MS, (socket) => socket.end(bytes));
+export interface Exchange {
+  /** The server speaks first, and is waited for. */
+  readonly isGreeted?: boolean;
+  readonly patienceMs?: number;
 }
 
-/** The same to a server that speaks first. The connection is ended by what the bytes say, or by patience: one that is half closed is not read on. */
-export function exchangeSmtp(port: number, bytes: Buffer, patienceMs = SMTP_PATIENCE_MS): Promise<string> {
-  return exchange(port, patienceMs, (socket) => socket.once('data', () => socket.write(bytes)));
-}
-
-function exchange(port: number, patienceMs: number, begin: (socket: Socket) => void): Promise<string> {
-  return new Promise((resolve) => {
+/**
+ * Sends bytes over a connection of their own; returns what came back. Never throws. What the bytes say ends the connection, or
+ * patience: one that is half closed would not be read on, nor answered, behind the first look-up.
+ */
+export function exchangeBytes(
+  port: number,
+  bytes: Buffer,
+  { isGreeted = false, patienceMs = PATIENCE_MS }: Exchange = {},
+) {
+  return new Promise<string>((resolve) => {
     const socket = connect({ port, host: HOST, allowHalfOpen: true });
     let received = '';
-    socket.setTimeout(FIRST_PATIENCE_MS, () => socket.destroy());
+    socket.setTimeout(isGreeted ? FIRST_PATIENCE_MS : patienceMs, () => socket.destroy());
     socket.on('data', (chunk) => {
       received += chunk.toString('latin1');
       socket.setTimeout(patienceMs);
     });
-    begin(socket);
+    if (isGreeted) socket.once('data', () => socket.write(bytes));
+    else socket.write(bytes);
     socket.on('error', () => undefined);
     socket.on('end', () => socket.destroy());
     socket.on('close', () => resolve(received));
