@@ -1,6 +1,6 @@
 // A test runner for Stryker that keeps the tests of a room loaded, and runs for each mutant those that pass its place.
 import { createRequire } from 'node:module';
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { declareClassPlugin, PluginKind } from '@stryker-mutator/api/plugin';
 import { determineHitLimitReached, TestStatus } from '@stryker-mutator/api/test-runner';
@@ -34,9 +34,11 @@ class InProcessRunner {
   /** What the instrumented code reads: the active mutant, and where it counts. */
   #seen = (globalThis.__stryker__ ??= {});
   #tests;
-  /** Milliseconds of each test without a mutant: the quick ones come first. */
+  /** Of each test without a mutant: milliseconds (the quick ones come first), and turns of the loop. */
   #times = new Map();
   #turns = new Map();
+  /** Both, for the process that comes after one that Stryker had to end. */
+  #notes = path.join(this.#root, 'test-times.json');
 
   capabilities() {
     return { reloadEnvironment: true };
@@ -44,6 +46,10 @@ class InProcessRunner {
 
   init() {
     tryFewCases(MOST_CASES, SEED);
+    if (!existsSync(this.#notes)) return;
+    const { times, turns } = JSON.parse(readFileSync(this.#notes, 'utf8'));
+    this.#times = new Map(times);
+    this.#turns = new Map(turns);
   }
 
   async dryRun() {
@@ -62,6 +68,7 @@ class InProcessRunner {
       );
     }
     this.#seen.currentTestId = undefined;
+    writeFileSync(this.#notes, JSON.stringify({ times: [...this.#times], turns: [...this.#turns] }));
     return { status: 'complete', tests, mutantCoverage: this.#seen.mutantCoverage };
   }
 

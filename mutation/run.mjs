@@ -39,7 +39,7 @@ async function mutate({ mutate: files, tests }) {
   process.env.MUTATION_TESTS = tests.join(',');
   process.chdir(ROOT);
   const stryker = new Stryker({
-    ...{ mutate: files, coverageAnalysis: 'perTest', concurrency: 1, timeoutMS: 60_000 },
+    ...{ mutate: files, coverageAnalysis: 'perTest', concurrency: 1, timeoutMS: 30_000 },
     ...{ testRunner: 'in-process', plugins: [path.join(import.meta.dirname, 'in-process-runner.mjs')] },
     ignorePatterns: ['dist', 'docs', 'deploy', 'bench', 'chaos', 'test/e2e', 'test/integration', '.data'],
     tempDirName: '.stryker-tmp',
