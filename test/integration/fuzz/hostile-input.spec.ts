@@ -199,8 +199,9 @@ describe('whatever comes over the wire', () => {
       const { TOKEN = '', ROUTE = '', LOGIN = '' } = fillings;
       const doors = { [TOKEN]: inbound.port, [ROUTE]: inbound.port, [LOGIN]: submission.ports.port };
       for (const [word, port] of Object.entries(doors)) {
-        for (const bytes of inputs('smtp-client', fillings).filter(whole(word)))
+        for (const bytes of inputs('smtp-client', fillings).filter(whole(word))) {
           await exchangeBytes(port, bytes, { isGreeted: true, patienceMs: 5_000 });
+        }
       }
       for (const table of ['inbound_reports', 'inbound_emails']) {
         expect([table, await inbound.dataSource.query(`select id from ${table} limit 1`)]).toEqual([
