@@ -19,6 +19,7 @@ import {
 import type { EmailRecipient } from './email-recipient.entity';
 import type { Email } from './email.entity';
 import { EmailsRepository } from './emails.repository';
+import { oldestFirst } from './event-order';
 import { isErased } from './outcomes/erased-recipient';
 import { lastDeferrals } from './outcomes/last-deferrals';
 import { OutcomeRecorder } from './outcomes/outcome-recorder.service';
@@ -85,13 +86,13 @@ export class EmailsService {
         nextAttemptAt: due.get(recipient.position),
         waiting: waiting.get(recipient.position),
       })),
-      events,
+      events: oldestFirst(events),
     };
   }
 
   /** @throws NotFoundError */
   async events(tenant: Tenant, id: string): Promise<EmailEvent[]> {
-    return this.emails.findEvents(keyOf(await this.require(tenant, id)));
+    return oldestFirst(await this.emails.findEvents(keyOf(await this.require(tenant, id))));
   }
 
   /**

@@ -249,6 +249,32 @@ describe('reading emails', () => {
       expect((await emails.events(tenant.as('live'), id)).map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5]);
     });
 
+    it('lists the events of several recipients by their times, of one in their order', async () => {
+      const id = await accept({ to: ['r0@x.example', 'r1@x.example'] });
+      const at = (seconds: number) => ({ occurredAt: new Date(Date.now() + seconds * 1_000) });
+      await record(
+        recordedOutcome(tenant, id, { kind: 'sending' }, { ...at(1), position: 0 }),
+        recordedOutcome(tenant, id, { kind: 'delivered' }, { ...at(4), position: 0 }),
+        recordedOutcome(tenant, id, { kind: 'sending' }, { ...at(2), position: 1 }),
+        recordedOutcome(tenant, id, { kind: 'delivered' }, { ...at(3), position: 1 }),
+      );
+      const { events } = toDetailDto(await emails.detail(tenant.as('live'), id));
+      const times = events.map(({ timestamp }) => timestamp);
+      expect(times).toEqual([...times].sort());
+      expect(events.map(({ eventType, eventData }) => [eventType, eventData.recipient])).toEqual([
+        ['queued', undefined],
+        ['sending', 'r0@x.example'],
+        ['sending', 'r1@x.example'],
+        ['sent', 'r1@x.example'],
+        ['delivered', 'r1@x.example'],
+        ['sent', 'r0@x.example'],
+        ['delivered', 'r0@x.example'],
+      ]);
+      expect((await emails.events(tenant.as('live'), id)).map(({ eventType }) => eventType)).toEqual(
+        events.map(({ eventType }) => eventType),
+      );
+    });
+
     it('lists events as they were recorded, whatever the clocks of those who saw them', async () => {
       const id = await accept({ to: ['r0@x.example'] });
       const early = { occurredAt: new Date(Date.now() - HOUR) };

@@ -91,6 +91,11 @@ describe('parseSendRequest', () => {
     expect(attachments[0]?.contentType).toBe(expected);
   });
 
+  it.each(['2026-11-20T10:00:59Z', '2026-11-20T10:01:00Z', '2026-12-20T10:00:00Z'])(
+    'takes a schedule from a minute ahead, less the way here: %s',
+    (scheduledAt) => expect(accepted({ scheduledAt }).scheduledAt).toEqual(new Date(scheduledAt)),
+  );
+
   it('names the field that was meant', () => {
     const parsed = parse({ reply_to: 'a@example.com' });
     expect(parsed).toMatchObject({ errors: { reply_to: ['reply_to is not a known field; did you mean replyTo?'] } });
@@ -152,6 +157,8 @@ describe('parseSendRequest', () => {
     ['metadata as a list', { metadata: [1] }, 'metadata'],
     ['deep metadata', { metadata: { a: { b: { c: { d: { e: { f: 1 } } } } } } }, 'metadata'],
     ['large metadata', { metadata: { a: 'x'.repeat(8192) } }, 'metadata'],
+    ['null for an optional field', { category: null }, 'category'],
+    ['a schedule within the minute', { scheduledAt: '2026-11-20T10:00:58.999Z' }, 'scheduledAt'],
     ['a schedule in the past', { scheduledAt: '2026-11-20T09:00:00Z' }, 'scheduledAt'],
     ['a schedule too far ahead', { scheduledAt: '2027-01-20T09:00:00Z' }, 'scheduledAt'],
     ['a schedule without offset', { scheduledAt: '2026-11-20T11:00:00' }, 'scheduledAt'],

@@ -1,4 +1,4 @@
-import { DAY, MINUTE } from '../../../common/clock';
+import { DAY, MINUTE, SECOND } from '../../../common/clock';
 import type { FieldErrors } from '../../../common/errors/app-error';
 import { isLongerThan } from '../../../common/value-size';
 import { CONTROL_CHARACTER, FieldReader } from './field-reader';
@@ -17,6 +17,8 @@ const MAX_METADATA_BYTES = 8 * 1024;
 const MAX_METADATA_DEPTH = 5;
 const MIN_SCHEDULE_MS = MINUTE;
 const MAX_SCHEDULE_MS = 30 * DAY;
+/** A client that asks for one minute ahead means the minute from when it asked. */
+const UNDER_WAY_MS = SECOND;
 
 /** Every field of a send request; the OpenAPI model is checked against this list. */
 export const SEND_REQUEST_FIELDS: ReadonlySet<string> = new Set([
@@ -142,10 +144,10 @@ function readIdempotencyKey(reader: FieldReader, value: unknown): string | undef
 
 type Times = Pick<SendRequest, 'scheduledAt' | 'expiresAt'>;
 
-/** 1 minute to 30 days ahead. */
+/** 1 minute to 30 days ahead, when the request began its way here. */
 export function isSchedulable(time: Date, now: Date): boolean {
   const ahead = time.getTime() - now.getTime();
-  return ahead >= MIN_SCHEDULE_MS && ahead <= MAX_SCHEDULE_MS;
+  return ahead >= MIN_SCHEDULE_MS - UNDER_WAY_MS && ahead <= MAX_SCHEDULE_MS;
 }
 
 function checkTimes(reader: FieldReader, { scheduledAt, expiresAt }: Times, now: Date): void {
