@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import type { Request } from 'express';
 import ipaddr from 'ipaddr.js';
+import { isLoopback } from '../dns/public-address';
 
 /** `192.0.2.1:1234`, `[2001:db8::1]:1234`: some proxies write the port as well. */
 const WITH_PORT = /^(?:\[([^\]]+)\]|([\d.]+)):\d{1,5}$/;
@@ -20,4 +21,15 @@ export function clientNetworkOf(ip: string): string {
   if (!ipaddr.isValid(ip)) return ip;
   const address = ipaddr.process(ip);
   return address instanceof ipaddr.IPv6 ? address.parts.slice(0, 4).join(':') : address.toString();
+}
+
+const FORWARDING = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'];
+
+/**
+ * Whether a client is on this machine, by the peer address of its connection: what a proxy forwards comes from elsewhere.
+ * False once the connection is gone.
+ */
+export function isOnThisMachine({ headers, socket }: Pick<Request, 'headers' | 'socket'>): boolean {
+  if (FORWARDING.some((name) => headers[name] !== undefined)) return false;
+  return isLoopback(socket.remoteAddress);
 }

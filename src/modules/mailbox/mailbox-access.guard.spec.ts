@@ -29,6 +29,8 @@ describe('MailboxAccessGuard', () => {
   it.each<Record<string, string>>([
     { 'x-forwarded-for': '203.0.113.9' },
     { forwarded: 'for=203.0.113.9' },
+    { 'x-real-ip': '203.0.113.9' },
+    { via: '1.1 proxy.example' },
     { host: 'rebound.example' },
   ])('refuses a request with %j', (headers) => {
     expect(admits('127.0.0.1', headers)).toBe(false);

@@ -1,9 +1,9 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { AppError, NotFoundError } from '../../common/errors/app-error';
+import { isOnThisMachine } from '../../common/http/client-address';
 import { parseUrl } from '../../common/network';
 import { AppConfig } from '../../config/config';
-import { isLoopback } from '../../common/dns/public-address';
 
 const LOCAL_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 const HOST = /^(\[[0-9a-f:.]+\]|[^\s:@/[\]]+)(?::\d{1,5})?$/i;
@@ -24,11 +24,10 @@ export class MailboxAccessGuard implements CanActivate {
   }
 
   canActivate(context: ExecutionContext): boolean {
-    const { headers, socket } = context.switchToHttp().getRequest<Request>();
-    const name = HOST.exec(headers.host ?? '')?.[1]?.toLowerCase();
+    const request = context.switchToHttp().getRequest<Request>();
+    const name = HOST.exec(request.headers.host ?? '')?.[1]?.toLowerCase();
     const isNamed = name !== undefined && this.hosts.has(name);
-    const isForwarded = headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined;
-    if (this.isLocal && isNamed && !isForwarded && isLoopback(socket.remoteAddress)) return true;
+    if (this.isLocal && isNamed && isOnThisMachine(request)) return true;
     throw new NotFoundError('Resource');
   }
 }
@@ -45,5 +44,3 @@ export class OwnPagesGuard implements CanActivate {
     throw new AppError('insufficient_permissions', 'Another page may not delete mail');
   }
 }
-
-/** Undefined once the connection is gone. */

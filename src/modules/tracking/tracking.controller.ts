@@ -1,7 +1,7 @@
 import { Controller, Get, Header, Param, Redirect, Req, UseFilters } from '@nestjs/common';
 import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { clientAddressOf } from '../../common/http/client-address';
+import { clientAddressOf, isOnThisMachine } from '../../common/http/client-address';
 import { AcrossTenants, Public } from '../../common/http/scopes';
 import { NotFoundError } from '../../common/errors/app-error';
 import { ApiPublicErrors } from '../../common/http/openapi.decorators';
@@ -77,5 +77,6 @@ function visitOf(request: Request): Visit {
     isPrefetch: /\b(prefetch|prerender|preview)\b/i.test(purposes),
     userAgent: headers['user-agent'] ?? '',
     address: clientAddressOf(request),
+    isOnThisMachine: isOnThisMachine(request),
   };
 }

@@ -67,6 +67,7 @@ export class TrackingService {
       occurredAt: this.clock.now(),
       atMs: this.clock.monotonicMs(),
       userAgent: visit.userAgent.slice(0, MAX_AGENT_LENGTH).replace(NOT_PRINTABLE, '?'),
+      isOnThisMachine: visit.isOnThisMachine,
       ip: truncateAddress(visit.address),
       ...(url !== undefined && { url }),
     };

@@ -57,6 +57,21 @@ describe('what nobody did by hand', () => {
     expect(await counts(id)).toEqual([0, 1]);
   });
 
+  it('is not what somebody does on this machine to try it out, with any program and at once', async () => {
+    const id = await accept();
+    await app.scene.db.query('update emails set sent_at = $2 where id = $1', [id, app.clock.now()]);
+    const local: Visitor = { address: null, headers: { 'user-agent': 'curl/8.5.0' } };
+    await app.fetch(app.pixel(id), { ...local, headers: { 'user-agent': '' } });
+    for (const url of LINKS) await click(id, url, local);
+    await app.settle();
+    expect(await reasons(id)).toEqual(Array.from({ length: 5 }));
+    expect(await counts(id)).toEqual([1, 4]);
+    const head = await accept();
+    await click(head, LINKS[0], { ...local, method: 'HEAD' });
+    await app.settle();
+    expect(await reasons(head)).toEqual(['head-request']);
+  });
+
   it('is not what an image proxy fetches for somebody who looks', async () => {
     for (const { example, proxy } of AGENT_RULES.filter((rule) => rule.proxy)) {
       const id = await accept();
@@ -120,6 +135,6 @@ describe('what nobody did by hand', () => {
     const { compared, drifts } = await worker.get(StatsCheckService).check(period);
     expect(compared).toBeGreaterThanOrEqual(2);
     expect(drifts).toEqual([]);
-    expect(await app.counters()).toMatchObject({ opens: 3, clicks: 6 });
+    expect(await app.counters()).toMatchObject({ opens: 4, clicks: 7 });
   });
 });

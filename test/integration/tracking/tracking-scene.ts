@@ -28,8 +28,8 @@ export interface LinkFields {
 export interface Visitor {
   readonly method?: string;
   readonly headers?: Record<string, string>;
-  /** As the proxy in front tells it. */
-  readonly address?: string;
+  /** As the proxy in front tells it; null: on this machine, without the proxy. */
+  readonly address?: string | null;
 }
 
 export interface Answer {
@@ -78,7 +78,8 @@ export class TrackingScene {
   /** Fetches without following, and without touching the headers of the answer. */
   async fetch(path: string, { method = 'GET', headers = {}, address = '203.0.113.77' }: Visitor = {}): Promise<Answer> {
     this.hits += 1;
-    const sent = { 'user-agent': BROWSER, 'x-forwarded-for': address, ...headers };
+    const forwarded = address !== null && { 'x-forwarded-for': address };
+    const sent = { 'user-agent': BROWSER, ...forwarded, ...headers };
     return new Promise((resolve, reject) => {
       request({ host: '127.0.0.1', port: this.api.port, method, path, headers: sent, agent: false }, (response) => {
         const chunks: Buffer[] = [];

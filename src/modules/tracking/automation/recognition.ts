@@ -24,6 +24,8 @@ export interface Visit {
   readonly isPrefetch: boolean;
   readonly userAgent: string;
   readonly address: string;
+  /** No filter and no mail service is there: whoever tries tracking out does so with curl, and at once. */
+  readonly isOnThisMachine: boolean;
 }
 
 export interface Recognition {

@@ -6,7 +6,10 @@ import { recognizeAutomation } from './recognize-automation';
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:139.0) Gecko/20100101 Firefox/139.0';
 
 function visit(fields: Partial<Visit> = {}): Visit {
-  return { isHead: false, isPrefetch: false, userAgent: FIREFOX, address: '203.0.113.7', ...fields };
+  return {
+    ...{ isHead: false, isPrefetch: false, userAgent: FIREFOX, address: '203.0.113.7', isOnThisMachine: false },
+    ...fields,
+  };
 }
 
 describe('a person is known', () => {
@@ -58,6 +61,21 @@ describe('automation is known', () => {
     ['security-scanner', { address: '64.235.150.9' }],
     ['security-scanner', { address: '::ffff:67.231.145.1' }],
   ])('as %s: %j', (automation, fields) => expect(recognizeAutomation(visit(fields))).toMatchObject({ automation }));
+
+  it('not by the tools of a person on this machine, whose filters are known all the same', () => {
+    const local = { address: '127.0.0.1', isOnThisMachine: true };
+    for (const userAgent of ['', 'curl/8.5.0', 'axios/1.7.2', 'python-requests/2.31.0']) {
+      expect(recognizeAutomation(visit({ ...local, userAgent }))).toEqual({});
+    }
+    for (const fields of [
+      { isHead: true },
+      { isPrefetch: true },
+      { userAgent: 'Barracuda' },
+      { userAgent: 'Mozilla/5.0' },
+    ]) {
+      expect(recognizeAutomation(visit({ ...local, ...fields })).automation).toBeDefined();
+    }
+  });
 
   it('not by an address that is none, or of the other family', () => {
     for (const address of ['', 'unknown', '40eb:9009::', '64.235.150']) {

@@ -44,7 +44,13 @@ describe('HitQueue', () => {
   const add = (...keys: string[]) => addOf(1, ...keys);
   const addOf = (organizationOrdinal: number, ...keys: string[]) => {
     const target = { organizationOrdinal, mode: 'live', emailId: 'e', position: 0 } as const;
-    const visitor = { occurredAt: clock.now(), atMs: clock.monotonicMs(), userAgent: '', ip: undefined };
+    const visitor = {
+      occurredAt: clock.now(),
+      atMs: clock.monotonicMs(),
+      userAgent: '',
+      isOnThisMachine: false,
+      ip: undefined,
+    };
     for (const linkKey of keys) queue.add({ kind: 'clicked', target, linkKey, ...visitor });
   };
   const counted = async (result: string) => {

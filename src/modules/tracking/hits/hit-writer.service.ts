@@ -52,7 +52,7 @@ export class HitWriter {
   }
 
   private automationOf(hit: Hit, { sentAt }: MailRecipient): Automation | undefined {
-    if (hit.automation) return hit.automation;
+    if (hit.automation || hit.isOnThisMachine) return hit.automation;
     if (this.history.isInBurst(hit)) return 'many-links';
     const isEarly = sentAt !== null && hit.occurredAt.getTime() < sentAt.getTime() + REACTION_MS[hit.kind];
     return isEarly ? 'at-delivery' : undefined;

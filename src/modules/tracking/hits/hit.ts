@@ -14,6 +14,8 @@ export interface Hit extends Recognition {
   readonly atMs: number;
   /** At most 256 printable ASCII characters. */
   readonly userAgent: string;
+  /** The client is known, so when it comes and how often tells nothing of it. */
+  readonly isOnThisMachine: boolean;
   /** The network of the client, not its address. */
   readonly ip: string | undefined;
   /** Where a click leads. */
