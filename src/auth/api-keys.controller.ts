@@ -21,7 +21,7 @@ export class ApiKeysController {
     summary: 'Create an API key',
     description:
       'The key itself is in this answer only. A key can hand on what it has itself: its scopes, its mode, its domain, and of ' +
-      'its life what is left. An organization has up to 100 keys that are neither revoked nor expired.',
+      'its life what is left. An organization has up to 500 keys that are neither revoked nor expired.',
   })
   @ApiData(CreatedApiKeyDto, { status: 201 })
   @ApiErrors('invalid_request', 'insufficient_permissions', 'domain_not_allowed', 'api_key_limit_reached')

@@ -31,7 +31,7 @@ export interface KeyHolder extends Tenant {
 }
 
 /** Keys of one organization, both modes together, that are neither revoked nor expired, nor a console session's. */
-export const MAX_ACTIVE_KEYS = 100;
+export const MAX_ACTIVE_KEYS = 500;
 
 export type CreatedApiKey = Omit<ApiKey, 'hash' | 'lastUsedAt' | 'revokedAt'> & { readonly key: string };
 

@@ -41,7 +41,7 @@ export class PublicEgressGuard extends EgressGuard {
     if (url.protocol !== 'https:' && url.protocol !== 'http:') {
       return { kind: 'refused', reason: 'only https is sent to' };
     }
-    const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+    const host = hostOf(url);
     if (isIP(host) !== 0) return this.evaluate([host]);
     if (isLocalName(host)) return this.evaluate(LOOPBACK);
     const answer = await this.resolver.resolveAddresses(host, options);
@@ -63,6 +63,16 @@ export class PublicEgressGuard extends EgressGuard {
       (this.options.allowLoopback && isLoopback(address));
     return addresses.every(mayBeUsed) ? { kind: 'allowed', addresses } : NOT_PUBLIC;
   }
+}
+
+/** Whether a URL says by itself where it leads, without a look into DNS: an address, or this machine. */
+export function isAddressed(url: URL): boolean {
+  const host = hostOf(url);
+  return isIP(host) !== 0 || isLocalName(host);
+}
+
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
 }
 
 /** `localhost` and the names below it never leave the machine (RFC 6761 section 6.3), so no resolver is asked. */

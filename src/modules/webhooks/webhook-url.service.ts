@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { EgressGuard } from '../../common/egress/egress-guard';
+import { EgressGuard, isAddressed } from '../../common/egress/egress-guard';
 import { ValidationError } from '../../common/errors/app-error';
 import { parseUrl } from '../../common/network';
 import { AppConfig } from '../../config/config';
@@ -23,13 +23,14 @@ export class WebhookUrlService {
   ) {}
 
   /**
-   * Returns the URL in its canonical form. A host that cannot be resolved now is accepted: its DNS records may come later
-   * than the endpoint.
+   * Returns the URL in its canonical form. Names are not looked up: what counts is where they lead when something is sent,
+   * their records may come later than the endpoint, and the answer would tell what names there are in our own network.
    * @throws ValidationError
    */
   async accept(text: string): Promise<string> {
     const checked = checkUrl(text, this.config.webhooks.allowPrivate);
     if (!checked.ok) throw new ValidationError({ url: [checked.problem] });
+    if (!isAddressed(checked.url)) return checked.url.href;
     const check = await this.guard.check(checked.url);
     if (check.kind === 'refused') throw new ValidationError({ url: [`url cannot be used: ${check.reason}`] });
     return checked.url.href;

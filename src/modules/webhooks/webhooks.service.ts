@@ -19,7 +19,8 @@ export interface CreatedWebhook {
   readonly secret: string;
 }
 
-const MAX_ENDPOINTS = 10;
+/** In each mode: far more than anybody uses, few enough for a list of one page. */
+export const MAX_ENDPOINTS = 50;
 /** Receivers check signatures with either secret meanwhile. */
 const SECRET_OVERLAP_MS = 24 * HOUR;
 

@@ -1,3 +1,4 @@
+import { MAX_ENDPOINTS } from '../../../src/modules/webhooks/webhooks.service';
 import { newId } from '../../../src/common/ids';
 import { HOUR, MINUTE } from '../../../src/common/clock';
 import { EventsService } from '../../../src/modules/events/events.service';
@@ -127,15 +128,23 @@ describe('/v1/webhooks', () => {
     expect((await api.delete(`/v1/webhooks/${id}`)).status).toBe(404);
   });
 
-  it('has room for ten in each mode, also when they come at once', async () => {
+  it('has room for so many in each mode and no more, also when they come at once', async () => {
     const { api } = customer;
+    const { id } = await app.add(api);
+    await app.db.query(
+      `insert into webhook_endpoints
+       select (jsonb_populate_record(one, jsonb_build_object('id', gen_random_uuid()))).*
+       from webhook_endpoints as one, generate_series(1, $2) where id = $1`,
+      [id, MAX_ENDPOINTS - 3],
+    );
     const fields = { url: URL, events: ['*'] };
-    const answers = await Promise.all(Array.from({ length: 12 }, () => api.post('/v1/webhooks', fields)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(10).fill(201), 409, 409]);
+    const answers = await Promise.all([1, 2, 3, 4].map(() => api.post('/v1/webhooks', fields)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 409, 409]);
     expect((await api.post('/v1/webhooks', fields)).body.error).toEqual({
       code: 'webhook_limit_reached',
-      message: 'An organization has at most 10 webhooks in each mode',
+      message: `An organization has at most ${MAX_ENDPOINTS} webhooks in each mode`,
     });
+    expect((await api.get('/v1/webhooks')).body.total).toBe(MAX_ENDPOINTS);
     await app.add(await customer.key({ mode: 'test' }));
   });
 

@@ -1,15 +1,6 @@
 import { EVENT_TYPES } from '../../../src/common/event-types';
 import { type Customer, dataOf, problemsOf, URL, WebhooksApp } from './webhooks-app';
 
-const HOSTS = {
-  'private.example.com': { A: ['10.0.0.1'] },
-  'mixed.example.com': { A: ['93.184.215.14', '127.0.0.1'] },
-  'metadata.example.com': { A: ['169.254.169.254'] },
-  'local.example.com': { AAAA: ['::1'] },
-  'empty.example.com': { TXT: ['nothing'] },
-  'broken.example.com': 'servfail' as const,
-  'hooks.example.com': { A: ['93.184.215.14'] },
-};
 const NOT_PUBLIC = 'url cannot be used: the host must exist and have public addresses only';
 
 describe('what is asked of a webhook', () => {
@@ -19,7 +10,6 @@ describe('what is asked of a webhook', () => {
 
   beforeAll(async () => {
     app = await WebhooksApp.start();
-    app.app.dns.set(HOSTS);
     customer = await app.customer();
     ({ id } = await app.add(customer.api));
   });
@@ -41,12 +31,6 @@ describe('what is asked of a webhook', () => {
     [{ url: 'https://2130706433/' }, { url: [NOT_PUBLIC] }],
     [{ url: 'https://[::ffff:10.0.0.1]/' }, { url: [NOT_PUBLIC] }],
     [{ url: 'https://localhost/' }, { url: [NOT_PUBLIC] }],
-    [{ url: 'https://private.example.com/' }, { url: [NOT_PUBLIC] }],
-    [{ url: 'https://mixed.example.com/' }, { url: [NOT_PUBLIC] }],
-    [{ url: 'https://metadata.example.com/' }, { url: [NOT_PUBLIC] }],
-    [{ url: 'https://local.example.com/' }, { url: [NOT_PUBLIC] }],
-    [{ url: 'https://empty.example.com/' }, { url: [NOT_PUBLIC] }],
-    [{ url: 'https://gone.example.com/' }, { url: [NOT_PUBLIC] }],
     [{ events: undefined }, { events: expect.arrayContaining(['events must be an array']) }],
     [{ events: 'sent' }, { events: expect.arrayContaining(['events must be an array']) }],
     [{ events: [] }, { events: ['events must contain at least 1 elements'] }],
@@ -68,9 +52,14 @@ describe('what is asked of a webhook', () => {
     if (!isMissing) expect(problemsOf(await change(fields))).toEqual(problems);
   });
 
-  it('takes a host that cannot be looked up now', async () => {
-    const { id: added } = dataOf(await add({ url: 'https://broken.example.com/' }), 201);
-    dataOf(await customer.api.delete(`/v1/webhooks/${added}`));
+  it('looks no name up: where it leads counts when something is sent', async () => {
+    const before = app.app.dns.queries.length;
+    for (const host of ['private.example.com', 'gone.example.com', 'metadata.internal']) {
+      const { id: added } = dataOf(await add({ url: `https://${host}/` }), 201);
+      expect(dataOf(await change({ url: `https://${host}/x` })).url).toBe(`https://${host}/x`);
+      dataOf(await customer.api.delete(`/v1/webhooks/${added}`));
+    }
+    expect(app.app.dns.queries.length).toBe(before);
   });
 
   it('takes all types at once, and an empty change', async () => {
