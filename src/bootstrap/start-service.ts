@@ -28,6 +28,7 @@ import { type SubmissionPorts, SubmissionSmtpServer } from '../modules/submissio
 import { DispatchLoop } from '../modules/webhooks/dispatch/dispatch-loop.service';
 import { buildOpenApiDocument } from '../openapi/openapi-document';
 import { setUpDocs } from '../openapi/docs';
+import { withChosenPort } from './choose-port';
 import { type Modules, ProcessModule } from './process.module';
 
 /** Requests that are under way may take this long once the service stops. */
@@ -55,11 +56,12 @@ export interface RunningService {
  * @param imports the roles' modules
  */
 export async function startService(
-  config: AppConfig,
+  given: AppConfig,
   { url: databaseUrl, folder }: Pick<OpenDatabase, 'url' | 'folder'>,
   imports: Modules,
   logger: Log,
 ): Promise<RunningService> {
+  const config = await withChosenPort(given);
   const draining = new Draining();
   const metrics = metricsOf();
   const runJobs = config.roles.has('worker');
@@ -84,7 +86,7 @@ export async function startService(
     await disk.watch(metrics);
     if (http) {
       tellOfRowSecurity(app.get(Database, ANYWHERE));
-      await listen(app as NestExpressApplication, config);
+      await listen(app as NestExpressApplication, config, given.http.port);
     }
     const submission = await listenForMail(app, config);
     return { ...(await serving(app, config, { draining, metrics, tracing })), submission };
@@ -217,10 +219,16 @@ function adapterFor(config: AppConfig, { draining, metrics, tracing, bodies }: O
   });
 }
 
-async function listen(app: NestExpressApplication, { http, delivery, console: settings }: AppConfig): Promise<void> {
+/** @param wanted 0: any other will do when the port that was chosen has been taken meanwhile */
+async function listen(app: NestExpressApplication, config: AppConfig, wanted: number): Promise<void> {
+  const { http, delivery, console: settings } = config;
   const pages = [...(settings.enabled ? ['/console'] : []), ...(delivery.mode === 'local' ? ['/mailbox'] : [])];
   setUpDocs(app, buildOpenApiDocument(app), pages);
-  await opensPort('PORT', http, app.listen(http.port, http.host));
+  const opening = app.listen(http.port, http.host).catch((error: NodeJS.ErrnoException) => {
+    if (wanted !== 0 || error.code !== 'EADDRINUSE') throw error;
+    return app.listen(0, http.host);
+  });
+  await opensPort('PORT', http, opening);
 }
 
 function portOf(app: NestExpressApplication): number {

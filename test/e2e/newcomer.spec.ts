@@ -60,6 +60,7 @@ describe('a first start', () => {
       to: ['you@example.com'],
       subject: 'First mail <b>',
       html: '<p>It works.</p>',
+      category: 'bulk',
     });
     const email = await api.waitForStatus(id, 'delivered');
     expect(eventTypes(email)).toEqual(['queued', 'sending', 'sent', 'delivered']);
@@ -68,6 +69,8 @@ describe('a first start', () => {
       expect.objectContaining({ recipients: ['you@example.com'], subject: 'First mail <b>' }),
       expect.objectContaining({ recipients: ['you@example.com'], subject: 'Hello from Waybill' }),
     ]);
+    const raw = await api.as(undefined).get(`/mailbox/${listed.body.data[0].id}/raw`);
+    expect(raw.body).toContain(`List-Unsubscribe: <http://localhost:${service.port}/u/`);
     const page = await api.as(undefined).get('/mailbox');
     expect(page.body).toContain('First mail &lt;b&gt;');
     for (const path of ['/health', '/health/startup', '/health/detailed', '/openapi.json', '/docs']) {
