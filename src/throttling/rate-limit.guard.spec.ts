@@ -176,7 +176,9 @@ describe('RateLimitGuard', () => {
     expect(pass(create({ reads: 1 }).guard, { principal: undefined })).toEqual({ headers: {}, error: undefined });
     const { guard } = create({ reads: 1 }, false);
     pass(guard, {});
-    expect(pass(guard, {})).toEqual({ headers: {}, error: undefined });
+    const unused = { 'x-ratelimit-limit': 1, 'x-ratelimit-remaining': 1, 'x-ratelimit-reset': RESET };
+    expect(pass(guard, {})).toEqual({ headers: unused, error: undefined });
+    expect(pass(guard, { principal: undefined })).toEqual({ headers: {}, error: undefined });
   });
 });
 

@@ -14,7 +14,7 @@ import type { Principal } from '../common/http/principal';
 import { type EndpointClass, RATE_LIMIT_CLASS_METADATA, type RequestLimits } from '../common/http/request-limits';
 import { type LimitName, ThrottlingConfig } from './limits';
 import { SharedThrottleStorage } from './shared-throttle.storage';
-import { hitsOf, type WindowCounter } from './window-counters';
+import { hitsOf, newCounter, type WindowCounter } from './window-counters';
 
 /** One limit that a request counts against. */
 interface Applied {
@@ -73,8 +73,8 @@ export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
 
   /** What the guard does; also called for what auth refuses after it knows the caller. */
   count(context: ExecutionContext): Promise<unknown> | undefined {
-    if (!this.config.enabled) return undefined;
     const plan = this.planOf(context);
+    if (!this.config.enabled) return this.tellUnused(context, plan);
     if (plan.usesThrottler) return super.canActivate(context);
     const request = context.switchToHttp().getRequest<Request>();
     const { principal, operator } = request;
@@ -139,6 +139,15 @@ export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
     setHeaders(response, closest(applied));
   }
 
+  /** Limits that are switched off are told as well, as unused: clients read them in every answer. */
+  private tellUnused(context: ExecutionContext, plan: Plan): undefined {
+    const { principal } = context.switchToHttp().getRequest<Request>();
+    if (!principal || plan.usesThrottler) return;
+    const nowMs = this.clock.now().getTime();
+    const limits = [this.endpointLimit(principal, plan, nowMs), ...this.overallLimits(principal, nowMs)];
+    setHeaders(context.switchToHttp().getResponse<Response>(), closest(limits));
+  }
+
   private addressLimit(request: Request, { endpoint }: Plan, nowMs: number): Applied {
     return this.apply(endpoint, `address:${clientNetworkOf(clientAddressOf(request))}:${endpoint}`, nowMs);
   }
@@ -154,7 +163,9 @@ export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
 
   private apply(name: LimitName, key: string, nowMs: number): Applied {
     const { limit, windowSeconds } = this.config.limits[name];
-    return { name, limit, counter: this.storage.counter(key, windowSeconds * SECOND, nowMs) };
+    const windowMs = windowSeconds * SECOND;
+    const counter = this.config.enabled ? this.storage.counter(key, windowMs, nowMs) : newCounter(key, windowMs, nowMs);
+    return { name, limit, counter };
   }
 
   private planOf(context: ExecutionContext): Plan {

@@ -27,6 +27,12 @@ export function hitsOf(counter: WindowCounter): number {
   return counter.shared + counter.flushing + counter.unflushed;
 }
 
+/** Of the window that `nowMs` lies in, without a hit. */
+export function newCounter(key: string, windowMs: number, nowMs: number): WindowCounter {
+  const windowStartMs = Math.floor(nowMs / windowMs) * windowMs;
+  return { key, windowStartMs, windowEndMs: windowStartMs + windowMs, shared: 0, flushing: 0, unflushed: 0 };
+}
+
 /**
  * The counters of one process.
  *
@@ -51,15 +57,9 @@ export class WindowCounters {
 
   /** The counter of the window that `nowMs` lies in. */
   current(key: string, windowMs: number, nowMs: number): WindowCounter {
-    const counter = this.counters.get(key) ?? this.create(key);
-    if (nowMs >= counter.windowEndMs || nowMs < counter.windowStartMs) {
-      counter.windowStartMs = Math.floor(nowMs / windowMs) * windowMs;
-      counter.windowEndMs = counter.windowStartMs + windowMs;
-      counter.shared = 0;
-      counter.flushing = 0;
-      counter.unflushed = 0;
-    }
-    return counter;
+    const counter = this.counters.get(key) ?? this.add(newCounter(key, windowMs, nowMs));
+    if (nowMs < counter.windowEndMs && nowMs >= counter.windowStartMs) return counter;
+    return Object.assign(counter, newCounter(key, windowMs, nowMs));
   }
 
   hit(counter: WindowCounter): void {
@@ -107,13 +107,12 @@ export class WindowCounters {
     }
   }
 
-  private create(key: string): WindowCounter {
+  private add(counter: WindowCounter): WindowCounter {
     if (this.counters.size >= this.maxCounters) {
       const [oldest] = this.counters.values();
       if (oldest) this.forget(oldest);
     }
-    const counter = { key, windowStartMs: 0, windowEndMs: 0, shared: 0, flushing: 0, unflushed: 0 };
-    this.counters.set(key, counter);
+    this.counters.set(counter.key, counter);
     return counter;
   }
 
