@@ -137,6 +137,8 @@ describe('refusals', () => {
     ['GET', '/v1/emails/', 404, 'resource_not_found'],
     ['PUT', '/v1/emails', 405, 'method_not_allowed'],
     ['DELETE', '/v1/emails/batch', 405, 'method_not_allowed'],
+    ['GET', '/v1/emails/batch', 405, 'method_not_allowed'],
+    ['DELETE', '/v1/suppressions/check', 405, 'method_not_allowed'],
     ['GET', '/v1/emails?page=0', 400, 'invalid_request'],
     ['GET', '/v1/emails?limit=101', 400, 'invalid_request'],
     ['GET', '/v1/emails?limit=1e1', 400, 'invalid_request'],

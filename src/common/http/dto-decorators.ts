@@ -35,10 +35,13 @@ export function Nullable(): PropertyDecorator {
   return (target, key) => Reflect.defineMetadata(NULLABLE_METADATA, true, target, key);
 }
 
+/** The `+` of an offset that was not encoded has become a space on its way through a query string. */
+const DECODED_PLUS = / (?=\d\d(?::?\d\d)?$)/;
+
 /** A timestamp in a query or a body (see `parseTimestamp`); the property becomes a `Date`. */
 export function Timestamp(): PropertyDecorator {
   return converted(
-    (value) => parseTimestamp(value) ?? value,
+    (value) => parseTimestamp(typeof value === 'string' ? value.replace(DECODED_PLUS, '+') : value) ?? value,
     (value) => value instanceof Date,
     'must be an ISO 8601 timestamp with an offset, or a date',
   );

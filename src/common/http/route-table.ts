@@ -26,7 +26,8 @@ const MAX_PARAMETER_LENGTH = 3_000;
 /**
  * The routes of the controllers as one Express middleware, in Express's own path syntax. Paths without parameters are
  * found by name; the others are tried in order, the more specific first. Express's router would try every route before it
- * in turn, for each request. Paths match exactly: case and slashes count.
+ * in turn, for each request. Paths match exactly: case and slashes count. What is a name for one method is no parameter for
+ * another: `GET /v1/emails/batch` asks for no email.
  */
 export class RouteTable {
   private readonly exact = new Map<string, Map<string, Route>>();
@@ -70,17 +71,20 @@ export class RouteTable {
   }
 
   private methodsOf(path: string): string[] {
-    const exact = this.exact.get(path)?.keys() ?? [];
-    const patterns = this.patterns.filter((route) => paramsOf(route, path)).map(({ method }) => method);
-    const methods = new Set([...exact, ...patterns]);
+    const exact = this.exact.get(path)?.keys();
+    const methods = new Set(
+      exact ?? this.patterns.filter((route) => paramsOf(route, path)).map(({ method }) => method),
+    );
     if (methods.has('GET')) methods.add('HEAD');
     return [...methods].sort();
   }
 
   private find(method: string, path: string): Found | undefined {
     const methods = this.exact.get(path);
-    const exact = methods?.get(method) ?? methods?.get(ALL);
-    if (exact) return { route: exact, params: {} };
+    if (methods) {
+      const exact = methods.get(method) ?? methods.get(ALL);
+      return exact && { route: exact, params: {} };
+    }
     for (const route of this.patterns) {
       if (route.method !== method && route.method !== ALL) continue;
       const params = paramsOf(route, path);

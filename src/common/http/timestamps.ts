@@ -1,6 +1,6 @@
 import { MINUTE, SECOND } from '../clock';
 
-const SHAPE = /^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:Z|([+-])(\d\d):(\d\d)))?$/;
+const SHAPE = /^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(?:Z|([+-])(\d\d)(?::?(\d\d))?))?$/i;
 
 /** Beyond these a client means something else, and arithmetic on them leaves what Postgres and ISO 8601 can write. */
 const EARLIEST = Date.UTC(1970, 0, 1);
@@ -9,9 +9,10 @@ const END = Date.UTC(3000, 0, 1);
 const LONGEST = 40;
 
 /**
- * Reads an ISO 8601 timestamp in the profile of RFC 3339, upper case: `2026-11-20T10:00:00Z`, with an offset, with a fraction
- * (cut to milliseconds), or a date alone, which means midnight UTC. Undefined for all else: no offset, no such day, a leap
- * second, a year outside 1970–2999.
+ * Reads an ISO 8601 timestamp in the profile of RFC 3339: `2026-11-20T10:00:00Z`, with an offset, with a fraction (cut to
+ * milliseconds), or a date alone, which means midnight UTC. Beyond the profile: without seconds, and offsets as `+0100` and
+ * `+01`, which other languages' libraries write. Undefined for all else: no offset, no such day, a leap second, a year
+ * outside 1970–2999.
  */
 export function parseTimestamp(text: unknown): Date | undefined {
   const match = typeof text === 'string' && text.length <= LONGEST ? SHAPE.exec(text) : null;
@@ -46,7 +47,7 @@ function offsetOf(
 ): number | undefined {
   if (sign === undefined) return 0;
   const hour = Number(hours);
-  const minute = Number(minutes);
+  const minute = Number(minutes ?? 0);
   if (!isTime(hour, minute, 0)) return undefined;
   return (sign === '-' ? -1 : 1) * (hour * 60 + minute) * MINUTE;
 }

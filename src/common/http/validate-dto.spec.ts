@@ -155,3 +155,19 @@ describe('DtoPipe', () => {
     expect(() => pipe.transform({ a: 1 }, { type: 'query', metatype: Empty })).toThrow(ValidationError);
   });
 });
+
+describe('a timestamp whose offset begins with a plus', () => {
+  it.each([
+    '2026-11-20T10:00:00+02:00',
+    '2026-11-20T10:00:00 02:00',
+    '2026-11-20T10:00 0200',
+    '2026-11-20T10:00:00.000 02',
+  ])('is read as a query string brings it: %s', (at) =>
+    expect(validateDto(Message, { subject: 'Hello', at }).at).toEqual(new Date('2026-11-20T08:00:00Z')),
+  );
+
+  it.each(['2026-11-20 10:00:00Z', '2026-11-20 10', '2026-11-20T10:00:00  02:00', '2026-11-20T10:00:00'])(
+    'is not made of %s',
+    (at) => expect(problems({ subject: 'Hello', at })).toHaveProperty('at'),
+  );
+});

@@ -33,6 +33,9 @@ describe('routes', () => {
     ['TRACE', '/v1/things', 'GET, HEAD, POST'],
     ['PATCH', `/v1/things/${ID}?x=1`, 'DELETE, GET, HEAD'],
     ['GET', `/v1/things/${ID}/verify`, 'POST'],
+    // A name is no id, whatever the method.
+    ['GET', '/v1/things/batch', 'POST'],
+    ['DELETE', '/v1/things/batch', 'POST'],
     ['PROPFIND', '/health', 'GET, HEAD'],
     ['DELETE', '/health', 'GET, HEAD'],
   ])('%s %s is 405 with Allow', async (method, path, allowed) => {
