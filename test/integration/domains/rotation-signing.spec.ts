@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { OrganizationsService } from '../../../src/auth/organizations.service';
 import { SECOND } from '../../../src/common/clock';
 import { Database } from '../../../src/database/database.service';
@@ -40,7 +41,7 @@ async function selectors(...domainIds: string[]): Promise<Record<string, string>
   const owners = domainIds.map((domainId) => ({ organizationId, domainId }));
   const keys = [...(await core.get(SigningKeysService).keysFor(owners))];
   return Object.fromEntries(
-    keys.map(([id, key]) => [id, typeof key === 'object' && 'selector' in key ? key.selector : String(key)]),
+    keys.map(([id, key]) => [id, typeof key === 'object' && 'selector' in key ? key.selector : inspect(key)]),
   );
 }
 
