@@ -1,9 +1,10 @@
 import type { AddressInfo, Socket } from 'node:net';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
+import type { SMTPServer, SMTPServerOptions, SMTPServerSession } from 'smtp-server';
 import { clientNetworkOf } from '../../common/http/client-address';
 import { opensPort } from '../../common/network';
 import { ListenerCertificate } from '../../common/tls/listener-certificate';
+import { BulkSmtpServer } from '../../common/mime/bulk-smtp-server';
 import { AppConfig } from '../../config/config';
 import { InboundLimits } from './inbound-limits';
 import { InboundMetrics } from './inbound.metrics';
@@ -52,7 +53,7 @@ export class InboundSmtpServer implements OnApplicationShutdown {
     private readonly reception: InboundReception,
     private readonly certificate: ListenerCertificate,
   ) {
-    this.server = new SMTPServer(this.options());
+    this.server = new BulkSmtpServer(this.options());
     this.server.server.maxConnections = 2 * limits.maxConnections;
     this.server.server.prependListener('connection', (socket: Socket) => this.watch(socket));
   }
