@@ -2,6 +2,7 @@ import { AppError } from '../../common/errors/app-error';
 
 const DOT = 0x2e;
 const CR = 0x0d;
+const LF = 0x0a;
 const CRLF = Buffer.from('\r\n');
 const END_OF_DATA = Buffer.from('\r\n.\r\n');
 const LINE_FEED_DOT = Buffer.from('\n.');
@@ -15,16 +16,18 @@ const CARRIAGE_RETURN_DOT = Buffer.from('\r.');
  */
 export function stuffDots(message: Buffer): Buffer {
   if (message.includes(CARRIAGE_RETURN_DOT)) throw bareLineEnd();
-  const dots = leadingDots(message);
-  if (dots.length === 0) return message;
-  const stuffed = Buffer.allocUnsafe(message.length + dots.length);
-  let source = 0;
-  dots.forEach((dot, index) => {
-    message.copy(stuffed, source + index, source, dot);
-    stuffed[dot + index] = DOT;
-    source = dot;
-  });
-  message.copy(stuffed, source + dots.length, source);
+  const dots = countLeadingDots(message);
+  if (dots === 0) return message;
+  const stuffed = Buffer.allocUnsafe(message.length + dots);
+  let length = 0;
+  let before = LF;
+  // Byte by byte: a message may have a dot in every third.
+  for (let at = 0; at < message.length; at += 1) {
+    const byte = message[at] as number;
+    if (byte === DOT && before === LF) stuffed[length++] = DOT;
+    stuffed[length++] = byte;
+    before = byte;
+  }
   return stuffed;
 }
 
@@ -39,12 +42,15 @@ export function finalDot(stuffed: Buffer): Buffer {
   return endsLine ? END_OF_DATA.subarray(2) : END_OF_DATA;
 }
 
-/** Offsets of the dots that begin a line. */
-function leadingDots(message: Buffer): number[] {
-  const dots: number[] = message[0] === DOT ? [0] : [];
-  for (let at = message.indexOf(LINE_FEED_DOT); at !== -1; at = message.indexOf(LINE_FEED_DOT, at + 2)) {
-    if (message[at - 1] !== CR) throw bareLineEnd();
-    dots.push(at + 1);
+/** Those that begin a line. @throws AppError */
+function countLeadingDots(message: Buffer): number {
+  let dots = message[0] === DOT ? 1 : 0;
+  const first = message.indexOf(LINE_FEED_DOT);
+  if (first === -1) return dots;
+  for (let at = first + 1; at < message.length; at += 1) {
+    if (message[at] !== DOT || message[at - 1] !== LF) continue;
+    if (message[at - 2] !== CR) throw bareLineEnd();
+    dots += 1;
   }
   return dots;
 }
