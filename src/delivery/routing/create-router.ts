@@ -2,7 +2,7 @@ import type { Clock } from '../../common/clock';
 import { NodeDnsResolver } from '../../common/dns/node-dns-resolver';
 import type { DeliveryConfig } from '../../config/config';
 import { DirectRouter } from './direct-router';
-import { FixedRouter } from './fixed-router';
+import { FixedRouter, nextHopOf } from './fixed-router';
 import { hasIpv6 } from './own-addresses';
 import type { Router } from './router';
 
@@ -15,11 +15,12 @@ export async function createRouter(
   clock: Clock,
   openMailbox: () => Promise<number>,
 ): Promise<Router> {
-  const { mode, relay, smtpPort, mailHost, allowPrivateDestinations, preferIpv6, dnsServers } = config;
-  if (mode === 'local') {
-    return new FixedRouter(clock, { hostName: '127.0.0.1', port: await openMailbox(), final: true });
+  const { relay, smtpPort, mailHost, allowPrivateDestinations, preferIpv6, dnsServers } = config;
+  const hostName = nextHopOf(config);
+  if (hostName !== undefined) {
+    const next = relay ? { port: relay.port, final: false } : { port: await openMailbox(), final: true };
+    return new FixedRouter(clock, { hostName, ...next });
   }
-  if (relay) return new FixedRouter(clock, { hostName: relay.host, port: relay.port, final: false });
   const resolver = new NodeDnsResolver({ servers: dnsServers });
   const options = { port: smtpPort, ownHostNames: [mailHost], allowPrivateDestinations, preferIpv6 };
   return new DirectRouter(resolver, clock, { ...options, hasIpv6: () => hasIpv6(allowPrivateDestinations) });

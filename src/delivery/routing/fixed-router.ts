@@ -1,7 +1,13 @@
 import { lookup } from 'node:dns/promises';
 import { SECOND, type Clock } from '../../common/clock';
 import { dnsErrorCode } from '../../common/dns/dns-resolver';
+import type { DeliveryConfig } from '../../config/config';
 import { dnsTrouble, type Route, Router } from './router';
+
+/** The one host that takes everything, by which its group is called: the built-in mailbox's, or the relay; none in direct mode. */
+export function nextHopOf({ mode, relay }: Pick<DeliveryConfig, 'mode' | 'relay'>): string | undefined {
+  return mode === 'local' ? '127.0.0.1' : relay?.host;
+}
 
 export interface FixedRouterOptions {
   /** Name or address of the one host that takes everything. */

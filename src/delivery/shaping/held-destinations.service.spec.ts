@@ -38,6 +38,14 @@ describe('HeldLookup', () => {
     expect(held.of('d.example')).toEqual({ state: 'probing' });
   });
 
+  it('finds the one next hop of all mail, whatever its domain', () => {
+    const hop = { key: 'relay.example', mxHosts: [], domains: ['a.example'], rules: [] };
+    expect(new HeldLookup([{ ...hop, state: 'paused' }], 'relay.example').of('new.example')).toEqual({
+      state: 'paused',
+    });
+    expect(new HeldLookup(GROUPS, 'relay.example').of('new.example')).toBeUndefined();
+  });
+
   it('holds back nobody else, and counts those that it holds back', () => {
     expect([held.of('c.example'), held.of('unknown.example'), held.of('x.example', 'mx.c.example')]).toEqual([
       ...[undefined, undefined, undefined],

@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { BriefCache } from '../../common/async/promises';
 import { Clock, SECOND } from '../../common/clock';
 import { acrossTenants } from '../../common/tenant-scope';
+import { AppConfig } from '../../config/config';
+import { nextHopOf } from '../routing/fixed-router';
 import { type Destination, DestinationsService, type ShownRule } from './destinations.service';
 
 /** Workers tell each other every two seconds: a newer look sees nothing new. */
@@ -24,8 +26,9 @@ export interface HeldBack {
 export class HeldDestinations {
   private readonly lookup: BriefCache<HeldLookup>;
 
-  constructor(destinations: DestinationsService, clock: Clock) {
-    const load = async () => new HeldLookup(await acrossTenants(() => destinations.listHeldBack()));
+  constructor(destinations: DestinationsService, clock: Clock, { delivery }: AppConfig) {
+    const hop = nextHopOf(delivery);
+    const load = async () => new HeldLookup(await acrossTenants(() => destinations.listHeldBack()), hop);
     this.lookup = new BriefCache(load, CACHE_MS, clock);
   }
 
@@ -42,8 +45,14 @@ export class HeldLookup {
   readonly counts: Readonly<Record<HeldBack['state'], number>>;
   private readonly byName = new Map<string, HeldBack>();
 
-  /** @param groups none of them open */
-  constructor(groups: readonly Group[]) {
+  /**
+   * @param groups none of them open
+   * @param hop the key of the group that all mail goes by, where there is one
+   */
+  constructor(
+    groups: readonly Group[],
+    private readonly hop?: string,
+  ) {
     const counts = { paused: 0, probing: 0, slowed: 0 };
     for (const { key, mxHosts, domains, state, until, cause, rules } of groups) {
       if (state === 'open') continue;
@@ -65,7 +74,8 @@ export class HeldLookup {
    * @param mxHost that of the last attempt, where there was one
    */
   of(domain: string, mxHost?: string): HeldBack | undefined {
-    return (mxHost === undefined ? undefined : this.byName.get(mxHost)) ?? this.byName.get(domain);
+    const known = (mxHost === undefined ? undefined : this.byName.get(mxHost)) ?? this.byName.get(domain);
+    return known ?? (this.hop === undefined ? undefined : this.byName.get(this.hop));
   }
 }
 

@@ -32,7 +32,7 @@ export class OperatorDeliveriesService {
     const page = found.slice(0, limit);
     const [last, held] = await Promise.all([this.emails.lastDeferrals(page), this.held.get()]);
     const deliveries = page.map((delivery, index) => {
-      const destination = held.of(delivery.destination, last[index]?.mxHost);
+      const destination = delivery.mode === 'live' ? held.of(delivery.destination, last[index]?.mxHost) : undefined;
       return { ...delivery, waiting: waitingOf(delivery, last[index], destination) };
     });
     return { deliveries, hasMore: found.length > limit };
