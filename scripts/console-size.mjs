@@ -22,7 +22,8 @@ process.exitCode = await ensureBuild(root);
 if (process.exitCode === 0) {
   const page = readFileSync(path.join(folder, 'index.html'), 'utf8');
   const names = [...page.matchAll(/"\/console\/assets\/([^"]+)"/g)].map(([, name]) => name);
-  const scripts = names.filter((name) => name.endsWith('.js')).flatMap((name) => [...scriptsFrom(name)]);
+  // The page names what its scripts import as well: each is loaded once.
+  const scripts = [...new Set(names.filter((name) => name.endsWith('.js')).flatMap((name) => [...scriptsFrom(name)]))];
   const others = names.filter((name) => name.endsWith('.css'));
   const sizeOf = (name) => gzipSync(readFileSync(path.join(folder, 'assets', name))).length;
   for (const name of [...scripts, ...others]) console.log(`${String(sizeOf(name)).padStart(8)}  ${name}`);
