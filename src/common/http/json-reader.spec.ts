@@ -59,6 +59,7 @@ const jsonText = fc.letrec<{ text: string }>((tie) => {
     ...[
       '9'.repeat(2_001),
       `0.${'0'.repeat(3_000)}1`,
+      `0.${'0'.repeat(3_000)}1-1`,
       'nul',
       'tru',
       '01',

@@ -1,6 +1,7 @@
 import { ValidationError } from '../errors/app-error';
 import { type JsonFinding, type JsonLevel, OF_THE_WHOLE, pathOf, refused } from './json-problems';
 import { FINITE_DIGITS, FORBIDDEN_KEYS, type JsonLimits, type JsonProblem, LONGEST_NUMBER } from './json-scan';
+import { isOfNumber, JsonNumber } from './json-number';
 import { JsonText } from './json-text';
 
 /** Bytes that are read in one step: a millisecond or two, whatever they are. */
@@ -43,7 +44,7 @@ export class JsonReader {
   private items = 0;
   private expected: Expected = 'value';
   private text: JsonText | undefined;
-  private isInLongNumber = false;
+  private longNumber: JsonNumber | undefined;
   private readonly levels: Level[] = [];
   private readonly elements = new Map<number, JsonFinding>();
   private result: unknown;
@@ -60,7 +61,7 @@ export class JsonReader {
     this.left = STEP;
     while (this.left > 0) {
       if (this.text) this.readText(this.text);
-      else if (this.isInLongNumber) this.skipDigit();
+      else if (this.longNumber) this.readLongNumber(this.longNumber);
       else if (!this.skipBlank()) {
         if (this.at >= this.bytes.length) return this.end();
         this.left -= TOKEN;
@@ -175,12 +176,12 @@ export class JsonReader {
     let end = this.at;
     const most = this.at + LONGEST_NUMBER;
     while (end <= most && isOfNumber(this.bytes[end])) end += 1;
-    const text = this.bytes.toString('latin1', this.at, end);
     if (end > most) {
-      this.report('number');
-      this.isInLongNumber = true;
+      this.longNumber = new JsonNumber();
+      return;
     }
-    const value = this.isInLongNumber ? 0 : this.numberOf(text);
+    const text = this.bytes.toString('latin1', this.at, end);
+    const value = this.numberOf(text);
     if (/e/i.test(text) || text.length > FINITE_DIGITS) this.countItem();
     if (!Number.isFinite(value)) this.report('number');
     this.put(value);
@@ -195,9 +196,18 @@ export class JsonReader {
     }
   }
 
-  private skipDigit(): void {
-    if (isOfNumber(this.bytes[this.at])) this.advance(1);
-    else this.isInLongNumber = false;
+  private readLongNumber(number: JsonNumber): void {
+    const byte = this.bytes[this.at];
+    if (isOfNumber(byte)) {
+      number.read(byte);
+      this.advance(1);
+      return;
+    }
+    if (!number.isWhole) throw this.fault();
+    this.longNumber = undefined;
+    this.countItem();
+    this.report('number');
+    this.put(0);
   }
 
   private readLiteral(byte: number): void {
@@ -242,10 +252,4 @@ export class JsonReader {
   private fault(): ValidationError {
     return new ValidationError({ body: [`is not valid JSON at byte ${this.at}`] });
   }
-}
-
-/** Digits, signs, the point and the exponent's letter. */
-function isOfNumber(byte: number | undefined): boolean {
-  if (byte === undefined) return false;
-  return (byte >= 0x30 && byte <= 0x39) || byte === 0x2d || byte === 0x2b || byte === 0x2e || (byte | 0x20) === 0x65;
 }
