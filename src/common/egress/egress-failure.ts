@@ -4,14 +4,7 @@
  * came is not HTTP; `stopped`: ended from this side.
  */
 export type EgressFailureKind =
-  | 'refused'
-  | 'dns'
-  | 'connect_timeout'
-  | 'timeout'
-  | 'connection'
-  | 'tls'
-  | 'protocol'
-  | 'stopped';
+  'refused' | 'dns' | 'connect_timeout' | 'timeout' | 'connection' | 'tls' | 'protocol' | 'stopped';
 
 export interface EgressFailure {
   readonly kind: EgressFailureKind;

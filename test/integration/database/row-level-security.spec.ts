@@ -121,11 +121,7 @@ describe('the role of requests', () => {
   };
   const migrated = async (url: string) => {
     const source = await createDataSource(url, { poolSize: 2, unhurried: true }).initialize();
-    try {
-      await migrate(source);
-    } finally {
-      await source.destroy();
-    }
+    await migrate(source).finally(() => source.destroy());
     return examine(url);
   };
   const examine = async (url: string, rowLevelSecurity = true) => {

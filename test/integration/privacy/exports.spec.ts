@@ -199,11 +199,7 @@ describe('an export', () => {
     const id = await scene.request(acme.api, ADA);
     const worker = await startWorker(scene.db.url, { clock: scene.clock, hopPort: 9 });
     const isCompleted = async () => (await scene.read(acme.api, id)).status === 'completed';
-    try {
-      await waitFor(isCompleted, { what: 'the export', timeoutMs: 20_000 });
-    } finally {
-      await worker.close();
-    }
+    await waitFor(isCompleted, { what: 'the export', timeoutMs: 20_000 }).finally(() => worker.close());
     expect((await scene.read(acme.api, id)).exportedData.emails).toHaveLength(1);
   });
 });
