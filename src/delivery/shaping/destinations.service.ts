@@ -166,7 +166,7 @@ export class DestinationsService {
       ...(state !== 'open' && { cause: rule?.cause ?? cause }),
       ...(until && { until }),
       ...(lastResponse !== null && { lastResponse }),
-      rules: [...rules.map((one) => toShown(one, this.clock.now())), ...profileRules(profileOf(key))],
+      rules: [...rules.map(toShown), ...profileRules(profileOf(key))],
       lastHour: { delivered, deferred, bounced },
     };
   }
@@ -240,9 +240,8 @@ function endedBy({ paused, maxConnections, ratePerMinute }: DestinationChange): 
   ];
 }
 
-function toShown({ id, source, effect, value, cause, until, agoMs }: ListedRule, now: Date): ShownRule {
+function toShown({ id, source, effect, value, cause, until, since }: ListedRule): ShownRule {
   const words = value === null ? EFFECT_WORDS[effect] : `${value} ${EFFECT_WORDS[effect]}`;
-  const since = new Date(now.getTime() - agoMs);
   return { id, source, effect: words, cause, since, ...(until && { until }) };
 }
 

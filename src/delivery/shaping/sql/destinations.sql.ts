@@ -133,6 +133,7 @@ export function findCrew(sessionId: string): Statement<Crew> {
 
 /** A rule as it is read. */
 export type ListedRule = Pick<DestinationRule, 'id' | 'key' | 'source' | 'effect' | 'value' | 'cause' | 'until'> & {
+  readonly since: Date;
   readonly agoMs: number;
 };
 
@@ -140,7 +141,8 @@ export type ListedRule = Pick<DestinationRule, 'id' | 'key' | 'source' | 'effect
 // Reads: destination_rules (whole: some dozens). Locks: none. Rows: all that are not over.
 // Not the ORM: the server's clock.
 const RULES = `
-  select id, key, source, effect, value, cause, until, extract(epoch from now() - created_at)::float8 * 1000 as "agoMs"
+  select id, key, source, effect, value, cause, until, created_at as since,
+    extract(epoch from now() - created_at)::float8 * 1000 as "agoMs"
   from destination_rules
   where until is null or until > now()
   order by key, source, effect`;
