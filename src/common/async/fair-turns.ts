@@ -44,6 +44,9 @@ export class FairTurns {
 /** The event loop is the process's one, and so is this. */
 export const EVENT_LOOP = new FairTurns();
 
+/** Who holds the pieces of mail on its way out: its senders have been put in turn before (`ComposingTurns`). */
+export const OUTGOING = 'outgoing';
+
 /** Ranges of `size`, one in each of the holder's turns; nothing waits when there is only one. */
 export async function* piecesInTurns(
   length: number,
@@ -54,6 +57,14 @@ export async function* piecesInTurns(
     if (length > size) await EVENT_LOOP.next(holder);
     yield { start, end: Math.min(start + size, length) };
   }
+}
+
+/** Bytes that are looked through in one turn: a fraction of a millisecond. */
+const SLICE_BYTES = 256 * 1024;
+
+/** The same as slices, of which no byte is copied. */
+export async function* slicesInTurns(bytes: Buffer, holder: string): AsyncGenerator<Buffer> {
+  for await (const { start, end } of piecesInTurns(bytes.length, SLICE_BYTES, holder)) yield bytes.subarray(start, end);
 }
 
 /** Where a piece of a text ends that begins at `start`: a character of two units is not cut in two. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { BodyParts } from './body-parts';
+import { BodyParts, concatInTurns } from './body-parts';
 import { loopTurnsOf } from '../../../test/setup/loop-turns';
 
 const MIB = 1024 * 1024;
@@ -37,5 +37,20 @@ describe('BodyParts', () => {
     for (let count = 0; count < 32; count += 1) parts.add(Buffer.alloc(MIB));
     expect(await loopTurnsOf(() => parts.join('a'))).toBeGreaterThanOrEqual(15);
     expect(parts.count).toBe(0);
+  });
+});
+
+describe('concatInTurns', () => {
+  it.each([
+    ['one large part', [5 * MIB]],
+    ['parts of every size, empty ones too', [0, 3 * MIB, 1, 0, MIB + 7, 0, 2 * MIB]],
+    ['small parts', [3, 0, 5]],
+  ])('gives %s as one', async (_what, sizes) => {
+    const parts = sizes.map((length, index) => Buffer.alloc(length, index + 1));
+    expect((await concatInTurns(parts, 'a')).equals(Buffer.concat(parts))).toBe(true);
+  });
+
+  it('lets others have their turn, also within one part', async () => {
+    expect(await loopTurnsOf(() => concatInTurns([Buffer.alloc(32 * MIB)], 'a'))).toBeGreaterThanOrEqual(15);
   });
 });

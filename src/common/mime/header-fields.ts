@@ -22,14 +22,16 @@ export interface ParsedHeader {
 
 /**
  * Finds the header fields of a message with CRLF line ends.
- * @throws TypeError when no empty line ends the header or a line is neither a field nor the continuation of one
+ * @throws TypeError when no empty line ends the header, a line is neither a field nor the continuation of one, or there are
+ * more than `maxFields`
  */
-export function parseHeader(message: Buffer): ParsedHeader {
+export function parseHeader(message: Buffer, maxFields = Infinity): ParsedHeader {
   const headerEnd = message.indexOf(HEADER_END);
   if (headerEnd < 0) throw new TypeError('The message has no end of header');
   const fields = new Map<string, FieldRange[]>();
   let start = 0;
-  while (start < headerEnd) {
+  for (let count = 1; start < headerEnd; count += 1) {
+    if (count > maxFields) throw new TypeError('The message has too many header fields');
     const end = endOfField(message, start);
     const colon = message.indexOf(COLON, start);
     if (colon < 0 || colon > end) throw new TypeError('The message has a header line without a colon');

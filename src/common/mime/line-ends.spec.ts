@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { lfToCrlf } from './line-ends';
+import { loopTurnsOf } from '../../../test/setup/loop-turns';
+import { lfToCrlf, toCrlf, toCrlfInTurns } from './line-ends';
 
 describe('lfToCrlf', () => {
   it.each([
@@ -29,5 +30,36 @@ describe('lfToCrlf', () => {
         expect(Buffer.concat(pieces)).toEqual(lfToCrlf(bytes));
       }),
     );
+  });
+});
+
+describe('toCrlf', () => {
+  it.each([
+    ['a\nb\rc', 'a\r\nb\r\nc'],
+    ['\r\r\n\n\r', '\r\n\r\n\r\n\r\n'],
+    ['\n', '\r\n'],
+    ['', ''],
+  ])('of %j is %j', (text, expected) => {
+    expect(toCrlf(Buffer.from(text)).toString()).toBe(expected);
+  });
+
+  it('copies nothing when there is nothing to do', async () => {
+    const small = Buffer.from('a\r\nb');
+    expect(toCrlf(small)).toBe(small);
+    const large = Buffer.from('a\r\n'.repeat(200_000));
+    expect(await toCrlfInTurns(large, 'a')).toBe(large);
+  });
+
+  it('makes the same of a large text, and lets others have their turn', async () => {
+    const end = fc.string({ unit: fc.constantFrom('\r', '\n', 'a'), maxLength: 6 });
+    await fc.assert(
+      fc.asyncProperty(end, fc.nat({ max: 3 }), async (text, shift) => {
+        const bytes = Buffer.from('x'.repeat(256 * 1024 - shift) + text + '\n'.repeat(300_000));
+        expect((await toCrlfInTurns(bytes, 'a')).equals(toCrlf(bytes))).toBe(true);
+      }),
+      { numRuns: 40 },
+    );
+    const feeds = Buffer.alloc(4 * 1024 * 1024, '\n');
+    expect(await loopTurnsOf(() => toCrlfInTurns(feeds, 'a'))).toBeGreaterThanOrEqual(32);
   });
 });

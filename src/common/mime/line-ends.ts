@@ -1,3 +1,7 @@
+import { slicesInTurns } from '../async/fair-turns';
+import { BodyParts } from './body-parts';
+import { LineEndCheck, type LineEnds } from './line-end-check';
+
 const CR = 0x0d;
 const LF = 0x0a;
 
@@ -38,6 +42,21 @@ export async function* crlfChunks(chunks: AsyncIterable<Buffer>): AsyncGenerator
   yield toCrlf(held);
 }
 
+/** What the line ends of bytes of any number are, found in the holder's turns of the event loop. */
+export async function lineEndsOf(bytes: Buffer, holder: string): Promise<LineEnds> {
+  const check = new LineEndCheck();
+  for await (const slice of slicesInTurns(bytes, holder)) check.add(slice);
+  return check.result;
+}
+
+/** What `toCrlf` makes of bytes of any number, in the holder's turns of the event loop. */
+export async function toCrlfInTurns(bytes: Buffer, holder: string): Promise<Buffer> {
+  if ((await lineEndsOf(bytes, holder)) === 'crlf') return bytes;
+  const parts = new BodyParts();
+  for await (const chunk of crlfChunks(slicesInTurns(bytes, holder))) parts.add(chunk);
+  return parts.join(holder);
+}
+
 const BARE_LF = /(?<!\r)\n/g;
 
 /**
@@ -53,11 +72,12 @@ export function lfToCrlf(bytes: Buffer, before?: number): Buffer {
 
 function countBareLineEnds(bytes: Buffer): number {
   let bare = 0;
-  for (let at = bytes.indexOf(LF); at >= 0; at = bytes.indexOf(LF, at + 1)) {
-    if (bytes[at - 1] !== CR) bare += 1;
+  let before: number | undefined;
+  // Byte by byte: a search from one to the next took seconds for a text of nothing but line ends.
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if ((before === CR) !== (byte === LF)) bare += 1;
+    before = byte;
   }
-  for (let at = bytes.indexOf(CR); at >= 0; at = bytes.indexOf(CR, at + 1)) {
-    if (bytes[at + 1] !== LF) bare += 1;
-  }
-  return bare;
+  return before === CR ? bare + 1 : bare;
 }

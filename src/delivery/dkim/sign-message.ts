@@ -1,4 +1,6 @@
 import { type KeyObject, sign } from 'node:crypto';
+import { OUTGOING } from '../../common/async/fair-turns';
+import { concatInTurns } from '../../common/mime/body-parts';
 import type { SigningKey } from '../ports/sender-sources';
 import { type FieldRange, type ParsedHeader, parseHeader, signedData } from '../../common/mime/header-fields';
 import { relaxedBodyHash } from './relaxed-body';
@@ -26,7 +28,7 @@ const FIELD_NAME = 'DKIM-Signature';
  * @throws TypeError for a key that is not RSA and for bytes that are not a message
  */
 export async function signMessage(message: Buffer, key: SigningKey, options: SignOptions): Promise<Buffer> {
-  return Buffer.concat([await signatureOf(message, key, options), message]);
+  return concatInTurns([await signatureOf(message, key, options), message], OUTGOING);
 }
 
 /** The signature alone, as a header field with its line end, to be put before the message. */

@@ -10,6 +10,7 @@ import {
   lines,
   message,
 } from '../../../test/factories/composed-messages';
+import { loopTurnsOf } from '../../../test/setup/loop-turns';
 import { composeMessage } from './compose-message';
 
 describe('a message with attachments', () => {
@@ -31,6 +32,13 @@ describe('a message with attachments', () => {
       }),
       { numRuns: 200 },
     );
+  });
+
+  it('lets others have their turn while an attached message of megabytes is looked through', async () => {
+    const content = Buffer.alloc(4 * 1024 * 1024, '\n');
+    const attached = { filename: 'm.eml', contentType: 'message/rfc822', content };
+    const composed = { ...message({ text: 'x' }), attachments: [attached] };
+    expect(await loopTurnsOf(() => composeMessage(composed))).toBeGreaterThanOrEqual(60);
   });
 
   it('brings file names, types and bytes across', async () => {

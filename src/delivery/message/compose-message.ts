@@ -1,10 +1,11 @@
 import { Readable } from 'node:stream';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import MailComposer, { type MailComposerAttachment } from 'nodemailer/lib/mail-composer';
+import { EVENT_LOOP, OUTGOING, slicesInTurns } from '../../common/async/fair-turns';
+import { concatInTurns } from '../../common/mime/body-parts';
 import type { CompleteMessage, MessageAttachment } from '../ports/message-source';
-import { contentEntity, contentOf, textEntity } from './content';
+import { contentEntity, contentInTurn, textEntity } from './content';
 import { headerBlock, type HeaderField, messageId } from './header-block';
-import { crlfChunks, toCrlf } from '../../common/mime/line-ends';
+import { crlfChunks, toCrlfInTurns } from '../../common/mime/line-ends';
 
 /**
  * Composes the bytes of a message (RFC 5322, MIME): CRLF only, no line over 998 octets, 7-bit throughout except for the
@@ -21,8 +22,9 @@ export async function composeMessage(
 ): Promise<Buffer> {
   const header = Buffer.from(headerBlock(message, extraHeaders));
   const hasAttachments = (message.attachments?.length ?? 0) > 0;
-  if (hasAttachments) return Buffer.concat([header, ...(await mixedEntity(message))]);
-  return Buffer.concat([header, await contentEntity(contentOf(message), `=_${message.emailId}`)]);
+  if (hasAttachments) return concatInTurns([header, ...(await mixedEntity(message))], OUTGOING);
+  const content = await contentEntity(await contentInTurn(message), `=_${message.emailId}`);
+  return concatInTurns([header, content], OUTGOING);
 }
 
 /** A whole number of base64 lines; small enough for other work to get its turn between two slices. */
@@ -42,7 +44,7 @@ const HEADER_END = '\r\n\r\n';
  * would choose at random is given.
  */
 async function mixedEntity(message: CompleteMessage): Promise<Buffer[]> {
-  const { text, html } = contentOf(message);
+  const { text, html } = await contentInTurn(message);
   const composer = new MailComposer({
     messageId: messageId(message),
     date: message.date,
@@ -50,7 +52,7 @@ async function mixedEntity(message: CompleteMessage): Promise<Buffer[]> {
     boundaryPrefix: '=_',
     text: text === undefined ? undefined : { raw: await textEntity('plain', text) },
     html: html === undefined ? undefined : { raw: await textEntity('html', html) },
-    attachments: message.attachments?.map(toAttachment),
+    attachments: await Promise.all((message.attachments ?? []).map(toAttachment)),
     disableFileAccess: true,
     disableUrlAccess: true,
   });
@@ -59,8 +61,8 @@ async function mixedEntity(message: CompleteMessage): Promise<Buffer[]> {
   return withoutMessageHeader(chunks);
 }
 
-function toAttachment(attachment: MessageAttachment): MailComposerAttachment {
-  const { contentType, contentTransferEncoding, content } = describe(attachment);
+async function toAttachment(attachment: MessageAttachment): Promise<MailComposerAttachment> {
+  const { contentType, contentTransferEncoding, content } = await describe(attachment);
   return {
     filename: attachment.filename.replace(CONTROLS, ' ').trim() || 'attachment',
     contentType,
@@ -75,29 +77,31 @@ function toAttachment(attachment: MessageAttachment): MailComposerAttachment {
  * RFC 2046 section 5.2.1 forbids base64 for `message/rfc822`, so one that fits 7 bits goes as it is, and one that does not
  * goes as opaque bytes, as does `multipart/*`, which would need a boundary that is not known here.
  */
-function describe({ contentType, content }: MessageAttachment) {
+async function describe({ contentType, content }: MessageAttachment) {
   const isMessage = /^message\//i.test(contentType);
-  if (isMessage && MEDIA_TYPE.test(contentType) && fitsSevenBits(content)) {
-    return { contentType, contentTransferEncoding: '7bit', content: toCrlf(content) };
+  if (isMessage && MEDIA_TYPE.test(contentType) && (await fitsSevenBits(content))) {
+    return { contentType, contentTransferEncoding: '7bit', content: await toCrlfInTurns(content, OUTGOING) };
   }
   const isOpaque = isMessage || /^multipart\//i.test(contentType) || !MEDIA_TYPE.test(contentType);
   return { contentType: isOpaque ? OPAQUE : contentType, contentTransferEncoding: 'base64', content };
 }
 
 /** ASCII without NUL, in lines of at most 998 octets (RFC 2045 section 2.7). */
-function fitsSevenBits(content: Buffer): boolean {
+async function fitsSevenBits(content: Buffer): Promise<boolean> {
   let lineLength = 0;
-  for (const byte of content) {
-    if (byte === 0 || byte > 0x7f) return false;
-    lineLength = byte === 0x0a || byte === 0x0d ? 0 : lineLength + 1;
-    if (lineLength > 998) return false;
+  for await (const slice of slicesInTurns(content, OUTGOING)) {
+    for (let at = 0; at < slice.length; at += 1) {
+      const byte = slice[at] as number;
+      lineLength = byte === 0x0a || byte === 0x0d ? 0 : lineLength + 1;
+      if (byte === 0 || byte > 0x7f || lineLength > 998) return false;
+    }
   }
   return true;
 }
 
 async function* slices(content: Buffer): AsyncGenerator<Buffer> {
   for (let at = 0; at < content.length; at += SLICE_BYTES) {
-    if (at > 0) await nextTurn();
+    if (at > 0) await EVENT_LOOP.next(OUTGOING);
     yield content.subarray(at, at + SLICE_BYTES);
   }
 }

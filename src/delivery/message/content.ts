@@ -1,6 +1,7 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { EVENT_LOOP, OUTGOING } from '../../common/async/fair-turns';
+import { concatInTurns } from '../../common/mime/body-parts';
 import type { OutgoingMessage } from '../ports/message-source';
-import { toCrlf } from '../../common/mime/line-ends';
+import { toCrlf, toCrlfInTurns } from '../../common/mime/line-ends';
 import { encodeQuotedPrintable, encodeQuotedPrintableInTurns } from './quoted-printable';
 import { textFromHtml } from './text-from-html';
 
@@ -19,6 +20,16 @@ export function contentOf(message: Pick<OutgoingMessage, 'text' | 'html'>): Cont
   return shown === '' ? { html } : { text: shown, html };
 }
 
+/** Its text takes half a millisecond or so to derive; that of longer html up to forty. */
+const SHORT_HTML = 4 * 1024;
+
+/** The same, in a turn of its own where it may take long. */
+export async function contentInTurn(message: Pick<OutgoingMessage, 'text' | 'html'>): Promise<Content> {
+  const { text = '', html = '' } = message;
+  if (text === '' && html.length > SHORT_HTML) await EVENT_LOOP.next(OUTGOING);
+  return contentOf(message);
+}
+
 /** Longer texts are encoded in several turns of the event loop: 5 MiB took a tenth of a second. */
 const LARGE = 128 * 1024;
 
@@ -27,7 +38,7 @@ export async function textEntity(subtype: 'plain' | 'html', text: string): Promi
   const body = text.length <= LARGE ? encodeBody(text) : await encodeLargeBody(text);
   const header =
     `Content-Type: text/${subtype}; charset=utf-8\r\n` + `Content-Transfer-Encoding: ${body.encoding}\r\n\r\n`;
-  return Buffer.concat([Buffer.from(header, 'latin1'), body.bytes]);
+  return concatInTurns([Buffer.from(header, 'latin1'), body.bytes], OUTGOING);
 }
 
 /**
@@ -37,17 +48,18 @@ export async function textEntity(subtype: 'plain' | 'html', text: string): Promi
 export async function contentEntity(content: Content, boundary: string): Promise<Buffer> {
   if (content.html === undefined) return withFinalLineEnd(await textEntity('plain', content.text ?? ''));
   if (content.text === undefined) return withFinalLineEnd(await textEntity('html', content.html));
-  return Buffer.concat([
+  const parts = [
     Buffer.from(`Content-Type: multipart/alternative; boundary="${boundary}"\r\n\r\n--${boundary}\r\n`, 'latin1'),
     await textEntity('plain', content.text),
     Buffer.from(`\r\n--${boundary}\r\n`, 'latin1'),
     await textEntity('html', content.html),
     Buffer.from(`\r\n--${boundary}--\r\n`, 'latin1'),
-  ]);
+  ];
+  return concatInTurns(parts, OUTGOING);
 }
 
-function withFinalLineEnd(entity: Buffer): Buffer {
-  return entity.at(-1) === 0x0a ? entity : Buffer.concat([entity, Buffer.from('\r\n', 'latin1')]);
+async function withFinalLineEnd(entity: Buffer): Promise<Buffer> {
+  return entity.at(-1) === 0x0a ? entity : concatInTurns([entity, Buffer.from('\r\n', 'latin1')], OUTGOING);
 }
 
 export interface EncodedBody {
@@ -79,19 +91,19 @@ export function encodeBody(text: string): EncodedBody {
 /** The same, with turns of the event loop in between. */
 export async function encodeLargeBody(text: string): Promise<EncodedBody> {
   const bytes = Buffer.from(text);
-  await nextTurn();
+  await EVENT_LOOP.next(OUTGOING);
   const isAscii = bytes.length === text.length;
-  if (isAscii && !(await isUnsafe(text))) return { encoding: '7bit', bytes: toCrlf(bytes) };
+  if (isAscii && !(await isUnsafe(text))) return { encoding: '7bit', bytes: await toCrlfInTurns(bytes, OUTGOING) };
   if (isAscii || !isMostlyOther(bytes)) {
     return { encoding: 'quoted-printable', bytes: await encodeQuotedPrintableInTurns(bytes) };
   }
   const lines: Buffer[] = [];
-  const whole = toCrlf(bytes);
+  const whole = await toCrlfInTurns(bytes, OUTGOING);
   for (let at = 0; at < whole.length; at += TURN_BYTES) {
-    await nextTurn();
+    await EVENT_LOOP.next(OUTGOING);
     lines.push(Buffer.from(at === 0 ? '' : '\r\n'), toBase64Lines(whole.subarray(at, at + TURN_BYTES)));
   }
-  return { encoding: 'base64', bytes: Buffer.concat(lines) };
+  return { encoding: 'base64', bytes: await concatInTurns(lines, OUTGOING) };
 }
 
 /** Looked through, or encoded, in one turn; whole lines of base64. */
@@ -104,7 +116,7 @@ async function isUnsafe(text: string): Promise<boolean> {
     if (text.length - at <= TURN_BYTES) end = text.length;
     // A line of that length.
     if (end <= at || UNSAFE_AS_IT_IS.test(text.slice(at, end))) return true;
-    await nextTurn();
+    await EVENT_LOOP.next(OUTGOING);
   }
   return false;
 }

@@ -1,5 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { QuoteType, Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
+import { EVENT_LOOP, OUTGOING } from '../../common/async/fair-turns';
 import { parseUrl } from '../../common/network';
 
 /** A link that a reader can follow to the web. */
@@ -52,7 +52,7 @@ export async function findLinksInTurns(html: string, turn = TURN): Promise<HtmlL
   const finder = new LinkFinder(html);
   const tokenizer = new Tokenizer({}, finder);
   for (let at = 0; at < html.length; at += turn) {
-    if (at > 0) await nextTurn();
+    await EVENT_LOOP.next(OUTGOING);
     tokenizer.write(html.slice(at, at + turn));
   }
   tokenizer.end();

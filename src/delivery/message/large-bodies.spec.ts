@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { loopTurnsOf } from '../../../test/setup/loop-turns';
-import { encodeBody, encodeLargeBody, textEntity } from './content';
+import { contentInTurn, encodeBody, encodeLargeBody, textEntity } from './content';
 import { findLinks, findLinksInTurns } from './html-links';
 import { trackHtmlInTurns } from './track-html';
 
@@ -38,8 +38,28 @@ describe('a large text', () => {
     ['quoted-printable', '=.\n'.repeat(MIB)],
     ['base64', '字'.repeat(MIB)],
     ['plain lines', 'short line\n'.repeat(MIB / 4)],
+    ['plain lines of nothing', '\n'.repeat(4 * MIB)],
   ])('lets others have their turn while it becomes %s', async (_what, text) => {
     expect(await loopTurnsOf(() => textEntity('html', text))).toBeGreaterThanOrEqual(8);
+  });
+});
+
+describe('several large texts at once', () => {
+  it('are encoded a piece in each turn, not a piece of each', async () => {
+    const text = '=.\n'.repeat(MIB / 3);
+    const one = await loopTurnsOf(() => textEntity('html', text));
+    const all = await loopTurnsOf(() => Promise.all(Array.from({ length: 8 }, () => textEntity('html', text))));
+    expect(all).toBeGreaterThanOrEqual(6 * one);
+  });
+
+  it('have their texts derived and their links found in a turn for each', async () => {
+    const html = '<p>x</p>'.repeat(3_000);
+    const eight = Array.from({ length: 8 }, () => html);
+    expect(
+      await loopTurnsOf(() => Promise.all(eight.map((each) => contentInTurn({ html: each })))),
+    ).toBeGreaterThanOrEqual(8);
+    const track = (each: string) => trackHtmlInTurns(each, { linkFor: () => undefined });
+    expect(await loopTurnsOf(() => Promise.all(eight.map(track)))).toBeGreaterThanOrEqual(8);
   });
 });
 

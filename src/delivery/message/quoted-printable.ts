@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { EVENT_LOOP, OUTGOING } from '../../common/async/fair-turns';
 
 const TAB = 0x09;
 const LF = 0x0a;
@@ -37,7 +37,7 @@ export async function encodeQuotedPrintableInTurns(bytes: Uint8Array): Promise<B
   const encoder = new QuotedPrintableEncoder(bytes);
   for (let end = TURN_BYTES; end < bytes.length; end += TURN_BYTES) {
     encoder.encodeUpTo(end);
-    await nextTurn();
+    await EVENT_LOOP.next(OUTGOING);
   }
   encoder.encodeUpTo(bytes.length);
   return encoder.end();

@@ -29,8 +29,8 @@ export function trackHtml(html: string, tracking: HtmlTracking): string {
   return withLinks(html, findLinks(html), tracking);
 }
 
-/** Longer html takes several turns of the event loop. */
-const LARGE = 128 * 1024;
+/** Longer html takes turns of its own: of a dozen mails that come together, each may be as long. */
+const LARGE = 16 * 1024;
 
 /** The same of html of any size. */
 export async function trackHtmlInTurns(html: string, tracking: HtmlTracking): Promise<string> {

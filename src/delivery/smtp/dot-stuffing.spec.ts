@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { AppError } from '../../common/errors/app-error';
-import { finalDot, stuffDots, withFinalDot } from './dot-stuffing';
+import { loopTurnsOf } from '../../../test/setup/loop-turns';
+import { finalDot, stuffDots, stuffDotsInTurns, withFinalDot } from './dot-stuffing';
 
 const END_OF_DATA = '\r\n.\r\n';
 
@@ -57,6 +58,40 @@ describe('stuffDots', () => {
     );
   });
 });
+
+describe('stuffDotsInTurns', () => {
+  const PIECE = 256 * 1024;
+
+  it('makes the same of a large message, wherever a piece ends', async () => {
+    const end = fc.string({ unit: fc.constantFrom('\r\n', '.', 'a', '\r', '\n'), maxLength: 6 });
+    await fc.assert(
+      fc.asyncProperty(end, fc.nat({ max: 8 }), async (text, shift) => {
+        const message = Buffer.from('.x'.repeat(PIECE / 2).slice(shift) + text + '\r\n.'.repeat(20));
+        const whole = attempt(() => stuffDots(message));
+        const pieces = await stuffDotsInTurns(message).catch(() => undefined);
+        expect(whole ? pieces?.equals(whole) : pieces === undefined).toBe(true);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('copies nothing when no line starts with a dot, and lets others have their turn', async () => {
+    const message = Buffer.from('a.\r\n'.repeat(MIB));
+    expect(await stuffDotsInTurns(message)).toBe(message);
+    expect(await loopTurnsOf(() => stuffDotsInTurns(message))).toBeGreaterThanOrEqual(16);
+    expect(await loopTurnsOf(() => stuffDotsInTurns(Buffer.from('.\r\n'.repeat(MIB))))).toBeGreaterThanOrEqual(24);
+  });
+});
+
+const MIB = 1024 * 1024;
+
+function attempt(stuff: () => Buffer): Buffer | undefined {
+  try {
+    return stuff();
+  } catch {
+    return undefined;
+  }
+}
 
 describe('finalDot', () => {
   it.each([

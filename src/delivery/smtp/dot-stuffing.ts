@@ -1,3 +1,4 @@
+import { OUTGOING, piecesInTurns } from '../../common/async/fair-turns';
 import { AppError } from '../../common/errors/app-error';
 
 const DOT = 0x2e;
@@ -29,6 +30,41 @@ export function stuffDots(message: Buffer): Buffer {
     before = byte;
   }
   return stuffed;
+}
+
+/** Looked through, or copied, in one turn of the event loop: a fraction of a millisecond. */
+const PIECE = 256 * 1024;
+
+/** The same of a message of any size, with turns of the event loop in between: 25 MiB take some 50 ms each time. @throws AppError */
+export async function stuffDotsInTurns(message: Buffer): Promise<Buffer> {
+  if (message.length <= PIECE) return stuffDots(message);
+  let dots = 0;
+  for await (const { start, end } of piecesInTurns(message.length, PIECE, OUTGOING)) {
+    dots += countStuffed(message, start, end);
+  }
+  if (dots === 0) return message;
+  const stuffed = Buffer.allocUnsafe(message.length + dots);
+  let length = 0;
+  for await (const { start, end } of piecesInTurns(message.length, PIECE, OUTGOING)) {
+    for (let at = start; at < end; at += 1) {
+      const byte = message[at] as number;
+      if (byte === DOT && (at === 0 || message[at - 1] === LF)) stuffed[length++] = DOT;
+      stuffed[length++] = byte;
+    }
+  }
+  return stuffed;
+}
+
+/** Dots of a range that begin a line. @throws AppError */
+function countStuffed(message: Buffer, start: number, end: number): number {
+  let dots = 0;
+  for (let at = start; at < end; at += 1) {
+    if (message[at] !== DOT) continue;
+    const before = at === 0 ? LF : message[at - 1];
+    if (before === CR || (before === LF && at > 0 && message[at - 2] !== CR)) throw bareLineEnd();
+    if (before === LF) dots += 1;
+  }
+  return dots;
 }
 
 /** Stuffed message and end-of-data sequence in one buffer, for a single write. */

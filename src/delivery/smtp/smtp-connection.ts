@@ -1,5 +1,5 @@
 import { AppError } from '../../common/errors/app-error';
-import { stuffDots } from './dot-stuffing';
+import { stuffDotsInTurns } from './dot-stuffing';
 import { assertHeloName } from './smtp-endpoint';
 import type { SmtpEndpoint } from './smtp-endpoint';
 import { assertSafeEnvelope, findLocalRefusal } from './smtp-envelope';
@@ -104,9 +104,9 @@ export class SmtpConnection {
     const { session } = this;
     const refusal = findLocalRefusal(envelope, session.capabilities);
     if (refusal !== undefined) return session.declined(refusal);
-    const stuffed = stuffDots(message);
     this.state = 'sending';
     session.wire.deadline.beginAttempt(Math.min(session.timeouts.attempt, attemptSeconds));
+    const stuffed = await this.stuffed(message);
     if (this.sentMessages > 0) session.timer.restart();
     this.sentMessages += 1;
     const result = await runTransaction(session, envelope, stuffed, hooks);
@@ -163,6 +163,17 @@ export class SmtpConnection {
       return await openSession(this.session);
     } catch (error) {
       this.destroy();
+      throw error;
+    }
+  }
+
+  /** Of one that cannot be sent, nothing has gone out. */
+  private async stuffed(message: Buffer): Promise<Buffer> {
+    try {
+      return await stuffDotsInTurns(message);
+    } catch (error) {
+      this.session.wire.deadline.endAttempt();
+      if (this.session.wire.fault === undefined) this.state = 'ready';
       throw error;
     }
   }

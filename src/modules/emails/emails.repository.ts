@@ -12,10 +12,18 @@ import { EmailEvent } from './email-event.entity';
 import { EmailRecipient } from './email-recipient.entity';
 import { Email } from './email.entity';
 import { rescheduleEmail } from './sql/change-emails.sql';
-import { findMailRecipients, type LoadedMessage, loadMessages, type MailRecipient } from './sql/load-messages.sql';
+import {
+  findMailRecipients,
+  type LoadedMessage,
+  loadMessages,
+  type MailRecipient,
+  readAttachmentPart,
+} from './sql/load-messages.sql';
 
 /** Of an email, that are shown within its html. */
 const MAX_IMAGES = 20;
+/** Of an attachment, read at a time: some milliseconds for the driver. */
+const PART_BYTES = 2 * 1024 * 1024;
 
 export interface WholeEmail {
   readonly email: Email;
@@ -75,8 +83,11 @@ export class EmailsRepository {
   }
 
   /** Without their bytes. */
-  listAttachments({ organizationId, mode, emailId }: EmailKey): Promise<EmailAttachment[]> {
-    return this.attachments.find({ where: { organizationId, mode, emailId }, order: { position: 'ASC' } });
+  listAttachments(
+    { organizationId, mode, emailId }: EmailKey,
+    attachments = this.attachments,
+  ): Promise<EmailAttachment[]> {
+    return attachments.find({ where: { organizationId, mode, emailId }, order: { position: 'ASC' } });
   }
 
   /** Images that the html may refer to, with their bytes. */
@@ -95,12 +106,12 @@ export class EmailsRepository {
     }));
   }
 
-  /** With their bytes, for composing. */
-  loadAttachments({ organizationId, mode, emailId }: EmailKey): Promise<EmailAttachment[]> {
-    return this.attachments.find({
-      select: { position: true, filename: true, contentType: true, contentId: true, content: true },
-      where: { organizationId, mode, emailId },
-      order: { position: 'ASC' },
+  /** With their bytes, for composing, part by part. As of one moment, since an erasure may change them. */
+  loadAttachments(key: EmailKey): Promise<EmailAttachment[]> {
+    return this.database.snapshot(async (tx) => {
+      const found = await this.listAttachments(key, tx.manager.getRepository(EmailAttachment));
+      for (const attachment of found) attachment.content = await readContent(key, attachment, tx);
+      return found;
     });
   }
 
@@ -131,6 +142,16 @@ export class EmailsRepository {
   async reschedule(email: EmailKey, scheduledAt: Date, now: Date, tx: Transaction): Promise<void> {
     await tx.run(rescheduleEmail(email, scheduledAt, now));
   }
+}
+
+async function readContent(key: EmailKey, { position, size }: EmailAttachment, tx: Transaction): Promise<Buffer> {
+  const content = Buffer.allocUnsafe(size);
+  let length = 0;
+  for (let from = 1; from <= size; from += PART_BYTES) {
+    const [row] = await tx.run(readAttachmentPart(key, position, { from, length: PART_BYTES }));
+    length += row?.part.copy(content, length) ?? 0;
+  }
+  return content.subarray(0, length);
 }
 
 export type { LoadedMessage, MailRecipient };

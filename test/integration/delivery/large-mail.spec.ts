@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { ByteBudget } from '../../../src/delivery/worker/byte-budget';
 import { MessageSource } from '../../../src/delivery/ports/message-source';
 import { PortRouter } from '../../doubles/port-router';
@@ -80,6 +81,17 @@ describe('large mail delays only its tenant', () => {
       [false, 5, undefined],
     ]);
     expect(await worker.get(MessageSource).loadBody(keys[1]!)).toEqual({ text: 'x'.repeat(204_800) });
+  });
+
+  it('loads attachments of megabytes part by part, and whole', async () => {
+    const worker = await scene.startWorker({ hopPort: 1, isRunning: false });
+    const contents = [randomBytes(5 * MIB + 3), Buffer.from('small'), randomBytes(2 * MIB)];
+    const attachments = contents.map((content, n) => ({ filename: `${n}.bin`, content: content.toString('base64') }));
+    const emailId = await scene.accept({ text: 'x', attachments });
+    const key = { organizationId: scene.tenant.organizationId, mode: 'live' as const, emailId };
+    const loaded = await worker.get(MessageSource).loadAttachments(key);
+    expect(loaded.map(({ filename }) => filename)).toEqual(['0.bin', '1.bin', '2.bin']);
+    expect(loaded.map(({ content }, n) => content.equals(contents[n]!))).toEqual([true, true, true]);
   });
 
   it('html counts as well: mails of 5 MiB take turns', async () => {

@@ -1,13 +1,10 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { piecesInTurns } from '../../../../common/async/fair-turns';
 import { Clock } from '../../../../common/clock';
 import { AppError, ValidationError } from '../../../../common/errors/app-error';
-import { BodyParts } from '../../../../common/mime/body-parts';
 import { addressKey, parseMailbox } from '../../../../common/mail-address';
 import { decodeBase64, decodedLength } from '../../../../common/mime/base64-in-turns';
-import { LineEndCheck, type LineEnds } from '../../../../common/mime/line-end-check';
-import { crlfChunks } from '../../../../common/mime/line-ends';
+import { lineEndsOf, toCrlfInTurns } from '../../../../common/mime/line-ends';
 import { FieldReader } from '../field-reader';
 import { idempotencyKeyOf } from '../idempotency';
 import { type AcceptedRequest, claim, claimOf, SendEmailsService, type Submitter } from '../send-emails.service';
@@ -23,8 +20,6 @@ export const SEND_RAW_FIELDS: ReadonlySet<string> = new Set([
 export const MAX_ENVELOPE = 50;
 const HTTP_PATH = '/v1/emails/raw';
 const SMTP_PATH = 'smtp';
-/** Looked through in one turn of the event loop: a fraction of a millisecond. */
-const SLICE_BYTES = 256 * 1024;
 
 /** A message that came over SMTP, with its envelope. */
 export interface SubmittedMessage {
@@ -115,29 +110,13 @@ async function readBase64(reader: FieldReader, value: unknown, holder: string): 
     reader.add('raw', 'must have line ends that are all CRLF, or all LF, and no CR alone');
     return undefined;
   }
-  const message = lineEnds === 'lf' ? await withCrlf(bytes, holder) : bytes;
+  const message = lineEnds === 'lf' ? await toCrlfInTurns(bytes, holder) : bytes;
   if (message.length > MAX_RAW_BYTES) throw tooLarge();
   return message;
 }
 
 function tooLarge(): AppError {
   return new AppError('payload_too_large', 'The message exceeds 25 MiB', { details: { limitBytes: MAX_RAW_BYTES } });
-}
-
-async function lineEndsOf(bytes: Buffer, holder: string): Promise<LineEnds> {
-  const check = new LineEndCheck();
-  for await (const slice of slices(bytes, holder)) check.add(slice);
-  return check.result;
-}
-
-async function withCrlf(bytes: Buffer, holder: string): Promise<Buffer> {
-  const parts = new BodyParts();
-  for await (const chunk of crlfChunks(slices(bytes, holder))) parts.add(chunk);
-  return parts.join(holder);
-}
-
-async function* slices(bytes: Buffer, holder: string): AsyncGenerator<Buffer> {
-  for await (const { start, end } of piecesInTurns(bytes.length, SLICE_BYTES, holder)) yield bytes.subarray(start, end);
 }
 
 function fingerprintOf({ from, subject, recipients }: SendRequest): Buffer {
