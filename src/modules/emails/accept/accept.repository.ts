@@ -40,21 +40,19 @@ export class AcceptRepository {
   async insert(emails: readonly AcceptedEmail[], now: Date, tx: Transaction): Promise<void> {
     if (emails.length === 0) return;
     const holder = (emails[0] as AcceptedEmail).command.organizationId;
-    const groups = groupsOf(emails);
-    for (const group of groups) {
-      if (groups.length > 1) await EVENT_LOOP.next(holder);
-      tx.write(insertEmails(group, now));
-    }
+    for await (const group of groupsInTurns(emails, weightOf)) tx.write(insertEmails(group, now));
     for (const statement of [...insertAttachments(emails), ...insertRaw(emails)]) {
       if (isLarge(statement)) await EVENT_LOOP.next(holder);
       tx.write(statement);
     }
     for (const statement of resentLinks(emails)) tx.write(statement);
-    this.queue.enqueue(
-      emails.flatMap((email) => deliveriesOf(email, now, this.config.delivery.lifeHours)),
-      now,
-      tx,
-    );
+    for await (const group of groupsInTurns(emails, weightOfRecipients)) {
+      this.queue.enqueue(
+        group.flatMap((email) => deliveriesOf(email, now, this.config.delivery.lifeHours)),
+        now,
+        tx,
+      );
+    }
   }
 
   /** The state of each claim, in order; free keys are held until the transaction ends. */
@@ -120,23 +118,46 @@ export class AcceptRepository {
   }
 }
 
-/** Characters of html and text that are put into one statement, in one turn of the event loop: some milliseconds. */
+/**
+ * Characters of html and text that are put into one statement, in one turn of the event loop: some milliseconds, which as many
+ * recipients take as well.
+ */
 const GROUP = 2 * 1024 * 1024;
+const RECIPIENT = GROUP / 1_000;
 
-/** Most batches are one group. */
-function groupsOf(emails: readonly AcceptedEmail[]): AcceptedEmail[][] {
+type Weigh = (email: AcceptedEmail) => number;
+
+/** Most batches are one group, which waits for nothing. */
+async function* groupsInTurns(emails: readonly AcceptedEmail[], weigh: Weigh): AsyncGenerator<AcceptedEmail[]> {
+  const groups = groupsOf(emails, weigh);
+  for (const group of groups) {
+    if (groups.length > 1) await EVENT_LOOP.next((group[0] as AcceptedEmail).command.organizationId);
+    yield group;
+  }
+}
+
+function groupsOf(emails: readonly AcceptedEmail[], weigh: Weigh): AcceptedEmail[][] {
   const groups: AcceptedEmail[][] = [];
   let left = 0;
   for (const email of emails) {
-    const { html = '', text = '' } = email.command.request;
-    left -= html.length + text.length;
+    const weight = weigh(email);
+    left -= weight;
     if (left >= 0 && groups.length > 0) groups.at(-1)?.push(email);
     else {
       groups.push([email]);
-      left = GROUP - html.length - text.length;
+      left = GROUP - weight;
     }
   }
   return groups;
+}
+
+function weightOf(email: AcceptedEmail): number {
+  const { html = '', text = '' } = email.command.request;
+  return html.length + text.length + weightOfRecipients(email);
+}
+
+function weightOfRecipients({ recipients }: AcceptedEmail): number {
+  return recipients.length * RECIPIENT;
 }
 
 /** The driver copies it. */

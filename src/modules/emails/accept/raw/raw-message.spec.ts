@@ -113,6 +113,7 @@ describe('readRawMessage', () => {
     ['a continuation first', ' From: c@d.example\r\nFrom: a@b.example\r\n\r\nhi'],
     ['NUL', 'From: a@b.example\r\nSubject: a\0b\r\n\r\nhi'],
     ['a circle', `From: a@b.example\r\n${'Received: x\r\n'.repeat(101)}\r\nhi`],
+    ['more than 2,000 fields', `From: a@b.example\r\n${'a:\r\n'.repeat(2_000)}\r\nhi`],
     ['no end of its header', `From: a@b.example\r\nX: ${'x'.repeat(300_000)}`],
     ['nothing', ''],
   ])('refuses a message with %s', (_what, text) => {
