@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { downloadAs } from './display-text';
+import { displayBody, downloadAs } from './display-text';
 
 describe('downloadAs', () => {
   it.each([
@@ -20,5 +20,13 @@ describe('downloadAs', () => {
         expect(downloadAs(name)).toMatch(/^attachment; filename="[ -!#-[\]-~]+"; filename\*=UTF-8''[\w.!~%-]+$/);
       }),
     );
+  });
+});
+
+describe('displayBody', () => {
+  it('cuts a long text, whatever its line ends', () => {
+    expect(displayBody('\r\n'.repeat(1_000), 100)).toBe(`${'\n'.repeat(99)}…`);
+    expect(displayBody('\r\n'.repeat(100), 100)).toBe('\n'.repeat(100));
+    expect(displayBody(`${'\r\n'.repeat(100)}x`, 100)).toBe(`${'\n'.repeat(99)}…`);
   });
 });

@@ -15,7 +15,9 @@ export function displayLine(text: string, maxLength: number): string {
 
 /** Text of a message with its lines, at most `maxLength` characters. */
 export function displayBody(text: string, maxLength: number): string {
-  return shortened(text.replace(/\r\n?/g, '\n'), maxLength).replace(UNFIT_IN_A_BODY, '\ufffd');
+  // Cut before line ends are looked for: of two characters one is left at least.
+  const beginning = text.slice(0, 2 * maxLength + 2);
+  return shortened(beginning.replace(/\r\n?/g, '\n'), maxLength).replace(UNFIT_IN_A_BODY, '\ufffd');
 }
 
 function shortened(text: string, maxLength: number): string {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { AddressFinder } from '../../common/erasure/address-finder';
 import { bytesHold } from '../../common/erasure/byte-search';
 import type { Transaction } from '../../database/transaction';
-import { type KeptCopy, type MailboxPage, MailboxRepository } from './mailbox.repository';
+import { type MailboxPage, MailboxRepository } from './mailbox.repository';
 
 /** Whose copies go, and where they are looked for. */
 export interface ErasedOwner {
@@ -21,8 +21,6 @@ export interface FoundCopies {
 /** Looked through for one page, unless a single message has more. */
 const PAGE_BYTES = 16 * 1024 * 1024;
 const PAGE = 20;
-/** Passes through the driver as twice as much text. */
-const PART_BYTES = 1024 * 1024;
 
 /** Removes a person from what an organization has sent to the mailbox, and from mail that belongs to no organization. */
 @Injectable()
@@ -39,7 +37,7 @@ export class MailboxErasureService {
       bytes += copy.size;
       last = copy.id;
       const isRecipient = copy.recipients.some((address) => keys.includes(address.toLowerCase()));
-      if (isRecipient || (await bytesHold(finder, await this.read(copy)))) ids.push(copy.id);
+      if (isRecipient || (await bytesHold(finder, await this.mailbox.readBytes(copy)))) ids.push(copy.id);
     }
     return { ids, next: last };
   }
@@ -47,11 +45,5 @@ export class MailboxErasureService {
   /** Returns how many there were. */
   delete(ids: readonly string[], tx: Transaction): Promise<number> {
     return this.mailbox.delete(ids, tx);
-  }
-
-  private async read({ id, size }: KeptCopy): Promise<Buffer> {
-    const parts: Buffer[] = [];
-    for (let from = 1; from <= size; from += PART_BYTES) parts.push(await this.mailbox.readPart(id, from, PART_BYTES));
-    return Buffer.concat(parts);
   }
 }

@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
 import { SECOND } from '../../common/clock';
+import { concatInTurns } from '../../common/mime/body-parts';
 import { MailboxIntakeService } from './mailbox-intake.service';
 import type { ReceivedMessage } from './mailbox-message.entity';
 
@@ -85,5 +86,5 @@ async function collect(stream: SMTPServerDataStream): Promise<Buffer | undefined
     if (stream.sizeExceeded) chunks.length = 0;
     else chunks.push(chunk);
   }
-  return stream.sizeExceeded ? undefined : Buffer.concat(chunks);
+  return stream.sizeExceeded ? undefined : concatInTurns(chunks, 'mailbox');
 }

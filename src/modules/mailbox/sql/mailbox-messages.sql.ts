@@ -38,7 +38,7 @@ export function insertMessages(messages: readonly NewMailboxMessage[]): Statemen
     name: 'insert-mailbox-messages',
     text: INSERT_MESSAGES,
     values: [
-      Buffer.concat(messages.map((message) => message.raw)),
+      joined(messages.map((message) => message.raw)),
       messages.map((message) => message.id),
       messages.map((message) => message.receivedAt),
       messages.map((message) => message.returnPath),
@@ -50,6 +50,11 @@ export function insertMessages(messages: readonly NewMailboxMessage[]): Statemen
       messages.map((message) => message.organizationId),
     ],
   };
+}
+
+/** The driver copies it again. */
+function joined(parts: readonly Buffer[]): Buffer {
+  return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
 }
 
 // Deletes all but the newest $1 messages, and of those what goes beyond $2 bytes together.
