@@ -90,6 +90,7 @@ export function encodeBody(text: string): EncodedBody {
 
 /** The same, with turns of the event loop in between. */
 export async function encodeLargeBody(text: string): Promise<EncodedBody> {
+  await EVENT_LOOP.next(OUTGOING);
   const bytes = Buffer.from(text);
   await EVENT_LOOP.next(OUTGOING);
   const isAscii = bytes.length === text.length;

@@ -8,6 +8,7 @@ const MAX_HEADER_BYTES = 256 * 1024;
 const MAX_FIELDS = 2_000;
 /** RFC 5321 section 6.3 asks for a limit of at least 100: what has come by so often goes round in a circle. */
 const MAX_HOPS = 100;
+const NO_HEADER = `has no header of fields with CRLF line ends, of at most ${MAX_HEADER_BYTES} bytes and ${MAX_FIELDS} fields`;
 const HEADER_END = '\r\n\r\n';
 /** RFC 5322 section 2.2. With a blank before its colon, a From would not be found here, and be shown by readers. */
 const FIELD_NAME = /^[!-9;-~]+$/;
@@ -45,10 +46,7 @@ export interface RawFault {
 export function readRawMessage(given: Buffer): RawMessage | RawFault {
   const whole = withHeaderEnd(given);
   const header = whole && tryParse(whole);
-  if (!header)
-    return form(
-      `has no header of fields with CRLF line ends, of at most ${MAX_HEADER_BYTES} bytes and ${MAX_FIELDS} fields`,
-    );
+  if (!header) return form(NO_HEADER);
   const { fields } = header;
   if (![...fields.keys()].every((name) => FIELD_NAME.test(name))) return form('has a header line that is no field');
   if (whole.subarray(0, header.bodyStart).includes(0)) return form('has a NUL character in its header');
