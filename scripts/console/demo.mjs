@@ -92,6 +92,7 @@ export async function seed(base, { liveKey, testKey }) {
   for (const email of PEOPLE.slice(0, 3)) {
     await post(liveKey, '/v1/suppressions', { email: `old.${email}`, reason: 'manual', notes: 'Asked by phone' });
   }
+  await post(liveKey, '/v1/inbound-routes', { address: 'support@in.waybill.test' });
   const webhook = await post(liveKey, '/v1/webhooks', { url: `${base}/hooks`, events: ['*'] });
   await post(liveKey, `/v1/webhooks/${webhook.id}/test`);
   await post(liveKey, '/v1/gdpr/export', { email: PEOPLE[0] });
@@ -108,6 +109,7 @@ export async function seed(base, { liveKey, testKey }) {
       domains: '/domains',
       templates: '/templates',
       privacy: '/privacy',
+      inbound: '/inbound',
       webhooks: '/webhooks',
       webhook: `/webhooks/${webhook.id}`,
     },

@@ -7,6 +7,9 @@ export interface Advice {
   readonly what: string;
 }
 
+/** A pause keeps mail back: it is worse than what slows it. */
+export const DESTINATION_TONES = { open: 'good', slowed: 'warn', probing: 'warn', paused: 'bad' } as const;
+
 const until = (at: string | undefined): string => (at === undefined ? '' : `, until ${moment(at)}`);
 const quoted = (cause: string | undefined): string => (cause === undefined ? '' : `: “${cause}”`);
 

@@ -1,4 +1,4 @@
-import type { EmailDetail, EmailEvent, EmailRecipient } from '../api/types';
+import type { Attempt, EmailDetail, EmailEvent, EmailRecipient } from '../api/types';
 import { words } from './format';
 import { type Tone, toneOf } from './tones';
 
@@ -80,6 +80,12 @@ function derived(
 
 function reply({ eventData }: EmailEvent): string {
   return typeof eventData.response === 'string' ? `: the server said “${eventData.response}”` : '';
+}
+
+/** All that a server said, line by line; its codes alone where the lines do not begin with them. */
+export function replyText({ code, enhancedCode, lines }: NonNullable<Attempt['reply']>): string {
+  if (lines[0]?.startsWith(String(code))) return lines.join('\n');
+  return [enhancedCode === undefined ? String(code) : `${code} ${enhancedCode}`, ...lines].join('\n');
 }
 
 const SENTENCES: Readonly<Record<string, string>> = {

@@ -5,8 +5,9 @@ import { hostInZone } from '../pages/domains/host-in-zone';
 import { shellQuote, toCurl } from '../pages/email/to-curl';
 import { SCOPES } from '../pages/keys/scopes';
 import { isSpike } from '../pages/overview/is-spike';
+import { detailsOf, whoActed } from './audit-words';
 import { adviceFor, adviceForPool } from './destination-words';
-import { whyItWaits } from './email-words';
+import { replyText, whyItWaits } from './email-words';
 import { fromNow, percent, plural, words } from './format';
 import { before, inSteps, lastHours, weeksOf } from './status-range';
 
@@ -114,6 +115,37 @@ describe('why a recipient waits', () => {
     for (const status of ['delivered', 'bounced', 'failed'] as const) {
       expect(whyItWaits({ events: [deferred] }, { ...recipient, status })).toBeUndefined();
     }
+  });
+});
+
+describe('what a server said', () => {
+  it('is what it sent, and its codes where that has none', () => {
+    const said = ['250-2.6.0 Kept', '250 2.6.0 as 42'];
+    expect(replyText({ code: 250, enhancedCode: '2.6.0', lines: said })).toBe(said.join('\n'));
+    expect(replyText({ code: 450, enhancedCode: '4.2.1', lines: ['busy'] })).toBe('450 4.2.1\nbusy');
+    expect(replyText({ code: 421, lines: [] })).toBe('421');
+  });
+});
+
+describe('an entry of the audit log', () => {
+  it('says who acted: what has a name by it, other keys by what they are', () => {
+    const own = { id: '0a', name: 'On call' };
+    expect(['system', 'operator', 'operator:0a', 'operator:0b', '0c'].map((actor) => whoActed(actor, own))).toEqual([
+      { who: 'The service itself' },
+      { who: 'The command line' },
+      { who: 'On call (this key)' },
+      { who: 'Operator key', id: '0b' },
+      { who: 'API key', id: '0c' },
+    ]);
+  });
+
+  it('tells what it tells besides in words', () => {
+    expect(detailsOf({ bounceRate: 0.2, reason: 'bounces', fields: ['name'] })).toEqual([
+      ['Bounce rate', '0.2'],
+      ['Reason', 'bounces'],
+      ['Fields', '["name"]'],
+    ]);
+    expect(detailsOf({})).toEqual([]);
   });
 });
 

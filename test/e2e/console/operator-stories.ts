@@ -26,6 +26,25 @@ export function operatorStories(sceneOf: () => ConsoleScene): void {
     await page.getByText('No receiver refuses any of them.').waitFor();
   });
 
+  it('is led from restricted domains to what was done to them, and whose they are', async () => {
+    await page.route('**/operator/v1/overview', async (route) => {
+      const answer = (await (await route.fetch()).json()) as { data: object };
+      await route.fulfill({ json: { data: { ...answer.data, restrictedDomains: 1 } } });
+    });
+    await scene.db.query(
+      `insert into audit_log (id, occurred_at, organization_id, actor, action, target_type, target_id, data)
+       values (gen_random_uuid(), now(), $1, 'system', 'domain.sending_paused', 'domain', $2, '{"reason": "bounces"}')`,
+      [scene.acme.organizationId, scene.acme.domainId],
+    );
+    await scene.visit(page, '/');
+    await page.getByText('1 domain is slowed or paused.').waitFor();
+    await page.getByRole('link', { name: 'What was paused' }).click();
+    const row = page.getByRole('row', { name: /The service itself/ });
+    await row.getByRole('link', { name: 'Owner of acme.example' }).waitFor();
+    await row.getByText('More').click();
+    await row.getByText('Reason: bounces').waitFor();
+  });
+
   it('creates an organization, gives it a key and limits, suspends and resumes it', async () => {
     await scene.visit(page, '/organizations');
     await page.locator('.page-head').getByRole('button', { name: 'Create' }).click();
@@ -47,6 +66,8 @@ export function operatorStories(sceneOf: () => ConsoleScene): void {
     await row.getByText('Suspended').waitFor();
     await row.getByRole('button', { name: 'Resume Northwind' }).click();
     await row.getByText('Active').waitFor();
+    await scene.visit(page, '/audit?action=organization.suspended');
+    await page.getByRole('row', { name: /\(this key\).*Organization Northwind/ }).waitFor();
   });
 
   it('holds and releases what waits for a destination, saying how many', async () => {

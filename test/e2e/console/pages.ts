@@ -148,6 +148,19 @@ export function everyPage(sceneOf: () => ConsoleScene): void {
     await waitFor(async () => (await focused()) === 'Suppressions', { what: 'the focus at the heading' });
   });
 
+  it('lets the keyboard skip what is the same on every page', async () => {
+    const page = await scene.signedIn();
+    await scene.visit(page, '/keys');
+    const skip = page.getByRole('link', { name: 'Skip to the page' });
+    const left = async () => (await skip.boundingBox())?.x ?? NaN;
+    expect(await left()).toBeLessThan(0);
+    await skip.focus();
+    expect(await left()).toBeGreaterThan(0);
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate(`document.activeElement?.textContent`)).toBe('Create a key');
+  });
+
   it('moves nothing for those who want it still', async () => {
     const animationIn = async (reducedMotion: 'reduce' | 'no-preference') => {
       const page = await scene.open({ reducedMotion });

@@ -1,8 +1,13 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link } from 'wouter';
 import { get } from '../../api/client';
+import { useSession } from '../../api/session';
 import type { AuditEntry } from '../../api/types';
+import { detailsOf, whoActed } from '../../parts/audit-words';
 import { useFilters } from '../../parts/filters';
+import { words } from '../../parts/format';
 import { type Column, FilterText, ListCard, More } from '../../parts/list';
+import { OrganizationName } from '../../parts/organization-name';
 import { Page } from '../../parts/page';
 import { Requires } from '../../parts/states';
 import { Time } from '../../parts/text';
@@ -15,12 +20,12 @@ interface Entries {
 const COLUMNS: readonly Column<AuditEntry>[] = [
   { name: 'When', look: 'soft', cell: ({ at }) => <Time at={at} /> },
   { name: 'Action', isBare: true, cell: ({ action }) => <code>{action}</code> },
-  { name: 'Who', look: 'wide break', cell: ({ actor }) => <code>{actor}</code> },
+  { name: 'Who', look: 'wide break', cell: ({ actor }) => <Who actor={actor} /> },
   {
     name: 'Organization',
     look: 'wide break',
     cell: ({ organizationId }) =>
-      organizationId ? <code>{organizationId}</code> : <span className="soft">the installation</span>,
+      organizationId ? <OrganizationLink id={organizationId} /> : <span className="soft">the installation</span>,
   },
   {
     name: 'What it was done to',
@@ -29,16 +34,53 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
     cell: ({ target, details }) => (
       <>
         <bdi>
-          {target.type} <code>{target.id}</code>
+          {words(target.type)}{' '}
+          {target.type === 'organization' ? <OrganizationName id={target.id} /> : <code>{target.id}</code>}
         </bdi>
-        <details>
-          <summary>More</summary>
-          <code className="break">{JSON.stringify(details)}</code>
-        </details>
+        <Details details={details} />
       </>
     ),
   },
 ];
+
+function Who({ actor }: { actor: string }) {
+  const { who, id } = whoActed(actor, useSession().key);
+  return (
+    <>
+      <bdi>{who}</bdi>
+      {id !== undefined && (
+        <div className="hint">
+          <code>{id}</code>
+        </div>
+      )}
+    </>
+  );
+}
+
+function OrganizationLink({ id }: { id: string }) {
+  return (
+    <Link href={`/organizations?q=${encodeURIComponent(id)}`}>
+      <OrganizationName id={id} />
+    </Link>
+  );
+}
+
+function Details({ details }: { details: object }) {
+  const facts = detailsOf(details);
+  if (facts.length === 0) return null;
+  return (
+    <details>
+      <summary>More</summary>
+      <ul className="hint">
+        {facts.map(([name, value]) => (
+          <li key={name} className="break">
+            {name}: <bdi>{value}</bdi>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
 
 export default function Audit() {
   return (
@@ -74,6 +116,7 @@ function AuditPage() {
         <FilterText
           label="Organization (id)"
           value={organization}
+          hint={organization && <OrganizationName id={organization} />}
           onChange={(value) => change({ organization: value })}
         />
       </div>

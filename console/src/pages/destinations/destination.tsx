@@ -6,7 +6,7 @@ import { useMay } from '../../api/session';
 import type { Data, Destination } from '../../api/types';
 import { Button } from '../../parts/button';
 import { useChange } from '../../parts/change';
-import { adviceFor } from '../../parts/destination-words';
+import { adviceFor, DESTINATION_TONES } from '../../parts/destination-words';
 import { Confirm } from '../../parts/dialog';
 import { count } from '../../parts/format';
 import { type Column, Table } from '../../parts/list';
@@ -46,8 +46,6 @@ function DestinationPage({ name }: { name: string }) {
   );
 }
 
-const TONES = { open: 'good', slowed: 'warn', probing: 'warn', paused: 'bad' } as const;
-
 function Shown({ destination }: { destination: Destination }) {
   const may = useMay();
   const { key, state, active, maxConnections, ratePerMinute, lastHour, domains, mxHosts, lastResponse } = destination;
@@ -56,10 +54,10 @@ function Shown({ destination }: { destination: Destination }) {
     <Page
       title={key}
       up={UP}
-      badge={<Badge status={state} tone={TONES[state]} />}
+      badge={<Badge status={state} tone={DESTINATION_TONES[state]} />}
       actions={may('operator:manage') && <Actions destination={destination} />}
     >
-      <section className={`notice ${TONES[state]}`} aria-label="Why, and what to do">
+      <section className={`notice ${DESTINATION_TONES[state]}`} aria-label="Why, and what to do">
         <div>
           <strong>
             <bdi>{why}</bdi>
@@ -76,8 +74,8 @@ function Shown({ destination }: { destination: Destination }) {
           },
           {
             name: 'Mails a minute',
-            value: ratePerMinute === undefined ? 'free' : count(ratePerMinute),
-            note: ratePerMinute === undefined ? 'no limit' : 'at most',
+            value: ratePerMinute === undefined ? 'no limit' : count(ratePerMinute),
+            note: ratePerMinute === undefined ? undefined : 'at most',
           },
           { name: 'Delivered', value: count(lastHour.delivered), note: 'last hour' },
           { name: 'Put off', value: count(lastHour.deferred), note: 'last hour' },

@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { get } from '../../api/client';
 import type { Destination, Pagination } from '../../api/types';
-import { adviceFor } from '../../parts/destination-words';
+import { adviceFor, DESTINATION_TONES } from '../../parts/destination-words';
 import { anyOf, SelectField } from '../../parts/field';
 import { useFilters } from '../../parts/filters';
 import { count } from '../../parts/format';
@@ -37,7 +37,7 @@ const COLUMNS: readonly Column<Destination>[] = [
       </>
     ),
   },
-  { name: 'State', isBare: true, cell: ({ state }) => <Badge status={state} /> },
+  { name: 'State', isBare: true, cell: ({ state }) => <Badge status={state} tone={DESTINATION_TONES[state]} /> },
   {
     name: 'Why',
     look: 'wide break soft',

@@ -23,7 +23,7 @@ function columnsFor(domain: Domain): readonly Column<DnsRecord>[] {
   return [
     {
       name: 'For',
-      look: 'wide',
+      look: 'wide top',
       cell: ({ purpose }) => (
         <>
           <strong>{ABBREVIATIONS.has(purpose) ? purpose.toUpperCase() : words(purpose)}</strong>
@@ -31,9 +31,10 @@ function columnsFor(domain: Domain): readonly Column<DnsRecord>[] {
         </>
       ),
     },
-    { name: 'Type', cell: ({ type }) => <code>{type}</code> },
+    { name: 'Type', look: 'top', cell: ({ type }) => <code>{type}</code> },
     {
       name: 'Name',
+      look: 'top',
       cell: ({ host, purpose }) => (
         <>
           <Copied text={host} what={`the name of the ${purpose} record`} />
@@ -45,7 +46,7 @@ function columnsFor(domain: Domain): readonly Column<DnsRecord>[] {
     },
     {
       name: 'Value',
-      look: 'wide',
+      look: 'wide top',
       cell: ({ value, purpose, priority }) => (
         <>
           <Copied text={value} what={`the value of the ${purpose} record`} />
@@ -57,7 +58,7 @@ function columnsFor(domain: Domain): readonly Column<DnsRecord>[] {
         </>
       ),
     },
-    { name: 'In DNS', look: 'wide', cell: (record) => <Found record={record} /> },
+    { name: 'In DNS', look: 'wide top', cell: (record) => <Found record={record} /> },
   ];
 }
 
@@ -84,7 +85,7 @@ function Found({ record: { verified, purpose, problem, found = [] } }: { record:
 
 function Copied({ text, what }: { text: string; what: string }) {
   return (
-    <span className="row" style={{ flexWrap: 'nowrap' }}>
+    <span className="row" style={{ flexWrap: 'nowrap', alignItems: 'flex-start' }}>
       <code className="break">{text}</code>
       <CopyButton text={text} what={what} />
     </span>

@@ -8,6 +8,7 @@ import { Button } from '../../parts/button';
 import { adviceForPool } from '../../parts/destination-words';
 import { count, plural } from '../../parts/format';
 import { type Column, Table } from '../../parts/list';
+import { OrganizationName } from '../../parts/organization-name';
 import { Card, Page } from '../../parts/page';
 import { Loaded, Requires } from '../../parts/states';
 import { Badge, Time } from '../../parts/text';
@@ -82,7 +83,7 @@ function Organizations({ ids }: { ids: readonly string[] }) {
         <span key={id}>
           {index > 0 && ', '}
           <Link href={`/organizations?q=${encodeURIComponent(id)}`}>
-            <code>{id}</code>
+            <OrganizationName id={id} />
           </Link>
         </span>
       ))}

@@ -1,6 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { get } from '../../api/client';
 import type { Attempt, Data, EmailDetail, EmailEvent } from '../../api/types';
+import { replyText } from '../../parts/email-words';
 import { words } from '../../parts/format';
 import { Facts } from '../../parts/page';
 import { Moment, Time } from '../../parts/text';
@@ -41,11 +42,7 @@ export function OnTheWire({ attempt }: { attempt: Attempt }) {
         )}
         {tls ? `, ${tls.version}${tls.verified ? ', certificate verified' : ''}` : route && ', not encrypted'}
       </p>
-      {reply && (
-        <p className="reply">
-          {[`${reply.code}${reply.enhancedCode ? ` ${reply.enhancedCode}` : ''}`, ...reply.lines].join('\n')}
-        </p>
-      )}
+      {reply && <p className="reply">{replyText(reply)}</p>}
       {nextAttemptAt && (
         <p className="hint">
           Next attempt <Time at={nextAttemptAt} />

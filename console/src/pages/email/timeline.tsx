@@ -45,11 +45,11 @@ function EventFacts({ event }: { event: EmailEvent }) {
   const facts = Object.entries(event.eventData).filter(([name, value]) => !SHOWN_APART.has(name) && value !== null);
   return (
     <details>
-      <summary>
-        {event.eventType} · {event.source}
-      </summary>
+      <summary>Event details</summary>
       <Facts
         facts={[
+          ['event', <code key="event">{event.eventType}</code>],
+          ['source', event.source],
           ...facts.map(
             ([name, value]) =>
               [name, <bdi key={name}>{typeof value === 'string' ? value : JSON.stringify(value)}</bdi>] as const,

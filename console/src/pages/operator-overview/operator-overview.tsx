@@ -50,7 +50,7 @@ function Glance({ overview }: { overview: OperatorOverview }) {
           ]}
         />
       </Card>
-      <Card title="A minute, over the last five">
+      <Card title="Per minute, over the last five">
         <Figures
           figures={[
             { name: 'Accepted', value: rate(rates.acceptedPerMinute) },
@@ -102,7 +102,7 @@ function Concerns({
       {queue.held > 0 && (
         <div className="notice warn">
           <div>
-            <strong>{count(queue.held)} deliveries are held.</strong>
+            <strong>{plural(queue.held, 'delivery is', 'deliveries are')} held.</strong>
             <p>They go on ageing: after four days they end.</p>
           </div>
           <ButtonLink to="/queue?state=held">See them</ButtonLink>
@@ -120,8 +120,12 @@ function Concerns({
       {restrictedDomains > 0 && (
         <div className="notice">
           <div>
-            {count(restrictedDomains)} {restrictedDomains === 1 ? 'domain is' : 'domains are'} slowed or paused for
-            bounces or complaints.
+            <strong>{plural(restrictedDomains, 'domain is', 'domains are')} slowed or paused.</strong>
+            <p>The audit log says whose, and why.</p>
+          </div>
+          <div className="row">
+            <ButtonLink to="/audit?action=domain.sending_paused">What was paused</ButtonLink>
+            <ButtonLink to="/audit?action=domain.sending_slowed">What was slowed</ButtonLink>
           </div>
         </div>
       )}

@@ -1,12 +1,13 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { get, post } from '../../api/client';
-import type { Data, Organization, QueueAction, QueueFilter, QueueShare } from '../../api/types';
+import type { Data, QueueAction, QueueFilter, QueueShare } from '../../api/types';
 import { Button } from '../../parts/button';
 import { useChange } from '../../parts/change';
 import { Dialog, FormDialog } from '../../parts/dialog';
 import { bound, TextField } from '../../parts/field';
 import { count, plural } from '../../parts/format';
+import { OrganizationName } from '../../parts/organization-name';
 import { Loaded } from '../../parts/states';
 
 export type ActionName = QueueAction['action'];
@@ -95,7 +96,12 @@ export function ActionDialog({ action, filter, onClose }: ActionProps) {
               <p>
                 {orMore && 'More than '}
                 {plural(open, 'open delivery', 'open deliveries')}
-                {filter.organizationId && <OfOrganization id={filter.organizationId} />}
+                {filter.organizationId && (
+                  <>
+                    {' '}
+                    of <OrganizationName id={filter.organizationId} />
+                  </>
+                )}
                 {filter.destination && (
                   <>
                     {' '}
@@ -116,21 +122,6 @@ export function ActionDialog({ action, filter, onClose }: ActionProps) {
         </>
       )}
     </FormDialog>
-  );
-}
-
-/** By its name, once it is known: nobody tells organizations apart by their ids. */
-function OfOrganization({ id }: { id: string }) {
-  const { data } = useQuery({
-    queryKey: ['organizations', 'one', id],
-    queryFn: () => get<Data<Organization>>(`/operator/v1/organizations/${encodeURIComponent(id)}`),
-    staleTime: 60_000,
-  });
-  return (
-    <>
-      {' '}
-      of <bdi>{data?.data.name ?? id}</bdi>
-    </>
   );
 }
 

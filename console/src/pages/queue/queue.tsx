@@ -8,6 +8,7 @@ import { anyOf, Segmented, SelectField } from '../../parts/field';
 import { useFilters } from '../../parts/filters';
 import { count, span, words } from '../../parts/format';
 import { type Column, FilterText, ListCard, More } from '../../parts/list';
+import { OrganizationName } from '../../parts/organization-name';
 import { Page } from '../../parts/page';
 import { Requires } from '../../parts/states';
 import { Badge, Time } from '../../parts/text';
@@ -77,6 +78,7 @@ function QueuePage() {
         <FilterText
           label="Organization (id)"
           value={filters.organization}
+          hint={filters.organization && <OrganizationName id={filters.organization} />}
           onChange={(value) => change({ organization: value })}
         />
         <SelectField
@@ -140,7 +142,7 @@ function Shares({ by, choose }: { by: string; choose: (key: string) => void }) {
       look: 'number',
       cell: (share: QueueShare) => count(share[state]),
     })),
-    { name: 'Oldest', look: 'number', cell: ({ oldestSeconds }) => span(oldestSeconds) },
+    { name: 'Oldest', look: 'number', cell: ({ oldestSeconds }) => (oldestSeconds > 0 ? span(oldestSeconds) : '–') },
   ];
   return (
     <ListCard

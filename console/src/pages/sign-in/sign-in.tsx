@@ -57,7 +57,7 @@ export function SignIn() {
       <form className="form" onSubmit={submit}>
         <h1>Sign in</h1>
         <TextField
-          label="API key"
+          label="API key or operator key"
           type="password"
           autoComplete="off"
           spellCheck={false}

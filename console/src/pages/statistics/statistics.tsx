@@ -48,7 +48,7 @@ function StatisticsPage() {
       lead="Counted by when it happened, in UTC hours, from the same figures as the API."
       actions={
         <Button
-          icon="copy"
+          icon="inbound"
           disabled={!hourly.data}
           onClick={() => hourly.data && download('waybill-statistics.csv', csvOf(hourly.data, size))}
         >

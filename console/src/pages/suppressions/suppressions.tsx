@@ -34,7 +34,7 @@ const COLUMNS: readonly Column<Suppression>[] = [
   { name: 'Address', look: 'break', cell: ({ email }) => <bdi>{email}</bdi> },
   { name: 'Reason', isBare: true, cell: ({ reason }) => <Badge status={reason} /> },
   { name: 'Since', look: 'soft', cell: ({ suppressedAt }) => <Time at={suppressedAt} /> },
-  { name: 'Until', look: 'soft', cell: ({ expiresAt }) => (expiresAt ? <Time at={expiresAt} /> : 'for good') },
+  { name: 'Until', look: 'soft nowrap', cell: ({ expiresAt }) => (expiresAt ? <Time at={expiresAt} /> : 'for good') },
   { name: 'Notes', look: 'wide break soft', isBare: true, cell: ({ notes }) => <bdi>{notes ?? ''}</bdi> },
 ];
 

@@ -36,7 +36,7 @@ const COLUMNS: readonly Column<WebhookDelivery>[] = [
     look: 'wide break',
     cell: ({ lastStatus, lastError }) => (
       <>
-        {lastStatus !== undefined && <code>{lastStatus}</code>} <bdi className="soft">{lastError ?? ''}</bdi>
+        {lastStatus !== undefined && !lastError?.includes(String(lastStatus)) && <code>{lastStatus}</code>} <bdi className="soft">{lastError ?? ''}</bdi>
       </>
     ),
   },

@@ -3,6 +3,7 @@ import { useParams } from 'wouter';
 import { get } from '../../api/client';
 import { useMay } from '../../api/session';
 import type { Data, Webhook } from '../../api/types';
+import { idFact } from '../../parts/message';
 import { Card, Facts, Page } from '../../parts/page';
 import { LoadedPage, Requires } from '../../parts/states';
 import { Moment } from '../../parts/text';
@@ -69,7 +70,7 @@ function Shown({ webhook }: { webhook: Webhook }) {
             ['Failing since', webhook.failingSince && <Moment at={webhook.failingSince} />],
             ['Last success', webhook.lastSuccessAt && <Moment at={webhook.lastSuccessAt} />],
             ['Added', <Moment key="added" at={webhook.createdAt} />],
-            ['Id', <code key="id">{webhook.id}</code>],
+            idFact(webhook.id),
           ]}
         />
       </Card>
