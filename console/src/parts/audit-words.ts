@@ -1,7 +1,10 @@
 import { words } from './format';
 
 /** Who has done what stands in the audit log; keys that are not the reader's own are known by their id only. */
-export function whoActed(actor: string, own: { readonly id: string; readonly name: string }): { who: string; id?: string } {
+export function whoActed(
+  actor: string,
+  own: { readonly id: string; readonly name: string },
+): { who: string; id?: string } {
   if (actor === 'system') return { who: 'The service itself' };
   if (actor === 'operator') return { who: 'The command line' };
   const isOperator = actor.startsWith('operator:');

@@ -27,10 +27,9 @@ export function operatorStories(sceneOf: () => ConsoleScene): void {
   });
 
   it('is led from restricted domains to what was done to them, and whose they are', async () => {
-    await page.route('**/operator/v1/overview', async (route) => {
-      const answer = (await (await route.fetch()).json()) as { data: object };
-      await route.fulfill({ json: { data: { ...answer.data, restrictedDomains: 1 } } });
-    });
+    const { body } = await scene.api(key).get('/operator/v1/overview');
+    const overview = { ...body.data, restrictedDomains: 1 };
+    await page.route('**/operator/v1/overview', (route) => route.fulfill({ json: { data: overview } }));
     await scene.db.query(
       `insert into audit_log (id, occurred_at, organization_id, actor, action, target_type, target_id, data)
        values (gen_random_uuid(), now(), $1, 'system', 'domain.sending_paused', 'domain', $2, '{"reason": "bounces"}')`,

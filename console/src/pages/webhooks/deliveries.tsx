@@ -36,7 +36,8 @@ const COLUMNS: readonly Column<WebhookDelivery>[] = [
     look: 'wide break',
     cell: ({ lastStatus, lastError }) => (
       <>
-        {lastStatus !== undefined && !lastError?.includes(String(lastStatus)) && <code>{lastStatus}</code>} <bdi className="soft">{lastError ?? ''}</bdi>
+        {lastStatus !== undefined && !lastError?.includes(String(lastStatus)) && <code>{lastStatus}</code>}{' '}
+        <bdi className="soft">{lastError ?? ''}</bdi>
       </>
     ),
   },
