@@ -23,6 +23,8 @@ async function start(dataDir) {
     PORT: '0',
     METRICS_PORT: '0',
     INBOUND_SMTP_PORT: '0',
+    SUBMISSION_PORT: '0',
+    SUBMISSIONS_PORT: '0',
     DNS_PORT: '0',
   };
   const child = spawn(process.execPath, [path.join(root, 'dist/main.js')], {

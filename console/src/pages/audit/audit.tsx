@@ -34,7 +34,7 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
     cell: ({ target, details }) => (
       <>
         <bdi>
-          {words(target.type)}{' '}
+          {words(target.type).replace(/^Api/, 'API')}{' '}
           {target.type === 'organization' ? <OrganizationName id={target.id} /> : <code>{target.id}</code>}
         </bdi>
         <Details details={details} />
