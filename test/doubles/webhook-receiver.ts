@@ -7,7 +7,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { TEST_CERTIFICATE } from './tls-certificate';
 
 export interface ReceivedWebhook {
@@ -17,18 +17,26 @@ export interface ReceivedWebhook {
   readonly content: Buffer;
 }
 
-/** A status with headers, or: no response, a byte at a time (the body or the head as well), an endless body, no HTTP. */
+/**
+ * A status with headers, or: no response, a byte at a time (the body or the head as well), an endless body, endless interim
+ * answers or empty lines before one, a change to another protocol, no HTTP.
+ */
 export type ReceiverAnswer =
   | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string }
   | 'hang'
   | 'drip'
   | 'drip-head'
   | 'flood'
+  | 'interim-flood'
+  | 'line-flood'
+  | 'upgrade'
   | 'garbage'
   | 'reset';
 
 const DRIP_MS = 20;
 const FLOOD = Buffer.alloc(65_536);
+const INTERIM_FLOOD = 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(2_000);
+const LINE_FLOOD = '\r\n'.repeat(1_048_576);
 
 /** A webhook receiver on loopback that stores the requests and replies with `answer`. */
 export class WebhookReceiver {
@@ -107,6 +115,13 @@ export class WebhookReceiver {
           .on('drain', () => response.write(FLOOD))
           .write(FLOOD);
         return;
+      case 'interim-flood':
+        return pour(socket, INTERIM_FLOOD);
+      case 'line-flood':
+        return pour(socket, LINE_FLOOD);
+      case 'upgrade':
+        socket?.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n');
+        return;
       case 'drip':
         response.writeHead(200).flushHeaders();
         this.drip(() => response.write('.'), response);
@@ -125,4 +140,10 @@ export class WebhookReceiver {
     this.timers.add(timer);
     response.once('close', () => clearInterval(timer));
   }
+}
+
+/** As fast as it is taken, until the other side ends it. */
+function pour(socket: Socket | null, text: string): void {
+  socket?.on('error', () => undefined).on('drain', () => socket.write(text));
+  socket?.write(text);
 }

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { DnsServer } from '../../../test/doubles/dns-server';
 import { TEST_CERTIFICATE } from '../../../test/doubles/tls-certificate';
 import { type ReceiverAnswer, WebhookReceiver } from '../../../test/doubles/webhook-receiver';
@@ -108,6 +110,29 @@ describe('EgressClient', () => {
         status: 200,
       });
     });
+  });
+
+  it.each([
+    ['changes to another protocol', 'upgrade'],
+    ['sends interim answers without end', 'interim-flood'],
+    ['sends empty lines without end', 'line-flood'],
+  ] as const)('ends at once with a host that %s', async (_what, answer) => {
+    await withReceiver(answer, async (receiver) => {
+      // The time limit is beyond that of the test.
+      expect(await post(receiver.url(), { totalTimeoutMs: 3_600_000 })).toEqual(failure('protocol'));
+    });
+  });
+
+  it('takes the answer behind some interim ones', async () => {
+    const server = createServer((socket) => {
+      const interim = 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(3);
+      socket.once('data', () => socket.end(`${interim}HTTP/1.1 204 No Content\r\n\r\n`));
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    expect(await post(`http://127.0.0.1:${port}/`)).toMatchObject({ kind: 'answered', status: 204 });
+    server.close();
   });
 
   it.each([

@@ -71,6 +71,11 @@ export const EGRESS_LIMITS: EgressLimits = {
 /** What Node hands on to the socket. */
 type ConnectOptions = Pick<TcpNetConnectOpts, 'autoSelectFamily' | 'autoSelectFamilyAttemptTimeout'>;
 
+/** Before the answer itself (RFC 9110 section 15.2): each costs this process more than who sends it. */
+const MAX_INTERIM_ANSWERS = 10;
+/** Of all that comes beside the body: heads, what frames the chunks of a body, empty lines before the answer. */
+const FRAMING = { perBodyByte: 8, bytes: 256 * 1024 };
+
 /** An address that does not answer leaves time for the next one. */
 const NEXT_ADDRESS_MS = 1_500;
 
@@ -174,6 +179,9 @@ export class EgressClient {
     return new Promise<IncomingMessage>((resolve, reject) => {
       request.once('response', resolve);
       request.on('error', reject);
+      // Node ends a request without a word when the host changes to another protocol (101), and it cannot be ended again.
+      request.once('close', () => reject(new EgressError('protocol')));
+      this.bound(request);
       request.once('socket', (socket: Socket) => {
         socket.once('connect', () => {
           if (!isAmong(socket.remoteAddress, addresses)) request.destroy(new EgressError('refused'));
@@ -181,6 +189,23 @@ export class EgressClient {
         socket.once('encrypted' in socket ? 'secureConnect' : 'connect', () => clearTimeout(timer));
       });
     }).finally(() => clearTimeout(timer));
+  }
+
+  /** Ends a request to a host that floods: within the time limit it could keep the whole process busy. */
+  private bound(request: ClientRequest): void {
+    const end = () => request.destroy(new EgressError('protocol'));
+    const most = this.limits.maxResponseBytes * FRAMING.perBodyByte + FRAMING.bytes;
+    let [answers, bytes] = [0, 0];
+    request.on('information', () => {
+      answers += 1;
+      if (answers > MAX_INTERIM_ANSWERS) end();
+    });
+    request.once('socket', (socket: Socket) => {
+      socket.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > most) end();
+      });
+    });
   }
 
   /** The whole body; undefined when it is longer than the limit. Rejects when it breaks off. */

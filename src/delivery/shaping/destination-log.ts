@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../common/bounded-cache';
 import { type Clock, MINUTE } from '../../common/clock';
+import { withoutAddresses } from '../../common/erasure/without-addresses';
 import type { Route } from '../routing/router';
 
 /** The last hour in parts. */
@@ -59,7 +60,7 @@ export class DestinationLog {
   /** @param response the last line of what the receiving side said */
   end(key: string, kind: CountedKind | undefined, response: string | undefined): void {
     const entry = this.entryOf(key);
-    if (response !== undefined) entry.lastResponse = response.slice(0, MAX_RESPONSE);
+    if (response !== undefined) entry.lastResponse = withoutAddresses(response.slice(0, MAX_RESPONSE));
     entry.isNews = true;
     if (kind === undefined) return;
     const number = this.part();

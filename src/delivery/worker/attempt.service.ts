@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Clock, HOUR } from '../../common/clock';
 import { UnavailableError } from '../../common/errors/app-error';
+import { withoutAddresses } from '../../common/erasure/without-addresses';
 import { AppConfig } from '../../config/config';
 import { releaseSignalOf, resolveOutcome } from '../policy/transmission-result';
 import type { AttemptTrace } from '../ports/attempt-trace';
@@ -181,7 +182,10 @@ function traceOf(
   };
 }
 
+/** Kept of the destination, which erasures of recipients do not look into. */
 function causeOf(result: Transmission): string | undefined {
-  if (result.kind === 'failed') return result.smtp.response ?? result.cause;
-  return result.kind === 'rejected' ? result.smtp.response : undefined;
+  if (result.kind !== 'failed' && result.kind !== 'rejected') return undefined;
+  const { response } = result.smtp;
+  if (response !== undefined) return withoutAddresses(response);
+  return result.kind === 'failed' ? result.cause : undefined;
 }

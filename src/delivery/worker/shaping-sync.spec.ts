@@ -1,7 +1,7 @@
 import { FakeClock } from '../../../test/doubles/fake-clock';
 import type { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import type { Settlement } from '../ports/outcome';
-import type { DestinationsRepository, WantedRule } from '../shaping/destinations.repository';
+import type { DestinationsRepository, ReportedGroup, WantedRule } from '../shaping/destinations.repository';
 import { ShapingSync } from './shaping-sync.job';
 import type { WorkSignal } from './work-signal';
 import type { WorkerSession } from './worker-session';
@@ -9,12 +9,14 @@ import type { WorkerSlots } from './worker-slots';
 
 const KEY = 'mx.example.net';
 
-it('what a worker has learned of a reply is told once the database is back', async () => {
+it('what a worker has learned of a reply is told once the database is back, without addresses', async () => {
   const told: WantedRule[] = [];
+  const reported: ReportedGroup[] = [];
   let isAway = true;
   const database = <T>(answer: T): Promise<T> => (isAway ? Promise.reject(new Error('away')) : Promise.resolve(answer));
   const destinations = {
-    ...{ report: () => database(undefined), changes: () => database([]), crew: () => database(undefined) },
+    report: (_session: string, groups: ReportedGroup[]) => database(void reported.push(...groups)),
+    ...{ changes: () => database([]), crew: () => database(undefined) },
     writeRules: (rules: WantedRule[]) => database(void told.push(...(isAway ? [] : rules))),
   } as unknown as DestinationsRepository;
   const learned = { loadOf: () => ({ limit: 4, active: 3 }), lastChange: () => undefined };
@@ -26,14 +28,16 @@ it('what a worker has learned of a reply is told once the database is back', asy
     {} as PeriodicJobs,
     new FakeClock(),
   );
-  const smtp = { code: 421, response: '421 4.7.0 too many connections from your host' };
+  const smtp = { code: 421, response: '421 4.7.0 too many connections from your host for <ada@example.com>' };
   sync.end(KEY, { outcomes: [{ outcome: { kind: 'deferred', smtp } }] } as unknown as Settlement, 'throttled');
   await sync.sync();
   expect(told).toEqual([]);
   isAway = false;
   await sync.sync();
   await sync.sync();
-  expect(told).toMatchObject([{ key: KEY, source: 'reply', effect: 'max_connections', value: 2 }]);
+  const words = '421 4.7.0 too many connections from your host for <[address]>';
+  expect(told).toMatchObject([{ key: KEY, source: 'reply', effect: 'max_connections', value: 2, cause: words }]);
+  expect(reported.at(-1)).toMatchObject({ key: KEY, lastResponse: words });
 });
 
 it('a word to workers is heeded once, and forgotten with its rule', async () => {

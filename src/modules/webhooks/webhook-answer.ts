@@ -1,4 +1,5 @@
 import type { EgressAnswer } from '../../common/egress/egress-client';
+import { withoutAddresses } from '../../common/erasure/without-addresses';
 
 /** What a receiver has answered, as far as it is kept: what helps to find out why it refuses, and no secret. */
 export interface WebhookAnswer {
@@ -15,12 +16,10 @@ const KEPT_HEADERS: readonly string[] = [
   ...['content-type', 'content-length', 'date', 'location', 'retry-after', 'server', 'via', 'x-request-id', 'cf-ray'],
 ];
 const MAX_HEADER_LENGTH = 300;
-/** Also as it stands in a query. Bounded, so that no text makes it slow. */
-const ADDRESS = /[^\s@<>"'`,;:()[\]{}=&/\\]{1,64}(?:@|%40)[^\s@<>"'`,;:()[\]{}=&/\\]{1,255}/gi;
 
 /** Erasures do not look into answers: what they would have to find is not kept. PostgreSQL keeps no NUL. */
 function toStorable(text: string): string {
-  return text.replaceAll('\0', '\uFFFD').replaceAll(ADDRESS, '[address]');
+  return withoutAddresses(text.replaceAll('\0', '\uFFFD'));
 }
 
 export function toWebhookAnswer({ headers, body, isCut }: EgressAnswer, durationMs: number): WebhookAnswer {

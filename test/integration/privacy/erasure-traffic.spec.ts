@@ -7,9 +7,14 @@ import { ErasureHandler } from '../../../src/modules/privacy/erasure/erasure-han
 import { ERASURE } from '../../../src/modules/privacy/requests/privacy-requests.service';
 import { LeaseLostError, PrivacyWork } from '../../../src/modules/privacy/requests/privacy-work.service';
 import { EmailsService } from '../../../src/modules/emails/emails.service';
+import type { Transaction } from '../../../src/database/transaction';
+import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
+import { OutcomesRepository } from '../../../src/modules/emails/outcomes/outcomes.repository';
+import { MailboxRepository } from '../../../src/modules/mailbox/mailbox.repository';
 import { EmailLookupService } from '../../../src/modules/emails/email-lookup.service';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import { HARD_BOUNCE, SOFT_BOUNCE } from '../../factories/outcomes';
+import { waitFor } from '../../setup/wait-for';
 import { ErasureScene } from './erasure-scene';
 
 const NONE = {
@@ -35,6 +40,12 @@ describe('an erasure while mail flows', () => {
 
   const later = () => new Date(scene.clock.now().getTime() + 10 * MINUTE).toISOString();
   const key = (emailId: string) => ({ organizationId: scene.tenant.organizationId, mode: 'live' as const, emailId });
+
+  const mailboxCopy = (recipient: string) => ({
+    ...{ id: newId(), receivedAt: new Date(), returnPath: 'b@x.example', sender: '', subject: '' },
+    ...{ organizationId: scene.tenant.organizationId, recipients: [recipient] },
+    raw: Buffer.from(`To: ${recipient}\r\n\r\n`),
+  });
 
   /** What a worker has in its hands. */
   async function claim() {
@@ -70,6 +81,8 @@ describe('an erasure while mail flows', () => {
     await scene.workOff();
     expect(await scene.read(request)).toMatchObject({ status: 'pending', completedAt: null });
     expect((await scene.delivery.read(id)).recipients).toMatchObject([{ address: ann }]);
+    // In local mode it gets into the mailbox now, after the erasure has begun.
+    await scene.worker.get(MailboxRepository).insert([mailboxCopy(ann)]);
 
     const now = scene.clock.now();
     await scene.worker.get(Database).transaction(async (tx) => {
@@ -80,11 +93,64 @@ describe('an erasure while mail flows', () => {
     await scene.workOff();
     expect(await scene.read(request)).toMatchObject({
       status: 'completed',
-      receipt: { emailsAnonymized: 1, deliveriesCancelled: 0 },
+      receipt: { emailsAnonymized: 1, deliveriesCancelled: 0, mailboxCopiesDeleted: 1 },
     });
+    expect(await scene.tablesWith(ann)).toEqual([]);
     const { email, recipients } = await scene.delivery.read(id);
     expect(email.status).toBe('delivered');
     expect(recipients).toMatchObject([{ address: 'erased-0@erased.invalid', last_response: null }]);
+  });
+
+  it('finds what mail has left that became visible late', async () => {
+    const { id } = await scene.send({ to: [ann] });
+    // Its acceptance is not committed yet.
+    const name = (address: string) =>
+      scene.db.query('update email_recipients set address = $2 where email_id = $1', [id, address]);
+    await name('hidden@x.example');
+    const work = scene.worker.get(PrivacyWork);
+    const saveProgress = work.saveProgress.bind(work);
+    const save = jest.spyOn(work, 'saveProgress').mockImplementation(async (leased, progress, tx) => {
+      if (progress.step === 'late' && progress.after === undefined) {
+        save.mockRestore();
+        await name(ann);
+        await scene.db.query(
+          `insert into idempotency_keys (organization_id, mode, path, key, fingerprint, response, created_at)
+           values ($1, 'live', '/v1/emails', $2, '', $3, now())`,
+          [scene.tenant.organizationId, `k-${number}`, JSON.stringify({ suppressed: [{ email: ann }] })],
+        );
+        await scene.db.query('delete from deliveries where email_id = $1', [id]);
+        await scene.tell(id, ann, HARD_BOUNCE);
+      }
+      await saveProgress(leased, progress, tx);
+    });
+    expect((await scene.erase(ann)).receipt).toMatchObject({ emailsAnonymized: 1, suppressionsHashed: 1 });
+    expect(await scene.tablesWith(ann)).toEqual([]);
+  });
+
+  it('locks emails in the order in which workers do', async () => {
+    const [sent, open] = [await scene.send({ to: [ann] }), await scene.send({ to: [ann] })];
+    await scene.db.query('delete from deliveries where email_id = $1', [sent.id]);
+    await scene.request(ann);
+    const record = jest.spyOn(scene.worker.get(OutcomeRecorder), 'record');
+    const database = scene.worker.get(Database);
+    const lock = (emailId: string, tx: Transaction) => scene.worker.get(OutcomesRepository).lock([key(emailId)], tx);
+    let erasing: Promise<void> | undefined;
+    await database.transaction(async (tx) => {
+      await lock(sent.id, tx);
+      erasing = scene.workOff();
+      const isWaiting = async () =>
+        (
+          await scene.db.query(
+            "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+          )
+        ).length > 0;
+      await waitFor(isWaiting, { what: 'the erasure to wait' });
+      await lock(open.id, tx);
+    });
+    await erasing;
+    // A deadlock would have been tried again.
+    expect(record.mock.calls.filter(([outcomes]) => outcomes.length > 0)).toHaveLength(1);
+    record.mockRestore();
   });
 
   it('gives up on a delivery that never ends after a day', async () => {

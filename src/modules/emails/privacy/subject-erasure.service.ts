@@ -96,6 +96,7 @@ export class SubjectErasureService {
     const idle = found.filter(({ emailId }) => !busy.has(emailId));
     const withdrawn = new Set(open.filter(({ isClaimed }) => !isClaimed).map(nameOf));
     const cancelled = found.filter((row) => withdrawn.has(nameOf(row)));
+    await this.lock(subject, [...idle, ...cancelled], tx);
     await this.cancel(subject, cancelled, tx);
     return {
       ...(await this.eraser.erase(subject, idle, tx)),
@@ -148,6 +149,11 @@ export class SubjectErasureService {
       return found ? [{ emailId, position, address, domainId: found.domainId, isShared: found.isShared }] : [];
     });
     return { emails, next: batch.isAll ? next : batch.emails.at(-1)?.emailId };
+  }
+
+  /** All at once, in the order in which everyone locks them: of some first and of others later, workers' results and this wait for each other. */
+  private async lock(subject: ErasedSubject, rows: readonly DeliveryTo[], tx: Transaction): Promise<void> {
+    if (rows.length > 0) await this.emails.lock(subject, [...new Set(rows.map(({ emailId }) => emailId))], tx);
   }
 
   private async cancel(subject: ErasedSubject, rows: readonly DeliveryTo[], tx: Transaction): Promise<void> {

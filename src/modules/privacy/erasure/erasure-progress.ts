@@ -2,15 +2,18 @@ import { newId } from '../../../common/ids';
 import type { AttachmentPlace } from '../../emails/privacy/subject-erasure.service';
 import type { SuppressionReason } from '../../suppressions/suppression-erasure.service';
 
-/** In their order. The second pass over emails finds those whose acceptance was under way at the first. */
+/**
+ * In their order. The second pass over emails finds those whose acceptance was under way at the first. What mail leaves elsewhere
+ * comes after it: responses, suppressions by bounces, copies.
+ */
 export const ERASURE_STEPS = [
   'received',
   'sent',
+  'late',
   'responses',
   'suppressions',
   'inbound',
   'mailbox',
-  'late',
   'requests',
   'done',
 ] as const;
@@ -47,6 +50,8 @@ export interface ErasureProgress {
   readonly attachment?: AttachmentPlace;
   /** What is accepted later is new: an erasure that ran after it would never end. */
   readonly lastId: string;
+  /** The same of copies in the mailbox, from the step's beginning on: mail of before may have got there since. */
+  readonly lastCopyId?: string;
   /** Emails of this round of the step that workers were delivering. */
   readonly busy: number;
   readonly rounds: number;
@@ -98,7 +103,7 @@ export function advance(progress: ErasureProgress, page: PageResult): ErasurePro
   if (page.next !== undefined) return { ...counted, busy, after: page.next };
   if (busy > 0) return { ...counted, busy: 0, rounds: progress.rounds + 1 };
   const step = ERASURE_STEPS[ERASURE_STEPS.indexOf(progress.step) + 1] ?? 'done';
-  return { ...counted, step, busy: 0, rounds: 0 };
+  return { ...counted, step, busy: 0, rounds: 0, ...(step === 'mailbox' && { lastCopyId: newId() }) };
 }
 
 function add(counts: ErasureCounts, more: Partial<ErasureCounts>): ErasureCounts {

@@ -104,7 +104,8 @@ export class ErasureSteps {
   /** Test mail never leaves, so no copy of it gets there. */
   private async prepareCopies({ subject }: ErasureTarget, progress: ErasureProgress): Promise<ErasePage> {
     if (subject.mode === 'test') return () => Promise.resolve({});
-    const { ids, next } = await this.mailbox.find(subject, pageOf(progress));
+    const { lastId, lastCopyId = lastId } = progress;
+    const { ids, next } = await this.mailbox.find(subject, { ...pageOf(progress), lastId: lastCopyId });
     return async (tx) => ({ counts: { mailboxCopiesDeleted: await this.mailbox.delete(ids, tx) }, next });
   }
 
