@@ -67,6 +67,9 @@ describe('policies of receiving domains (RFC 8461)', () => {
     expect(states).toEqual([known, known, known]);
     expect(await worker().policies.policyOf('a.example')).toEqual(known);
     expect(web.requests).toEqual(['a.example']);
+    // Of a process that has looked before it was there.
+    const [row] = await rows();
+    expect(await new DestinationsRepository(db.database).takePolicyFetch('a.example', row?.policy_id, 60)).toBe(false);
   });
 
   it('are not looked for where none is announced, nor looked up for each mail', async () => {

@@ -57,6 +57,8 @@ const TAKE = `
   on conflict (domain) do update set tried_id = excluded.tried_id, fetching_until = excluded.fetching_until
   where (p.fetching_until is null or p.fetching_until <= now())
     and (p.retry_at is null or p.retry_at <= now() or p.tried_id is distinct from excluded.tried_id)
+    -- Another process may have fetched it since this one looked.
+    and (p.policy_id is distinct from excluded.tried_id or p.expires_at <= now() or p.refresh_at <= now())
   returning domain`;
 
 export function takeFetch(domain: string, policyId: string, seconds: number): Statement<{ domain: string }> {
