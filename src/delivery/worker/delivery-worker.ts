@@ -115,7 +115,7 @@ export class DeliveryWorker implements OnApplicationBootstrap, BeforeApplication
       if (!called.organizationIds?.size) return;
       const { claims, mayBeMore } = await this.claimer.claimOnlyFor(id, [...called.organizationIds]);
       if (mayBeMore) this.signal.keep(called);
-      await this.pipeline.take(claims);
+      if (claims.length > 0) await this.pipeline.take(claims);
       if (mayBeMore) return;
     }
   }
