@@ -1,7 +1,8 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 
 export type DomainResult =
-  { readonly ok: true; readonly domain: string } | { readonly ok: false; readonly message: string };
+  | { readonly ok: true; readonly domain: string }
+  | { readonly ok: false; readonly message: string };
 
 /** RFC 1035 section 2.3.4 leaves 253 characters for the written form of a name. */
 const MAX_DOMAIN_LENGTH = 253;

@@ -13,7 +13,12 @@ export function parseUrl(text: string): URL | undefined {
 }
 
 export type PortVariable =
-  'PORT' | 'METRICS_PORT' | 'INBOUND_SMTP_PORT' | 'SUBMISSION_PORT' | 'SUBMISSIONS_PORT' | 'DNS_PORT';
+  | 'PORT'
+  | 'METRICS_PORT'
+  | 'INBOUND_SMTP_PORT'
+  | 'SUBMISSION_PORT'
+  | 'SUBMISSIONS_PORT'
+  | 'DNS_PORT';
 
 /** The variable that says which address a listener is bound to. */
 const hostVariable = (variable: PortVariable): string => (variable === 'METRICS_PORT' ? 'METRICS_HOST' : 'HOST');

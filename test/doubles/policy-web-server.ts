@@ -6,7 +6,8 @@ import { selfSigned } from '../../src/common/tls/self-signed';
 
 /** What a web server says to whoever asks for a policy; `hang`: nothing. */
 export type PolicyAnswer =
-  { readonly status?: number; readonly headers?: Record<string, string>; readonly body?: string } | 'hang';
+  | { readonly status?: number; readonly headers?: Record<string, string>; readonly body?: string }
+  | 'hang';
 
 /** The web servers of policies (RFC 8461), for all names that its certificate has, on loopback. */
 export class PolicyWebServer {

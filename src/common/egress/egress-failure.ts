@@ -4,7 +4,14 @@
  * came is not HTTP; `stopped`: ended from this side.
  */
 export type EgressFailureKind =
-  'refused' | 'dns' | 'connect_timeout' | 'timeout' | 'connection' | 'tls' | 'protocol' | 'stopped';
+  | 'refused'
+  | 'dns'
+  | 'connect_timeout'
+  | 'timeout'
+  | 'connection'
+  | 'tls'
+  | 'protocol'
+  | 'stopped';
 
 export interface EgressFailure {
   readonly kind: EgressFailureKind;

@@ -10,7 +10,14 @@
  * Long strings are skipped by the native byte search; both searches are remembered, so every byte is searched once.
  */
 export type JsonProblem =
-  'depth' | 'items' | 'nul' | 'surrogate' | 'forbidden-key' | 'duplicate-key' | 'number' | 'length';
+  | 'depth'
+  | 'items'
+  | 'nul'
+  | 'surrogate'
+  | 'forbidden-key'
+  | 'duplicate-key'
+  | 'number'
+  | 'length';
 
 export interface JsonScan {
   /** The first problem; of `duplicate-key` only `explainJson` and `JsonReader` know, of `length` only the latter. */

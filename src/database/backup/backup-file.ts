@@ -11,7 +11,8 @@ import { syncFolder } from '../../common/sync-folder';
  * COPY), its length (32 bits, big-endian) and its content. The last one says `end`: a file that was cut off has none.
  */
 export type BackupPart =
-  { readonly type: 'json'; readonly value: unknown } | { readonly type: 'data'; readonly bytes: Buffer };
+  | { readonly type: 'json'; readonly value: unknown }
+  | { readonly type: 'data'; readonly bytes: Buffer };
 
 const MAGIC = Buffer.from('WAYBILL-BACKUP 1\n');
 const HEAD_BYTES = 5;

@@ -42,7 +42,13 @@ export type BounceType = 'hard' | 'soft';
 
 /** Why a delivery ended without a reply of the receiving side. */
 export type FailureReason =
-  'blocked' | 'expired' | 'cancelled' | 'domain_removed' | 'poison' | 'content_unavailable' | 'operator';
+  | 'blocked'
+  | 'expired'
+  | 'cancelled'
+  | 'domain_removed'
+  | 'poison'
+  | 'content_unavailable'
+  | 'operator';
 
 /**
  * What became of one recipient, whatever the source: the engine, the simulator, a bounce message.
@@ -106,7 +112,15 @@ export function isAutomated(outcome: DeliveryOutcome): boolean {
 
 /** Who observed an outcome; shown as the event's `source`. */
 export type OutcomeSource =
-  'api' | 'smtp_submission' | 'worker' | 'smtp' | 'dsn' | 'feedback_loop' | 'tracking' | 'simulator' | 'system';
+  | 'api'
+  | 'smtp_submission'
+  | 'worker'
+  | 'smtp'
+  | 'dsn'
+  | 'feedback_loop'
+  | 'tracking'
+  | 'simulator'
+  | 'system';
 
 /** One outcome on its way through the one door. */
 export interface RecordedOutcome extends DeliveryKey {

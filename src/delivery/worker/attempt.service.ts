@@ -24,7 +24,8 @@ import { type GroupTarget, SourceTransmitter } from './source-transmitter';
 
 /** `released`: the attempt did not begin or was called off before its final dot, and is not charged. */
 export type AttemptResult =
-  { readonly kind: 'settled'; readonly settlement: Settlement } | { readonly kind: 'released' };
+  | { readonly kind: 'settled'; readonly settlement: Settlement }
+  | { readonly kind: 'released' };
 
 export const RELEASED: AttemptResult = { kind: 'released' };
 

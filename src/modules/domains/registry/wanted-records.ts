@@ -22,7 +22,8 @@ export interface WantedRecord {
  * follows from it.
  */
 export type RecordCheck =
-  { readonly result: 'verified' } | { readonly result: 'missing' | 'wrong' | 'unreachable'; readonly problem: string };
+  | { readonly result: 'verified' }
+  | { readonly result: 'missing' | 'wrong' | 'unreachable'; readonly problem: string };
 
 type NamedDomain = Pick<Domain, 'id' | 'domain' | 'verificationToken'>;
 /** A key whose record is to be found in DNS. */

@@ -38,7 +38,14 @@ export type Report =
   | { readonly kind: 'ignored'; readonly reason: IgnoreReason };
 
 export type IgnoreReason =
-  'auto-reply' | 'loop' | 'not-a-report' | 'unreadable' | 'too-complex' | 'challenge' | 'delay-only' | 'mdn';
+  | 'auto-reply'
+  | 'loop'
+  | 'not-a-report'
+  | 'unreadable'
+  | 'too-complex'
+  | 'challenge'
+  | 'delay-only'
+  | 'mdn';
 
 /**
  * What a report attaches of our mail: bytes as they came (message/rfc822 or text/rfc822-headers), and the places where a

@@ -51,7 +51,8 @@ export class SuppressionDto {
   @ApiProperty(ADDRESS) email!: string;
   @ApiProperty({ enum: SUPPRESSION_REASONS }) reason!: SuppressionReason;
   @ApiProperty({ enum: ['automatic', 'api'], description: '`api`: added by a client or an operator' }) source!:
-    'automatic' | 'api';
+    | 'automatic'
+    | 'api';
   @ApiProperty({ format: 'date-time' }) suppressedAt!: string;
   @ApiPropertyOptional() notes?: string;
   @ApiPropertyOptional({ format: 'date-time', description: 'From then on it is not in force' }) expiresAt?: string;
