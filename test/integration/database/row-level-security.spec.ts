@@ -121,7 +121,11 @@ describe('the role of requests', () => {
   };
   const migrated = async (url: string) => {
     const source = await createDataSource(url, { poolSize: 2, unhurried: true }).initialize();
-    await migrate(source).finally(() => source.destroy());
+    try {
+      await migrate(source);
+    } finally {
+      await source.destroy();
+    }
     return examine(url);
   };
   const examine = async (url: string, rowLevelSecurity = true) => {

@@ -240,7 +240,11 @@ describe('watching for suspicious senders', () => {
     await scene.db.query(
       `alter table domains add constraint broken check (id <> '${first}' or sending_status = 'active') not valid`,
     );
-    await watch().finally(() => scene.db.query('alter table domains drop constraint broken'));
+    try {
+      await watch();
+    } finally {
+      await scene.db.query('alter table domains drop constraint broken');
+    }
     expect([await status(first), await status(second)]).toEqual(['active', 'slowed']);
     await watch();
     expect(await status(first)).toBe('slowed');

@@ -55,7 +55,11 @@ describe('watching warm-ups', () => {
     await db.query(
       `alter table domains add constraint broken check (id <> '${stuck}' or warming_status = 'warming') not valid`,
     );
-    await watch().finally(() => db.query('alter table domains drop constraint broken'));
+    try {
+      await watch();
+    } finally {
+      await db.query('alter table domains drop constraint broken');
+    }
     expect((await readDomain(db, stuck)).warming_status).toBe('warming');
     expect((await domain()).warming_status).toBe('paused');
   });

@@ -95,7 +95,7 @@ class ErrorsController {
 
   @Get('value')
   value(): never {
-    // eslint-disable-next-line @typescript-eslint/only-throw-error
+    // oxlint-disable-next-line typescript/only-throw-error
     throw { statusCode: 404, message: 'forged' };
   }
 

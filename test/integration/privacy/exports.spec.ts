@@ -199,7 +199,11 @@ describe('an export', () => {
     const id = await scene.request(acme.api, ADA);
     const worker = await startWorker(scene.db.url, { clock: scene.clock, hopPort: 9 });
     const isCompleted = async () => (await scene.read(acme.api, id)).status === 'completed';
-    await waitFor(isCompleted, { what: 'the export', timeoutMs: 20_000 }).finally(() => worker.close());
+    try {
+      await waitFor(isCompleted, { what: 'the export', timeoutMs: 20_000 });
+    } finally {
+      await worker.close();
+    }
     expect((await scene.read(acme.api, id)).exportedData.emails).toHaveLength(1);
   });
 });
