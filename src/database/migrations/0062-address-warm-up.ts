@@ -18,7 +18,7 @@ export class AddressWarmUp1700000000062 extends ForwardOnlyMigration {
       warm_up_started_at timestamptz not null default now()
     );
     insert into egress_addresses (address, warm_up_ended_at)
-    select '*', now() where exists (select from emails);
+    select '*', now() where exists (select 1 from emails limit 1);
     create table egress_volumes (
       address text not null,
       day date not null,

@@ -12,6 +12,7 @@ import { EmailEvent } from './email-event.entity';
 import { EmailRecipient } from './email-recipient.entity';
 import { Email } from './email.entity';
 import { rescheduleEmail } from './sql/change-emails.sql';
+import { type Deferral, findDeferrals } from './sql/find-deferrals.sql';
 import {
   findMailRecipients,
   type LoadedMessage,
@@ -70,11 +71,10 @@ export class EmailsRepository {
     return events.find({ where: { organizationId, mode, emailId }, order: { sequence: 'ASC' } });
   }
 
-  /** Attempts of some emails that are to be repeated, in the order in which they were recorded. */
-  findDeferrals(emails: readonly EmailKey[]): Promise<EmailEvent[]> {
-    const eventType = In(['deferred', 'unknown']);
-    const where = emails.map(({ organizationId, mode, emailId }) => ({ organizationId, mode, emailId, eventType }));
-    return where.length === 0 ? Promise.resolve([]) : this.events.find({ where, order: { sequence: 'ASC' } });
+  /** Attempts of some emails that are to be repeated, those of each in the order in which they were recorded. */
+  async findDeferrals(emails: readonly EmailKey[]): Promise<Deferral[]> {
+    const statements = groupByTenant(emails).map(({ tenant, rows }) => findDeferrals(tenant, rows));
+    return (await this.database.runAll(statements)).flat();
   }
 
   async findContents({ organizationId, mode }: Tenant, emailIds: readonly string[]): Promise<EmailContent[]> {

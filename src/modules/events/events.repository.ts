@@ -2,7 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { groupByTenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { EventKey, FeedEvent, FeedStream } from './feed-event';
-import { findFeedEvents, readEventFeed, readEventHorizon } from './sql/event-feed.sql';
+import {
+  findFeedEvents,
+  findInboundEvents,
+  INBOUND_SEQUENCE,
+  readEventFeed,
+  readEventHorizon,
+  readInboundFeed,
+} from './sql/event-feed.sql';
 
 @Injectable()
 export class EventsRepository {
@@ -13,13 +20,31 @@ export class EventsRepository {
     return (row as { horizon: string }).horizon;
   }
 
-  /** The next events of each stream, in order. */
-  readAfter(streams: readonly FeedStream[], horizon: string, limitEach: number): Promise<FeedEvent[][]> {
-    return this.database.runAll(streams.map((stream) => readEventFeed(stream, horizon, limitEach)));
+  /** The next events of each stream, in order. Its two statements agree: below the horizon nothing is added any more. */
+  async readAfter(streams: readonly FeedStream[], horizon: string, limitEach: number): Promise<FeedEvent[][]> {
+    const parts = await this.database.runAll(
+      streams.flatMap((stream) => [
+        readEventFeed(stream, horizon, limitEach),
+        readInboundFeed(stream, horizon, limitEach),
+      ]),
+    );
+    return streams.map((_stream, n) => merge(parts[2 * n] ?? [], parts[2 * n + 1] ?? []).slice(0, limitEach));
   }
 
   async find(keys: readonly EventKey[]): Promise<FeedEvent[]> {
-    const statements = groupByTenant(keys).map(({ tenant, rows }) => findFeedEvents(tenant, rows));
+    const isMail = ({ sequence }: EventKey) => sequence === INBOUND_SEQUENCE;
+    const ofEmails = groupByTenant(keys.filter((key) => !isMail(key)));
+    const ofMail = groupByTenant(keys.filter(isMail));
+    const statements = [
+      ...ofEmails.map(({ tenant, rows }) => findFeedEvents(tenant, rows)),
+      ...ofMail.map(({ tenant, rows }) => findInboundEvents(tenant, rows)),
+    ];
     return (await this.database.runAll(statements)).flat();
   }
+}
+
+/** By id; inbound mail is rare beside the events of emails. */
+function merge(events: FeedEvent[], mail: FeedEvent[]): FeedEvent[] {
+  if (mail.length === 0) return events;
+  return [...events, ...mail].sort((one, other) => (one.id < other.id ? -1 : 1));
 }

@@ -30,8 +30,7 @@ export class InboundRoutesRepository {
   }
 
   async isOwnEmail(organizationId: string, id: string): Promise<boolean> {
-    const [row] = await this.database.run(isOwnEmail(organizationId, id));
-    return row?.isOwn ?? false;
+    return (await this.database.run(isOwnEmail(organizationId, id))).length > 0;
   }
 
   /** The id of the organization's verified domain at each host, or the nearest one above it. */

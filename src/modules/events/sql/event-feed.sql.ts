@@ -1,10 +1,12 @@
-// The next events of one organization's stream, oldest first: those of emails, and inbound mail, whose rows are events.
-// Reads: email_events (index email_events_feed), emails, inbound_emails (primary keys). Locks: none. Rows: up to $5.
-// One tenant by parameter: a limit for each of many streams could not be sent to the tenants' nodes (docs/scaling.md).
+// The next events of one organization's emails, oldest first.
+// Reads: email_events (index email_events_feed), emails (primary key). Locks: none. Rows: up to $5.
+// One tenant by parameter: a limit for each of many streams could not be sent to the tenants' nodes; nor could inbound mail
+// in the same statement, which is on no node (docs/scaling.md).
 // Not the ORM: two tables joined in the order of one index; many streams in one round trip.
 import { INBOUND_RECEIVED } from '../../../common/event-types';
 import type { Tenant } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
+import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { EventKey, FeedEvent, FeedStream } from '../feed-event';
 
 /** Nothing with a smaller id will be added any more (migration 0017). To be read by a statement of its own, before the feed. */
@@ -27,14 +29,39 @@ const COLUMNS = `
     m.metadata,
     null::uuid as "webhookId"`;
 
-/** Sequence 0: an email's own events count from 1. What happened to inbound mail is all that is known of it. */
+const FEED = `
+  select ${COLUMNS}
+  from email_events e
+  cross join lateral (
+    select domain_id, tags, metadata from emails where organization_id = $1 and mode = $2 and id = e.email_id limit 1
+  ) m
+  where e.organization_id = $1 and e.mode = $2 and e.id > $3 and e.id < $4
+  order by e.id
+  limit $5`;
+
+export function readEventFeed(stream: FeedStream, horizon: string, limit: number): Statement<FeedEvent> {
+  return { name: 'read-event-feed', text: FEED, values: feedValues(stream, horizon, limit) };
+}
+
+function feedValues({ organizationId, mode, after }: FeedStream, horizon: string, limit: number): unknown[] {
+  return [organizationId, mode, after, horizon, limit];
+}
+
+// Inbound mail of the same stream, whose rows are events.
+// Reads: inbound_emails (primary key). Locks: none. Rows: up to $5.
+// Not the ORM: many streams in one round trip with the statement above.
+
+/** Of inbound mail, as an event: an email's own events count from 1. */
+export const INBOUND_SEQUENCE = 0;
+
+/** What happened to inbound mail is all that is known of it. */
 const INBOUND_COLUMNS = `
     i.organization_id as "organizationId",
     i.mode,
     i.id as "emailId",
     i.id,
     i.domain_id as "domainId",
-    0 as sequence,
+    ${INBOUND_SEQUENCE} as sequence,
     '${INBOUND_RECEIVED}' as "eventType",
     'inbound' as source,
     i.received_at as "occurredAt",
@@ -47,34 +74,19 @@ const INBOUND_COLUMNS = `
     null::jsonb as metadata,
     i.webhook_id as "webhookId"`;
 
-const FEED = `
-  (select ${COLUMNS}
-  from email_events e
-  cross join lateral (
-    select domain_id, tags, metadata from emails where organization_id = $1 and mode = $2 and id = e.email_id limit 1
-  ) m
-  where e.organization_id = $1 and e.mode = $2 and e.id > $3 and e.id < $4
-  order by e.id
-  limit $5)
-  union all
-  (select ${INBOUND_COLUMNS}
+const INBOUND_FEED = `
+  select ${INBOUND_COLUMNS}
   from inbound_emails i
   where i.organization_id = $1 and i.mode = $2 and i.id > $3 and i.id < $4
   order by i.id
-  limit $5)
-  order by id
   limit $5`;
 
-export function readEventFeed(
-  { organizationId, mode, after }: FeedStream,
-  horizon: string,
-  limit: number,
-): Statement<FeedEvent> {
-  return { name: 'read-event-feed', text: FEED, values: [organizationId, mode, after, horizon, limit] };
+export function readInboundFeed(stream: FeedStream, horizon: string, limit: number): Statement<FeedEvent> {
+  return { name: 'read-inbound-feed', text: INBOUND_FEED, values: feedValues(stream, horizon, limit) };
 }
 
-// Events by their keys, of one tenant.
-// Reads: email_events, emails, inbound_emails (primary keys). Locks: none. Rows: a batch of webhook messages.
+// Events of emails by their keys, of one tenant.
+// Reads: email_events, emails (primary keys). Locks: none. Rows: a batch of webhook messages.
 // Look-ups in subqueries of their own, so that they are asked for one key after the other whatever the planner knows.
 // Not the ORM: a batch of keys joined across two partitioned tables.
 
@@ -92,12 +104,7 @@ const BY_KEY = `
     from emails
     where organization_id = $1 and mode = $2 and id = wanted.email_id
     limit 1
-  ) m
-  union all
-  select ${INBOUND_COLUMNS}
-  from unnest($3::uuid[], $4::int[]) as wanted (email_id, sequence)
-  join inbound_emails i on i.organization_id = $1 and i.mode = $2 and i.id = wanted.email_id
-  where wanted.sequence = 0`;
+  ) m`;
 
 /** @param keys of this tenant */
 export function findFeedEvents({ organizationId, mode }: Tenant, keys: readonly EventKey[]): Statement<FeedEvent> {
@@ -106,4 +113,19 @@ export function findFeedEvents({ organizationId, mode }: Tenant, keys: readonly 
     text: BY_KEY,
     values: [organizationId, mode, keys.map((key) => key.emailId), keys.map((key) => key.sequence)],
   };
+}
+
+// Inbound mail by its ids, of one tenant.
+// Reads: inbound_emails (primary key). Locks: none. Rows: a batch of webhook messages.
+// Not the ORM: one round trip with the statement above.
+
+const INBOUND_BY_ID = `
+  select ${INBOUND_COLUMNS}
+  from unnest($3::uuid[]) as wanted (id)
+  join inbound_emails i on i.organization_id = $1 and i.mode = $2 and i.id = wanted.id`;
+
+/** @param keys of this tenant's mail */
+export function findInboundEvents({ organizationId, mode }: Tenant, keys: readonly EmailKey[]): Statement<FeedEvent> {
+  const ids = keys.map(({ emailId }) => emailId);
+  return { name: 'find-inbound-events', text: INBOUND_BY_ID, values: [organizationId, mode, ids] };
 }

@@ -61,10 +61,10 @@ export function findWebhooks(organizationId: string, ids: readonly string[]): St
 }
 
 // Whether an email of the organization has this id, which our Message-IDs carry.
-// Reads: emails (primary key). Locks: none. Rows: 1. Not the ORM: another room's table.
+// Reads: emails (primary key). Locks: none. Rows: 0 or 1. Not the ORM: another room's table.
 const IS_OWN_EMAIL = `
-  select exists (select from emails where organization_id = $1 and mode = 'live' and id = $2) as "isOwn"`;
+  select 1 as found from emails where organization_id = $1 and mode = 'live' and id = $2`;
 
-export function isOwnEmail(organizationId: string, id: string): Statement<{ isOwn: boolean }> {
+export function isOwnEmail(organizationId: string, id: string): Statement<{ found: 1 }> {
   return { name: 'is-own-inbound-email', text: IS_OWN_EMAIL, values: [organizationId, id] };
 }

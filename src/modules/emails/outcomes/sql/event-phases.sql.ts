@@ -1,5 +1,7 @@
 // Former names of phases in stored events, batch by batch (docs/upgrading.md, backfills).
 // Tables: email_events (primary key; each batch one range of one organization and mode). Locks: the rows it changes. Rows: a batch.
+// The present names come as JSON: to make it of a column's text takes a function that is not immutable, which an update of
+// distributed rows must not have (docs/scaling.md).
 // Not the ORM: one round trip for a batch, read and written at once.
 import type { Statement } from '../../../../database/statement';
 
@@ -31,9 +33,10 @@ const RENAME = `
     order by email_id, sequence
     limit $7
   ), changed as (
-    update email_events v set data = jsonb_set(v.data, '{phase}', to_jsonb(n.present))
-    from batch b join unnest($5::text[], $6::text[]) as n (former, present) on n.former = b.phase
+    update email_events v set data = jsonb_set(v.data, '{phase}', n.present)
+    from batch b, unnest($5::text[], $6::jsonb[]) as n (former, present)
     where v.organization_id = $1 and v.mode = b.mode and v.email_id = b.email_id and v.sequence = b.sequence
+      and n.former = b.phase
     returning 1
   )
   select
@@ -54,6 +57,7 @@ export function renamePhases(
   names: ReadonlyMap<string, string>,
   limit: number,
 ): Statement<RenamedBatch> {
-  const values = [organizationId, mode, emailId, sequence, [...names.keys()], [...names.values()], limit, before];
+  const present = [...names.values()].map((name) => JSON.stringify(name));
+  const values = [organizationId, mode, emailId, sequence, [...names.keys()], present, limit, before];
   return { name: 'rename-phases', text: RENAME, values };
 }

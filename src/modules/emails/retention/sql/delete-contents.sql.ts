@@ -18,10 +18,10 @@ const TEXT = `
     from examined l
     join email_contents c on c.organization_id = $1 and c.mode = $2 and c.email_id = l.email_id
     where not exists (
-      select from email_recipients r
+      select 1 from email_recipients r
       where r.organization_id = $1 and r.mode = $2 and r.email_id = l.email_id and r.status = any ($7)
     ) and not exists (
-      select from email_events e
+      select 1 from email_events e
       where e.organization_id = $1 and e.mode = $2 and e.email_id = l.email_id
         and e.occurred_at > $6 and e.event_type = any ($8)
     )
