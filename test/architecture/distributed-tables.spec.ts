@@ -71,8 +71,9 @@ function problemsOf(sql: string): string[] {
   if (/\(\s*select\s+from\b/i.test(sql)) problems.push('a subquery without columns: nodes send its rows back');
   for (const change of changesIn(sql)) {
     // A cast of a text is a function that is not immutable; that of a parameter is done before a node sees it.
-    if (change.replace(/\$\d+(?:::\w+(?:\[\])?)+/g, '$').includes('::'))
+    if (change.replace(/\$\d+(?:::\w+(?:\[\])?)+/g, '$').includes('::')) {
       problems.push('a change with a cast of a column');
+    }
     for (const name of callsIn(change)) {
       if (!IMMUTABLE.includes(name)) problems.push(`a change that calls ${name}`);
     }
