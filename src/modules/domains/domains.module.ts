@@ -17,14 +17,12 @@ import { ExpiredDkimKeysJob } from './dkim/expired-dkim-keys.job';
 import { SigningKeysService } from './dkim/signing-keys.service';
 import { DomainDetailsService } from './domain-details.service';
 import { DomainRegistrationService } from './domain-registration.service';
-import { ClearReportsJob } from './clear-reports.job';
-import { DmarcController } from './dmarc/dmarc.controller';
-import { DmarcReportsService } from './dmarc/dmarc-reports.service';
-import { DmarcSourceRow } from './registry/dmarc-source.entity';
+import { ClearReportsJob } from './aggregate-reports/clear-reports.job';
+import { DomainReportsController } from './aggregate-reports/domain-reports.controller';
+import { DmarcReportsService } from './aggregate-reports/dmarc-reports.service';
+import { DmarcSourceRow, TlsResultRow } from './registry/domain-report.entity';
 import { DomainsController } from './domains.controller';
-import { TlsResultRow } from './registry/tls-result.entity';
-import { TlsReportsController } from './tls-reports/tls-reports.controller';
-import { TlsReportsService } from './tls-reports/tls-reports.service';
+import { TlsReportsService } from './aggregate-reports/tls-reports.service';
 import { DomainsService } from './domains.service';
 import { Domain, RemovedDomain } from './registry/domain.entity';
 import { DomainCheck } from './registry/domain-check.entity';
@@ -61,7 +59,7 @@ const JOBS = [ClearReportsJob, DomainRecheckJob, ExpiredDkimKeysJob, ReputationJ
     AuthModule,
     StatsModule,
   ],
-  controllers: [DomainsController, DmarcController, TlsReportsController],
+  controllers: [DomainsController, DomainReportsController],
   providers: [
     ...[DomainDetailsService, DomainRegistrationService, DomainsRepository, DomainsService, DomainTransitionsService],
     ...[...KEYS, SigningKeysService, ...VERIFICATION, ...RESTRICTIONS, ...WARM_UP, ...REPORTS, ...JOBS],

@@ -3,12 +3,11 @@ import type { DkimKey } from '../dkim/dkim-key.entity';
 import type { RecordCheck, WantedRecord } from '../registry/wanted-records';
 import { checkAlias } from './check-alias';
 import { checkDelegatedKey, evaluateDkim } from './check-dkim';
-import { checkInboundMx } from './check-inbound-mx';
 import { checkDmarc } from './check-dmarc';
 import { checkSpf } from './check-spf';
 import { DnsLookups } from './dns-lookups';
 import { parseSpf } from './parse-spf';
-import { evaluateOwnership, parseTagList } from './txt-records';
+import { evaluateOwnership, missing, parseTagList, shown, unreachable, VERIFIED, wrong } from './txt-records';
 
 type PublishedKey = Pick<DkimKey, 'selector' | 'publicKey'>;
 
@@ -58,4 +57,23 @@ function keyAt(host: string, keys: readonly PublishedKey[]): string | undefined 
 function includeOf({ value }: WantedRecord): string {
   const parsed = parseSpf(value);
   return (parsed.ok && parsed.record.find((term) => term.name === 'include')?.value) || '';
+}
+
+/** The host's mail must come to us by one of its MX records; which of them is tried first is the owner's affair. */
+export async function checkInboundMx({ host, value }: WantedRecord, lookups: DnsLookups): Promise<RecordCheck> {
+  const answer = await lookups.mx(host);
+  switch (answer.kind) {
+    case 'found': {
+      const exchanges = answer.records.map(({ exchange }) => exchange);
+      if (exchanges.includes(value.toLowerCase())) return VERIFIED;
+      return wrong(
+        `The MX records at ${host} name ${exchanges.slice(0, 5).map(shown).join(', ')}; one must name ${value}`,
+      );
+    }
+    case 'no-data':
+    case 'no-domain':
+      return missing(`There is no MX record at ${host}: mail to its inbound routes does not come here`);
+    case 'temporary':
+      return unreachable(host, answer.reason);
+  }
 }

@@ -5,7 +5,7 @@ import {
   TLS_SUCCESS,
   type TlsReport,
   type TlsResult,
-} from '../../domains/tls-reports/tls-reports.service';
+} from '../../domains/aggregate-reports/tls-reports.service';
 import { printable } from './report';
 import { filesIn, unpack } from './unpack';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../../common/clock';
 import { Database } from '../../../database/database.service';
-import { DmarcReportsService } from '../../domains/dmarc/dmarc-reports.service';
+import { DmarcReportsService } from '../../domains/aggregate-reports/dmarc-reports.service';
 import { OutcomeRecorder } from '../../emails/outcomes/outcome-recorder.service';
 import type { ClaimedReport } from '../inbound-report';
 import { InboundRepository } from '../inbound.repository';

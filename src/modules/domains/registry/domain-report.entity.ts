@@ -1,5 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { DmarcPolicy } from './dmarc-report';
+import type { TlsPolicyType } from './tls-report';
 
 /** What an aggregate report says of one source of mail in a domain's name. Rows are written by a statement (sql/). */
 @Entity('dmarc_sources')
@@ -17,5 +18,22 @@ export class DmarcSourceRow {
   @Column('timestamptz', { name: 'ends_at' }) endsAt!: Date;
   /** A `bigint`, which the driver returns as text. */
   @Column('bigint') messages!: string;
+  @Column('timestamptz', { name: 'received_at', default: () => 'now()' }) receivedAt!: Date;
+}
+
+/** What a report says of one kind of connections to a domain's mail exchangers. Rows are written by a statement (sql/). */
+@Entity('tls_results')
+export class TlsResultRow {
+  @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
+  @PrimaryColumn('uuid', { name: 'domain_id' }) domainId!: string;
+  @PrimaryColumn('text') reporter!: string;
+  @PrimaryColumn('text', { name: 'report_id' }) reportId!: string;
+  @PrimaryColumn('text', { name: 'policy_type' }) policyType!: TlsPolicyType;
+  @PrimaryColumn('text') result!: string;
+  @PrimaryColumn('text', { name: 'mx_host' }) mxHost!: string;
+  /** A `bigint`, which the driver returns as text. */
+  @Column('bigint') sessions!: string;
+  @Column('timestamptz', { name: 'begins_at' }) beginsAt!: Date;
+  @Column('timestamptz', { name: 'ends_at' }) endsAt!: Date;
   @Column('timestamptz', { name: 'received_at', default: () => 'now()' }) receivedAt!: Date;
 }

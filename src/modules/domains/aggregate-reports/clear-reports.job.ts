@@ -1,9 +1,9 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { HOUR } from '../../common/clock';
-import { deleteInBatches } from '../../common/jobs/delete-in-batches';
-import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
-import { DmarcReportsService } from './dmarc/dmarc-reports.service';
-import { TlsReportsService } from './tls-reports/tls-reports.service';
+import { HOUR } from '../../../common/clock';
+import { deleteInBatches } from '../../../common/jobs/delete-in-batches';
+import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
+import { DmarcReportsService } from './dmarc-reports.service';
+import { TlsReportsService } from './tls-reports.service';
 
 /** Thirteen months, as emails. */
 const KEPT_DAYS = 400;
