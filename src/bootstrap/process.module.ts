@@ -1,9 +1,11 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { ScheduleModule } from '@nestjs/schedule';
 import { Clock, DatabaseClock } from '../common/clock';
 import { DiskSpace } from '../common/disk-space';
 import { BodyBudget, MAX_HELD_BYTES } from '../common/http/request-body';
 import { Draining } from '../common/http/draining';
-import { JobsModule } from '../common/jobs/jobs.module';
+import { InstallationGauges } from '../common/jobs/installation-gauges';
+import { PeriodicJobs, RUNS_JOBS } from '../common/jobs/periodic-jobs';
 import { Metrics } from '../common/metrics/metrics';
 import { NoTracing, Tracing } from '../common/tracing/tracing';
 import { AppConfig } from '../config/config';
@@ -45,21 +47,20 @@ export class ProcessModule {
     const { disk = new DiskSpace({ folders: [], reserveBytes: 0 }) } = options;
     return {
       module: ProcessModule,
-      imports: [
-        DatabaseModule.register(databaseUrl, applicationName),
-        JobsModule.register({ run: runJobs }),
-        ...imports,
-      ],
+      imports: [DatabaseModule.register(databaseUrl, applicationName), ScheduleModule.forRoot(), ...imports],
       providers: [
+        InstallationGauges,
+        PeriodicJobs,
         { provide: AppConfig, useValue: config },
         { provide: BodyBudget, useValue: bodies },
         { provide: Clock, useValue: clock },
         { provide: DiskSpace, useValue: disk },
         { provide: Draining, useValue: draining },
         { provide: Metrics, useValue: metrics },
+        { provide: RUNS_JOBS, useValue: runJobs },
         { provide: Tracing, useValue: tracing },
       ],
-      exports: [AppConfig, BodyBudget, Clock, DiskSpace, Draining, Metrics, Tracing],
+      exports: [AppConfig, BodyBudget, Clock, DiskSpace, Draining, InstallationGauges, Metrics, PeriodicJobs, Tracing],
     };
   }
 }

@@ -1,6 +1,6 @@
 import { type DynamicModule, Global, Logger, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { JobLeases } from '../common/jobs/job-leases';
+import { JobLeases } from '../common/jobs/periodic-jobs';
 import { AppConfig } from '../config/config';
 import { BackfillRun } from './backfill-run.entity';
 import { BackfillRunsRepository } from './backfill-runs.repository';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { JobLeases } from '../common/jobs/job-leases';
+import { JobLeases } from '../common/jobs/periodic-jobs';
 import { newId } from '../common/ids';
 import { Database } from './database.service';
 import { releaseJobLease, takeJobLease } from './sql/job-leases.sql';

@@ -1,9 +1,12 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import type { HttpServer, INestApplication } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
+import { contentType } from 'mime-types';
 import { NotFoundError } from '../common/errors/app-error';
 import { sendFile, type StaticFile, staticFile } from '../common/http/static-file';
-import { SwaggerUiAssets } from './swagger-ui-assets';
 
 /** Scripts only from files of our own, so that nothing that finds its way into the page can run. */
 const PAGE_POLICY = [
@@ -57,7 +60,11 @@ const PAGE_FILE = staticFile(PAGE, {
 });
 const INITIALIZER_FILE = staticFile(INITIALIZER, { type: 'text/javascript; charset=utf-8', maxAgeSeconds: 0 });
 
-const ASSETS = new SwaggerUiAssets();
+const DAY_SECONDS = 24 * 60 * 60;
+/** What the page needs of `swagger-ui-dist`; nothing else of it is served. */
+const ASSETS = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-16x16.png', 'favicon-32x32.png'];
+/** Read at the first request and kept in memory. */
+const readAssets = new Map<string, Promise<StaticFile>>();
 
 /**
  * Publishes the document for programs at `/openapi.json` and for people at `/docs`. Plain routes of the HTTP server: no
@@ -86,7 +93,20 @@ function indexOf({ info }: OpenAPIObject, pages: readonly string[]) {
 
 /** @throws NotFoundError */
 async function findAsset(name: string): Promise<StaticFile> {
-  const file = name === 'initializer.js' ? INITIALIZER_FILE : await ASSETS.find(name);
-  if (!file) throw new NotFoundError('File');
+  if (name === 'initializer.js') return INITIALIZER_FILE;
+  const type = ASSETS.includes(name) && contentType(name);
+  if (!type) throw new NotFoundError('File');
+  const file = readAssets.get(name) ?? readAsset(name, type);
+  readAssets.set(name, file);
   return file;
+}
+
+async function readAsset(name: string, type: string): Promise<StaticFile> {
+  return staticFile(await readFile(join(assetFolder(), name)), { type, maxAgeSeconds: DAY_SECONDS });
+}
+
+/** It is a dependency of @nestjs/swagger and may be installed below it. */
+function assetFolder(): string {
+  const swagger = createRequire(require.resolve('@nestjs/swagger'));
+  return dirname(swagger.resolve('swagger-ui-dist/package.json'));
 }

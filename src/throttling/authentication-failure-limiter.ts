@@ -4,8 +4,9 @@ import { atMost } from '../common/bounded-cache';
 import { Clock, MINUTE, SECOND } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
 import { clientNetworkOf } from '../common/http/client-address';
-import { AuthenticationFailures } from '../common/http/request-limits';
+import { AuthenticationFailures, LoginFailures } from '../common/http/request-limits';
 import { ThrottlingConfig } from './limits';
+import { ThrottleHitsRepository } from './throttle-hits.repository';
 
 const MAX_FAILURES = 100;
 const WINDOW_MS = MINUTE;
@@ -48,4 +49,25 @@ export class AuthenticationFailureLimiter extends AuthenticationFailures {
     this.windows.set(network, window);
     return window;
   }
+}
+
+/** Failed logins in the counters that all processes share; by the minute, and by the database's clock. */
+@Injectable()
+export class SharedLoginFailures extends LoginFailures {
+  constructor(private readonly hits: ThrottleHitsRepository) {
+    super();
+  }
+
+  count(client: string, minutes: number): Promise<number> {
+    return this.hits.recent(keyOf(client), minutes);
+  }
+
+  async add(client: string, minutes: number): Promise<number> {
+    await this.hits.addRecent(keyOf(client), minutes);
+    return this.hits.recent(keyOf(client), minutes);
+  }
+}
+
+function keyOf(client: string): string {
+  return `smtp-login:${client}`;
 }

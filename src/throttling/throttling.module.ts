@@ -2,11 +2,10 @@ import { Module } from '@nestjs/common';
 import { getOptionsToken, getStorageToken } from '@nestjs/throttler';
 import { AuthenticationFailures, LoginFailures, RequestLimits } from '../common/http/request-limits';
 import { AppConfig } from '../config/config';
-import { AuthenticationFailureLimiter } from './authentication-failure-limiter';
+import { AuthenticationFailureLimiter, SharedLoginFailures } from './authentication-failure-limiter';
 import { limitsWith, ThrottlingConfig } from './limits';
 import { RateLimitGuard } from './rate-limit.guard';
 import { TenantTurnsGuard } from './tenant-turns.guard';
-import { SharedLoginFailures } from './shared-login-failures';
 import { SharedThrottleStorage } from './shared-throttle.storage';
 import { ThrottleHitsRepository } from './throttle-hits.repository';
 

@@ -2,8 +2,7 @@ import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { within } from '../async/promises';
 import { Clock, MINUTE, SECOND } from '../clock';
 import { Metrics, type Reading } from '../metrics/metrics';
-import { JobLeases } from './job-leases';
-import { RUNS_JOBS } from './periodic-jobs';
+import { JobLeases, RUNS_JOBS } from './periodic-jobs';
 
 const LEASE_SECONDS = 15;
 const RENEW_MS = 5 * SECOND;

@@ -4,8 +4,7 @@ import { SchedulerRegistry } from '@nestjs/schedule';
 import { type Clock, DatabaseClock, SystemClock } from '../clock';
 import { Metrics } from '../metrics/metrics';
 import { deleteInBatches } from './delete-in-batches';
-import type { JobLeases } from './job-leases';
-import { PeriodicJobs } from './periodic-jobs';
+import { type JobLeases, PeriodicJobs } from './periodic-jobs';
 
 /** `held`: by job, whether another process has its lease. */
 function jobsOf(

@@ -3,7 +3,6 @@ import { SchedulerRegistry } from '@nestjs/schedule';
 import { Clock, SECOND } from '../clock';
 import { UnavailableError } from '../errors/app-error';
 import { Metrics } from '../metrics/metrics';
-import { JobLeases } from './job-leases';
 
 export interface PeriodicJob {
   readonly name: string;
@@ -26,6 +25,15 @@ const JOB = 'job_name';
 const RESULTS = ['ok', 'failed', 'elsewhere', 'clock_wrong'] as const;
 /** A process that dies leaves its lease behind for so long; one that lives renews it at a third of that. */
 const LEASE_SECONDS = 60;
+
+/** Who may run a job that two processes must not run at a time. Kept in the database, whose clock decides. */
+export abstract class JobLeases {
+  /** Takes or renews the lease of a job for this process. @returns false while another process holds it */
+  abstract take(job: string, leaseSeconds: number): Promise<boolean>;
+
+  /** Ends this process's lease, so that the next run need not wait for it to expire. */
+  abstract release(job: string): Promise<void>;
+}
 
 /**
  * Work that recurs: promoting due mail, summing up counters, creating partitions. Features register their jobs in every

@@ -1,7 +1,7 @@
 import { FakeClock } from '../../../test/doubles/fake-clock';
 import { UnavailableError } from '../../common/errors/app-error';
 import { InstallationGauges } from '../../common/jobs/installation-gauges';
-import type { JobLeases } from '../../common/jobs/job-leases';
+import type { JobLeases } from '../../common/jobs/periodic-jobs';
 import { Metrics } from '../../common/metrics/metrics';
 import { type HeldDestinations, HeldLookup } from '../shaping/held-destinations.service';
 import type { DeliveryQueueRepository } from './delivery-queue.repository';

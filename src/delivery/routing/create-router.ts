@@ -1,9 +1,10 @@
+import { networkInterfaces } from 'node:os';
 import type { Clock } from '../../common/clock';
 import { NodeDnsResolver } from '../../common/dns/node-dns-resolver';
+import { isPublicAddress } from '../../common/dns/public-address';
 import type { DeliveryConfig } from '../../config/config';
 import { DirectRouter } from './direct-router';
 import { FixedRouter, nextHopOf } from './fixed-router';
-import { hasIpv6 } from './own-addresses';
 import type { Router } from './router';
 
 /**
@@ -24,4 +25,19 @@ export async function createRouter(
   const resolver = new NodeDnsResolver({ servers: dnsServers });
   const options = { port: smtpPort, ownHostNames: [mailHost], allowPrivateDestinations, preferIpv6 };
   return new DirectRouter(resolver, clock, { ...options, hasIpv6: () => hasIpv6(allowPrivateDestinations) });
+}
+
+/**
+ * Whether this machine can send by IPv6: it has an address of that family on the public Internet. Without one each attempt at
+ * an IPv6 address would be in vain.
+ * @param allowPrivate closed networks and tests: any address but a link-local one will do
+ */
+export function hasIpv6(
+  allowPrivate: boolean,
+  interfaces: ReturnType<typeof networkInterfaces> = networkInterfaces(),
+): boolean {
+  const own = Object.values(interfaces).flatMap((one) => one ?? []);
+  return own
+    .filter(({ family }) => family === 'IPv6')
+    .some(({ address }) => isPublicAddress(address) || (allowPrivate && !/^fe[89ab]/i.test(address)));
 }

@@ -1,11 +1,11 @@
 import type { AttemptTrace } from '../ports/attempt-trace';
 import type { Settlement } from '../ports/outcome';
 import type { CountedSession } from '../shaping/sql/tls-sessions.sql';
+import type { TlsaDemand } from '../smtp/tlsa';
 import type { HostDane } from './dane.service';
 import { allowsHost } from './mta-sts-policy';
 import type { MtaStsState } from './mta-sts.service';
-import { textOfPolicy, textOfRecords } from './policy-text';
-import { tlsStateOf, type TlsState } from './tls-state';
+import { type TlsState, tlsStateOf } from './tls-state';
 
 type Judged = Pick<CountedSession, 'policyType' | 'result'>;
 
@@ -77,4 +77,25 @@ function judgeUnbound({ state, mxHost, fault }: Seen, { policy, failure }: MtaSt
   }
   const mismatch = allowsHost(policy, mxHost) ? undefined : UNSPECIFIC;
   return { policyType: 'sts', result: mismatch ?? encryption ?? fault ?? SUCCESS };
+}
+
+/** A host has one or two for each of its keys. */
+const MAX_RECORDS = 20;
+/** A digest has 128; whole certificates are cut, and the host knows them. */
+const MAX_DATA_CHARACTERS = 2_000;
+
+/** A policy (MTA-STS) as its domain has published it, one field a line, as reports on TLS tell it (RFC 8460 section 4.4). */
+export function textOfPolicy({ mode, mx, maxAgeSeconds }: NonNullable<MtaStsState['policy']>): string {
+  const hosts = mx.map((host) => `mx: ${host}`);
+  const age = maxAgeSeconds === undefined ? [] : [`max_age: ${maxAgeSeconds}`];
+  return ['version: STSv1', `mode: ${mode}`, ...hosts, ...age].join('\n');
+}
+
+/** TLSA records as zones are written (RFC 6698 section 2.2), one a line. */
+export function textOfRecords({ records }: Pick<TlsaDemand, 'records'>): string {
+  const lines = records.slice(0, MAX_RECORDS).map(({ usage, selector, matchingType, data }) => {
+    const hex = data.toString('hex').toUpperCase().slice(0, MAX_DATA_CHARACTERS);
+    return `${usage} ${selector} ${matchingType} ${hex}`;
+  });
+  return lines.sort().join('\n');
 }

@@ -6,6 +6,7 @@ import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { BodyBudget, holdUntilRead } from '../../common/http/request-body';
 import { RequireScope } from '../../common/http/scopes';
 import { EmailContentService } from '../emails/email-content.service';
+import { InboundEmailsService } from '../inbound-mail/inbound-emails.service';
 import { previewOf, PreviewQuery, PreviewRoute } from './preview';
 
 /** What an email looks like, its html or else its text, as a document of its own for the console's frame. Its source is in `GET /v1/emails/{id}/content`. */
@@ -33,6 +34,37 @@ export class ConsolePreviewController {
   ): Promise<Buffer> {
     const page = await previewOf(await this.contents.preview(principal, id), query, response);
     holdUntilRead(this.budget, principal.organizationId, page.length, response);
+    return page;
+  }
+}
+
+/** The same of mail that came in: html of any sender. */
+@ApiTags('Inbound')
+@Controller('console/preview/inbound')
+@RequireScope('inbound:read')
+export class InboundPreviewController {
+  constructor(
+    private readonly emails: InboundEmailsService,
+    private readonly budget: BodyBudget,
+  ) {}
+
+  @Get(':id')
+  @PreviewRoute({
+    operationId: 'inboundEmails.preview',
+    summary: 'What an inbound email looks like',
+    description:
+      'Its html, or else its text, as a document with a policy that lets it do nothing, for a frame. The source is in `GET /v1/inbound-emails/{id}`.',
+  })
+  async html(
+    @CurrentPrincipal() principal: Principal,
+    @PathId('id', 'Inbound email') id: string,
+    @Query() query: PreviewQuery,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<Buffer> {
+    const hold = (bytes: number) => holdUntilRead(this.budget, principal.organizationId, bytes, response);
+    const { message } = await this.emails.get(principal, id, hold);
+    const page = await previewOf(message, query, response);
+    hold(page.length);
     return page;
   }
 }

@@ -6,10 +6,9 @@ import { InboundMailModule } from '../inbound-mail/inbound-mail.module';
 import { ConsoleAccessGuard } from './console-access.guard';
 import { ConsoleController } from './console.controller';
 import { ConsoleFiles } from './console-files';
-import { ConsolePreviewController } from './console-preview.controller';
+import { ConsolePreviewController, InboundPreviewController } from './console-preview.controller';
 import { ConsoleSessionController } from './console-session.controller';
 import { ConsoleSignIn } from './console-sign-in';
-import { InboundPreviewController } from './inbound-preview.controller';
 import { SessionViewService } from './session-view.service';
 
 /** The browser app at `/console`, and its sessions. What it shows it asks the public API for. */

@@ -4,7 +4,7 @@ import { MoreThan, type Repository } from 'typeorm';
 import { NIL_ID } from '../../common/ids';
 import type { Transaction } from '../../database/transaction';
 import type { EncryptedHashKey } from './suppression';
-import { SuppressionHashKey } from './suppression-hash-key.entity';
+import { SuppressionHashKey } from './suppression.entity';
 
 const PAGE = 100;
 

@@ -19,3 +19,36 @@ export class Suppression {
   /** From then on it is no longer in force. */
   @Column('timestamptz', { name: 'expires_at', nullable: true }) expiresAt!: Date | null;
 }
+
+/** The soft bounces of an address within the window of the rule. Rows are written by a statement (sql/). */
+@Entity('soft_bounces')
+export class SoftBounces {
+  @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
+  @PrimaryColumn('text') mode!: Mode;
+  /** The normal form of the address. */
+  @PrimaryColumn('text', { name: 'address_key' }) addressKey!: string;
+  /** Oldest first; at most as many as suppress an address. */
+  @Column('timestamptz', { name: 'bounced_at', array: true }) bouncedAt!: Date[];
+  @Column('timestamptz', { name: 'last_bounced_at' }) lastBouncedAt!: Date;
+}
+
+/** A recipient whose domain the DNS did not know. Rows are written by a statement (sql/). */
+@Entity('missing_domains')
+export class MissingDomain {
+  @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
+  @PrimaryColumn('text') mode!: Mode;
+  /** The normal form of the address. */
+  @PrimaryColumn('text', { name: 'address_key' }) addressKey!: string;
+  /** Days in UTC. */
+  @Column('date', { name: 'first_seen_on' }) firstSeenOn!: string;
+  @Column('date', { name: 'last_seen_on' }) lastSeenOn!: string;
+}
+
+/** What the erased addresses of an organization are hashed with. */
+@Entity('suppression_hash_keys')
+export class SuppressionHashKey {
+  @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
+  /** Encrypted. */
+  @Column('bytea') secret!: Buffer;
+  @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
+}

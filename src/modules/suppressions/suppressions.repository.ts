@@ -4,8 +4,7 @@ import { In, IsNull, type Repository } from 'typeorm';
 import type { Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
-import { MissingDomain } from './missing-domain.entity';
-import { SoftBounces } from './soft-bounces.entity';
+import { MissingDomain, SoftBounces, Suppression } from './suppression.entity';
 import {
   addSuppressions,
   recordMissingDomains,
@@ -24,7 +23,6 @@ import type {
   SoftBounce,
   SuppressionReason,
 } from './suppression';
-import { Suppression } from './suppression.entity';
 
 export interface SuppressionFilter {
   readonly reason?: SuppressionReason;

@@ -6,8 +6,7 @@ import { Metrics } from '../../common/metrics/metrics';
 import { withinTenants } from '../../common/tenant-scope';
 import { RenderThreads } from './rendering/render-threads';
 import { type RenderResult, TemplateEngine, type TemplateParts } from './rendering/template-engine';
-import type { TemplateVersion } from './template-version.entity';
-import type { Template } from './template.entity';
+import type { Template, TemplateVersion } from './template.entity';
 import { type TemplateKey, TemplatesRepository } from './templates.repository';
 
 export const TEMPLATE_NAME = /^[a-z0-9-]{1,64}$/;

@@ -11,3 +11,17 @@ export class Template {
   @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
   @Column('timestamptz', { name: 'updated_at' }) updatedAt!: Date;
 }
+
+/** What a template says since its version; never changed. */
+@Entity('template_versions')
+export class TemplateVersion {
+  @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
+  @PrimaryColumn('uuid', { name: 'template_id' }) templateId!: string;
+  @PrimaryColumn('integer') version!: number;
+  @Column('text') subject!: string;
+  @Column('text', { nullable: true }) html!: string | null;
+  @Column('text', { nullable: true }) text!: string | null;
+  /** The variables found in it. */
+  @Column('text', { array: true }) variables!: string[];
+  @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
+}

@@ -3,8 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { In, LessThanOrEqual, type Repository } from 'typeorm';
 import { lockList } from '../../database/sql/lock-list.sql';
 import type { Transaction } from '../../database/transaction';
-import { TemplateVersion } from './template-version.entity';
-import { Template } from './template.entity';
+import { Template, TemplateVersion } from './template.entity';
 
 /** By its id or by its name; the latest version unless one is named. */
 export interface TemplateKey {

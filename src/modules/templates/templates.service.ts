@@ -7,8 +7,7 @@ import { Database } from '../../database/database.service';
 import { violatedConstraint } from '../../database/database-errors';
 import type { Transaction } from '../../database/transaction';
 import { type RenderedTemplate, TemplateRenderer, type TemplateUse } from './template-renderer.service';
-import type { TemplateVersion } from './template-version.entity';
-import type { Template } from './template.entity';
+import type { Template, TemplateVersion } from './template.entity';
 import { type ListedVersion, TemplatesRepository } from './templates.repository';
 
 /** What a customer may change; what is undefined stays, an empty part is taken away. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { MINUTE } from '../../../src/common/clock';
 import { InstallationGauges } from '../../../src/common/jobs/installation-gauges';
-import { JobLeases } from '../../../src/common/jobs/job-leases';
+import { JobLeases } from '../../../src/common/jobs/periodic-jobs';
 import { Metrics } from '../../../src/common/metrics/metrics';
 import { ProcessingMetrics } from '../../../src/modules/inbound/processing/processing.metrics';
 import { InboundRepository } from '../../../src/modules/inbound/inbound.repository';

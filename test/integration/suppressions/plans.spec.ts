@@ -6,7 +6,7 @@ import { createDataSource, poolOf } from '../../../src/database/data-source';
 import { Database } from '../../../src/database/database.service';
 import type { Statement } from '../../../src/database/statement';
 import type { Transaction } from '../../../src/database/transaction';
-import { SoftBounces } from '../../../src/modules/suppressions/soft-bounces.entity';
+import { SoftBounces, Suppression } from '../../../src/modules/suppressions/suppression.entity';
 import {
   deleteOldSoftBounces,
   deleteOldSuppressions,
@@ -15,7 +15,6 @@ import { findSuppressed, refuseListed } from '../../../src/modules/suppressions/
 import { insertSuppressions } from '../../../src/modules/suppressions/sql/insert-suppressions.sql';
 import { recordSoftBounces } from '../../../src/modules/suppressions/sql/automatic-suppressions.sql';
 import { SOFT_BOUNCE_RULE } from '../../../src/modules/suppressions/suppression';
-import { Suppression } from '../../../src/modules/suppressions/suppression.entity';
 import { SuppressionsRepository } from '../../../src/modules/suppressions/suppressions.repository';
 import { explainPrepared, type PlanNode } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';

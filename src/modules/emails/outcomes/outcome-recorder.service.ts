@@ -6,8 +6,15 @@ import { OutcomeSink, type RecordedOutcome } from '../../../delivery/ports/outco
 import { StatsService } from '../../stats/stats.service';
 import { SuppressionsService } from '../../suppressions/suppressions.service';
 import { applyOutcomes } from './apply-outcomes';
-import { applyComplaint, type EmailComplaint } from './email-complaint';
+import type { EmailChanges, EmailState } from './email-state';
 import { OutcomesRepository } from './outcomes.repository';
+
+/** A complaint about an email of several recipients that nothing ties to one of them. */
+export interface EmailComplaint extends EmailKey {
+  readonly occurredAt: Date;
+  /** Of the event. */
+  readonly data: Readonly<Record<string, unknown>>;
+}
 
 /** The one door: whatever happens to a mail after acceptance is recorded here, within the caller's transaction. */
 @Injectable()
@@ -70,4 +77,17 @@ function groupByEmail(outcomes: readonly RecordedOutcome[]): Map<string, Recorde
   return groups;
 }
 
-export type { EmailComplaint };
+/** An event and a count of the email's own: no recipient changes state, and no address is suppressed. */
+function applyComplaint(email: EmailState, { occurredAt, data }: EmailComplaint): EmailChanges {
+  const { organizationId, mode, emailId, domainId, status } = email;
+  const sequence = email.eventSequence + 1;
+  const event = { eventType: 'spam_report', source: 'feedback_loop', data: { ...data } };
+  return {
+    ...{ organizationId, mode, emailId, status, eventSequence: sequence },
+    times: { sentAt: null, deliveredAt: null, bouncedAt: null, failedAt: null },
+    ...{ opens: 0, clicks: 0, recipients: [] },
+    events: [{ organizationId, mode, emailId, sequence, occurredAt, ...event }],
+    deltas: [{ organizationId, mode, domainId, occurredAt, counter: 'complaints', by: 1 }],
+    ...{ suppressions: [], softBounces: [], missingDomains: [] },
+  };
+}

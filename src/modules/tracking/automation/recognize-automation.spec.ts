@@ -1,7 +1,6 @@
 import fc from 'fast-check';
-import { AGENT_RULES } from './agent-rules';
+import { AGENT_RULES, recognizeAutomation } from './recognize-automation';
 import type { Visit } from './recognition';
-import { recognizeAutomation } from './recognize-automation';
 
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:139.0) Gecko/20100101 Firefox/139.0';
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { oldestFirst } from './event-order';
+import { oldestFirst } from './emails.service';
 
 const START = Date.UTC(2026, 10, 20);
 

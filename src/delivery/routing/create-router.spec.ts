@@ -1,5 +1,5 @@
 import type { NetworkInterfaceInfo } from 'node:os';
-import { hasIpv6 } from './own-addresses';
+import { hasIpv6 } from './create-router';
 
 const withAddress = (...addresses: string[]) => ({
   eth0: addresses.map(

@@ -1,4 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { ListingState } from './sql/block-list-checks.sql';
 
 /** How far an address of a pool is with its warm-up. */
 @Entity('egress_addresses')
@@ -20,4 +21,27 @@ export class EgressVolume {
   @PrimaryColumn('text') provider!: string;
   /** Taken by workers, who give back what they do not use. */
   @Column('integer') taken!: number;
+}
+
+/** A receiver refuses one of our addresses for its reputation. Written by the worker that has met it. */
+@Entity('egress_suspensions')
+export class EgressSuspension {
+  @PrimaryColumn('text') address!: string;
+  /** The group of destinations. */
+  @PrimaryColumn('text') key!: string;
+  @Column('text') cause!: string;
+  @Column('timestamptz') until!: Date;
+  @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
+}
+
+/** What a block list said of one of the installation's addresses last. Rows are written by a statement (sql/). */
+@Entity('block_list_checks')
+export class BlockListCheck {
+  @PrimaryColumn('text') address!: string;
+  @PrimaryColumn('text') list!: string;
+  @Column('text') state!: ListingState;
+  @Column('text') reply!: string;
+  /** Since when it has been in this state. */
+  @Column('timestamptz', { default: () => 'now()' }) since!: Date;
+  @Column('timestamptz', { name: 'checked_at', default: () => 'now()' }) checkedAt!: Date;
 }
