@@ -31,7 +31,7 @@ export type Result<O extends keyof operations> = operations[O]['responses'] exte
 export type Item<O extends keyof operations> =
   Success<O> extends { data: (infer I)[] | { requests: (infer I)[] } } ? I : never;
 
-type Send = components['schemas']['SendEmailDto'];
+type Send = components['schemas']['SendEmail'];
 
 /** A send whose html is made of a React element, by the `render` of the client. */
 export type WithReact<B> = B extends (infer I)[]

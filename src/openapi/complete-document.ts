@@ -13,7 +13,7 @@ import { describeErrors, ERROR_SCHEMA } from '../common/http/openapi.decorators'
 import { TAG_DESCRIPTIONS } from './api-description';
 import { withExamples } from './examples';
 import { isPublic, listOperations, mapOperations, type Operation } from './operations';
-import { normalizeSchemas } from './schemas';
+import { normalizeSchemas, withPlainNames } from './schemas';
 import { describeWebhooks } from './webhook-payloads';
 
 const integer = (description: string): HeaderObject => ({ description, schema: { type: 'integer' } });
@@ -52,7 +52,7 @@ export function completeDocument(document: OpenAPIObject): OpenAPIObject {
   const used = new Set(listOperations(paths).flatMap(({ operation }) => operation.tags ?? []));
   const known = Object.entries(TAG_DESCRIPTIONS).filter(([name]) => used.has(name));
   const { openapi, info, servers } = normal;
-  return {
+  return withPlainNames({
     openapi,
     info,
     servers,
@@ -60,7 +60,7 @@ export function completeDocument(document: OpenAPIObject): OpenAPIObject {
     paths,
     webhooks: describeWebhooks(),
     components: { ...normal.components, headers: RESPONSE_HEADERS },
-  };
+  });
 }
 
 function completeOperation(operation: Operation, document: OpenAPIObject): Operation {

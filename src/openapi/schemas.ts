@@ -13,6 +13,26 @@ export function normalizeSchemas(document: OpenAPIObject): OpenAPIObject {
   return walk(document, normalize) as OpenAPIObject;
 }
 
+/**
+ * Names the models without the suffix of their classes: `DomainDto` is `Domain` in the document, and so in the clients that are
+ * generated from it.
+ */
+export function withPlainNames(document: OpenAPIObject): OpenAPIObject {
+  const renamed = walk(document, (node) =>
+    typeof node.$ref === 'string'
+      ? { ...node, $ref: node.$ref.replace(/^(#\/components\/schemas\/\w+)Dto$/, '$1') }
+      : node,
+  ) as OpenAPIObject;
+  const schemas = Object.entries(renamed.components?.schemas ?? {});
+  return {
+    ...renamed,
+    components: {
+      ...renamed.components,
+      schemas: Object.fromEntries(schemas.map(([name, schema]) => [name.replace(/Dto$/, ''), schema])),
+    },
+  };
+}
+
 function walk(node: unknown, change: (schema: Schema) => Schema): unknown {
   if (Array.isArray(node)) return (node as readonly unknown[]).map((child) => walk(child, change));
   if (!isRecord(node)) return node;
@@ -37,8 +57,8 @@ function withoutDefaults(schema: Schema): Schema {
   const properties = Object.entries(schema.properties as Record<string, Schema>).map(([name, property]) => {
     if (!isRecord(property) || !('default' in property)) return [name, property];
     const { default: value, description, ...rest } = property;
-    const told = `Default: \`${JSON.stringify(value)}\``;
-    return [name, { ...rest, description: typeof description === 'string' ? `${description}. ${told}` : told }];
+    const words = `Default: \`${JSON.stringify(value)}\``;
+    return [name, { ...rest, description: typeof description === 'string' ? `${description}. ${words}` : words }];
   });
   return { ...schema, properties: Object.fromEntries(properties) as Schema };
 }

@@ -21,8 +21,8 @@ const documented = routes.filter((route) => !route.excluded);
 /** What a client in TypeScript writes: nullable fields, optional ones, request fields that have a default. */
 const CLIENT = `
   import type { components, operations, webhooks } from './api';
-  const email: components['schemas']['SendEmailDto'] = { to: ['ada@example.com'], subject: 'Hello' };
-  const domain: Pick<components['schemas']['DomainDto'], 'verified_at' | 'warming_current_limit'> = {
+  const email: components['schemas']['SendEmail'] = { to: ['ada@example.com'], subject: 'Hello' };
+  const domain: Pick<components['schemas']['Domain'], 'verified_at' | 'warming_current_limit'> = {
     verified_at: null,
     warming_current_limit: 50,
   };
@@ -63,6 +63,12 @@ describe('the API documentation', () => {
   it('describes every field of every model, under one name each', () => {
     expect(modelProblems(document)).toEqual([]);
     expect(warnings).toEqual([]);
+  });
+
+  it('names models in the words of the API, not by its classes', () => {
+    const names = Object.keys(document.components?.schemas ?? {});
+    expect(names).toContain('Domain');
+    expect(names.filter((name) => /Dto|Query|Answer$/.test(name))).toEqual([]);
   });
 
   it('has an example for each response, which its schema allows', () => {
@@ -110,9 +116,9 @@ describe('the API documentation', () => {
   });
 
   it('describes the send request that the parser takes', () => {
-    const model = document.components?.schemas?.SendEmailDto as { properties: object };
+    const model = document.components?.schemas?.SendEmail as { properties: object };
     expect(Object.keys(model.properties).sort()).toEqual([...SEND_REQUEST_FIELDS].sort());
-    const raw = document.components?.schemas?.SendRawDto as { properties: object };
+    const raw = document.components?.schemas?.SendRaw as { properties: object };
     expect(Object.keys(raw.properties).sort()).toEqual([...SEND_RAW_FIELDS].sort());
   });
 

@@ -15,7 +15,7 @@ export interface ReceivedResponse {
 
 /** Statuses that the server itself gives, before a route is known. */
 const OF_THE_SERVER: readonly number[] = [400, 404, 405, 408, 413, 417, 431, 503];
-const ENVELOPE = '#/components/schemas/ErrorEnvelopeDto';
+const ENVELOPE = '#/components/schemas/ErrorEnvelope';
 
 /** Checks responses, and the examples, against the schemas of an OpenAPI document. */
 export class ResponseSchemas {

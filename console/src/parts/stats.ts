@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { get } from '../api/client';
-import type { Data, HourlyAnswer, StatsAnswer } from '../api/types';
+import type { Data, StatsByHour, StatsSummary } from '../api/types';
 import type { Series } from './chart';
 import { inSteps, type Period, weeksOf } from './status-range';
 
@@ -10,7 +10,7 @@ const FRESH_MS = 30_000;
 export function useStats({ from, to }: Period, domainId = '', enabled = true) {
   return useQuery({
     queryKey: ['stats', from, to, domainId],
-    queryFn: () => get<Data<StatsAnswer>>('/v1/stats', { start_date: from, end_date: to, domain_id: domainId }),
+    queryFn: () => get<Data<StatsSummary>>('/v1/stats', { start_date: from, end_date: to, domain_id: domainId }),
     placeholderData: keepPreviousData,
     refetchInterval: FRESH_MS,
     enabled,
@@ -24,7 +24,7 @@ export function useHours(period: Period, domainId = '', enabled = true) {
     queryFn: async () => {
       const answers = await Promise.all(
         weeksOf(period).map(({ from, to }) =>
-          get<Data<HourlyAnswer>>('/v1/stats/hourly', { start_date: from, end_date: to, domain_id: domainId }),
+          get<Data<StatsByHour>>('/v1/stats/hourly', { start_date: from, end_date: to, domain_id: domainId }),
         ),
       );
       return answers.flatMap(({ data }) => data.hourly);
@@ -36,7 +36,7 @@ export function useHours(period: Period, domainId = '', enabled = true) {
 }
 
 /** The four lines of the usual chart. */
-export function useSeries(hours: HourlyAnswer['hourly'] | undefined, step: number) {
+export function useSeries(hours: StatsByHour['hourly'] | undefined, step: number) {
   return useMemo(() => {
     const steps = inSteps(hours ?? [], step);
     const series: Series[] = [

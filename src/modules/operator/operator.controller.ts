@@ -3,7 +3,7 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { AuditService } from '../../audit/audit.service';
 import { ApiCursorList, ApiData, ApiOperatorErrors } from '../../common/http/openapi.decorators';
 import { RequireOperatorScope } from '../../common/http/scopes';
-import { ListAuditQuery, OperatorAuditEntryDto, OverviewDto, WorkerDto } from './dto/operator.dto';
+import { ListAuditQuery, OperatorAuditEntryDto, OperatorOverviewDto, WorkerDto } from './dto/operator.dto';
 import { toOperatorAuditEntryDto, toWorkerDto } from './dto/operator.dto';
 import { OperatorQueueService } from './queue.service';
 import { OverviewService } from './overview.service';
@@ -20,7 +20,7 @@ export class OperatorController {
 
   @Get('overview')
   @ApiOperation({ summary: 'See the installation at a glance', description: 'At most a few seconds old.' })
-  @ApiData(OverviewDto)
+  @ApiData(OperatorOverviewDto)
   @ApiOperatorErrors()
   async overview() {
     const { rates, ...overview } = await this.overviews.get();
@@ -29,7 +29,7 @@ export class OperatorController {
       ...{ acceptedPerMinute: accepted, deliveredPerMinute: delivered },
       ...{ deferredPerMinute: deferred, bouncedPerMinute: bounced },
     };
-    return { data: { ...overview, rates: perMinute } satisfies OverviewDto };
+    return { data: { ...overview, rates: perMinute } satisfies OperatorOverviewDto };
   }
 
   @Get('workers')

@@ -5,20 +5,20 @@ import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { ApiData, ApiErrors } from '../../common/http/openapi.decorators';
 import { RateLimitClass } from '../../common/http/request-limits';
 import {
-  DomainStatsAnswerDto,
-  HourlyAnswerDto,
+  StatsByDomainDto,
+  StatsByHourDto,
   hourlyPeriodOf,
   PeriodQuery,
   periodOf,
-  ProviderStatsAnswerDto,
+  StatsByProviderDto,
   ReputationDto,
   ReputationQuery,
-  StatsAnswerDto,
+  StatsSummaryDto,
   StatsQuery,
 } from './dto/stats.dto';
 import {
   toDomainStatsDto,
-  toHourDto,
+  toHourStatsDto,
   toPeriodDto,
   toProviderStatsDto,
   toReputationDto,
@@ -38,7 +38,7 @@ export class StatsController {
     summary: 'Read the totals of a period',
     description: 'Counted by the UTC hour in which something happened; of recipients.',
   })
-  @ApiData(StatsAnswerDto)
+  @ApiData(StatsSummaryDto)
   @ApiErrors('invalid_request', 'resource_not_found')
   async totals(@CurrentPrincipal() principal: Principal, @Query() query: StatsQuery) {
     const period = periodOf(query);
@@ -51,7 +51,7 @@ export class StatsController {
     summary: 'Read the totals of a period, domain by domain',
     description: 'Removed domains are among them.',
   })
-  @ApiData(DomainStatsAnswerDto)
+  @ApiData(StatsByDomainDto)
   @ApiErrors('invalid_request')
   async byDomain(@CurrentPrincipal() principal: Principal, @Query() query: PeriodQuery) {
     const period = periodOf(query);
@@ -65,7 +65,7 @@ export class StatsController {
     description:
       'Large receivers, by their mail exchangers, else by the domains of their mailboxes; the rest is `other`.',
   })
-  @ApiData(ProviderStatsAnswerDto)
+  @ApiData(StatsByProviderDto)
   @ApiErrors('invalid_request', 'resource_not_found')
   async byProvider(@CurrentPrincipal() principal: Principal, @Query() query: StatsQuery) {
     const period = periodOf(query);
@@ -75,12 +75,12 @@ export class StatsController {
 
   @Get('hourly')
   @ApiOperation({ summary: 'Read the counts of a period, hour by hour', description: 'Seven days at most.' })
-  @ApiData(HourlyAnswerDto)
+  @ApiData(StatsByHourDto)
   @ApiErrors('invalid_request', 'resource_not_found')
   async byHour(@CurrentPrincipal() principal: Principal, @Query() query: StatsQuery) {
     const period = hourlyPeriodOf(query);
     const hours = await this.report.byHour(principal, period, query.domain_id);
-    return { data: { period: toPeriodDto(period), hourly: hours.map(toHourDto) } };
+    return { data: { period: toPeriodDto(period), hourly: hours.map(toHourStatsDto) } };
   }
 
   @Get('reputation')

@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { get } from '../../api/client';
-import type { Data, ProviderStats, ProviderStatsAnswer } from '../../api/types';
+import type { Data, ProviderStats, StatsByProvider } from '../../api/types';
 import { count, percent, words } from '../../parts/format';
 import { type Column, ListCard } from '../../parts/list';
 import type { Period } from '../../parts/status-range';
@@ -29,7 +29,7 @@ export function ByProvider({ period: { from, to }, domain }: { period: Period; d
   const query = useQuery({
     queryKey: ['provider-stats', from, to, domain],
     queryFn: () =>
-      get<Data<ProviderStatsAnswer>>('/v1/stats/providers', { start_date: from, end_date: to, domain_id: domain }),
+      get<Data<StatsByProvider>>('/v1/stats/providers', { start_date: from, end_date: to, domain_id: domain }),
     placeholderData: keepPreviousData,
   });
   return (

@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { get } from '../../api/client';
-import type { Data, DomainStatsAnswer, Hour, StatsAnswer } from '../../api/types';
+import type { Data, StatsByDomain, Hour, StatsSummary } from '../../api/types';
 import { Button } from '../../parts/button';
 import { Chart } from '../../parts/chart';
 import { toCsv, download } from '../../parts/csv';
@@ -25,7 +25,7 @@ const DETAILS = [
   { value: '6', label: '6 hours' },
   { value: '24', label: 'Day' },
 ];
-type Stats = StatsAnswer['stats'];
+type Stats = StatsSummary['stats'];
 
 export default function Statistics() {
   return (
@@ -146,7 +146,7 @@ function figure(
 function ByDomain({ period: { from, to } }: { period: Period }) {
   const query = useQuery({
     queryKey: ['domain-stats', from, to],
-    queryFn: () => get<Data<DomainStatsAnswer>>('/v1/stats/domains', { start_date: from, end_date: to }),
+    queryFn: () => get<Data<StatsByDomain>>('/v1/stats/domains', { start_date: from, end_date: to }),
     placeholderData: keepPreviousData,
   });
   return (

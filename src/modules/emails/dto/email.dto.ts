@@ -46,7 +46,7 @@ export class EmailListItemDto extends EmailBaseDto {
   @ApiProperty({ type: 'integer' }) clickCount!: number;
 }
 
-export class WaitingDto {
+export class RecipientWaitingDto {
   @ApiProperty({ enum: WAITING_REASONS }) reason!: string;
   @ApiPropertyOptional({ format: 'date-time' }) until?: string;
   @ApiProperty({ description: 'In plain words' }) detail!: string;
@@ -59,8 +59,8 @@ export class EmailRecipientDto {
   @ApiPropertyOptional() lastResponse?: string;
   @ApiProperty({ type: 'integer' }) attempts!: number;
   @ApiPropertyOptional({ format: 'date-time' }) nextAttemptAt?: string;
-  @ApiPropertyOptional({ type: WaitingDto, description: 'Why it is not further, while it is open' })
-  waiting?: WaitingDto;
+  @ApiPropertyOptional({ type: RecipientWaitingDto, description: 'Why it is not further, while it is open' })
+  waiting?: RecipientWaitingDto;
   @ApiPropertyOptional({ format: 'date-time', description: 'When it is given up at the latest, while it is open' })
   endsAt?: string;
 }

@@ -5,7 +5,13 @@ import type { EmailEvent } from '../email-event.entity';
 import type { Email } from '../email.entity';
 import type { EmailContentView } from '../email-content.service';
 import type { EmailBodies, EmailDetail, EmailPage } from '../emails.service';
-import type { EmailContentDto, EmailDetailDto, EmailEventDto, EmailListItemDto, WaitingDto } from './email.dto';
+import type {
+  EmailContentDto,
+  EmailDetailDto,
+  EmailEventDto,
+  EmailListItemDto,
+  RecipientWaitingDto,
+} from './email.dto';
 import type { ListEmailsQuery } from './list-emails.query';
 
 /** Longer bodies are left out of the list form. */
@@ -40,7 +46,7 @@ export function toDetailDto({ email, recipients, events }: EmailDetail): EmailDe
   };
 }
 
-function toWaitingDto({ reason, until, detail }: Waiting): WaitingDto {
+function toWaitingDto({ reason, until, detail }: Waiting): RecipientWaitingDto {
   return { reason, detail, ...(until && { until: until.toISOString() }) };
 }
 

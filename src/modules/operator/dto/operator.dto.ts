@@ -20,7 +20,7 @@ class RatesDto {
   @ApiProperty() bouncedPerMinute!: number;
 }
 
-export class OverviewDto {
+export class OperatorOverviewDto {
   @ApiProperty() queue!: QueueDto;
   @ApiProperty({ description: 'Recipients of live mail, over the last five minutes' }) rates!: RatesDto;
   @ApiProperty({ type: 'integer', description: 'Live worker processes' }) workers!: number;

@@ -68,7 +68,7 @@ export class ListDeliveriesQuery {
   cursor?: string;
 }
 
-class WaitingDto {
+class DeliveryWaitingDto {
   @ApiProperty({
     enum: WAITING_REASONS,
     description:
@@ -89,7 +89,7 @@ export class OpenDeliveryDto {
   @ApiProperty({ enum: STATES }) state!: (typeof STATES)[number];
   @ApiProperty({ type: 'integer', description: 'Begun so far' }) attempts!: number;
   @ApiProperty({ format: 'date-time' }) dueAt!: string;
-  @ApiProperty() waiting!: WaitingDto;
+  @ApiProperty() waiting!: DeliveryWaitingDto;
   @ApiProperty({ format: 'date-time', description: 'When it is given up at the latest' }) endsAt!: string;
 }
 

@@ -95,7 +95,7 @@ export class ProviderStatsDto {
   @ApiProperty({ ...RATE, description: 'complaints / delivered' }) complaintRate!: number;
 }
 
-export class HourDto {
+export class HourStatsDto {
   @ApiProperty({ format: 'date-time', description: 'When the hour begins, UTC' }) hour!: string;
   @ApiProperty({ format: 'date-time', description: 'The same' }) timestamp!: string;
   @ApiProperty(COUNT) total!: number;
@@ -106,26 +106,26 @@ export class HourDto {
   @ApiProperty(COUNT) clicks!: number;
 }
 
-export class StatsAnswerDto {
+export class StatsSummaryDto {
   @ApiProperty({ type: PeriodDto }) period!: PeriodDto;
   @ApiProperty({ type: StatsDto }) stats!: StatsDto;
 }
 
-export class DomainStatsAnswerDto {
+export class StatsByDomainDto {
   @ApiProperty({ type: PeriodDto }) period!: PeriodDto;
   @ApiProperty({ type: [DomainStatsDto], description: 'With mail in the period, the most first' })
   domains!: DomainStatsDto[];
 }
 
-export class ProviderStatsAnswerDto {
+export class StatsByProviderDto {
   @ApiProperty({ type: PeriodDto }) period!: PeriodDto;
   @ApiProperty({ type: [ProviderStatsDto], description: 'With mail in the period, the most first' })
   providers!: ProviderStatsDto[];
 }
 
-export class HourlyAnswerDto {
+export class StatsByHourDto {
   @ApiProperty({ type: PeriodDto }) period!: PeriodDto;
-  @ApiProperty({ type: [HourDto], description: 'Every hour, oldest first' }) hourly!: HourDto[];
+  @ApiProperty({ type: [HourStatsDto], description: 'Every hour, oldest first' }) hourly!: HourStatsDto[];
 }
 
 export class ReputationMetricsDto {

@@ -2,7 +2,7 @@ import type { Period } from '../period';
 import { fourDecimals, type Reputation, share } from '../reputation';
 import type { Sums } from '../stats.service';
 import type { ProviderSums, Totals } from '../stats-report.service';
-import type { DomainStatsDto, HourDto, PeriodDto, ProviderStatsDto, ReputationDto, StatsDto } from './stats.dto';
+import type { DomainStatsDto, HourStatsDto, PeriodDto, ProviderStatsDto, ReputationDto, StatsDto } from './stats.dto';
 
 export function toPeriodDto({ from, to }: Period): PeriodDto {
   return { from: from.toISOString(), to: to.toISOString() };
@@ -35,7 +35,7 @@ export function toProviderStatsDto({ provider, excused, ...sums }: ProviderSums)
   };
 }
 
-export function toHourDto({ hour, ...sums }: Sums & { hour: Date }): HourDto {
+export function toHourStatsDto({ hour, ...sums }: Sums & { hour: Date }): HourStatsDto {
   return { hour: hour.toISOString(), timestamp: hour.toISOString(), ...countsOf(sums) };
 }
 

@@ -51,7 +51,7 @@ class DeliveryRequestDto {
   @ApiPropertyOptional({ description: 'JSON; left out once the event has been deleted or erased' }) body?: string;
 }
 
-class DeliveryAnswerDto {
+class DeliveryResponseDto {
   @ApiProperty({ type: 'integer' }) status!: number;
   @ApiProperty({
     type: 'object',
@@ -68,7 +68,7 @@ class DeliveryAnswerDto {
 export class WebhookDeliveryDetailDto extends WebhookDeliveryDto {
   @ApiProperty({ description: 'What is sent, as it would be now' }) request!: DeliveryRequestDto;
   @ApiPropertyOptional({ description: 'Of the last attempt; left out where there was no response' })
-  answer?: DeliveryAnswerDto;
+  answer?: DeliveryResponseDto;
 }
 
 export class QueuedDeliveryDto {
