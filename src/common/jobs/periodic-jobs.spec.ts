@@ -66,6 +66,38 @@ describe('PeriodicJobs', () => {
     await waitFor(() => runs > 0, { what: 'a run after the lease has ended' });
   });
 
+  it('tells a run that stood still for longer than its lease to end, and lets the other process have it', async () => {
+    jest.useFakeTimers();
+    Logger.overrideLogger(false);
+    try {
+      const ended: boolean[] = [];
+      const run = (going: AbortSignal) =>
+        new Promise<void>((resolve) => {
+          going.addEventListener('abort', () => resolve(void ended.push(jobs.ending.aborted)));
+        });
+      jobs.start({ name: 'stopped', everyMs: 1, exclusive: true, run });
+      await jest.advanceTimersByTimeAsync(30_000);
+      expect(ended).toEqual([]);
+      held.set('stopped', true);
+      await jest.advanceTimersByTimeAsync(20_000);
+      expect(ended).toEqual([false]);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it('tells a run to end with the process', async () => {
+    let isUnderWay = false;
+    const run = (going: AbortSignal) =>
+      new Promise<void>((resolve) => {
+        isUnderWay = true;
+        going.addEventListener('abort', () => resolve());
+      });
+    jobs.start({ name: 'long', everyMs: 1, exclusive: true, run });
+    await waitFor(() => isUnderWay, { what: 'the run' });
+    await jobs.stop();
+  });
+
   it('runs nothing while the clock is wrong', async () => {
     const clock = new DatabaseClock();
     const idle = jobsOf(metrics, held, true, clock);

@@ -13,7 +13,11 @@ export interface PeriodicJob {
    * processes at once (its statements skip what another process has locked).
    */
   readonly exclusive?: boolean;
-  readonly run: () => Promise<unknown>;
+  /**
+   * @param going is aborted when the run is to come to an end: with the process, or because it stood still for longer than its
+   * lease and another process runs the job now. A run that takes long, or tells others, heeds it.
+   */
+  readonly run: (going: AbortSignal) => Promise<unknown>;
 }
 
 /** Whether this process runs background jobs: those with role `worker` do. */
@@ -89,7 +93,7 @@ export class PeriodicJobs implements OnModuleDestroy {
     }
   }
 
-  /** Aborted when jobs are to come to an end: a run that takes long heeds it. */
+  /** Aborted when jobs are to come to an end with the process. */
   get ending(): AbortSignal {
     return this.stopping.signal;
   }
@@ -141,30 +145,39 @@ export class PeriodicJobs implements OnModuleDestroy {
   /** Jobs remove, end and repeat by the time. */
   private async runIfAllowed(job: PeriodicJob): Promise<Exclude<(typeof RESULTS)[number], 'failed'>> {
     if (!this.clock.isReliable) return 'clock_wrong';
-    return job.exclusive ? this.runUnderLease(job) : runOf(job);
+    return job.exclusive ? this.runUnderLease(job) : runOf(job, this.ending);
   }
 
   private async runUnderLease(job: PeriodicJob): Promise<'ok' | 'elsewhere'> {
     if (!(await this.leases.take(job.name, LEASE_SECONDS))) return 'elsewhere';
-    const renewal = setInterval(() => this.renew(job.name), (LEASE_SECONDS * SECOND) / 3);
+    const going = new AbortController();
+    const end = () => going.abort();
+    this.ending.addEventListener('abort', end);
+    if (this.ending.aborted) end();
+    const renewal = setInterval(() => this.renew(job.name, going), (LEASE_SECONDS * SECOND) / 3);
     try {
-      return await runOf(job);
+      return await runOf(job, going.signal);
     } finally {
       clearInterval(renewal);
+      this.ending.removeEventListener('abort', end);
       // It expires by itself when the database is away.
       await this.leases.release(job.name).catch(() => undefined);
     }
   }
 
-  private renew(name: string): void {
+  private renew(name: string, going: AbortController): void {
     this.leases.take(name, LEASE_SECONDS).then(
-      (held) => held || this.logger.warn(`Job ${name} outlived its lease; another process runs it as well`),
+      (held) => {
+        if (held) return;
+        going.abort();
+        this.logger.warn(`Job ${name} outlived its lease; another process runs it now`);
+      },
       (error: Error) => this.logger.warn(`The lease of job ${name} was not renewed: ${error.message}`),
     );
   }
 }
 
-async function runOf(job: PeriodicJob): Promise<'ok'> {
-  await job.run();
+async function runOf(job: PeriodicJob, going: AbortSignal): Promise<'ok'> {
+  await job.run(going);
   return 'ok';
 }

@@ -32,7 +32,7 @@ export class BlockListsJob implements OnApplicationBootstrap {
   onApplicationBootstrap(): void {
     this.registerMetrics();
     if (this.config.delivery.blockLists.length === 0) return;
-    this.jobs.start({ name: 'check-block-lists', everyMs: LOOK_MS, exclusive: true, run: () => this.run() });
+    this.jobs.start({ name: 'check-block-lists', everyMs: LOOK_MS, exclusive: true, run: (going) => this.run(going) });
   }
 
   registerMetrics(): void {
@@ -43,7 +43,7 @@ export class BlockListsJob implements OnApplicationBootstrap {
   }
 
   /** Does nothing while the last look is recent. */
-  async run(): Promise<void> {
+  async run(going = this.jobs.ending): Promise<void> {
     const age = await this.checks.newestListingAgeMs();
     if (age !== undefined && age < EVERY_MS) return;
     const { mailHost, blockLists } = this.config.delivery;
@@ -51,7 +51,7 @@ export class BlockListsJob implements OnApplicationBootstrap {
     const known = (await this.checks.listListings()).map(({ address }) => address);
     const found: Listing[] = [];
     for (const address of await ownAddresses(this.resolver, mailHost, pooled, known)) {
-      if (this.jobs.ending.aborted) return;
+      if (going.aborted) return;
       found.push(...(await lookUp(this.resolver, address, blockLists)));
     }
     await this.checks.replaceListings(found);

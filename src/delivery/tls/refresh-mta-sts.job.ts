@@ -19,7 +19,12 @@ export class RefreshMtaStsJob implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.jobs.start({ name: 'refresh-mta-sts', everyMs: 10 * MINUTE, exclusive: true, run: () => this.run() });
+    this.jobs.start({
+      name: 'refresh-mta-sts',
+      everyMs: 10 * MINUTE,
+      exclusive: true,
+      run: (going) => this.run(going),
+    });
     this.jobs.startRemoval({
       name: 'forget-mta-sts',
       everyMs: 6 * HOUR,
@@ -27,14 +32,14 @@ export class RefreshMtaStsJob implements OnApplicationBootstrap {
     });
   }
 
-  async run(): Promise<void> {
+  async run(going = this.jobs.ending): Promise<void> {
     const limit = pLimit(CONCURRENCY);
     const due = await this.destinations.duePolicies(MAX_DOMAINS);
-    await Promise.all(due.map((domain) => limit(() => this.refresh(domain))));
+    await Promise.all(due.map((domain) => limit(() => this.refresh(domain, going))));
   }
 
-  private async refresh(domain: string): Promise<void> {
-    if (this.jobs.ending.aborted) return;
+  private async refresh(domain: string, going: AbortSignal): Promise<void> {
+    if (going.aborted) return;
     await this.jobs.attempt(`The policy of ${domain}`, () => this.policies.refresh(domain));
   }
 }

@@ -5,7 +5,7 @@ import { DatabaseUrl } from '../../database/database.service';
 import { type CrewPlace, isCallFor, parseCall, type WorkCall } from '../queue/work-call';
 import { WORK_CHANNEL, WorkerWaker } from '../queue/worker-waker.service';
 
-const RECONNECT_MS = 5 * SECOND;
+const RECONNECT_MS = SECOND;
 
 /** Names that are kept until they are asked for; more are as good as anyone. */
 const MOST_NAMED = 1_000;

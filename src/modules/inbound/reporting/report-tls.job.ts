@@ -25,21 +25,21 @@ export class ReportTlsJob implements OnApplicationBootstrap {
 
   onApplicationBootstrap(): void {
     if (this.config.tlsReports === undefined) return;
-    this.jobs.start({ name: 'report-tls', everyMs: HOUR, exclusive: true, run: () => this.run() });
+    this.jobs.start({ name: 'report-tls', everyMs: HOUR, exclusive: true, run: (going) => this.run(going) });
   }
 
   /** A report that could not be sent is tried again with the next run, for three days. */
-  async run(): Promise<void> {
+  async run(going = this.jobs.ending): Promise<void> {
     const settings = this.config.tlsReports;
     if (settings === undefined) return;
     const way = { settings, organizationId: await this.outgoing.senderOf(settings) };
     const limit = pLimit(CONCURRENCY);
     const due = await this.data.due(MAX_REPORTS);
-    await Promise.all(due.map((report) => limit(() => this.attempt(report, way))));
+    await Promise.all(due.map((report) => limit(() => this.attempt(report, way, going))));
   }
 
-  private async attempt(report: DueReport, way: Way): Promise<void> {
-    if (this.jobs.ending.aborted) return;
+  private async attempt(report: DueReport, way: Way, going: AbortSignal): Promise<void> {
+    if (going.aborted) return;
     await this.jobs.attempt(`The report on TLS to ${report.domain}`, () => this.report(report, way));
   }
 
