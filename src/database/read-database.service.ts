@@ -10,11 +10,26 @@ import { TenantDataSource } from './tenant-data-source';
 
 const EVERY_MS = 2 * SECOND;
 
-/** How old the newest commit is that the replica has; null before its first. A primary has all of them. */
+/** Where the primary's log ends; a primary that cannot say is left out. */
+const LOG_END = 'select pg_current_wal_lsn()::text as "logEnd"';
+/** So many of the last ones are kept. */
+const MARKS = 30;
+
+/**
+ * How far behind the replica is; null before its first commit. That is the age of the newest commit that it has, or, as nothing
+ * may have been committed for a while, how long ago the primary's log ended where the replica has come to ($1, $2). A
+ * primary has all of it.
+ */
 const LAG = `
-  select case when pg_is_in_recovery()
-    then extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp()) else 0
-  end::float8 as "lagSeconds"`;
+  select case when pg_is_in_recovery() then least(
+    extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp()),
+    (select min(ago) from unnest($1::pg_lsn[], $2::float8[]) as m (log_end, ago) where log_end <= pg_last_wal_replay_lsn())
+  ) else 0 end::float8 as "lagSeconds"`;
+
+interface Mark {
+  readonly logEnd: string;
+  readonly atMs: number;
+}
 
 /** `used`; or why reads go to the primary: it is too far `behind`, or `away`. */
 export type ReplicaUse = 'used' | 'behind' | 'away';
@@ -44,6 +59,7 @@ export class ReadDatabase implements OnModuleInit, OnApplicationShutdown {
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | undefined;
   private hasSpoken = false;
+  private marks: readonly Mark[] = [];
 
   constructor(
     private readonly primary: Database,
@@ -115,10 +131,23 @@ export class ReadDatabase implements OnModuleInit, OnApplicationShutdown {
 
   private async checkOnce(): Promise<void> {
     const replica = (this.replica ??= await this.connect());
-    const [row] = await replica.run<{ lagSeconds: number | null }>({ name: 'read-lag', text: LAG, values: [] });
+    await this.markLog();
+    const values = [
+      this.marks.map(({ logEnd }) => logEnd),
+      this.marks.map(({ atMs }) => (performance.now() - atMs) / SECOND),
+    ];
+    const [row] = await replica.run<{ lagSeconds: number | null }>({ name: 'read-lag', text: LAG, values });
     const lagSeconds = row?.lagSeconds ?? Infinity;
     const isNear = lagSeconds <= this.settings.readMaxLagSeconds;
     this.turn(isNear ? 'used' : 'behind', `is ${lagSeconds.toFixed(0)} s behind`, lagSeconds);
+  }
+
+  /** The replica may be there while the primary is away. */
+  private async markLog(): Promise<void> {
+    const atMs = performance.now();
+    const statement = { name: 'read-log-end', text: LOG_END, values: [] };
+    const [row] = await this.primary.run<{ logEnd: string }>(statement).catch(() => []);
+    if (row) this.marks = [...this.marks, { ...row, atMs }].slice(-MARKS);
   }
 
   private async connect(): Promise<Database> {

@@ -58,6 +58,8 @@ describe('a replica for reads', () => {
     await replica.query(`
       create schema pretence;
       create function pretence.pg_is_in_recovery() returns boolean language sql as 'select true';
+      create table pretence.replayed (log_end pg_lsn);
+      create function pretence.pg_last_wal_replay_lsn() returns pg_lsn language sql as 'select log_end from pretence.replayed';
       create function pretence.pg_last_xact_replay_timestamp() returns timestamptz
       language sql as $$ select clock_timestamp() - interval '45 seconds' $$`);
     const [{ name }] = (await replica.query('select current_database() as name')) as [{ name: string }];
@@ -73,6 +75,10 @@ describe('a replica for reads', () => {
     expect(health).toMatchObject({ healthy: false, use: 'behind' });
     expect(Math.round(health?.lagSeconds ?? 0)).toBe(45);
     expect((await process.get(HealthService).report()).status).toBe('degraded');
+    // Nothing has been committed since, and it has all of the log: it is as new as the primary.
+    await replica.query(`insert into pretence.replayed values ('FFFFFFFF/0')`);
+    await isUsed();
+    expect(process.get(ReadDatabase).health?.lagSeconds).toBeLessThan(5);
     await replica.query(`alter database ${name} reset search_path`);
     await replica.query(
       `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'waybill-read' and datname = $1`,
