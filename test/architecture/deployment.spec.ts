@@ -127,6 +127,42 @@ describe('the Kubernetes manifests', () => {
   });
 });
 
+describe('numbers that stand in several places', () => {
+  it('are the ports that the service listens on', () => {
+    const { PORT, METRICS_PORT, INBOUND_SMTP_PORT, DNS_PORT, SUBMISSION_PORT, SUBMISSIONS_PORT } = defaults;
+    const ports: Record<string, number> = {
+      ...{ http: PORT, metrics: METRICS_PORT, smtp: INBOUND_SMTP_PORT, 'dns-udp': DNS_PORT, 'dns-tcp': DNS_PORT },
+      ...{ submission: SUBMISSION_PORT, submissions: SUBMISSIONS_PORT },
+    };
+    const opened = ofKind('Deployment').flatMap(({ spec }) => spec.template.spec.containers[0].ports);
+    expect(opened.length).toBeGreaterThan(ROLES.length);
+    for (const { name, containerPort } of opened) expect([name, containerPort]).toEqual([name, ports[name]]);
+    for (const { spec } of ofKind('Deployment')) {
+      expect(spec.template.metadata.annotations['prometheus.io/port']).toBe(String(METRICS_PORT));
+    }
+    const letIn = ofKind('NetworkPolicy').flatMap(({ spec }) => spec.ingress.flatMap((rule: any) => rule.ports));
+    const numbers = letIn.map(({ port }) => port).filter((port) => typeof port === 'number');
+    expect(numbers).toEqual([METRICS_PORT]);
+    expect(letIn.map(({ port }) => port).filter((port) => typeof port === 'string' && !(port in ports))).toEqual([]);
+  });
+
+  it('are the version of this release', () => {
+    const { version } = JSON.parse(read('package.json')) as { version: string };
+    const { images } = load(read(`${BASE}/kustomization.yaml`)) as { images: { newTag: string }[] };
+    expect(images.map(({ newTag }) => newTag)).toEqual([version]);
+    expect(/newTag: ([\d.]+)/.exec(read('docs/production.md'))?.[1]).toBe(version);
+  });
+
+  it('are the oldest Postgres and Node that work', () => {
+    const oldest = /OLDEST_POSTGRES = (\d+)/.exec(read('src/cli/doctor/database-checks.ts'))?.[1];
+    const { engines } = JSON.parse(read('package.json')) as { engines: { node: string } };
+    const [, node, postgres] = /Node ([\d.]+) or newer, Postgres (\d+) or newer/.exec(read('docs/production.md')) ?? [];
+    expect(postgres).toBe(oldest);
+    expect(engines.node).toContain(node);
+    expect(read('README.md')).toContain(`any Postgres ${oldest}+`);
+  });
+});
+
 describe('the component that encrypts mail that comes in', () => {
   it('adds to lists that the deployment has, variables that exist and a volume that it mounts', () => {
     const { patches } = load(read('deploy/kubernetes/inbound-tls/kustomization.yaml')) as {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { load } from 'js-yaml';
+import { load, loadAll } from 'js-yaml';
 
 const ROOT = join(__dirname, '../../..');
 
@@ -24,7 +24,17 @@ export function readAlerts(): Alert[] {
   return groups.flatMap(({ rules }) => rules);
 }
 
-/** Every expression of alerts and dashboards, with where it stands. */
+/** What the autoscaler of the workers asks a metrics adapter for. */
+function readScaling(): [where: string, query: string][] {
+  const file = 'deploy/kubernetes/base/worker.yaml';
+  const scalers = loadAll(read(file)) as { spec: { metrics?: { external?: { metric: { name: string } } }[] } }[];
+  const names = scalers
+    .flatMap(({ spec }) => spec.metrics ?? [])
+    .flatMap(({ external }) => external?.metric.name ?? []);
+  return names.map((name) => [file, name]);
+}
+
+/** Every expression of alerts, dashboards and autoscalers, with where it stands. */
 export function readQueries(): [where: string, query: string][] {
   const boards = readdirSync(join(ROOT, 'deploy/grafana')).filter((file) => file.endsWith('.json'));
   const ofBoards = boards.flatMap((file) => {
@@ -33,7 +43,7 @@ export function readQueries(): [where: string, query: string][] {
       targets.map(({ expr }): [string, string] => [`${file}, ${title}`, expr]),
     );
   });
-  return [...readAlerts().map(({ alert, expr }): [string, string] => [alert, expr]), ...ofBoards];
+  return [...readAlerts().map(({ alert, expr }): [string, string] => [alert, expr]), ...ofBoards, ...readScaling()];
 }
 
 /** Sections of the page by their heading. */
