@@ -3,13 +3,13 @@ import os from 'node:os';
 import path from 'node:path';
 import { drain } from './drain.mjs';
 import { viewService } from './ledgers/service-view.mjs';
-import { judge } from './ledgers/verdict.mjs';
+import { evaluate } from './ledgers/result.mjs';
 import { formatReport } from './report.mjs';
 import { say } from './say.mjs';
 import { Scene } from './scene.mjs';
 
 /**
- * Plays a plan through, prints the verdict and sets the exit code.
+ * Plays a plan through, prints the result and sets the exit code.
  * @param settings `{json, keep}` @param releases builds to start with and to upgrade to, see processes/release.mjs
  */
 export async function play(plan, settings, releases) {
@@ -20,10 +20,10 @@ export async function play(plan, settings, releases) {
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => scene.stop().finally(() => process.exit(1)));
   let isKept = true;
   try {
-    const verdict = await run(plan, scene);
-    isKept = settings.keep || !verdict.passed;
-    process.stdout.write(settings.json ? `${JSON.stringify(verdict, undefined, 2)}\n` : formatReport(verdict));
-    process.exitCode = verdict.passed ? 0 : 1;
+    const result = await run(plan, scene);
+    isKept = settings.keep || !result.passed;
+    process.stdout.write(settings.json ? `${JSON.stringify(result, undefined, 2)}\n` : formatReport(result));
+    process.exitCode = result.passed ? 0 : 1;
   } finally {
     await scene.stop();
     if (isKept) say(`the logs are in ${folder}`);
@@ -47,5 +47,5 @@ async function run(plan, scene) {
   const service = await viewService(scene);
   const exitCodes = await scene.fleet.stop();
   const seconds = Math.round((performance.now() - beganAt) / 1_000);
-  return { ...judge({ plan, scene, service, exitCodes }), seconds };
+  return { ...evaluate({ plan, scene, service, exitCodes }), seconds };
 }

@@ -13,9 +13,9 @@ const NAMES = {
   idleReleases: 'releases that did nothing on the new schema',
 };
 
-/** The verdict as a text for people. */
-export function formatReport(verdict) {
-  const { seed, fingerprint, accepted, seconds, checks, duplicates, recovery, fairness, webhooks } = verdict;
+/** The result as a text for people. */
+export function formatReport(result) {
+  const { seed, fingerprint, accepted, seconds, checks, duplicates, recovery, fairness, webhooks } = result;
   const rows = Object.entries(checks).map(([name, { count }]) => [String(count), NAMES[name]]);
   const width = Math.max(...rows.map(([count]) => count.length));
   return [
@@ -29,10 +29,10 @@ export function formatReport(verdict) {
     `recovery of ${recovery.count} mails of dead workers: p50 ${recovery.p50} ms, p99 ${recovery.p99} ms, longest ` +
       `${recovery.longest} ms, limit ${recovery.limit} ms (p99 with the database's own outages: ${recovery.rawP99} ms)`,
     `accepted to final dot, p50 / p99: quiet tenant ${formatPair(fairness.quiet)}, others ${formatPair(fairness.others)}`,
-    `webhooks: ${webhooks.expected} events, ${webhooks.requests} requests; repeated API requests: ${JSON.stringify(verdict.repetitions)}`,
-    ...(verdict.upgrade ? formatUpgrade(verdict.upgrade) : []),
-    `database outages: ${verdict.outages.join(', ')} ms`,
-    verdict.passed ? 'PASSED' : 'FAILED',
+    `webhooks: ${webhooks.expected} events, ${webhooks.requests} requests; repeated API requests: ${JSON.stringify(result.repetitions)}`,
+    ...(result.upgrade ? formatUpgrade(result.upgrade) : []),
+    `database outages: ${result.outages.join(', ')} ms`,
+    result.passed ? 'PASSED' : 'FAILED',
     '',
   ].join('\n');
 }

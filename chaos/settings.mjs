@@ -5,7 +5,7 @@ export const USAGE = `npm run chaos -- [--seed N] [--messages M] [--json] [--kee
 
   --seed      repeats a run's plan; by default a random one
   --messages  by default ${DEFAULT_MESSAGES}; fewer shorten the run and its faults in proportion
-  --json      the verdict as JSON on standard output
+  --json      the result as JSON on standard output
   --keep      keeps the logs of the processes also when all is well
 `;
 
@@ -14,7 +14,7 @@ export const UPGRADE_USAGE = `npm run upgrade:try -- [--from REVISION] [--seed N
   --from      the git revision of the earlier release; by default the newest tag v*
   --seed      repeats a run's plan; by default a random one
   --messages  by default ${DEFAULT_UPGRADE_MESSAGES}
-  --json      the verdict as JSON on standard output
+  --json      the result as JSON on standard output
   --keep      keeps the logs of the processes also when all is well
 `;
 

@@ -15,7 +15,7 @@ export class ApiKey {
   @Column('timestamptz', { name: 'expires_at', nullable: true }) expiresAt!: Date | null;
   @Column('timestamptz', { name: 'last_used_at', nullable: true }) lastUsedAt!: Date | null;
   @Column('timestamptz', { name: 'revoked_at', nullable: true }) revokedAt!: Date | null;
-  /** Made for one session of the console, by a sign-in link, and revoked with it; nobody has seen it. */
+  /** Made for one session of the console, by a sign-in link, and revoked with it; it is never shown. */
   @Column('boolean', { name: 'session_only', default: false }) sessionOnly!: boolean;
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
 }

@@ -18,7 +18,7 @@ export function addDomainCommands(program: Command, session: CliSession): void {
     .action((organizationId: string, name: string) => session.run((services) => add(services, organizationId, name)));
   group
     .command('mark-verified')
-    .description('vouch for a domain, without a look into DNS')
+    .description('mark a domain as verified, without a DNS check')
     .argument('<organization id>', '', parseId)
     .argument('<domain or id>')
     .action((organizationId: string, nameOrId: string) =>

@@ -16,7 +16,7 @@ export function addInboundRouteCommands(program: Command, session: CliSession): 
   );
   command(group, 'add', 'take the mail to an address, or to all of a domain')
     .argument('<address>', 'support@in.example.com, or "*@in.example.com"')
-    .option('--webhook <id>', 'the webhook that alone is told of the mail', parseId)
+    .option('--webhook <id>', 'the only webhook that receives the event', parseId)
     .action((organizationId: string, address: string, { webhook }: { webhook?: string }) =>
       session.run((services) => add(services, organizationId, address, webhook)),
     );

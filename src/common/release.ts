@@ -7,7 +7,7 @@ const ROOT = join(__dirname, '../..');
 export const RELEASE = (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { readonly version: string })
   .version;
 
-/** The commit that this build was made of: what the image's build was told, else that of the checkout. */
+/** The commit that this build was made of: as given to the image's build, else that of the checkout. */
 export const COMMIT = textOf(join(__dirname, '../commit')).trim() || commitOf(join(ROOT, '.git')) || 'unknown';
 
 /** Whether release `a` is older than `b`, by their numbers (semver.org, without pre-releases). */

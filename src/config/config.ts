@@ -27,7 +27,7 @@ export interface HttpConfig {
   readonly host: string;
   readonly port: number;
   readonly metricsPort: number;
-  /** Where metrics and health listen: this machine only, unless told. */
+  /** Where metrics and health listen: this machine only by default. */
   readonly metricsHost: string;
   /** Base of links in mail and of the API's own URL; no trailing slash. */
   readonly publicUrl: string;

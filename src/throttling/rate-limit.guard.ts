@@ -139,7 +139,7 @@ export class RateLimitGuard extends ThrottlerGuard implements RequestLimits {
     setHeaders(response, closest(applied));
   }
 
-  /** Limits that are switched off are told as well, as unused: clients read them in every answer. */
+  /** Limits that are switched off are in the headers as well, as unused: clients read them in every response. */
   private tellUnused(context: ExecutionContext, plan: Plan): undefined {
     const { principal } = context.switchToHttp().getRequest<Request>();
     if (!principal || plan.usesThrottler) return;

@@ -12,26 +12,26 @@ async function runChaos(...args: string[]): Promise<any> {
   const child = spawn(process.execPath, [join(ROOT, 'chaos/run.mjs'), '--json', ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const [verdict, progress] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  if (verdict === '') throw new Error(progress);
-  return { ...JSON.parse(verdict), progress };
+  const [result, progress] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  if (result === '') throw new Error(progress);
+  return { ...JSON.parse(result), progress };
 }
 
 describe('kills, a database restart, a stop, a partition and a wrong clock while mail is sent', () => {
   it(
     'lose, strand, mislabel and repeat nothing that a kill does not explain',
     async () => {
-      const { progress, ...verdict } = await runChaos('--seed', '12', '--messages', String(MESSAGES));
-      const found = Object.entries<any>(verdict.checks).flatMap(([name, { count, first }]) =>
+      const { progress, ...result } = await runChaos('--seed', '12', '--messages', String(MESSAGES));
+      const found = Object.entries<any>(result.checks).flatMap(([name, { count, first }]) =>
         count === 0 ? [] : [`${name}: ${count}, ${first.join('; ')}`],
       );
       // With all that was done, should there be anything.
       expect(found.length > 0 ? [...found, progress] : []).toEqual([]);
-      expect(verdict.accepted).toBe(MESSAGES);
-      expect(verdict.webhooks.expected).toBeGreaterThanOrEqual(MESSAGES);
-      expect(verdict.countersCompared).toBeGreaterThan(2);
-      expect(verdict.outages).toHaveLength(1);
-      const kinds = verdict.duplicates.byDisturbance.map(({ kind }: any) => kind);
+      expect(result.accepted).toBe(MESSAGES);
+      expect(result.webhooks.expected).toBeGreaterThanOrEqual(MESSAGES);
+      expect(result.countersCompared).toBeGreaterThan(2);
+      expect(result.outages).toHaveLength(1);
+      const kinds = result.duplicates.byDisturbance.map(({ kind }: any) => kind);
       expect(kinds).toEqual(expect.arrayContaining(['kill', 'stop', 'partition', 'clock']));
     },
     LIMIT_MS,

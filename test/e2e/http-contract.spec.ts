@@ -116,15 +116,15 @@ describe('tenancy', () => {
   it('answers another organization’s and the other mode’s ids like unknown ones', async () => {
     const id = await api.send();
     const unknown = '01a1fc15-2368-75e9-8438-f50a81d35c8f';
-    for (const stranger of [api.as(other.liveKey), api.as(acme.testKey)]) {
+    for (const outsider of [api.as(other.liveKey), api.as(acme.testKey)]) {
       for (const path of ['', '/events', '/content']) {
-        const foreign = await stranger.get(`/v1/emails/${id}${path}`);
-        const missing = await stranger.get(`/v1/emails/${unknown}${path}`);
+        const foreign = await outsider.get(`/v1/emails/${id}${path}`);
+        const missing = await outsider.get(`/v1/emails/${unknown}${path}`);
         expectError(foreign, 404, 'resource_not_found');
         expect(foreign.body).toEqual(missing.body);
       }
-      expectError(await stranger.post(`/v1/emails/${id}/cancel`), 404, 'resource_not_found');
-      expect(JSON.stringify((await stranger.get('/v1/emails?limit=100')).body)).not.toContain(id);
+      expectError(await outsider.post(`/v1/emails/${id}/cancel`), 404, 'resource_not_found');
+      expect(JSON.stringify((await outsider.get('/v1/emails?limit=100')).body)).not.toContain(id);
     }
     expectError(await api.get('/v1/emails/not-a-uuid'), 404, 'resource_not_found');
   });

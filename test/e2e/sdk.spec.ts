@@ -174,8 +174,8 @@ describe('@waybill/client', () => {
       true,
       true,
     ]);
-    const stranger = new sdk.Waybill({ apiKey: 'wb_live_x', baseUrl });
-    await expect(stranger.emails.list()).rejects.toBeInstanceOf(sdk.AuthenticationError);
+    const outsider = new sdk.Waybill({ apiKey: 'wb_live_x', baseUrl });
+    await expect(outsider.emails.list()).rejects.toBeInstanceOf(sdk.AuthenticationError);
     const from = { from: 'x@elsewhere.example' };
     await expect(client.emails.send({ ...MAIL, ...from })).rejects.toBeInstanceOf(sdk.UnprocessableError);
     const away = new sdk.Waybill({ apiKey, baseUrl: 'http://127.0.0.1:9', maxRetries: 0 });

@@ -76,8 +76,8 @@ function rateRowSecurity({ rowSecurity }: Pick<Database, 'rowSecurity'>): Findin
 export async function checkBackfills(services: Services): Promise<Finding> {
   const progress = await services.get(BackfillsJob).progress();
   const open = progress.filter(({ isFinished }) => !isFinished);
-  const told = open.map(({ name, percent }) => `${name} ${percent} %`);
-  return ok(open.length > 0 ? `under way: ${told.join(', ')}` : 'none is under way', { backfills: progress });
+  const shown = open.map(({ name, percent }) => `${name} ${percent} %`);
+  return ok(open.length > 0 ? `under way: ${shown.join(', ')}` : 'none is under way', { backfills: progress });
 }
 
 /** Readable is not enough: with a key other than the one that encrypted the DKIM keys all mail stays unsigned. */
@@ -88,8 +88,8 @@ export async function checkMasterKey(services: Services): Promise<Finding> {
   if (opened === tried) return ok('opens the DKIM keys', details);
   const message =
     known < tried
-      ? `it does not open the DKIM keys in this database: it is not the key they were sealed with (${tried - known} of ${tried})`
-      : `${tried - opened} of ${tried} DKIM keys are damaged: they were sealed with it and do not open`;
+      ? `it does not decrypt the DKIM keys in this database: they were encrypted under another key (${tried - known} of ${tried})`
+      : `${tried - opened} of ${tried} DKIM keys are damaged: they were encrypted under it and do not decrypt`;
   return { status: 'problem', message, details };
 }
 

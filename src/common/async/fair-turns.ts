@@ -10,7 +10,7 @@ export class FairTurns {
   private readonly waiting = new Map<string, (() => void)[]>();
   private isScheduled = false;
 
-  /** Resolves in a turn in which nobody else's piece is done. A piece is to take a millisecond or two. */
+  /** Resolves in a turn in which no other caller's piece is done. A piece is to take a millisecond or two. */
   next(holder: string): Promise<void> {
     return new Promise((resolve) => {
       const own = this.waiting.get(holder);

@@ -26,7 +26,7 @@ export interface JsonScan {
   readonly members: number;
 }
 
-/** What is told of a text while it is scanned, to name the places of its problems. */
+/** Callbacks during a scan, to name the places of problems. */
 export interface ScanListener {
   open(isArray: boolean): void;
   close(): void;

@@ -41,7 +41,7 @@ export const FREE_BYTES = 256 * KIB;
 
 /**
  * How many bytes of large bodies this process holds at a time: many large requests at once may not exhaust its memory.
- * No holder may have more than is left to the others: one alone gets half, each of n gets 1/(n+1), and a newcomer always
+ * No holder may have more than is left to the others: one alone gets half, each of n gets 1/(n+1), and a further one always
  * finds room.
  */
 export class BodyBudget {

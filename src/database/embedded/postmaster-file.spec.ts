@@ -27,7 +27,7 @@ describe('the file of the postmaster', () => {
     await expect(retireStalePostmasterFile(folder)).resolves.toBeUndefined();
   });
 
-  it('keeps all but the number when a stranger has it', async () => {
+  it('keeps all but the number when another process has it', async () => {
     await write(process.pid);
     await retireStalePostmasterFile(folder);
     // Only Linux shows what a process is.

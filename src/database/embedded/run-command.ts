@@ -27,7 +27,7 @@ export interface CommandResult {
 const ENVIRONMENT = { LC_ALL: 'C', TZ: 'UTC' };
 const OUTPUT_BYTES = 2_000;
 
-/** Runs a program to its end. Rejects when it cannot be run at all; an exit code is the caller's to judge. */
+/** Runs a program to its end. Rejects when it cannot be run at all; the caller interprets the exit code. */
 export async function runCommand(file: string, args: string[], options: CommandOptions): Promise<CommandResult> {
   const log = await open(options.logFile, 'a+', 0o600);
   try {

@@ -82,7 +82,7 @@ export class EgressPools {
     return [...news.values()];
   }
 
-  /** It could not be told. */
+  /** The report failed. */
   keepNews(news: readonly Suspension[]): void {
     this.news.unshift(...news);
   }

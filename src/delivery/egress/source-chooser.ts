@@ -45,7 +45,7 @@ export class SourceChooser {
     }
   }
 
-  /** Undefined when it may leave now. A relay is nobody to warm up for. */
+  /** Undefined when it may leave now. A relay needs no warm-up. */
   private async nextDayOf({ address }: EgressSource, key: string): Promise<Date | undefined> {
     return this.config.delivery.mode === 'direct' ? this.volumes.take(address, providerOf(key)) : undefined;
   }

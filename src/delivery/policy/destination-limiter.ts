@@ -37,7 +37,7 @@ interface Destination {
   movedAtMs: number;
   /** When it was last paused, opened again or reduced. */
   changedAtMs: number;
-  /** Another worker told of it. */
+  /** Reported by another worker. */
   isAdopted: boolean;
   cause: string | undefined;
 }

@@ -1,4 +1,4 @@
-// What the limiter of destinations is told, takes and says: apart from it, as others speak of these too.
+// Input, output and state of the destination limiter: apart from it, as other files use these types too.
 
 /**
  * What the conversation in a slot showed of its destination. `success`: it takes our mail. `throttled`: it lives, but wants less

@@ -45,7 +45,7 @@ const ANY: readonly RuleFile[] = [anyTemporary, anySenderSide, anyRecipientSide,
 
 export const RULE_FILES: readonly RuleFile[] = [...RECEIVERS, ...ANY];
 
-/** Restricted, full and temporarily closed mailboxes are told first, and codes of policy: 5.7 never suppresses. */
+/** Restricted, full and temporarily closed mailboxes are recognized first, and codes of policy: 5.7 never suppresses. */
 const AFTER_POLICY = rulesOf(anyRecipientSide).findIndex((rule) => rule.id === 'policy-code') + 1;
 
 /**

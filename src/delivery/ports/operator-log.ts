@@ -1,6 +1,6 @@
 import type { Transaction } from '../../database/transaction';
 
-/** Something that the engine has done by itself, and that whoever runs the installation wants to know. */
+/** Something that the engine has done by itself and the operator of the installation wants to know. */
 export interface OperatorEntry {
   /** Like `egress.suspended`. */
   readonly action: string;

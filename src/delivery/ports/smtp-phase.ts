@@ -24,7 +24,7 @@ export function readPhase(stored: unknown): SmtpPhase | undefined {
   return SMTP_PHASES.find((phase) => phase === stored) ?? FORMER_PHASES.get(String(stored));
 }
 
-/** An event's data as it is told today: with the present name of its phase. */
+/** An event's data as the API returns it: with the present name of its phase. */
 export function withPresentPhase<Data extends Readonly<Record<string, unknown>>>(data: Data): Data {
   const phase = readPhase(data.phase);
   return phase === undefined || phase === data.phase ? data : { ...data, phase };

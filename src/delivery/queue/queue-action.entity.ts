@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Mode } from '../../common/tenant';
 
-export const QUEUE_ACTIONS = ['retry_now', 'hold', 'release', 'fail'] as const;
+const QUEUE_ACTIONS = ['retry_now', 'hold', 'release', 'fail'] as const;
 
 export type QueueActionKind = (typeof QUEUE_ACTIONS)[number];
 

@@ -88,7 +88,7 @@ export class DestinationsRepository {
     return this.database.run(findChanges(sessionId, withinMs));
   }
 
-  /** Conversations that live workers other than this one have told of, by group; those without any are left out. */
+  /** Conversations that live workers other than this one have reported, by group; those without any are left out. */
   async othersActive(sessionId: string, keys: readonly string[]): Promise<ReadonlyMap<string, number>> {
     if (keys.length === 0) return new Map();
     const rows = await this.database.run(sumOthersActive(sessionId, keys));

@@ -12,7 +12,7 @@ import { DestinationsRepository, type FoldedGroup, type ListedRule, type WantedR
 import { type ProviderProfile, profileOf } from '../ports/provider-profiles';
 import { limitsOf } from './worker-share';
 
-export const DESTINATION_STATES = ['open', 'slowed', 'paused', 'probing'] as const;
+const DESTINATION_STATES = ['open', 'slowed', 'paused', 'probing'] as const;
 
 export type GroupState = (typeof DESTINATION_STATES)[number];
 

@@ -9,7 +9,7 @@ import { type Destination, DestinationsService, type ShownRule } from './destina
 /** Workers tell each other every two seconds: a newer look sees nothing new. */
 const CACHE_MS = 2 * SECOND;
 
-export const HELD_STATES = ['paused', 'probing', 'slowed'] as const;
+const HELD_STATES = ['paused', 'probing', 'slowed'] as const;
 
 /** What holds back the mail for a destination. */
 export interface HeldBack {

@@ -35,7 +35,7 @@ export class TlsSessionRow {
   @PrimaryColumn('text', { name: 'mx_host' }) mxHost!: string;
   @PrimaryColumn('text', { name: 'sending_ip' }) sendingIp!: string;
   @PrimaryColumn('text', { name: 'receiving_ip' }) receivingIp!: string;
-  /** The policy that they were judged by, one statement a line; empty where there is none. */
+  /** The policy that they were checked against, one statement a line; empty where there is none. */
   @Column('text', { default: '' }) policy!: string;
   /** A `bigint`, which the driver returns as text. */
   @Column('bigint') sessions!: string;

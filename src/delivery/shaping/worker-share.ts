@@ -49,7 +49,7 @@ export function limitsOf(key: string, rules: readonly Rule[]): GroupLimits {
  * This worker's part of the limits of a group. The parts of all workers add up to the limit; which of them gets what cannot
  * be divided goes by the group, so that it is not always the same. What others have open beyond their parts comes first: a
  * conversation may last longer than it takes them to hear of one more worker.
- * @param othersActive conversations of the others, as they have told
+ * @param othersActive conversations of the others, as they have reported
  */
 export function shareOf(
   key: string,

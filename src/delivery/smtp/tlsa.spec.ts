@@ -6,7 +6,7 @@ import { proofByTlsa, type TlsaRecord, tlsaDemandOf } from './tlsa';
 
 const leaf = new X509Certificate(TEST_CHAIN.cert);
 const authority = new X509Certificate(TEST_CHAIN.authority);
-const stranger = new X509Certificate(TEST_CERTIFICATE.cert);
+const unrelated = new X509Certificate(TEST_CERTIFICATE.cert);
 const CHAIN = [leaf.raw, authority.raw];
 const NOW = new Date('2030-01-01T00:00:00Z');
 const BEFORE = new Date('2001-01-01T00:00:00Z');
@@ -33,7 +33,7 @@ describe('proofByTlsa', () => {
     expect(matches([record(usage, selector, matchingType)])).toBe(true);
     expect(matches([record(usage, selector, matchingType)], CHAIN, 'other.test', BEFORE)).toBe(true);
     expect(matches([record(usage, selector, matchingType, authority)])).toBe(false);
-    expect(matches([record(usage, selector, matchingType)], [stranger.raw])).toBe(false);
+    expect(matches([record(usage, selector, matchingType)], [unrelated.raw])).toBe(false);
   });
 
   it.each([
@@ -51,7 +51,7 @@ describe('proofByTlsa', () => {
     // The anchor must be shown, unless the record is all of it.
     expect(matches(records, [leaf.raw])).toBe(selector === 0 && matchingType === 0);
     // Beside a leaf that it has not signed it proves nothing.
-    expect(matches(records, [stranger.raw, authority.raw])).toBe(false);
+    expect(matches(records, [unrelated.raw, authority.raw])).toBe(false);
   });
 
   it('DANE-TA: compares with the next hop as well, for whose mail alone that proves anything (RFC 7672 section 3.2.2)', () => {
@@ -63,18 +63,18 @@ describe('proofByTlsa', () => {
     expect(proof(hostName, ['x.test', hostName])).toEqual({});
     expect(proof('mx.y.test', ['x.test'])).toBeUndefined();
     expect(proof('mx.y.test', [hostName], [record(2, 1, 1, authority)], BEFORE)).toBeUndefined();
-    expect(proof('mx.y.test', [hostName], [record(2, 1, 1, stranger)])).toBeUndefined();
+    expect(proof('mx.y.test', [hostName], [record(2, 1, 1, unrelated)])).toBeUndefined();
     expect(proof('mx.y.test', ['x.test'], [record(3, 1, 1)])).toEqual({});
   });
 
   it('takes any of several records', () => {
-    expect(matches([record(3, 1, 1, stranger), record(2, 1, 1, authority)])).toBe(true);
-    expect(matches([record(3, 1, 1, stranger), record(2, 1, 1, stranger)])).toBe(false);
+    expect(matches([record(3, 1, 1, unrelated), record(2, 1, 1, authority)])).toBe(true);
+    expect(matches([record(3, 1, 1, unrelated), record(2, 1, 1, unrelated)])).toBe(false);
   });
 
   it('heeds the strongest digest only', () => {
-    expect(matches([record(3, 1, 1), record(3, 1, 2, stranger)])).toBe(false);
-    expect(matches([record(3, 1, 1), record(3, 0, 2, stranger)])).toBe(true);
+    expect(matches([record(3, 1, 1), record(3, 1, 2, unrelated)])).toBe(false);
+    expect(matches([record(3, 1, 1), record(3, 0, 2, unrelated)])).toBe(true);
   });
 
   it('knows no more than nothing of what is no certificate', () => {
@@ -83,7 +83,7 @@ describe('proofByTlsa', () => {
     expect(matches([record(2, 1, 1, authority)], [leaf.raw, Buffer.from('x')])).toBe(false);
   });
 
-  it('never proves a stranger, whatever the records', () => {
+  it('never proves an unrelated certificate, whatever the records', () => {
     const any = fc.record({
       usage: fc.integer({ min: 0, max: 255 }),
       selector: fc.integer({ min: 0, max: 255 }),
@@ -95,7 +95,7 @@ describe('proofByTlsa', () => {
     });
     fc.assert(
       fc.property(fc.array(any, { maxLength: 8 }), (records) => {
-        expect(matches(records, [stranger.raw], TEST_CERTIFICATE.hostName)).toBe(false);
+        expect(matches(records, [unrelated.raw], TEST_CERTIFICATE.hostName)).toBe(false);
       }),
     );
   });

@@ -7,7 +7,7 @@ import { allowsHost } from './mta-sts-policy';
 import type { MtaStsState } from './mta-sts.service';
 import { type TlsState, tlsStateOf } from './tls-state';
 
-type Judged = Pick<CountedSession, 'policyType' | 'result'>;
+type Assessment = Pick<CountedSession, 'policyType' | 'result'>;
 
 /** A connection, as far as it shows. */
 interface Seen {
@@ -38,19 +38,19 @@ export function countedSessionOf({ claim, outcomes }: Settlement, known: KnownPo
   const state = tlsStateOf({ outcome, trace });
   if (smtp === undefined || state === undefined || !isNew(state, trace)) return undefined;
   const { mxHost = '' } = smtp;
-  const judged = judge({ state, mxHost, fault: smtp.tlsFault ?? trace?.tls?.fault }, known.mtaSts);
-  const policy = textOf(judged, mxHost, known);
-  return { domain: claim.destination, ...judged, policy, ...whereOf(judged, mxHost, trace) };
+  const assessment = assess({ state, mxHost, fault: smtp.tlsFault ?? trace?.tls?.fault }, known.mtaSts);
+  const policy = textOf(assessment, mxHost, known);
+  return { domain: claim.destination, ...assessment, policy, ...whereOf(assessment, mxHost, trace) };
 }
 
 /** A success needs no place, save the host whose own records were the policy. */
-function whereOf({ policyType, result }: Judged, mxHost: string, trace: AttemptTrace | undefined) {
+function whereOf({ policyType, result }: Assessment, mxHost: string, trace: AttemptTrace | undefined) {
   if (result === SUCCESS) return { mxHost: policyType === 'tlsa' ? mxHost : '', sendingIp: '', receivingIp: '' };
   const { source = '', address = '' } = trace?.route ?? {};
   return { mxHost, sendingIp: source, receivingIp: address };
 }
 
-function textOf({ policyType }: Judged, mxHost: string, { mtaSts, tlsaOf }: KnownPolicies): string {
+function textOf({ policyType }: Assessment, mxHost: string, { mtaSts, tlsaOf }: KnownPolicies): string {
   const tlsa = policyType === 'tlsa' ? tlsaOf(mxHost) : undefined;
   if (typeof tlsa === 'object') return textOfRecords(tlsa);
   return policyType === 'sts' && mtaSts.policy ? textOfPolicy(mtaSts.policy) : '';
@@ -61,15 +61,15 @@ function isNew({ result }: TlsState, trace: AttemptTrace | undefined): boolean {
   return result === 'held_back' || trace?.phasesMs?.connect !== undefined;
 }
 
-function judge(seen: Seen, known: MtaStsState): Judged {
+function assess(seen: Seen, known: MtaStsState): Assessment {
   const { state, fault } = seen;
-  if (state.policy !== 'dane' && state.policy !== 'mta-sts') return judgeUnbound(seen, known);
+  if (state.policy !== 'dane' && state.policy !== 'mta-sts') return assessWithoutPolicy(seen, known);
   const result = state.result === 'held_back' ? (fault ?? UNSPECIFIC) : SUCCESS;
   return { policyType: state.policy === 'dane' ? 'tlsa' : 'sts', result };
 }
 
 /** No policy of the domain has decided: there is none, it could not be had, or it is only tested. */
-function judgeUnbound({ state, mxHost, fault }: Seen, { policy, failure }: MtaStsState): Judged {
+function assessWithoutPolicy({ state, mxHost, fault }: Seen, { policy, failure }: MtaStsState): Assessment {
   const encryption = WITHOUT_ENCRYPTION.get(state.result);
   if (policy === undefined && failure !== undefined) return { policyType: 'sts', result: failure.type };
   if (policy === undefined || policy.mode === 'none') {
@@ -85,14 +85,14 @@ const MAX_RECORDS = 20;
 const MAX_DATA_CHARACTERS = 2_000;
 
 /** A policy (MTA-STS) as its domain has published it, one field a line, as reports on TLS tell it (RFC 8460 section 4.4). */
-export function textOfPolicy({ mode, mx, maxAgeSeconds }: NonNullable<MtaStsState['policy']>): string {
+function textOfPolicy({ mode, mx, maxAgeSeconds }: NonNullable<MtaStsState['policy']>): string {
   const hosts = mx.map((host) => `mx: ${host}`);
   const age = maxAgeSeconds === undefined ? [] : [`max_age: ${maxAgeSeconds}`];
   return ['version: STSv1', `mode: ${mode}`, ...hosts, ...age].join('\n');
 }
 
 /** TLSA records as zones are written (RFC 6698 section 2.2), one a line. */
-export function textOfRecords({ records }: Pick<TlsaDemand, 'records'>): string {
+function textOfRecords({ records }: Pick<TlsaDemand, 'records'>): string {
   const lines = records.slice(0, MAX_RECORDS).map(({ usage, selector, matchingType, data }) => {
     const hex = data.toString('hex').toUpperCase().slice(0, MAX_DATA_CHARACTERS);
     return `${usage} ${selector} ${matchingType} ${hex}`;

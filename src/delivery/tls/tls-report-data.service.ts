@@ -28,7 +28,7 @@ export class TlsReportData {
     return this.destinations.readTlsSessions(report);
   }
 
-  /** It has been sent, or nobody wants it. */
+  /** It has been sent, or no address asks for it. */
   async end(report: DueReport): Promise<void> {
     await this.destinations.removeTlsSessions(report);
   }

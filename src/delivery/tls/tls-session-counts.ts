@@ -49,7 +49,7 @@ export class TlsSessionCounts {
   }
 }
 
-/** What is counted together, as in the database: of a policy that changes the last is told. */
+/** What is counted together, as in the database: of a policy that changes, the last one counts. */
 function kindOf({ domain, policyType, result, mxHost, sendingIp, receivingIp }: SessionCount): string {
   return [domain, policyType, result, mxHost, sendingIp, receivingIp].join(' ');
 }

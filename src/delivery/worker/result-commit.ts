@@ -22,7 +22,7 @@ export class ResultCommit {
     return this.database.transaction((tx) => this.outcomes.record(claims.map(asSending), tx));
   }
 
-  /** Answers how many were taken; the others carried an outdated token. @throws UnavailableError */
+  /** Returns how many were taken; the others carried an outdated token. @throws UnavailableError */
   async commit(batch: readonly Settlement[]): Promise<number> {
     const taken = await this.database.transaction(async (tx) => {
       const indexes = await this.queue.settle(batch.map(toQueueResult), this.clock.now(), tx);

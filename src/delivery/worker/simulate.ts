@@ -11,7 +11,7 @@ export const DEFAULT_SIMULATOR_DOMAIN = 'simulator.waybill.test';
  * Far shorter than the schedule of live mail: someone is watching who wants to see a deferral become a delivery now,
  * and still long enough for both deferrals to be seen apart.
  */
-export const SIMULATED_RETRY_MS = 2 * SECOND;
+const SIMULATED_RETRY_MS = 2 * SECOND;
 
 const DEFERRALS = 2;
 

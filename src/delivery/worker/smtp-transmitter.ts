@@ -70,11 +70,6 @@ export class SmtpTransmitter {
     return this.pools.openConnections;
   }
 
-  /** True once conversations have been cut off: none may begin. */
-  get isDestroyed(): boolean {
-    return this.destroyed;
-  }
-
   /** To be asked before a slot is taken: the DNS may take seconds. */
   routeTo(destination: string, isExempt = false): Promise<Route> {
     return this.router.resolve(destination, isExempt);

@@ -12,7 +12,7 @@ export class PreviewQuery {
   remote: boolean = false;
 }
 
-/** A route that answers with a message as a document for the console's frame. */
+/** A route that responds with a message as a document for the console's frame. */
 export function PreviewRoute(operation: ApiOperationOptions): MethodDecorator {
   return applyDecorators(
     ApiOperation(operation),

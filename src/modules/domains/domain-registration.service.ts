@@ -91,7 +91,7 @@ function newDomain(key: DkimKey, { domain, subdomain }: DomainName): Domain {
     warmingStartedAt: null,
     warmingPausedAt: null,
     warmingPauseReason: null,
-    warmingJudgedSince: null,
+    warmingEvaluatedSince: null,
     sending: { ...SENDING_FREELY },
     nextCheckAt: now,
     lastCheckedAt: null,

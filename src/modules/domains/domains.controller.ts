@@ -126,7 +126,7 @@ export class DomainsController {
   @ApiOperation({
     operationId: 'domains.verify',
     summary: 'Verify a domain',
-    description: 'Looks every record up in DNS now. The response says which records are missing; that is no error.',
+    description: 'Checks every record in DNS now. The response says which records are missing; that is no error.',
   })
   @ApiData(DomainVerificationDto)
   @ApiErrors('resource_not_found')

@@ -15,7 +15,7 @@ export interface FeedEvent extends EmailKey {
   readonly data: Readonly<Record<string, unknown>>;
   readonly tags: readonly string[] | null;
   readonly metadata: Readonly<Record<string, unknown>> | null;
-  /** The webhook that alone is told, as an inbound route may have one; else null. */
+  /** The only webhook that receives it, as an inbound route may name one; else null. */
   readonly webhookId?: string | null;
 }
 

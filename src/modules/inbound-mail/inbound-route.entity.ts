@@ -7,7 +7,7 @@ export class InboundRoute {
   @PrimaryColumn('uuid') id!: string;
   /** Lower case: `local@domain`, or `*@domain`. */
   @Column('text') address!: string;
-  /** It alone is told of the mail; without one, every webhook that is subscribed. */
+  /** Only it receives the event; without one, every webhook that is subscribed. */
   @Column('uuid', { name: 'webhook_id', nullable: true }) webhookId!: string | null;
   @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
   @Column('timestamptz', { name: 'updated_at' }) updatedAt!: Date;

@@ -25,7 +25,7 @@ import {
 type Destination = ReportSubject | { readonly mailbox: PublicMailbox } | RoutedRecipient;
 
 /**
- * What the listener answers to MAIL, RCPT and the end of data. Only our own return paths, the public mailboxes and the
+ * What the listener replies to MAIL, RCPT and the end of data. Only our own return paths, the public mailboxes and the
  * inbound routes of organizations are recipients; the first two keep their meaning whatever routes there are. A message is answered 250 once it is committed, and also when it had been committed before.
  */
 @Injectable()

@@ -6,7 +6,7 @@ const REFRESH_SECONDS = 5;
 /** A message to very many recipients would fill the list. */
 const MAX_RECIPIENTS_SHOWN = 3;
 
-/** What the page of an empty mailbox tells a newcomer. */
+/** What the page of an empty mailbox shows. */
 export interface FirstSteps {
   /** No slash at the end. */
   readonly publicUrl: string;
@@ -100,6 +100,6 @@ curl ${publicUrl}/v1/emails \\
   -H "Authorization: Bearer $KEY" \\
   -H "Content-Type: application/json" \\
   -d '{"to": ["ada@example.com"], "subject": "Hello", "html": "&lt;h1&gt;It works&lt;/h1&gt;"}'</pre>
-      <p>This page looks again every ${REFRESH_SECONDS} seconds.</p>
+      <p>This page reloads every ${REFRESH_SECONDS} seconds.</p>
     </section>`;
 }

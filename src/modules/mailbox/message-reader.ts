@@ -63,7 +63,7 @@ export interface MessagePart extends InlinePart {
   readonly filename: string;
 }
 
-/** The parts of a message, or why they cannot be told apart. */
+/** The parts of a message, or why they cannot be separated. */
 export type MessageContent =
   | {
       readonly kind: 'parts';
@@ -141,7 +141,7 @@ const MAX_MEMORY_MB = 512;
  * four times as long for twice as much.
  * @returns undefined for a message that it refuses, or does not finish
  */
-export function parseInThread(raw: Buffer, options: PostalMimeOptions): Promise<ParsedEmail | undefined> {
+function parseInThread(raw: Buffer, options: PostalMimeOptions): Promise<ParsedEmail | undefined> {
   const thread = new Worker(THREAD, {
     eval: true,
     workerData: { raw, options, library: require.resolve('postal-mime') },

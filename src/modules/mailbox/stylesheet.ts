@@ -1,4 +1,4 @@
-/** The look of the pages, with the colours and shapes of the console: one file, no image, no font; light or dark as the system is. */
+/** The styles of the pages, with the colours and shapes of the console: one file, no image, no font; light or dark as the system is. */
 export const STYLESHEET = `
 :root {
   color-scheme: light dark;

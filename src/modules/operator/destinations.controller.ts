@@ -58,7 +58,7 @@ export class OperatorDestinationsController {
   @RequireOperatorScope('operator:manage')
   @ApiOperation({
     summary: 'Remove a rule, learned or made',
-    description: 'Answers the group without it. Rules of a profile cannot be removed.',
+    description: 'Returns the group without it. Rules of a profile cannot be removed.',
   })
   @ApiData(DestinationDto)
   @ApiOperatorErrors('resource_not_found')

@@ -1,13 +1,4 @@
 import { HOUR } from '../../common/clock';
-import type { Mode } from '../../common/tenant';
-
-/** Whose mail is counted. */
-export interface StatsScope {
-  readonly organizationId: string;
-  readonly mode: Mode;
-  /** Undefined for all domains. */
-  readonly domainId: string | undefined;
-}
 
 /** From inclusive, to exclusive. */
 export interface Period {

@@ -81,8 +81,8 @@ const HEALTH: readonly { readonly from: number; readonly status: HealthStatus }[
  */
 export function reputationOf(counts: ReputationCounts): Reputation {
   const rates = ratesOf(counts);
-  const isJudged = counts.accepted >= MIN_RECIPIENTS;
-  const costs = isJudged ? RULES.map((rule) => ({ rule, cost: penalty(rates[rule.rate], rule) })) : [];
+  const hasEnough = counts.accepted >= MIN_RECIPIENTS;
+  const costs = hasEnough ? RULES.map((rule) => ({ rule, cost: penalty(rates[rule.rate], rule) })) : [];
   const overallScore = Math.max(0, Math.round(100 - costs.reduce((sum, { cost }) => sum + cost, 0)));
   const advice = costs
     .filter(({ cost }) => cost > 0)
@@ -94,7 +94,7 @@ export function reputationOf(counts: ReputationCounts): Reputation {
     complaintRate: fourDecimals(rates.complaintRate),
     overallScore,
     healthStatus: healthOf(overallScore),
-    recommendations: isJudged ? advice : [tooFew(counts.accepted)],
+    recommendations: hasEnough ? advice : [tooFew(counts.accepted)],
   };
 }
 

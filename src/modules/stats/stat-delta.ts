@@ -65,7 +65,7 @@ export function sumDeltas(deltas: readonly StatDelta[]): HourlyDelta[] {
   const sums = new Map<string, HourlyDelta>();
   let sum: HourlyDelta | undefined;
   for (const delta of deltas) {
-    // Neighbours mostly belong together, and making a key costs more than all the rest.
+    // Adjacent deltas mostly belong together, and making a key costs more than all the rest.
     if (!sum || !belongsTo(sum, delta)) sum = sumOf(delta, sums);
     sum[delta.counter] += delta.by;
     if (delta.provider !== undefined) addToProvider(sum, delta.provider, delta);

@@ -9,7 +9,7 @@ import { LoginFailures } from '../../common/http/request-limits';
 import { SubmissionLimits } from './submission-limits';
 import { keyEnded, locked, loginRefused, loginUnavailable, SubmissionRefusal } from './submission-refusal';
 
-export const SUBMISSION_USER = 'waybill';
+const SUBMISSION_USER = 'waybill';
 const SCOPE = 'email:send';
 const MAX_CLIENTS = 10_000;
 

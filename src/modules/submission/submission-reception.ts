@@ -24,7 +24,7 @@ import {
 } from './submission-refusal';
 import type { SubmissionSession } from './submission-session';
 
-/** What the listener answers to MAIL, RCPT and the end of data. */
+/** What the listener replies to MAIL, RCPT and the end of data. */
 @Injectable()
 export class SubmissionReception {
   private readonly logger = new Logger(SubmissionReception.name);

@@ -10,7 +10,7 @@ import { type NewEntry, SuppressionListService } from './suppression-list.servic
 const MIB = 1024 * 1024;
 /** In UTF-8. */
 export const MAX_IMPORT_BYTES = 10 * MIB;
-export const MAX_IMPORT_LINES = 200_000;
+const MAX_IMPORT_LINES = 200_000;
 /** What one transaction adds. */
 const BATCH = 1_000;
 /** How much is read before others have a turn, in UTF-16 code units, and what a line costs beside them: a few milliseconds. */

@@ -95,8 +95,8 @@ describe.each(Object.entries(KEYED_ROUTES))('%s', (route, facts) => {
     );
     const before = await scene.stored(acme.organizationId);
     for (const text of [undefined, 'wb_live_x', 'x']) {
-      const stranger = { party: acme, key: new ApiClient(scene.app.port, text) };
-      expectError(await request(route, idsOf(acme, facts), stranger), 401, 'invalid_api_key');
+      const outsider = { party: acme, key: new ApiClient(scene.app.port, text) };
+      expectError(await request(route, idsOf(acme, facts), outsider), 401, 'invalid_api_key');
     }
     for (const caller of without) {
       const answer = await request(route, idsOf(acme, facts), caller);
@@ -221,8 +221,8 @@ describe('operators and tenants', () => {
     }
     const badKey = `wb_op_${'x'.repeat(49)}`;
     for (const text of [undefined, badKey]) {
-      const stranger = { party: acme, key: new ApiClient(scene.app.port, text) };
-      expectError(await request(route, [id], stranger), 401, 'invalid_api_key');
+      const outsider = { party: acme, key: new ApiClient(scene.app.port, text) };
+      expectError(await request(route, [id], outsider), 401, 'invalid_api_key');
     }
     if (scope === 'operator:manage') {
       expectRefused(await request(route, [id], { party: acme, key: await operator(['operator:read']) }), scope);

@@ -115,7 +115,7 @@ describe('waybill doctor <domain>', () => {
       /verification +problem +TXT _waybill\.acme\.example\n +wanted +waybill-verification=[0-9a-f]{32}\n/,
     );
     expect(stdout).toMatch(/ +found +waybill-verification=somebody elses \?\[2J\n +because +\S/);
-    // What a stranger's zone says is not obeyed by the terminal.
+    // What a foreign zone says is not obeyed by the terminal.
     expect(stdout).not.toContain('\u001b');
   });
 

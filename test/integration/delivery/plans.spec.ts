@@ -81,7 +81,7 @@ const STATEMENTS: Record<string, (facts: Facts) => Statement<unknown>> = {
   'claim suspects': ({ sessionId }) => claimSuspects(sessionId, ['blocked.example']),
   'has a suspect': ({ sessionId }) => hasSuspect(sessionId, ['blocked.example']),
   'end a session': ({ sessionId }) => endSession(sessionId),
-  bury: () => deleteDeadSessions(),
+  deleteDeadSessions: () => deleteDeadSessions(),
   withdraw: ({ emails }) => withdrawDeliveries(emails[0] ?? unknownEmail()),
   'find open': ({ emails }) => findOpenDeliveries(emails[0] ?? unknownEmail()),
   'find held': ({ sessionId }) => findHeldClaims(sessionId, new Date()),

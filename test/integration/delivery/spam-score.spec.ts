@@ -34,7 +34,7 @@ const MAILS: Readonly<Record<string, Record<string, unknown>>> = {
 };
 const NAMES = Object.keys(MAILS);
 
-interface Verdict {
+interface Score {
   readonly score: number;
   readonly rules: string;
 }
@@ -51,16 +51,16 @@ function inMailbox(content: Buffer): string {
 }
 
 /** By local rules alone, no look-up leaves this machine; all mails at once, as reading the rules takes longest. */
-async function judge(mails: readonly Buffer[]): Promise<Map<string, Verdict>> {
+async function scoresOf(mails: readonly Buffer[]): Promise<Map<string, Score>> {
   const child = spawn('spamassassin', ['-L', '-t', '-x', '--mbox']);
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString('latin1')));
   const ended = new Promise((resolve, reject) => child.on('error', reject).on('close', resolve));
   child.stdin.end(mails.map(inMailbox).join('\n'), 'latin1');
   await ended;
-  const verdict = /^X-Spam-Status: \w+, score=(-?[\d.]+)[\s\S]*?tests=([\s\S]*?)\s+autolearn[\s\S]*?^To:.*?\br(\d+)@/gm;
+  const line = /^X-Spam-Status: \w+, score=(-?[\d.]+)[\s\S]*?tests=([\s\S]*?)\s+autolearn[\s\S]*?^To:.*?\br(\d+)@/gm;
   return new Map(
-    [...output.matchAll(verdict)].map(([, score, rules = '', n]) => [
+    [...output.matchAll(line)].map(([, score, rules = '', n]) => [
       NAMES[Number(n)] ?? '',
       { score: Number(score), rules: rules.replace(/\s+/g, '') },
     ]),
@@ -70,7 +70,7 @@ async function judge(mails: readonly Buffer[]): Promise<Map<string, Verdict>> {
 const isInstalled = spawnSync('spamassassin', ['--version']).status === 0;
 
 function suite(): void {
-  let verdicts: Map<string, Verdict>;
+  let scores: Map<string, Score>;
 
   beforeAll(async () => {
     const scene = await DeliveryScene.open();
@@ -82,13 +82,13 @@ function suite(): void {
     await sink.waitForMessages(NAMES.length);
     await scene.close();
     await sink.stop();
-    verdicts = await judge(sink.messages.map(({ content }) => content));
+    scores = await scoresOf(sink.messages.map(({ content }) => content));
   }, 180_000);
 
   it.each(NAMES)(`is no worse than ${MOST} of 5: %s`, (name) => {
-    const verdict = verdicts.get(name);
-    expect(verdict).toEqual({ score: expect.any(Number), rules: expect.any(String) });
-    expect([verdict, (verdict?.score ?? Infinity) <= MOST]).toEqual([verdict, true]);
+    const found = scores.get(name);
+    expect(found).toEqual({ score: expect.any(Number), rules: expect.any(String) });
+    expect([found, (found?.score ?? Infinity) <= MOST]).toEqual([found, true]);
   });
 }
 

@@ -12,7 +12,7 @@ const NOW = new Date('2026-01-05T12:00:00.000Z');
 const SINCE = new Date(NOW.getTime() - 9 * HOUR);
 const LIMITS = { minRecipients: 100, perMille: { bounces: 50, complaints: 3 } };
 
-describe('the statements of the suspicion breaker, among many domains', () => {
+describe('the statements of restrictions, among many domains', () => {
   let db: OpenTestDatabase;
   let client: PoolClient;
 

@@ -14,7 +14,7 @@ import { type Counted, limitsScene, readDomain, readHistory, recordCounts } from
 const RELAY = { DELIVERY_MODE: 'relay', RELAY_URL: 'smtp://127.0.0.1:2525' };
 const START = '2026-01-10T12:10:00.000Z';
 
-describe('watching for suspicious senders', () => {
+describe('the job of restrictions', () => {
   const scene = limitsScene(START, RELAY);
   beforeEach(() => markWarmed());
 
@@ -89,11 +89,11 @@ describe('watching for suspicious senders', () => {
 
   it('leaves neighbours alone, in the same organization and in others', async () => {
     const sibling = await addDomain(scene.db, scene.tenant.organizationId);
-    const stranger = await createTenant(scene.db);
+    const outsider = await createTenant(scene.db);
     await markWarmed();
     await count({ accepted: 1_000, bounced: 20 }, { domainId: sibling });
     await pause();
-    expect([await status(), await status(sibling), await status(stranger.domainId)]).toEqual([
+    expect([await status(), await status(sibling), await status(outsider.domainId)]).toEqual([
       ...['paused', 'active', 'active'],
     ]);
   });

@@ -77,8 +77,8 @@ describe('sending from a domain that is held back', () => {
     await restrict('paused');
     await send(50, { domain: sibling.domain as string });
     await send(1, { mode: 'test' });
-    const stranger = await createTenant(scene.db);
-    await scene.core.get(SendEmailsService).sendOne(sendBody(), undefined, stranger.as('live'));
+    const outsider = await createTenant(scene.db);
+    await scene.core.get(SendEmailsService).sendOne(sendBody(), undefined, outsider.as('live'));
     expect(await refusal(1)).toMatchObject({ details: { reason: 'sending_paused' } });
   });
 

@@ -256,7 +256,7 @@ describe('idempotency keys', () => {
   });
 
   it('are cleaned up when their time is over, and not before', async () => {
-    const upkeep = new AcceptRetentionJob(
+    const retention = new AcceptRetentionJob(
       new AcceptRepository(db.database, core.get(DeliveryQueueRepository), testConfig()),
       { start: () => undefined } as unknown as PeriodicJobs,
       clock,
@@ -269,12 +269,12 @@ describe('idempotency keys', () => {
     clock.advance(1);
     await send('young');
     clock.advance(DAY - 1);
-    await Promise.all([upkeep.expireKeys(), upkeep.expireKeys(), send('old')]);
+    await Promise.all([retention.expireKeys(), retention.expireKeys(), send('old')]);
     expect(await keys()).toEqual(expect.arrayContaining(['young', 'old']));
     expect((await send('old')).replayed).toBe(true);
     expect(await emails()).toBe(3);
     clock.advance(2);
-    await upkeep.expireKeys();
+    await retention.expireKeys();
     expect(await keys()).toEqual(['old']);
   });
 

@@ -27,7 +27,7 @@ describe('the embedded Postgres after an accident', () => {
     expect(await query(second.url, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
   });
 
-  it('starts although a stranger has the number of the killed server', async () => {
+  it('starts although another process has the number of the killed server', async () => {
     const dataDir = await workshop.newDataDir();
     const first = await workshop.start(dataDir);
     const file = path.join(clusterPaths(first.folder).data, 'postmaster.pid');

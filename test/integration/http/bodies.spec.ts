@@ -121,7 +121,7 @@ describe('bodies', () => {
     expect(response.body).toBe('{"data":"ignored"}');
   });
 
-  it('tells a stranger nothing of the body', async () => {
+  it('shows nothing of the body without a key', async () => {
     expectEnvelope(await send(post('/v1/things', '{', ['Authorization: Bearer bad'])), 401, 'invalid_api_key');
   });
 });

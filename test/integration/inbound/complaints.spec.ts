@@ -89,8 +89,8 @@ describe('a complaint to the feedback address', () => {
     ]);
     expect(await complaintsCounted()).toBe(before + 1);
 
-    const stranger = complaint({ original, originalRecipient: 'eve@x.example' });
-    expect(await scene.report(stranger, FBL)).toBe('duplicate');
+    const outsider = complaint({ original, originalRecipient: 'eve@x.example' });
+    expect(await scene.report(outsider, FBL)).toBe('duplicate');
     expect(await scene.report(complaint({ original }), FBL)).toBe('duplicate');
     expect(await scene.reportedEvents(id)).toEqual(['spam_report']);
     expect(await complaintsCounted()).toBe(before + 1);

@@ -80,7 +80,7 @@ describe('the bounce listener refuses', () => {
 
   it('forged tokens, as it refuses any other unknown address', async () => {
     const unknown = await client.command(`RCPT TO:<root@${MAIL_HOST}>`);
-    const strangers = new ReturnPath(randomBytes(32), app.clock);
+    const foreign = new ReturnPath(randomBytes(32), app.clock);
     const target = {
       organizationOrdinal: app.organization.ordinal,
       mode: 'live',
@@ -88,7 +88,7 @@ describe('the bounce listener refuses', () => {
       position: 0,
     } as const;
     const forged = [
-      strangers.issue(target, app.clock.now()),
+      foreign.issue(target, app.clock.now()),
       app.issue({}, -1),
       app.issue({ organizationOrdinal: 999_999 }),
       app.issue({ organizationOrdinal: 4_294_967_295 }),

@@ -193,11 +193,11 @@ describe('a list', () => {
     const other = await app.owner('Other');
     const name = { name: 'test', mode: 'test', scopes: ALL_SCOPES } as const;
     const { key } = await app.get(ApiKeysService).create(acme.organizationId, name);
-    for (const stranger of [other.api, acme.api.as(key)]) {
-      expect(await list('', stranger)).toMatchObject({ data: [], pagination: { total: 0 } });
-      expect(await check('ada@x.example', stranger)).toMatchObject({ suppressed: false });
-      expect(errorOf(await stranger.delete(pathOf('ada@x.example')))).toEqual([404, 'resource_not_found']);
-      await add('ada@x.example', 'manual', { ...acme, api: stranger });
+    for (const outsider of [other.api, acme.api.as(key)]) {
+      expect(await list('', outsider)).toMatchObject({ data: [], pagination: { total: 0 } });
+      expect(await check('ada@x.example', outsider)).toMatchObject({ suppressed: false });
+      expect(errorOf(await outsider.delete(pathOf('ada@x.example')))).toEqual([404, 'resource_not_found']);
+      await add('ada@x.example', 'manual', { ...acme, api: outsider });
     }
     expect((await list()).pagination.total).toBe(1);
   });

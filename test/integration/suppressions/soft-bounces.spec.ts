@@ -189,14 +189,14 @@ describe('soft bounces', () => {
   });
 
   it('are cleared with long-expired suppressions once they count no more', async () => {
-    const upkeep = new ClearSuppressionsJob(core.get(SuppressionsRepository), core.get(PeriodicJobs), clock);
+    const removal = new ClearSuppressionsJob(core.get(SuppressionsRepository), core.get(PeriodicJobs), clock);
     await bounce(daysFromNow(0), 'old@x.example');
     await bounce(daysFromNow(1), 'new@x.example');
     await addSuppression(db, tenant, { email: 'a@x.example', reason: 'soft_bounce', expiresAt: daysFromNow(0) });
     await addSuppression(db, tenant, { email: 'b@x.example', reason: 'soft_bounce', expiresAt: daysFromNow(1) });
     await addSuppression(db, tenant, { email: 'c@x.example', reason: 'manual' });
     clock.advance(30 * DAY + 1);
-    await Promise.all([upkeep.run(), upkeep.run()]);
+    await Promise.all([removal.run(), removal.run()]);
     expect(await remembered()).toEqual([{ bounced_at: [daysFromNow(-29)].map((at) => new Date(at.getTime() - 1)) }]);
     expect((await suppressions()).map(({ email }) => email).sort()).toEqual(['b@x.example', 'c@x.example']);
   });

@@ -111,7 +111,7 @@ describe('a failing receiver', () => {
     expect(await auditOf(id)).toEqual([
       { actor: 'system', action: 'webhook.disabled', target_type: 'webhook', data: { mode: 'live', reason: 'gone' } },
     ]);
-    await scene.upkeep().endOfDisabled();
+    await scene.sweep().endOfDisabled();
     expect((await scene.messages()).map(({ state }) => state)).toEqual(['failed', 'failed']);
     await scene.accept();
     expect(await scene.send()).toBe(0);

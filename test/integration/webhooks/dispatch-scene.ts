@@ -146,7 +146,7 @@ export class DispatchScene {
     return endpoint ?? {};
   }
 
-  upkeep(): SweepMessagesJob {
+  sweep(): SweepMessagesJob {
     return this.core.get(SweepMessagesJob);
   }
 

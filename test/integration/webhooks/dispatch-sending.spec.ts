@@ -161,7 +161,7 @@ describe('sending webhooks', () => {
     await scene.tell();
     await scene.db.query('update webhook_endpoints set enabled = false where id = $1', [id]);
     expect(await scene.send()).toBe(0);
-    await scene.upkeep().endOfDisabled();
+    await scene.sweep().endOfDisabled();
     expect(await scene.message()).toMatchObject({ state: 'failed', last_error: 'endpoint_disabled' });
   });
 
@@ -172,10 +172,10 @@ describe('sending webhooks', () => {
     await scene.db.query(`update webhook_messages set state = 'sending', attempts = 1, claimed_until = $1`, [
       claimedUntil,
     ]);
-    await scene.upkeep().freeOrphanedClaims();
+    await scene.sweep().freeOrphanedClaims();
     expect(await scene.send()).toBe(0);
     scene.clock.advance(MINUTE + 1);
-    await scene.upkeep().freeOrphanedClaims();
+    await scene.sweep().freeOrphanedClaims();
     await scene.send();
     expect(await scene.message()).toMatchObject({ state: 'delivered', attempts: 2 });
   });

@@ -184,9 +184,9 @@ describe('/v1/webhooks', () => {
 
     it.each(calls)('are not there: %s %s', async (method, action, body) => {
       const { id } = await app.add(customer.api);
-      const stranger = await app.customer();
+      const outsider = await app.customer();
       const domainId = customer.domainId;
-      const others = [stranger.api, await customer.key({ mode: 'test' }), await customer.key({ domainId })];
+      const others = [outsider.api, await customer.key({ mode: 'test' }), await customer.key({ domainId })];
       for (const other of others) {
         const answer = await other.call(method, `/v1/webhooks/${id}${action}`, body);
         expect([answer.status, answer.body.error.message]).toEqual([404, 'Webhook not found']);

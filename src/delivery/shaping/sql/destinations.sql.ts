@@ -212,7 +212,7 @@ const RECENT = "r.reported_at > now() - interval '1 hour'";
 /** A group that mail is held back from is met by no worker: what it consists of is known for as long as its rules hold. */
 const HAS_RULE = `exists (select from destination_rules d where d.key = r.key and (d.until is null or d.until > now()))`;
 
-// Folds what workers have told within the last hour: of all groups or one, or of those that are held back or among the keys.
+// Folds what workers have reported within the last hour: of all groups or one, or of those that are held back or among the keys.
 // Of a group that a rule is about its hosts and domains are known for longer. Live workers alone have anything under way.
 // Reads: destination_reports, worker_sessions, destination_rules (unique key). Locks: none. Rows: up to $2, the busiest first.
 // Not the ORM: aggregates with an order of their own.

@@ -115,7 +115,7 @@ export function duePolicies(limit: number): Statement<{ domain: string }> {
   return { name: 'due-mta-sts-policies', text: DUE, values: [limit] };
 }
 
-// Removes what has expired, and what nobody has asked for in a month.
+// Removes what has expired, and what has not been used for a month.
 // Writes: mta_sts_policies (whole: domains that announce a policy). Locks: the rows. Rows: a few a day.
 // Not the ORM: the server's clock.
 const REMOVE = `

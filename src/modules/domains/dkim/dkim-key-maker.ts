@@ -57,8 +57,8 @@ export class DkimKeyMaker {
     owner: Owner & Pick<DkimKey, 'selector'>,
     state: DkimKey['state'],
   ): DkimKey {
-    const privateKeySealed = this.keyring.encrypt(privateKey, owner);
-    return { ...owner, privateKeySealed, publicKey, state, createdAt: this.clock.now(), expiresAt: null };
+    const encryptedPrivateKey = this.keyring.encrypt(privateKey, owner);
+    return { ...owner, encryptedPrivateKey, publicKey, state, createdAt: this.clock.now(), expiresAt: null };
   }
 }
 

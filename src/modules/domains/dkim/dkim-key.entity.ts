@@ -12,7 +12,7 @@ export class DkimKey {
   @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
   @PrimaryColumn('uuid', { name: 'domain_id' }) domainId!: string;
   @PrimaryColumn('text') selector!: string;
-  @Column('bytea', { name: 'private_key_sealed' }) privateKeySealed!: Buffer;
+  @Column('bytea', { name: 'private_key_sealed' }) encryptedPrivateKey!: Buffer;
   /** Base64 of the DER public key: the `p=` of the DNS record. */
   @Column('text', { name: 'public_key' }) publicKey!: string;
   @Column('text', { default: 'active' }) state!: DkimKeyState;

@@ -67,7 +67,7 @@ export class SigningKeysService extends SigningKeySource {
     const { domain, returnPathVerified, trackingVerified, requiresTls } = sender;
     try {
       const privateKey =
-        this.parsed.get(key.publicKey) ?? parsePrivateKey(this.keyring.decrypt(key.privateKeySealed, key));
+        this.parsed.get(key.publicKey) ?? parsePrivateKey(this.keyring.decrypt(key.encryptedPrivateKey, key));
       this.parsed.set(key.publicKey, privateKey);
       const returnPathHost = returnPathVerified ? returnPathHostOf(domain) : undefined;
       const trackingHost = trackingVerified ? trackingHostOf(domain) : undefined;
@@ -87,7 +87,7 @@ const CAUSE_OF_PAUSE: Readonly<Record<PauseReason | 'operator', string>> = {
   operator: 'by the operator of this service',
 };
 
-/** An operator's own words are told. */
+/** The operator's note is shown to the sender. */
 function whyPaused({ domain, sending: { reason, note, since } }: Sender): string {
   const when = since ? ` since ${since.toISOString().slice(0, 19)}Z` : '';
   const causes = [reason && CAUSE_OF_PAUSE[reason], reason === 'operator' && note].filter(Boolean);

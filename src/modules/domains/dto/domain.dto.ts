@@ -47,10 +47,10 @@ export class DnsRecordDto {
   host!: string;
   @ApiProperty({ example: 'waybill-verification=0123456789abcdef0123456789abcdef' }) value!: string;
   @ApiProperty({ enum: RECORD_PURPOSES }) purpose!: RecordPurpose;
-  @ApiProperty({ description: 'Whether the last look into DNS found it' }) verified!: boolean;
+  @ApiProperty({ description: 'Whether the last DNS check found it' }) verified!: boolean;
   @ApiProperty({ type: 'integer', description: 'Seconds', example: 300 }) ttl!: number;
   @ApiProperty({ ...NULLABLE_INTEGER, description: 'Of MX records; null for others' }) priority!: number | null;
-  @ApiPropertyOptional({ description: 'What the last look into DNS found wrong, in a sentence' }) problem?: string;
+  @ApiPropertyOptional({ description: 'What the last DNS check found wrong, in a sentence' }) problem?: string;
   @ApiPropertyOptional({
     type: [String],
     description: 'After a verification: what stands in its place, at most 5 values of 300 characters',
@@ -79,7 +79,12 @@ export class DomainDto {
   @ApiProperty({ enum: DKIM_STATUSES }) dkim_status!: DkimStatus;
   @ApiProperty({ ...NULLABLE_INTEGER, description: 'Recipients a day while the domain warms up; null without a limit' })
   warming_current_limit!: number | null;
-  @ApiProperty({ type: 'integer', minimum: 0, maximum: 100, description: '100 while there is too little to judge' })
+  @ApiProperty({
+    type: 'integer',
+    minimum: 0,
+    maximum: 100,
+    description: '100 while too little has been sent for a score',
+  })
   reputation_score!: number;
   @ApiProperty({ description: REQUIRE_TLS }) require_tls!: boolean;
   @ApiPropertyOptional({ enum: RESTRICTIONS, description: 'Only while the domain may send less, or nothing' })

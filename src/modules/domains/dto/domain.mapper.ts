@@ -2,8 +2,8 @@ import type { DomainDetail } from '../domain-details.service';
 import type { PublishedRecord, VerificationReport } from '../verification/verification-report';
 import type { DnsRecordDto, DomainDto, DomainVerificationDto } from './domain.dto';
 
-/** The score of a domain that has sent too little to be judged. */
-const UNBLEMISHED = 100;
+/** The score of a domain that has sent too little for one of its own. */
+const DEFAULT_SCORE = 100;
 
 export function toDomainDto({ domain, records, warmingCurrentLimit }: DomainDetail): DomainDto {
   const { status, reason } = domain.sending;
@@ -21,7 +21,7 @@ export function toDomainDto({ domain, records, warmingCurrentLimit }: DomainDeta
     dkim_selector: domain.dkimSelector,
     dkim_status: domain.dkimStatus ?? 'pending',
     warming_current_limit: warmingCurrentLimit,
-    reputation_score: domain.reputationScore ?? UNBLEMISHED,
+    reputation_score: domain.reputationScore ?? DEFAULT_SCORE,
     require_tls: domain.requiresTls,
     ...(status !== 'active' && { sending_status: status, ...(reason && { sending_status_reason: reason }) }),
   };

@@ -14,7 +14,7 @@ export class SendingState {
   @Column('text', { name: 'sending_status_note', nullable: true }) note!: string | null;
   @Column('timestamptz', { name: 'sending_status_since', nullable: true }) since!: Date | null;
   /** The last resumption: what happened before is not held against the domain again. */
-  @Column('timestamptz', { name: 'sending_judged_since', nullable: true }) judgedSince!: Date | null;
+  @Column('timestamptz', { name: 'sending_judged_since', nullable: true }) evaluatedSince!: Date | null;
   /** Of a slowed domain: since when it has been below the limits without a break. */
   @Column('timestamptz', { name: 'sending_below_since', nullable: true }) belowSince!: Date | null;
   /** Recipients a UTC day while it is slowed. */
@@ -23,7 +23,15 @@ export class SendingState {
 
 /** Not restricted, and never has been. */
 export const SENDING_FREELY: Readonly<SendingState> = {
-  ...{ status: 'active', reason: null, note: null, since: null, judgedSince: null, belowSince: null, dailyLimit: null },
+  ...{
+    status: 'active',
+    reason: null,
+    note: null,
+    since: null,
+    evaluatedSince: null,
+    belowSince: null,
+    dailyLimit: null,
+  },
 };
 
 /** A sender domain of an organization. */
@@ -46,7 +54,7 @@ export class Domain {
   @Column('timestamptz', { name: 'warming_paused_at', nullable: true }) warmingPausedAt!: Date | null;
   @Column('text', { name: 'warming_pause_reason', nullable: true }) warmingPauseReason!: PauseReason | null;
   /** The last resumption: what happened before is not held against the domain again. */
-  @Column('timestamptz', { name: 'warming_judged_since', nullable: true }) warmingJudgedSince!: Date | null;
+  @Column('timestamptz', { name: 'warming_judged_since', nullable: true }) warmingEvaluatedSince!: Date | null;
   @Column(() => SendingState, { prefix: false }) sending!: SendingState;
   @Column('boolean', { name: 'is_default', default: false }) isDefault!: boolean;
   /** When a worker checks the records next; a worker that does moves it ahead. */
@@ -79,7 +87,7 @@ export class RemovedDomain {
   @Column('timestamptz', { name: 'warming_started_at', nullable: true }) warmingStartedAt!: Date | null;
   @Column('timestamptz', { name: 'warming_paused_at', nullable: true }) warmingPausedAt!: Date | null;
   @Column('text', { name: 'warming_pause_reason', nullable: true }) warmingPauseReason!: PauseReason | null;
-  @Column('timestamptz', { name: 'warming_judged_since', nullable: true }) warmingJudgedSince!: Date | null;
+  @Column('timestamptz', { name: 'warming_judged_since', nullable: true }) warmingEvaluatedSince!: Date | null;
   @Column(() => SendingState, { prefix: false }) sending!: SendingState;
   @Column('timestamptz', { name: 'removed_at' }) removedAt!: Date;
 }
@@ -92,6 +100,7 @@ export function removedDomain(domain: Domain, removedAt: Date): RemovedDomain {
 
 /** Where a domain is in its warm-up, and whether it is restricted. */
 export function standingOf(domain: Domain | RemovedDomain) {
-  const { warmingStatus, warmingStartedAt, warmingPausedAt, warmingPauseReason, warmingJudgedSince, sending } = domain;
-  return { warmingStatus, warmingStartedAt, warmingPausedAt, warmingPauseReason, warmingJudgedSince, sending };
+  const { warmingStatus, warmingStartedAt, warmingPausedAt, warmingPauseReason, warmingEvaluatedSince, sending } =
+    domain;
+  return { warmingStatus, warmingStartedAt, warmingPausedAt, warmingPauseReason, warmingEvaluatedSince, sending };
 }

@@ -1,6 +1,6 @@
 /** What a sender's connections to a domain came to, of one kind. */
 export interface TlsResult {
-  /** Whose policy it was that they were judged by. */
+  /** The type of the policy that they were checked against. */
   readonly policyType: TlsPolicyType;
   /** `success`, or a failure in the words of RFC 8460 section 4.3. */
   readonly result: string;

@@ -79,7 +79,7 @@ export function dkimRecordText(publicKey: string): string {
 }
 
 /** Where the responder publishes the key of a selector. */
-export function delegatedKeyHost(selector: string, domainId: string, dkimZone: string): string {
+function delegatedKeyHost(selector: string, domainId: string, dkimZone: string): string {
   return `${selector}.${domainId}.${dkimZone}`;
 }
 

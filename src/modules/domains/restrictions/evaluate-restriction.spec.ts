@@ -87,7 +87,7 @@ describe('every decision', () => {
     reason: fc.constantFrom('bounces', 'complaints', 'operator', null),
     note: fc.constant(null),
     since: fc.option(anyTime),
-    judgedSince: fc.option(anyTime),
+    evaluatedSince: fc.option(anyTime),
     belowSince: fc.option(anyTime),
     dailyLimit: fc.constant(100),
   });

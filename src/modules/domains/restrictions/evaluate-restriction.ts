@@ -5,7 +5,7 @@ import { type Counts, exceededLimit, isAboveLimit, PAUSE_MS } from './rates';
 /** How long a slowed domain has to be below the limits, and how long one that is above has to improve. */
 export const PATIENCE_MS = HOUR;
 /** Recipients a UTC day that a slowed domain may send to in any case. */
-export const MIN_DAILY_LIMIT = 100;
+const MIN_DAILY_LIMIT = 100;
 
 export type RestrictionDecision =
   | { readonly change: 'slow' | 'pause'; readonly reason: PauseReason }

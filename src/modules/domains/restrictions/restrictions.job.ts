@@ -34,7 +34,7 @@ export class RestrictionsJob implements OnApplicationBootstrap {
 
   onApplicationBootstrap(): void {
     if (this.config.delivery.mode === 'local') return;
-    this.jobs.start({ name: 'watch-suspicion', everyMs: MINUTE, exclusive: true, run: () => this.run() });
+    this.jobs.start({ name: 'evaluate-restrictions', everyMs: MINUTE, exclusive: true, run: () => this.run() });
   }
 
   /** One round over all domains. Of several processes, one makes each change. */
@@ -58,8 +58,8 @@ export class RestrictionsJob implements OnApplicationBootstrap {
 
   private async evaluate(domains: readonly Domain[], now: Date): Promise<void> {
     const slowed = domains.filter(({ sending }) => sending.status === 'slowed');
-    const day = await this.count(domains, ({ sending, warmingJudgedSince }) =>
-      evaluatedFrom(now, sending.judgedSince, warmingJudgedSince),
+    const day = await this.count(domains, ({ sending, warmingEvaluatedSince }) =>
+      evaluatedFrom(now, sending.evaluatedSince, warmingEvaluatedSince),
     );
     const sinceChange = await this.count(slowed, ({ sending }) => sending.since ?? now);
     for (const domain of domains) {

@@ -47,13 +47,13 @@ export class RestrictionsService {
   ease(domain: Domain): Promise<boolean> {
     const { reason, dailyLimit } = domain.sending;
     const data = { reason, dailyLimit, after: 'pause' };
-    return this.move(domain, { status: 'slowed', judgedSince: this.clock.now() }, SYSTEM, data);
+    return this.move(domain, { status: 'slowed', evaluatedSince: this.clock.now() }, SYSTEM, data);
   }
 
   resume(domain: Domain, actor: string): Promise<boolean> {
     const freely = { status: 'active' as const, reason: null, dailyLimit: null };
     // The operator vouches for the domain: what happened before is not held against it again.
-    const fields = actor === OPERATOR ? { ...freely, judgedSince: this.clock.now() } : freely;
+    const fields = actor === OPERATOR ? { ...freely, evaluatedSince: this.clock.now() } : freely;
     return this.move(domain, fields, actor, {});
   }
 

@@ -101,7 +101,7 @@ interface Pause {
 }
 
 /** The day's recipients are used up, or fewer are left than the email has. */
-export function limitReached(domain: string, use: Use, now: Date): AppError {
+function limitReached(domain: string, use: Use, now: Date): AppError {
   const { limit, used, requested } = use;
   const counts = `${limit} recipients today, of which ${used} are used and ${requested} more were asked for`;
   return exceeded(`The domain ${domain} is warming up: it may send to ${counts}`, use, nextDay(now), now, {
@@ -122,7 +122,7 @@ const REASONS: Record<PauseReason, { text: string; remedy: string }> = {
 };
 
 /** The warm-up is paused: nothing is accepted until it is resumed. */
-export function warmUpPaused(domain: string, use: Use, { pausedAt, reason }: Pause, now: Date): AppError {
+function warmUpPaused(domain: string, use: Use, { pausedAt, reason }: Pause, now: Date): AppError {
   const { text, remedy } = REASONS[reason ?? 'bounces'];
   const resumesAt = new Date(Math.max(pausedAt.getTime() + PAUSE_MS, now.getTime() + SECOND));
   return exceeded(`The warm-up of the domain ${domain} is paused because ${text}`, use, resumesAt, now, {
@@ -132,7 +132,7 @@ export function warmUpPaused(domain: string, use: Use, { pausedAt, reason }: Pau
 }
 
 /** The day's recipients of a slowed domain are used up, or fewer are left than the email has. */
-export function sendingSlowed(domain: string, use: Use, { reason }: Restriction, now: Date): AppError {
+function sendingSlowed(domain: string, use: Use, { reason }: Restriction, now: Date): AppError {
   const { limit, used, requested } = use;
   const { text, remedy } = explain(reason);
   const counts = `${limit} recipients today, of which ${used} are used and ${requested} more were asked for`;
@@ -143,7 +143,7 @@ export function sendingSlowed(domain: string, use: Use, { reason }: Restriction,
 }
 
 /** Nothing is accepted until the pause is over. */
-export function sendingPaused(domain: string, use: Use, { reason, since }: Restriction, now: Date): AppError {
+function sendingPaused(domain: string, use: Use, { reason, since }: Restriction, now: Date): AppError {
   const { text, remedy } = explain(reason);
   const message = `Sending from the domain ${domain} is paused because ${text}`;
   const isTimed = reason !== 'operator' && since !== null;

@@ -30,14 +30,14 @@ export class WarmUpChangesService {
 
   /** What happened before is not held against the domain again. */
   resume(domain: Domain, actor: string): Promise<boolean> {
-    const fields = { warmingStatus: 'warming' as const, ...NOT_PAUSED, warmingJudgedSince: this.clock.now() };
+    const fields = { warmingStatus: 'warming' as const, ...NOT_PAUSED, warmingEvaluatedSince: this.clock.now() };
     const entry = { actor, action: 'domain.warming_resumed' };
     return this.transitions.move(domain, { warmingStatus: ['paused'] }, fields, entry);
   }
 
   /** What happened before is the warm-up's, and does not slow the domain afterwards. */
   finish(domain: Domain, actor: string): Promise<boolean> {
-    const fields = { warmingStatus: 'warmed' as const, ...NOT_PAUSED, warmingJudgedSince: this.clock.now() };
+    const fields = { warmingStatus: 'warmed' as const, ...NOT_PAUSED, warmingEvaluatedSince: this.clock.now() };
     const expected = { warmingStatus: ['not_started', 'warming', 'paused'] as const };
     return this.transitions.move(domain, expected, fields, { actor, action: 'domain.warmed' });
   }
@@ -45,7 +45,7 @@ export class WarmUpChangesService {
   restart(domain: Domain, actor: string): Promise<boolean> {
     const fields = {
       ...{ warmingStatus: 'not_started' as const, warmingStartedAt: null, ...NOT_PAUSED },
-      warmingJudgedSince: this.clock.now(),
+      warmingEvaluatedSince: this.clock.now(),
     };
     const expected = { warmingStatus: ['warming', 'paused', 'warmed'] as const };
     return this.transitions.move(domain, expected, fields, { actor, action: 'domain.warming_restarted' });

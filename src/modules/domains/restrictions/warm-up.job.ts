@@ -28,7 +28,7 @@ export class WarmUpJob implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.jobs.start({ name: 'watch-warm-ups', everyMs: MINUTE, exclusive: true, run: () => this.run() });
+    this.jobs.start({ name: 'evaluate-warm-ups', everyMs: MINUTE, exclusive: true, run: () => this.run() });
   }
 
   /** One round over all domains in their warm-up. Of several processes, one makes each change. */
@@ -46,7 +46,7 @@ export class WarmUpJob implements OnApplicationBootstrap {
   private async evaluate(domains: readonly Domain[], now: Date): Promise<void> {
     const windows = domains.map((domain) => {
       const { organizationId, id: domainId } = domain;
-      return { organizationId, domainId, since: evaluatedFrom(now, domain.warmingJudgedSince) };
+      return { organizationId, domainId, since: evaluatedFrom(now, domain.warmingEvaluatedSince) };
     });
     const counts = await this.stats.sumLive(windows);
     for (const domain of domains) {

@@ -60,7 +60,7 @@ function includeOf({ value }: WantedRecord): string {
 }
 
 /** The host's mail must come to us by one of its MX records; which of them is tried first is the owner's affair. */
-export async function checkInboundMx({ host, value }: WantedRecord, lookups: DnsLookups): Promise<RecordCheck> {
+async function checkInboundMx({ host, value }: WantedRecord, lookups: DnsLookups): Promise<RecordCheck> {
   const answer = await lookups.mx(host);
   switch (answer.kind) {
     case 'found': {

@@ -47,7 +47,7 @@ export class DnsCheckService {
   ) {
     this.checks = metrics.counter({
       name: 'domain_checks_total',
-      help: 'Looks at the DNS records of sender domains',
+      help: 'DNS checks of sender domains',
       labels: { purpose: RECORD_PURPOSES, result: RESULTS },
     });
   }

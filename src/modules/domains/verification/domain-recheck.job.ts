@@ -89,7 +89,7 @@ export class DomainRecheckJob implements OnApplicationBootstrap {
   }
 
   private measure(): void {
-    const gauge = { name: 'domains_due', help: 'Domains that wait for a look at their DNS records' };
+    const gauge = { name: 'domains_due', help: 'Domains whose DNS check is due' };
     this.gauges.showOfWorkers(gauge, () => this.domains.countDue(this.clock.now()));
   }
 }

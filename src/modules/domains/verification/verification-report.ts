@@ -6,9 +6,9 @@ import type { CheckedRecord } from './record-state';
 export interface PublishedRecord {
   readonly record: WantedRecord;
   readonly verified: boolean;
-  /** A sentence for the editor of the zone; undefined when nothing is wrong, or before the first look. */
+  /** A sentence for the editor of the zone; undefined when nothing is wrong, or before the first check. */
   readonly problem?: string;
-  /** What this look found in its place; undefined when it is right, nothing is there, or the look was an earlier one. */
+  /** What this check found in its place; undefined when it is right, nothing is there, or the check was an earlier one. */
   readonly found?: readonly string[];
 }
 

@@ -78,7 +78,7 @@ export class AcceptService {
       return await this.write(submissions);
     } catch (error) {
       if (error instanceof AppError || submissions.length === 1) throw error;
-      // One poisoned item must not sink its neighbours: each is committed by itself.
+      // One item that fails must not fail the rest of its batch: each is committed by itself.
       this.logger.warn(
         `A batch of ${submissions.length} submissions is retried one by one: ${(error as Error).message}`,
       );
@@ -99,7 +99,7 @@ export class AcceptService {
   }
 }
 
-/** What workers are told of a batch. */
+/** What workers are notified of for a batch. */
 function workOf(submissions: readonly Submission[]): { count: number; organizationIds: ReadonlySet<string> } {
   const candidates = submissions.flatMap(({ items }) => items.map(({ candidate }) => candidate));
   const commands = candidates.filter((candidate) => candidate.kind === 'command');
@@ -108,7 +108,7 @@ function workOf(submissions: readonly Submission[]): { count: number; organizati
 }
 
 /** Lets one caller at a time through for each key; the others wait for their turn. */
-export class InFlightKeys {
+class InFlightKeys {
   private readonly running = new Map<string, Promise<void>>();
 
   /** Waits for the keys (in a fixed order, so that two callers never wait for each other), then runs `work`. */

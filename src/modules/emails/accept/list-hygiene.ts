@@ -106,7 +106,7 @@ function slipWarning(domain: string): string | undefined {
   return meant === undefined ? undefined : `${domain} looks like a slip: did you mean ${meant}?`;
 }
 
-/** One character more, less or other, or two neighbours exchanged. */
+/** One character more, less or other, or two adjacent ones exchanged. */
 function isOneSlipFrom(text: string, meant: string): boolean {
   if (Math.abs(text.length - meant.length) > 1) return false;
   let start = 0;

@@ -51,7 +51,7 @@ interface Usage {
 }
 
 /** What organizations may still send in this month. */
-export class MonthlyBudget {
+class MonthlyBudget {
   constructor(
     private readonly byOrganization: ReadonlyMap<string, Usage>,
     readonly openedAt: Date,

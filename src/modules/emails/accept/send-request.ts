@@ -54,7 +54,7 @@ export interface SendRequest {
   readonly idempotencyKey: string | undefined;
   /** The message itself, which goes out as it is; then there are no html, text, headers and attachments. */
   readonly raw?: Buffer;
-  /** Which door it came by; told in its first event. Absent: the HTTP API. */
+  /** How it was submitted; part of its first event. Absent: the HTTP API. */
   readonly source?: 'api' | 'smtp_submission';
   /** The email that this one repeats. */
   readonly resentFrom?: string;

@@ -52,7 +52,7 @@ export class RecipientWaitingDto {
   @ApiProperty({ description: 'In plain words' }) detail!: string;
 }
 
-export class EmailRecipientDto {
+class EmailRecipientDto {
   @ApiProperty() email!: string;
   @ApiProperty({ enum: ['to', 'cc', 'bcc'] }) kind!: string;
   @ApiProperty({ enum: EMAIL_STATUSES }) status!: EmailStatus;

@@ -3,7 +3,7 @@ import { ERROR_CODES, type ErrorCode } from '../../../common/errors/error-codes'
 import { SUPPRESSION_REASONS, type SuppressionReason } from '../../suppressions/suppressions.service';
 
 /** Documentation of the request body; `accept/parse-send-request.ts` does the validation (a test compares the two). */
-export class MailboxDto {
+class MailboxDto {
   @ApiProperty({ example: 'ada@example.com' }) email!: string;
   @ApiPropertyOptional({ example: 'Ada Lovelace' }) name?: string;
 }

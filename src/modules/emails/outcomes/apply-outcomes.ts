@@ -75,7 +75,7 @@ class EmailFold {
     this.announceDue(outcome);
     const events = eventsOf(outcome, recipient);
     const trace = outcome.trace && toStoredTrace(outcome.trace);
-    // A delivery has two events; the attempt is told once.
+    // A delivery has two events; the attempt is in one of them only.
     for (const event of events) this.append(event, outcome, event === events.at(-1) ? trace : undefined);
     const seen = this.see(outcome, recipient.seen);
     this.recipients.set(outcome.position, nextState(recipient, outcome, seen));

@@ -9,7 +9,7 @@ export class LivenessDto {
   @ApiProperty({ example: 'waybill' }) service!: string;
 }
 
-export class DatabaseHealthDto {
+class DatabaseHealthDto {
   @ApiProperty() healthy!: boolean;
   @ApiProperty({ type: 'integer', example: 1 }) latencyMs!: number;
   @ApiPropertyOptional(WHY) error?: DatabaseFault;
@@ -22,7 +22,7 @@ export class ReadinessDto {
   @ApiPropertyOptional({ description: 'What the operator has to do first, such as `waybill migrate`' }) reason?: string;
 }
 
-export class QueueHealthDto {
+class QueueHealthDto {
   @ApiProperty({ description: 'Whether the queue could be measured; only then the numbers are there' })
   healthy!: boolean;
   @ApiPropertyOptional({ type: 'integer', description: 'Open deliveries: ready, waiting and claimed' }) depth?: number;

@@ -28,19 +28,19 @@ export class ListInboundEmailsQuery {
   cursor?: string;
 }
 
-export class InboundEnvelopeDto {
+class InboundEnvelopeDto {
   @ApiProperty({ description: 'Empty for the null sender' }) from!: string;
   @ApiProperty({ type: [String], description: "The route's recipients" }) to!: string[];
 }
 
-export class AuthenticationResultDto {
+class AuthenticationResultDto {
   @ApiProperty({ description: 'As RFC 8601 names them', example: 'pass' }) result!: string;
   @ApiPropertyOptional({ example: 'example.com' }) domain?: string;
   @ApiPropertyOptional() selector?: string;
   @ApiPropertyOptional({ description: 'Of DMARC: what the domain asks for', example: 'reject' }) policy?: string;
 }
 
-export class InboundAuthenticationDto {
+class InboundAuthenticationDto {
   @ApiProperty({ type: AuthenticationResultDto }) spf!: AuthenticationResultDto;
   @ApiProperty({ type: [AuthenticationResultDto], description: 'One for each signature' })
   dkim!: AuthenticationResultDto[];
@@ -48,7 +48,7 @@ export class InboundAuthenticationDto {
   @ApiPropertyOptional({ type: AuthenticationResultDto }) arc?: AuthenticationResultDto;
 }
 
-export class InboundHeaderDto {
+class InboundHeaderDto {
   @ApiProperty({ example: 'Subject' }) name!: string;
   @ApiProperty() value!: string;
 }

@@ -49,7 +49,7 @@ export interface FailureGrounds {
 }
 
 export const MAXIMUM_RESPONSE_LENGTH = 500;
-/** A reply of many lines, written as one, is judged by all of them. */
+/** A reply of many lines, written as one, is classified by all of them. */
 const MAXIMUM_TEXT_LENGTH = 4_000;
 /** Where the text does not name the command that was answered. */
 const USUAL_PHASE: SmtpPhase = 'rcpt';

@@ -49,7 +49,7 @@ export type IgnoreReason =
 
 /**
  * What a report attaches of our mail: bytes as they came (message/rfc822 or text/rfc822-headers), and the places where a
- * copy shows whose it was. Addresses that it names (`Original-Rcpt-To`, RFC 5965 section 3.2) are not read: whoever got the
+ * copy shows whose it was. Addresses that it names (`Original-Rcpt-To`, RFC 5965 section 3.2) are not read: the recipient of the
  * mail can write another recipient's.
  */
 export interface OriginalMessage {

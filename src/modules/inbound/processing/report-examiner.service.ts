@@ -49,13 +49,13 @@ export class ReportExaminer {
     const report = read(claimed.raw, this.classifier);
     const decision = decideOutcome(report);
     if (claimed.subject) return this.findingOn(claimed, claimed.subject, decision);
-    if (report.kind !== 'complaint') return this.findingOnNobody(claimed, report);
+    if (report.kind !== 'complaint') return this.findingWithoutRecipient(claimed, report);
     const found: Identified = await this.feedback.identify(report.original);
     return typeof found === 'string' ? { disposition: found } : this.findingOn(claimed, found, decision);
   }
 
   /** What anybody may write is unpacked at its own address only: that bounds what it costs. */
-  private async findingOnNobody({ raw, receivedAt, mailbox }: ClaimedReport, report: Report): Promise<Finding> {
+  private async findingWithoutRecipient({ raw, receivedAt, mailbox }: ClaimedReport, report: Report): Promise<Finding> {
     if (mailbox === 'tls-reports') {
       return (await this.findingOnTls(raw, receivedAt)) ?? { disposition: publicDisposition(report) };
     }

@@ -36,7 +36,7 @@ export function buildReport(
   return { id, fileName, gzip: gzipSync(JSON.stringify(report)) };
 }
 
-/** By the policy that they were judged by; a domain may have changed its policy in the day, and with TLSA records each host has one. */
+/** By the policy that they were checked against; a domain may have changed its policy in the day, and with TLSA records each host has one. */
 function groupsOf(counts: readonly SessionCount[]): (readonly [SessionCount, ...SessionCount[]])[] {
   const groups = new Map<string, [SessionCount, ...SessionCount[]]>();
   for (const count of counts) {

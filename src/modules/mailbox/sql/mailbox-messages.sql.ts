@@ -80,7 +80,7 @@ export function trimMessages(maxMessages: number, maxBytes: number): Statement<n
 
 // The next messages that an organization has sent, and those of no organization: the mailbox takes mail from any program on this machine.
 // Reads: mailbox_messages (range of the primary key, without the bytes). Locks: none. Rows: up to $4.
-// Not the ORM: its neighbour below is none either.
+// Not the ORM: as the statement below.
 const FIND_COPIES = `
   select id, recipients, size
   from mailbox_messages

@@ -93,7 +93,7 @@ export class OpenDeliveryDto {
   @ApiProperty({ format: 'date-time', description: 'When it is given up at the latest' }) endsAt!: string;
 }
 
-export class QueueFilterDto {
+class QueueFilterDto {
   @ApiPropertyOptional({ format: 'uuid' }) @IsOptional() @IsUUID() organizationId?: string;
 
   @ApiPropertyOptional({ description: "A recipient's domain", example: 'example.com' })
@@ -133,7 +133,7 @@ export class StartQueueActionDto {
   @ApiProperty({
     minLength: 1,
     maxLength: MAX_REASON,
-    description: 'Kept with the action; that of `hold` is told to senders whose mail ends before it is released',
+    description: 'Kept with the action; that of `hold` is shown to senders whose mail expires before it is released',
     example: 'Receiver is down',
   })
   @IsString()

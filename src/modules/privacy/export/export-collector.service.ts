@@ -103,7 +103,7 @@ function toExportedInbound(
 }
 
 /** @param subject the data subject's address, in normal form */
-export function toExportedEmail(email: SubjectEmail, subject: string): ExportedEmail {
+function toExportedEmail(email: SubjectEmail, subject: string): ExportedEmail {
   const { html, text } = email;
   const shown = (addresses: readonly string[] | null) =>
     (addresses ?? []).map((address) => redactAddress(address, subject));
@@ -133,7 +133,7 @@ function isTo({ toEmails, ccEmails, bccEmails }: SubjectEmail, subject: string):
 }
 
 /** Those about the subject, and those about the whole email. */
-export function toExportedEvents({ events }: SubjectEmail, subject: string): ExportedEvent[] {
+function toExportedEvents({ events }: SubjectEmail, subject: string): ExportedEvent[] {
   return events
     .filter(({ data: { recipient } }) => typeof recipient !== 'string' || isSame(recipient, subject))
     .map((event) => ({

@@ -128,7 +128,7 @@ export class StatsByHourDto {
   @ApiProperty({ type: [HourStatsDto], description: 'Every hour, oldest first' }) hourly!: HourStatsDto[];
 }
 
-export class ReputationMetricsDto {
+class ReputationMetricsDto {
   @ApiProperty({ type: 'integer', minimum: 0, maximum: 100 }) overallScore!: number;
   @ApiProperty({ ...RATE, description: 'Bounced of the recipients' }) bounceRate!: number;
   @ApiProperty({ ...RATE, description: 'Complaints of the delivered' }) complaintRate!: number;

@@ -4,7 +4,7 @@ export interface CsvRow {
   readonly line: number;
   /** Where the next row begins, in UTF-16 code units. */
   readonly end: number;
-  /** Blanks around plain fields are gone. Undefined when the row cannot be told apart. */
+  /** Blanks around plain fields are gone. Undefined when the row cannot be split. */
   readonly fields: readonly string[] | undefined;
 }
 

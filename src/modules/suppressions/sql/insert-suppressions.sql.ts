@@ -1,7 +1,7 @@
 // Puts addresses on one list by hand; returns which were not on it for the same reason already.
 // Writes: suppressions (primary key). Locks: rows in key order, as in add-suppressions. Rows: 1 to 1,000, each key and
 // reason once.
-// Not the ORM: an entry that has expired is replaced, one in force is left alone, and both are told apart in one step.
+// Not the ORM: an entry that has expired is replaced, one in force is left alone, and one step distinguishes the two.
 import type { Tenant } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
 import type { Suppression } from '../suppression.entity';

@@ -24,7 +24,7 @@ export interface Visit {
   readonly isPrefetch: boolean;
   readonly userAgent: string;
   readonly address: string;
-  /** No filter and no mail service is there: whoever tries tracking out does so with curl, and at once. */
+  /** No filter and no mail service is there: developers try tracking out with curl, and at once. */
   readonly isOnThisMachine: boolean;
 }
 

@@ -9,7 +9,7 @@ import { BURST_MS } from './hit-history';
 
 const TICK_MS = SECOND / 4;
 const MAX_BATCH = 500;
-/** Five thousand a second while the database answers; at the most some 25 MB. */
+/** Five thousand a second while the database responds; at the most some 25 MB. */
 const MAX_WAITING = 10_000;
 /** For each place that is free, how many hits of one organization may wait: alone it has nine tenths, and leaves the rest. */
 const SHARE_PER_FREE = 9;
@@ -21,7 +21,7 @@ const RETRY_MS = SECOND;
  *
  * waiting → written; while the database is away they wait, and further ones are dropped once the queue is full, or has so many
  * of the organization that too few places would be left for others; a hit that
- * cannot be written although the database answers is dropped by itself.
+ * cannot be written although the database responds is dropped by itself.
  */
 @Injectable()
 export class HitQueue implements OnModuleInit, BeforeApplicationShutdown {
@@ -117,7 +117,7 @@ export class HitQueue implements OnModuleInit, BeforeApplicationShutdown {
     }
   }
 
-  /** One that cannot be written must not take its neighbours with it. */
+  /** One that cannot be written must not fail the others of its batch. */
   private async writeEach(batch: readonly Hit[], error: Error): Promise<boolean> {
     if (batch.length === 1) {
       this.drop(batch, error.message);

@@ -35,7 +35,7 @@ interface EndpointState<Message> {
  *   fresh (2) ──success──► steady (5 to 100, by its speed) ──failure──► failing (1, paused) ──success──► steady
  *
  * An organization holds at most as many as it leaves free: half of all when it is alone, a third beside another one that
- * needs as much, a quarter beside two; there is always something left for a newcomer.
+ * needs as much, a quarter beside two; there is always something left for a further endpoint.
  *
  * An endpoint that has not been sent to for a minute is dropped. All times are in milliseconds of one clock.
  */

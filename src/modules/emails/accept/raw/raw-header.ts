@@ -29,7 +29,7 @@ export function subjectOf(header: ParsedHeader): string {
 
 /**
  * The one mailbox of the one From field; undefined when there are none or several of either. Strict on purpose: the mail is
- * judged by this address, and every reader has to see the same one.
+ * checked by this address, and every reader has to see the same one.
  */
 export function senderOf(header: ParsedHeader): Mailbox | undefined {
   const fields = header.fields.get('from') ?? [];

@@ -17,7 +17,7 @@ export const SEND_RAW_FIELDS: ReadonlySet<string> = new Set([
   ...['raw', 'to', 'category', 'tags', 'metadata', 'scheduledAt', 'idempotencyKey'],
 ]);
 
-export const MAX_ENVELOPE = 50;
+const MAX_ENVELOPE = 50;
 const HTTP_PATH = '/v1/emails/raw';
 const SMTP_PATH = 'smtp';
 

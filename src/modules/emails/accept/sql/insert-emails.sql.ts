@@ -58,7 +58,7 @@ export function insertEmails(emails: readonly AcceptedEmail[], now: Date): State
 }
 
 /** The first status, and the type of the first event. */
-export function initialStatus(email: AcceptedEmail): 'queued' | 'scheduled' {
+function initialStatus(email: AcceptedEmail): 'queued' | 'scheduled' {
   return email.command.request.scheduledAt ? 'scheduled' : 'queued';
 }
 

@@ -44,7 +44,7 @@ describe('waybill keys rewrap', () => {
     await query(cli.url, 'create table first_keys as table dkim_keys');
   });
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'waybill-rewrap-'));
+    folder = mkdtempSync(join(tmpdir(), 'waybill-re-encrypt-'));
   });
   afterEach(async () => {
     rmSync(folder, { recursive: true });

@@ -11,7 +11,7 @@ const TERMINAL = new Set(['delivered', 'bounced', 'failed']);
  * all of them hold.
  * @param scene with its ledgers @param service what the database and the API say, see ledgers/service-view.mjs
  */
-export function judge({ plan, scene, service, exitCodes }) {
+export function evaluate({ plan, scene, service, exitCodes }) {
   const { clientLedger: client, sinkLedger: sink, webhookLedger: webhooks, log } = scene;
   const expected = recipientsOf(client);
   const recipients = judgeRecipients(expected, sink, service);

@@ -6,7 +6,7 @@ let cli: CliKit;
 let org: string;
 beforeAll(async () => {
   cli = await CliKit.create();
-  org = (await cli.json('org', 'create', 'Suspicion')).id;
+  org = (await cli.json('org', 'create', 'Restrictions')).id;
 });
 afterAll(() => cli.destroy());
 

@@ -1,7 +1,7 @@
 import { ClientLedger, SinkLedger, WebhookLedger } from './ledgers.mjs';
 import { ReleaseLog } from './release-log.mjs';
 import { StormLog } from './storm-log.mjs';
-import { judge } from './verdict.mjs';
+import { evaluate } from './result.mjs';
 
 const ADDRESS = 'r1@ok-0.chaos.test';
 const PLAN = { seed: 1, fingerprint: 'f', leaseSeconds: 30 };
@@ -34,23 +34,23 @@ const accept = (kind) => scene.clientLedger.accepted({ n: 1, recipients: [{ addr
 const receive = ({ client }, messageId = 'm') =>
   scene.sinkLedger.received({ recipients: [ADDRESS], messageId, client, dotAt: performance.now() });
 const deliver = (life, messageId) => scene.sinkLedger.answered(receive(life, messageId));
-const verdict = () => judge({ plan: PLAN, scene, service, exitCodes });
-const failures = () => Object.entries(verdict().checks).flatMap(([name, { count }]) => (count > 0 ? [name] : []));
+const result = () => evaluate({ plan: PLAN, scene, service, exitCodes });
+const failures = () => Object.entries(result().checks).flatMap(([name, { count }]) => (count > 0 ? [name] : []));
 const says = (status) => {
   service.recipients.set(ADDRESS, status);
   service.statuses.set('id', status);
 };
 
-describe('a verdict', () => {
+describe('a result', () => {
   it('passes when everybody has seen the same', () => {
     expect(failures()).toEqual([]);
-    expect(verdict()).toMatchObject({ passed: true, accepted: 1, duplicates: { total: 0 } });
+    expect(result()).toMatchObject({ passed: true, accepted: 1, duplicates: { total: 0 } });
   });
 
   it('finds mail that is delivered by the service and by nobody else', () => {
     scene.sinkLedger.copies.clear();
     expect(failures()).toEqual(['lost', 'wrong']);
-    expect(verdict().passed).toBe(false);
+    expect(result().passed).toBe(false);
   });
 
   it('does not take a message without a reply for a delivered one', () => {
@@ -120,7 +120,7 @@ describe('duplicates', () => {
     expect(failures()).toEqual(['unexplainedDuplicates']);
     scene.log.begin('kill', LIFE);
     expect(failures()).toEqual([]);
-    const [, { client, duplicates }] = verdict().duplicates.byDisturbance;
+    const [, { client, duplicates }] = result().duplicates.byDisturbance;
     expect([client, duplicates > 0]).toEqual([LIFE.client, true]);
   });
 
@@ -160,7 +160,7 @@ describe('recovery', () => {
     expect(failures()).toContain('unrecovered');
     deliver(OTHER);
     expect(failures()).toEqual([]);
-    const { recovery, passed } = verdict();
+    const { recovery, passed } = result();
     expect([recovery.count, Math.round(recovery.p99 / 1_000), passed]).toEqual([1, 20, true]);
   });
 
@@ -168,7 +168,7 @@ describe('recovery', () => {
     scene.log.orphaned(scene.log.begin('kill', LIFE, performance.now() - 36_000), [ADDRESS]);
     deliver(OTHER);
     expect(failures()).toEqual([]);
-    expect(verdict().passed).toBe(false);
+    expect(result().passed).toBe(false);
   });
 
   it('begins anew when the database comes back, and says so', () => {
@@ -176,7 +176,7 @@ describe('recovery', () => {
     scene.log.orphaned(scene.log.begin('kill', LIFE, now - 50_000), [ADDRESS]);
     scene.log.outage(now - 35_000, now - 30_000, 30);
     deliver(OTHER);
-    const { recovery, passed } = verdict();
+    const { recovery, passed } = result();
     expect([recovery.p99, recovery.rawP99].map((ms) => Math.round(ms / 1_000))).toEqual([30, 50]);
     expect(passed).toBe(true);
   });
@@ -184,7 +184,7 @@ describe('recovery', () => {
   it('of an upgrade finds a release that was not tried on the new schema', () => {
     const releaseLog = new ReleaseLog(scene.sinkLedger);
     const upgrade = () =>
-      judge({ plan: { ...PLAN, isUpgrade: true }, scene: { ...scene, releaseLog }, service, exitCodes });
+      evaluate({ plan: { ...PLAN, isUpgrade: true }, scene: { ...scene, releaseLog }, service, exitCodes });
     releaseLog.started(LIFE, undefined, 'old');
     releaseLog.started({ client: 'api-1-1' }, 1001, 'old');
     releaseLog.answered(1001);

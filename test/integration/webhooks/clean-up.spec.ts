@@ -6,7 +6,7 @@ import { waitFor } from '../../setup/wait-for';
 import { startWorker } from '../../setup/worker-context';
 import { type Customer, dataOf, WebhooksApp } from './webhooks-app';
 
-describe('the upkeep of webhooks', () => {
+describe('the cleaning up of webhooks', () => {
   let app: WebhooksApp;
   let worker: Core;
   let customer: Customer;
