@@ -67,6 +67,7 @@ import { InboundLists1700000000080 } from './migrations/0080-inbound-lists';
 import { HeldDeliveries1700000000083 } from './migrations/0083-held-deliveries';
 import { RuledDestinations1700000000084 } from './migrations/0084-ruled-destinations';
 import { SessionKeys1700000000085 } from './migrations/0085-session-keys';
+import { CompressedContents1700000000086 } from './migrations/0086-compressed-contents';
 
 /**
  * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be
@@ -145,4 +146,5 @@ export const MIGRATIONS = [
   HeldDeliveries1700000000083,
   RuledDestinations1700000000084,
   SessionKeys1700000000085,
+  CompressedContents1700000000086,
 ];

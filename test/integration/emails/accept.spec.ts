@@ -92,6 +92,20 @@ describe('accepting emails', () => {
       expect((await readCounters(db, tenant.organizationId)).emails).toBe(runs);
     });
 
+    it('the content of an ordinary email compressed, which by itself Postgres does above two kilobytes only', async () => {
+      const html = `<table>${'<tr><td>Garden chair, ash</td><td>2 × 49.00</td></tr>'.repeat(16)}</table>`;
+      const { content } = await stored({ html, text: 'Your order is on its way' });
+      expect(content).toMatchObject({ html, text: 'Your order is on its way' });
+      const [size] = await db.query(
+        `select pg_column_size(html) as html, pg_column_size(padding) as padding
+         from email_contents c where email_id = $1`,
+        [content.email_id],
+      );
+      expect(Buffer.byteLength(html)).toBeGreaterThan(800);
+      expect(size?.html).toBeLessThan(400);
+      expect(size?.padding).toBeLessThan(64);
+    });
+
     it('blind copies as recipients that no header shows', async () => {
       const rows = await stored({ to: ['a@x.example'], cc: ['b@x.example'], bcc: ['"C" <c@x.example>'] });
       expect(rows.email).toMatchObject({ cc_emails: ['b@x.example'], bcc_emails: ['c@x.example'] });
