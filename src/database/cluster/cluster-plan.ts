@@ -57,12 +57,13 @@ export function stepsOf({ database, tables }: ClusterState, shards: number): Clu
   return [
     ...settings,
     ...ofNodes,
-    ...left.flatMap(({ table }) => {
+    ...left.flatMap(({ table, tenantRole }) => {
+      const revoke = tenantRole === null ? '' : `; revoke all on ${table} from ${tenantRole}`;
       const beside = table === first?.table ? `shard_count => ${shards}` : `colocate_with => '${first?.table}'`;
       return [
         {
-          sql: `drop policy if exists ${TENANT_POLICY} on ${table}; alter table ${table} disable row level security`,
-          why: 'nodes cannot hold the policy of row-level security; the filter of every query stays',
+          sql: `drop policy if exists ${TENANT_POLICY} on ${table}; alter table ${table} disable row level security${revoke}`,
+          why: 'nodes can hold neither the policy of row-level security nor its role; the filter of every query stays',
         },
         {
           sql: `select create_distributed_table('${table}', 'organization_id', ${beside})`,

@@ -6,6 +6,8 @@ export interface TableState {
   readonly distributed: boolean;
   /** With its partitions, indexes and TOAST, over all nodes. */
   readonly bytes: number;
+  /** The role of requests (docs/adr/0023), quoted, if it has rights on the table; null where it has none. */
+  readonly tenantRole: string | null;
   /** What the extension does not carry to the nodes, in words; as a rule nothing. */
   readonly obstacles: readonly string[];
 }
@@ -46,6 +48,14 @@ const TABLES = `
     coalesce((
       select sum(stored_bytes(i.inhrelid)) from pg_inherits i where i.inhparent = t.name::regclass
     ), 0)::float8 as bytes,
+    (
+      select quote_ident(r.rolname)
+      from pg_class c
+      cross join lateral aclexplode(c.relacl) a
+      join pg_roles r on r.oid = a.grantee and r.rolname = left(pg_get_userbyid(c.relowner), 56) || '_tenant'
+      where c.oid = t.name::regclass
+      limit 1
+    ) as "tenantRole",
     array(
       select 'the foreign key ' || conname from pg_constraint
       where contype = 'f' and conparentid = 0 and t.name::regclass in (conrelid, confrelid)

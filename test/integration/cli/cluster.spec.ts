@@ -52,9 +52,11 @@ describe('waybill cluster', () => {
     const first = await cli.json('cluster', 'apply');
     const [security] = await query(
       cli.url,
-      `select count(*)::int as tables from pg_class where oid in ('emails'::regclass, 'email_events'::regclass) and relrowsecurity`,
+      `select count(*) filter (where relrowsecurity)::int as tables, bool_or(relacl::text like '%\\_tenant=%') as "isGranted",
+         (select relacl::text like '%\\_tenant=%' from pg_class where oid = 'domains'::regclass) as "isGrantedElsewhere"
+       from pg_class where oid in ('emails'::regclass, 'email_events'::regclass)`,
     );
-    expect(security).toEqual({ tables: 0 });
+    expect(security).toEqual({ tables: 0, isGranted: false, isGrantedElsewhere: true });
     expect(first.tables.every(({ distributed }: { distributed: boolean }) => distributed)).toBe(true);
     const made = await calls();
     expect(made.filter((call) => call.includes(' by '))).toEqual(
