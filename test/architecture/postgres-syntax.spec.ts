@@ -95,3 +95,27 @@ describe('SQL is that of Postgres 14', () => {
     expect(problems).toEqual([]);
   });
 });
+
+/** Files that hold a connection past any pooler (DATABASE_DIRECT_URL) for what belongs to its session. */
+const OF_DIRECT_CONNECTIONS = [
+  'database/backup/restore-database.ts',
+  'database/cluster/distribute.ts',
+  'database/migrate.ts',
+  'delivery/worker/work-signal.ts',
+];
+
+/** A pooler gives the next transaction another connection: docs/scaling.md. What tests run through one, `TransactionPooler` sees too. */
+const OF_A_SESSION =
+  /\bpg_(?:try_)?advisory_(?:lock|unlock)\w*\(|^['`](?:un)?listen |\bcreate temp|\bset_config\([^)]*false\s*\)|^['`]set (?!local |transaction )|;\s*set (?!local |transaction )\w+(?:\.\w+)? (?:=|to)|\bdeclare \w+ cursor|\bdiscard all\b/i;
+
+describe('what belongs to a session', () => {
+  it('is asked for on direct connections only', () => {
+    const services = TEXTS.concat(
+      SOURCES.flatMap(({ name, text }) =>
+        (text.match(/[`']listen [^`']*[`']/g) ?? []).map((sql) => ({ file: name, sql })),
+      ),
+    ).filter(({ file }) => !file.startsWith('database/migrations/'));
+    const files = services.filter(({ sql }) => OF_A_SESSION.test(sql)).map(({ file }) => file);
+    expect([...new Set(files)].sort()).toEqual(OF_DIRECT_CONNECTIONS);
+  });
+});
