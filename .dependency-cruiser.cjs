@@ -13,7 +13,7 @@ const FEATURES_BELOW = {
   emails: 'domains|events|stats|suppressions|templates',
   inbound: 'domains|emails|inbound-mail',
   operator: 'domains|emails|stats',
-  privacy: 'emails|inbound|inbound-mail|mailbox|suppressions',
+  privacy: 'emails|inbound|inbound-mail|mailbox|suppressions|webhooks',
   tracking: 'emails',
   webhooks: 'events',
 };

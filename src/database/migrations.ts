@@ -68,6 +68,8 @@ import { HeldDeliveries1700000000083 } from './migrations/0083-held-deliveries';
 import { RuledDestinations1700000000084 } from './migrations/0084-ruled-destinations';
 import { SessionKeys1700000000085 } from './migrations/0085-session-keys';
 import { CompressedContents1700000000086 } from './migrations/0086-compressed-contents';
+import { CrowdedInboundMail1700000000089 } from './migrations/0089-crowded-inbound-mail';
+import { AttachmentsAsTheyAre1700000000090 } from './migrations/0090-attachments-as-they-are';
 
 /**
  * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be
@@ -147,4 +149,6 @@ export const MIGRATIONS = [
   RuledDestinations1700000000084,
   SessionKeys1700000000085,
   CompressedContents1700000000086,
+  CrowdedInboundMail1700000000089,
+  AttachmentsAsTheyAre1700000000090,
 ];

@@ -13,7 +13,8 @@ export function recipient(position: number, status: RecipientState['status'] = '
 /** Its recipients are `r0@x.example`, `r1@x.example`, … */
 export function email(recipients: number, status: EmailState['status'] = 'queued'): EmailState {
   const all = Array.from({ length: recipients }, (_, position) => recipient(position, status));
-  return { ...KEY, domainId: 'd', status, eventSequence: 1, scheduledFor: null, recipients: all };
+  const isSenderErased = false;
+  return { ...KEY, domainId: 'd', status, eventSequence: 1, scheduledFor: null, isSenderErased, recipients: all };
 }
 
 export function recorded(position: number, outcome: DeliveryOutcome, occurredAt = AT): RecordedOutcome {

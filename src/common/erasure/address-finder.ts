@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { domainToUnicode } from 'node:url';
 import { addressPattern } from './address-pattern';
 import { domainOf } from '../mail-address';
-import { decodedRuns, type Occurrence, runsOf, type Sought } from './encoded-runs';
+import { decodedRuns, type Occurrence, runsOf, type Sought, withReplaced } from './encoded-runs';
 
 /** What is left of an address within a text. */
 export const REPLACEMENT = '[erased]';
@@ -55,7 +55,7 @@ export class AddressFinder {
 
   /** @param text of some hundred kB at most; else `cleanLong` */
   clean(text: string): string {
-    return replaceAll(text, this.occurrences(text, 0, text.length));
+    return withReplaced(text, this.occurrences(text, 0, text.length), REPLACEMENT);
   }
 
   /** A text of any length; the event loop has its turn in between. */
@@ -65,7 +65,7 @@ export class AddressFinder {
       if (start > 0) await nextTurn();
       found.push(...this.occurrences(text, start, Math.min(text.length, start + WINDOW + this.maxLength)));
     }
-    return replaceAll(text, found);
+    return withReplaced(text, found, REPLACEMENT);
   }
 
   /** A JSON value without the address, in no name and in no text. */
@@ -132,14 +132,4 @@ function isPartOfAnother(text: string, { start, end }: Occurrence): boolean {
   const before = text.slice(Math.max(0, start - SURROUNDINGS), start);
   if (LOCAL_PART_BEFORE.test(before) && !ENCODED_BEFORE.test(before)) return true;
   return LABEL_AFTER.test(text.slice(end, end + SURROUNDINGS));
-}
-
-function replaceAll(text: string, found: readonly Occurrence[]): string {
-  const parts: string[] = [];
-  let done = 0;
-  for (const { start, end } of found.toSorted((one, other) => one.start - other.start)) {
-    if (start >= done) parts.push(text.slice(done, start), REPLACEMENT);
-    done = Math.max(done, end);
-  }
-  return parts.join('') + text.slice(done);
 }

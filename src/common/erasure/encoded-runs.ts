@@ -42,6 +42,17 @@ export function decodedRuns(text: string, sought: Sought, holds: (decoded: strin
   return found;
 }
 
+/** What overlaps is replaced once. */
+export function withReplaced(text: string, found: readonly Occurrence[], replacement: string): string {
+  const parts: string[] = [];
+  let done = 0;
+  for (const { start, end } of found.toSorted((one, other) => one.start - other.start)) {
+    if (start >= done) parts.push(text.slice(done, start), replacement);
+    done = Math.max(done, end);
+  }
+  return parts.join('') + text.slice(done);
+}
+
 function placeOf(match: RegExpMatchArray): Occurrence {
   const start = match.index ?? 0;
   return { start, end: start + match[0].length };

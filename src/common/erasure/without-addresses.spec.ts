@@ -1,4 +1,5 @@
-import { withoutAddresses } from './without-addresses';
+import fc from 'fast-check';
+import { valueWithoutAddresses, withoutAddresses, withoutEncodedAddresses } from './without-addresses';
 
 describe('withoutAddresses', () => {
   it.each([
@@ -16,5 +17,55 @@ describe('withoutAddresses', () => {
     ['421 4.7.0 too many connections', '421 4.7.0 too many connections'],
   ])('of %j leaves %j', (text, left) => {
     expect(withoutAddresses(text)).toBe(left);
+  });
+});
+
+const ENCODINGS: readonly ((text: string) => string)[] = [
+  (text) => Buffer.from(text).toString('base64'),
+  (text) => Buffer.from(text).toString('base64url'),
+  (text) => Buffer.from(text).toString('hex'),
+  (text) => Buffer.from(text, 'utf16le').toString('base64'),
+  (text) => `=?utf-8?B?${Buffer.from(text).toString('base64')}?=`,
+  (text) => encodeURIComponent(text),
+  (text) => text.replace('@', '=40'),
+  (text) => text.replace(/./g, (sign) => `=${sign.charCodeAt(0).toString(16).toUpperCase()}`),
+  (text) => encodeURIComponent(encodeURIComponent(text)),
+  (text) => Buffer.from(JSON.stringify({ data: { recipient: text } })).toString('base64'),
+  (text) => Buffer.from(JSON.stringify(text).replace('@', '\\u0040')).toString('base64'),
+];
+
+describe('withoutEncodedAddresses', () => {
+  it('keeps no address, however programs encode it and wherever it stands', () => {
+    const word = fc.stringMatching(/^[a-z0-9]{3,20}$/);
+    const around = fc.constantFrom('', ' ', '?t=', '"', 'https://x.example/#', '&', '\n');
+    fc.assert(
+      fc.property(word, word, fc.constantFrom(...ENCODINGS), around, around, (local, domain, encode, before, after) => {
+        const encoded = encode(`${local}@${domain}.example`);
+        expect(withoutEncodedAddresses(`${before}${encoded}${after}`)).not.toContain(encoded);
+      }),
+    );
+  });
+
+  it('keeps none that the end of the text cuts', () => {
+    const encoded = Buffer.from('{"recipient":"ada@example.com"}').toString('base64');
+    for (let length = 26; length < encoded.length; length += 1) {
+      expect(withoutEncodedAddresses(encoded.slice(0, length))).toBe('[address]');
+    }
+  });
+
+  it.each([
+    'https://shop.example/orders/4711?utm_source=mail&utm_campaign=summer-sale#section-two',
+    'https://x.example/t/eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U',
+    '{"id":"018f3c1e-7b1a-7000-8000-0123456789ab","status":"accepted","digest":"9f86d081884c7d659a2feaa0c55ad015"}',
+  ])('keeps %j', (text) => {
+    expect(withoutEncodedAddresses(text)).toBe(text);
+  });
+});
+
+describe('valueWithoutAddresses', () => {
+  it('changes texts alone', () => {
+    const at = new Date(0);
+    const value = { a: ['x', 1, null, { b: 'to ada@example.com' }], at, c: undefined, 'k@example.com': true };
+    expect(valueWithoutAddresses(value)).toEqual({ ...value, a: ['x', 1, null, { b: 'to [address]' }] });
   });
 });

@@ -81,6 +81,9 @@ export interface InboundCapacity {
 /** What a message takes beside its bytes: its row, its index entries. */
 export const ROW_BYTES = 4_096;
 
+/** Whom mail is found by at once; of mail with as many addresses the header itself is looked at. The index `inbound_emails_crowded` knows the number. */
+export const INDEXED_ADDRESSES = 200;
+
 /** Ids after the one and before the other. */
 export interface IdRange {
   readonly after: string;

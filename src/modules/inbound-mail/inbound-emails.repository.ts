@@ -9,10 +9,11 @@ import type { IdRange, InboundCapacity, InboundEmailKey, NewInboundEmail, Stored
 import {
   countInboundEmail,
   deleteInboundEmail,
-  deleteInboundEmailsOf,
+  deleteInboundEmails,
   deleteOldInboundEmails,
   insertInboundEmail,
   insertInboundPart,
+  listCrowdedInboundEmails,
   listInboundEmailsOf,
   readInboundPart,
   readInboundSizes,
@@ -97,11 +98,19 @@ export class InboundEmailsRepository {
     });
   }
 
-  /** Those that show an address, in the order of their ids, for an export. */
-  async pageOf({ organizationId, mode }: Tenant, address: string, range: IdRange): Promise<InboundEmail[]> {
-    const found = await this.database.run(listInboundEmailsOf({ organizationId, mode }, address, range));
-    const where = { organizationId, mode, id: In(found.map(({ id }) => id)) };
-    return this.emails.find({ where, order: { id: 'ASC' } });
+  /** The first MiB as it came, with all of the header; undefined when it is gone. */
+  async loadHead(key: InboundEmailKey): Promise<Buffer | undefined> {
+    return (await this.database.run(readInboundPart(key, 0)))[0]?.content;
+  }
+
+  /** Those that are found by an address, in the order of their ids. */
+  async idsOf(tenant: Tenant, address: string, range: IdRange): Promise<string[]> {
+    return (await this.database.run(listInboundEmailsOf(tenant, address, range))).map(({ id }) => id);
+  }
+
+  /** Those that name as many as are indexed, or more, in the order of their ids. */
+  async crowdedIds(tenant: Tenant, range: IdRange): Promise<string[]> {
+    return (await this.database.run(listCrowdedInboundEmails(tenant, range))).map(({ id }) => id);
   }
 
   /** Whether there was one. */
@@ -109,9 +118,9 @@ export class InboundEmailsRepository {
     return (await tx.run(deleteInboundEmail({ organizationId, mode, id }, domainId))).length > 0;
   }
 
-  /** Returns how many. */
-  async deleteOf(tenant: Tenant, address: string, limit: number, tx: Transaction): Promise<number> {
-    return (await tx.run(deleteInboundEmailsOf(tenant, address, limit))).length;
+  /** Returns how many there were. */
+  async deleteAll(tenant: Tenant, ids: readonly string[], tx: Transaction): Promise<number> {
+    return ids.length === 0 ? 0 : (await tx.run(deleteInboundEmails(tenant, ids))).length;
   }
 
   /** Returns how many. */

@@ -8,16 +8,12 @@ import { addressKey } from '../../common/mail-address';
 import { type ReadMessage, readFile, readMessage } from '../../common/mime/message-view';
 import type { Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
-import type { Transaction } from '../../database/transaction';
 import type { InboundEmail } from './inbound-email.entity';
-import type { IdRange } from './inbound-email';
 import { InboundEmailsRepository, type InboundSearch, type Page } from './inbound-emails.repository';
 import { InboundMailLimits } from './inbound-mail-limits';
 
 /** Each may be of 25 MiB. */
 const AT_A_TIME = 4;
-/** Of one step of an erasure, in one transaction: up to 25 parts each. */
-const ERASED_AT_ONCE = 50;
 
 export interface ListPage {
   readonly page: number;
@@ -108,23 +104,12 @@ export class InboundEmailsService {
     });
   }
 
-  /** Those that show a person's address, in order, for an export. @throws UnavailableError */
-  pageOf(tenant: Tenant, address: string, range: IdRange): Promise<InboundEmail[]> {
-    return this.emails.pageOf(tenant, addressKey(address), range);
-  }
-
   /** Nothing once it is gone. @throws UnavailableError */
   async bodiesOf(email: InboundEmail): Promise<Partial<Pick<ReadMessage, 'text' | 'html'>>> {
     return this.limit.run(email.organizationId, async () => {
       const bytes = await this.emails.load(email);
       return bytes ? readMessage(bytes) : {};
     });
-  }
-
-  /** Deletes some of those that show a person's address, from whomever they are. @returns how many, and whether there may be more */
-  async erase(tenant: Tenant, address: string, tx: Transaction): Promise<{ deleted: number; isMore: boolean }> {
-    const deleted = await this.emails.deleteOf(tenant, addressKey(address), ERASED_AT_ONCE, tx);
-    return { deleted, isMore: deleted === ERASED_AT_ONCE };
   }
 
   private async listed(tenant: Tenant, { offset, limit }: Page, after = LAST_ID): Promise<ListedInbound> {

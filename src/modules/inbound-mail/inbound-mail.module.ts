@@ -12,6 +12,7 @@ import { InboundEmailsRepository } from './inbound-emails.repository';
 import { InboundEmailsService } from './inbound-emails.service';
 import { InboundMailLimits } from './inbound-mail-limits';
 import { InboundMailService } from './inbound-mail.service';
+import { InboundSubjectsService } from './inbound-subjects.service';
 import { InboundRoute } from './inbound-route.entity';
 import { InboundRoutesController } from './inbound-routes.controller';
 import { InboundRoutesRepository } from './inbound-routes.repository';
@@ -23,13 +24,13 @@ import { InboundRoutesService } from './inbound-routes.service';
   controllers: [InboundRoutesController, InboundEmailsController],
   providers: [
     ...[InboundMailLimits, InboundRoutesRepository, InboundRoutesService, InboundMailService, AuthenticationService],
-    ...[InboundEmailsRepository, InboundEmailsService, DeleteOldInboundEmailsJob],
+    ...[InboundEmailsRepository, InboundEmailsService, InboundSubjectsService, DeleteOldInboundEmailsJob],
     {
       provide: DnsResolver,
       inject: [AppConfig],
       useFactory: ({ delivery }: AppConfig) => new NodeDnsResolver({ servers: delivery.dnsServers }),
     },
   ],
-  exports: [InboundEmailsService, InboundMailService],
+  exports: [InboundEmailsService, InboundSubjectsService, InboundMailService],
 })
 export class InboundMailModule {}

@@ -9,7 +9,8 @@ import { InboundEmailsRepository } from './inbound-emails.repository';
 import { InboundMailLimits } from './inbound-mail-limits';
 import { InboundRoutesRepository } from './inbound-routes.repository';
 import { marksOf, ownEmailId } from './mail-marks';
-import { everyAddress, fromAddressOf, readFields, showHeader } from './read-envelope';
+import { fromAddressOf, indexedAddresses, readFields, showHeader } from './read-envelope';
+import { hasBoundedHeader } from './named-addresses';
 import { routesFor } from './route-address';
 
 /** A recipient that the listener has admitted, and where its mail goes: to one route of each organization. */
@@ -55,6 +56,11 @@ export class InboundMailService {
     return (await this.routes.isHosted(wanted.names)) ? 'unknown' : 'foreign';
   }
 
+  /** Whether everyone whom its header names can be found again. */
+  hasBoundedHeader(message: Buffer): boolean {
+    return hasBoundedHeader(message);
+  }
+
   /**
    * Commits a copy for each route, which shows the recipients of that route only. The same message to the same recipients is
    * stored once. @returns one result for each copy @throws UnavailableError
@@ -75,7 +81,7 @@ export class InboundMailService {
         envelopeFrom: addressKey(client.sender),
         envelopeTo: envelopeTo.map(addressKey),
         fromAddress: fromAddressOf(fields),
-        addresses: everyAddress(fields, [client.sender, ...envelopeTo]),
+        addresses: await indexedAddresses(message, [client.sender, ...envelopeTo]),
         data,
         sizeBytes: message.length,
       };

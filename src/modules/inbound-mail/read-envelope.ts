@@ -1,15 +1,14 @@
-import { addressKey, parseAddress } from '../../common/mail-address';
+import { addressKey } from '../../common/mail-address';
 import { type HeaderFields, readHeader } from '../../common/mime/mime-message';
 import { decodeField } from '../../common/mime/part-text';
-import type { InboundEmailData } from './inbound-email';
+import { INDEXED_ADDRESSES, type InboundEmailData } from './inbound-email';
+import { addressesIn, namedAddresses } from './named-addresses';
 
 const HEADER_BYTES = 256 * 1024;
 const MAX_SUBJECT = 998;
 const MAX_LINE = 1_000;
-const MAX_ADDRESSES = 200;
+const MAX_ENTRIES = 200;
 const MAX_REFERENCES = 100;
-/** Bounded, so that it is linear in any field. */
-const ADDRESS = /[^\s<>(),;:"@[\]]{1,64}@[^\s<>(),;:"@[\]]{1,253}/g;
 const MESSAGE_ID = /<[^<>\s]{1,500}>/g;
 const CONTROLS = /[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
 
@@ -35,21 +34,19 @@ export function showHeader(fields: HeaderFields): ShownHeader {
 
 /** The address that wrote it, in lower case; empty when there is none. */
 export function fromAddressOf(fields: HeaderFields): string {
-  return addressesIn(decodeField(fields.first('from') ?? ''))[0] ?? '';
+  const [address = ''] = addressesIn(decodeField(fields.first('from') ?? ''));
+  return address;
 }
 
-/** Everyone whom envelope and header name, in lower case, each once. */
-export function everyAddress(fields: HeaderFields, envelope: readonly string[]): string[] {
-  const named = ['from', 'sender', 'reply-to', 'to', 'cc'].flatMap((name) => fields.all(name));
-  const found = [...envelope.map(addressKey), ...named.flatMap((value) => addressesIn(decodeField(value)))];
-  return [...new Set(found)].filter((address) => address !== '').slice(0, MAX_ADDRESSES);
-}
-
-function addressesIn(text: string): string[] {
-  return [...text.matchAll(ADDRESS)].slice(0, MAX_ADDRESSES).flatMap(([address]) => {
-    const parsed = parseAddress(address);
-    return parsed.ok ? [addressKey(parsed.email)] : [];
-  });
+/** Whom envelope and header name, in lower case, each once; no more of them than are indexed. */
+export async function indexedAddresses(message: Buffer, envelope: readonly string[]): Promise<string[]> {
+  const named = envelope.flatMap((address) => [addressKey(address), ...addressesIn(address)]);
+  const found = new Set(named.filter((address) => address !== ''));
+  for await (const address of namedAddresses(message)) {
+    if (found.size >= INDEXED_ADDRESSES) break;
+    found.add(address);
+  }
+  return [...found];
 }
 
 /** One for each mailbox, as it is written. A comma within quotes belongs to the name. */
@@ -58,7 +55,7 @@ function entries(values: readonly string[]): string[] {
   return parts
     .map(line)
     .filter((entry) => entry !== '')
-    .slice(0, MAX_ADDRESSES);
+    .slice(0, MAX_ENTRIES);
 }
 
 function idsIn(value = ''): string[] {

@@ -7,7 +7,7 @@ import { receiveMessage } from '../../common/mime/receive-message';
 import { InboundMailService, type RoutedRecipient, type Routing } from '../inbound-mail/inbound-mail.service';
 import { InboundLimits } from './inbound-limits';
 import { InboundMetrics } from './inbound.metrics';
-import { busy, full, noRoomLeft, tooLarge, tooManyMessages, tooMuchData } from './smtp-refusal';
+import { busy, full, headerTooLong, noRoomLeft, tooLarge, tooManyMessages, tooMuchData } from './smtp-refusal';
 
 /** Clients that are counted; beyond it the count begins anew. */
 const MAX_CLIENTS = 10_000;
@@ -69,6 +69,7 @@ export class RoutedReception {
     const { remoteAddress, hostNameAppearsAs, envelope } = session;
     const network = clientNetworkOf(remoteAddress);
     if (!this.countOne(network)) throw tooManyMessages();
+    if (!this.mail.hasBoundedHeader(message)) throw headerTooLong();
     const sender = envelope.mailFrom ? envelope.mailFrom.address : '';
     const client = { address: remoteAddress.replace(/^::ffff:/, ''), helo: hostNameAppearsAs || '', network, sender };
     const results = await this.mail.take(message, recipients, client);

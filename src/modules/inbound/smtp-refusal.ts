@@ -30,6 +30,9 @@ export const tooManyRefusals = () => new SmtpRefusal('too-many-refusals', 421, '
 
 export const tooLarge = () => new SmtpRefusal('too-large', 552, '5.3.4 The message is too large');
 
+/** All whom it names have to be found again: it is read as a whole, and others' have 24 KiB at most. */
+export const headerTooLong = () => new SmtpRefusal('too-large', 552, '5.3.4 The header is longer than 1 MiB');
+
 export const tooMuchData = () => new SmtpRefusal('too-large', 421, '4.3.4 The message is far too large');
 
 export const tooManyConnections = () => new SmtpRefusal('too-many-connections', 421, '4.3.2 Too many connections');

@@ -10,6 +10,7 @@ import { ErasureHandler } from './erasure/erasure-handler.service';
 import { ErasureSteps } from './erasure/erasure-steps.service';
 import { RetentionExceptionsService } from './erasure/retention-exceptions.service';
 import { ErasuresController } from './erasures.controller';
+import { WebhooksModule } from '../webhooks/webhooks.module';
 import { CleanUpExportsJob } from './export/clean-up-exports.job';
 import { ExportCollector } from './export/export-collector.service';
 import { ExportHandler } from './export/export-handler.service';
@@ -37,7 +38,7 @@ const STORING = [
 const EXPORTING = [CleanUpExportsJob, ExportCollector, ExportHandler, ExportParts, ExportsService];
 const ERASING = [ErasureHandler, ErasureSteps, RetentionExceptionsService];
 /** Those who own data of subjects. */
-const OWNERS = [EmailsModule, InboundMailModule, InboundModule, MailboxModule, SuppressionsModule];
+const OWNERS = [EmailsModule, InboundMailModule, InboundModule, MailboxModule, SuppressionsModule, WebhooksModule];
 
 /** Exports and erasures of data subjects: the API accepts and shows them, workers work them off. */
 @Module({

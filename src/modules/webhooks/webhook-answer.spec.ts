@@ -23,6 +23,7 @@ describe('toWebhookAnswer', () => {
     ['https://x.example/?to=ada%40example.com&x=1', 'https://x.example/?to=[address]&x=1'],
     ['a\0b', 'a\uFFFDb'],
     ['nothing @ all', 'nothing @ all'],
+    [`{"echo":"${Buffer.from('{"to":"ada@example.com"}').toString('base64')}"}`, '{"echo":"[address]"}'],
   ])('of %j keeps %j', (body, kept) => {
     expect(answer(body).body).toBe(kept);
   });

@@ -1,5 +1,5 @@
 import type { EgressAnswer } from '../../common/egress/egress-client';
-import { withoutAddresses } from '../../common/erasure/without-addresses';
+import { withoutEncodedAddresses } from '../../common/erasure/without-addresses';
 
 /** What a receiver has answered, as far as it is kept: what helps to find out why it refuses, and no secret. */
 export interface WebhookAnswer {
@@ -17,9 +17,9 @@ const KEPT_HEADERS: readonly string[] = [
 ];
 const MAX_HEADER_LENGTH = 300;
 
-/** Erasures do not look into answers: what they would have to find is not kept. PostgreSQL keeps no NUL. */
+/** It may echo what it was sent, encoded in its own way. PostgreSQL keeps no NUL. */
 function toStorable(text: string): string {
-  return withoutAddresses(text.replaceAll('\0', '\uFFFD'));
+  return withoutEncodedAddresses(text.replaceAll('\0', '\uFFFD'));
 }
 
 export function toWebhookAnswer({ headers, body, isCut }: EgressAnswer, durationMs: number): WebhookAnswer {

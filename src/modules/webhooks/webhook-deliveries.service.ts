@@ -38,6 +38,8 @@ export interface ReplaySpan {
 }
 
 const MAX_REPLAY_DAYS = 30;
+/** Events whose messages are looked up in one statement. */
+const ERASED_AT_ONCE = 1_000;
 
 /** What has been, is and will be sent to an endpoint. */
 @Injectable()
@@ -50,6 +52,13 @@ export class WebhookDeliveriesService {
     private readonly feed: EventsService,
     private readonly clock: Clock,
   ) {}
+
+  /** Forgets what endpoints have answered to events that somebody is erased from: an answer may echo what it was sent. */
+  async eraseAnswers(tenant: Tenant, eventIds: readonly string[], tx: Transaction): Promise<void> {
+    for (let at = 0; at < eventIds.length; at += ERASED_AT_ONCE) {
+      await this.messages.eraseAnswers(tenant, eventIds.slice(at, at + ERASED_AT_ONCE), tx);
+    }
+  }
 
   /** Those of the newest events first. @throws NotFoundError */
   async list(tenant: Tenant, id: string, filter: DeliveryFilter, page: DeliveryPage): Promise<DeliveriesView> {

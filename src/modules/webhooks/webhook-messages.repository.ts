@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { LessThan, type Repository } from 'typeorm';
+import type { Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import { bringForward, type ForwardInput } from './sql/endpoint-health.sql';
 import { type DispatchMeasure, measureDispatch } from './sql/measure-dispatch.sql';
 import { type ClaimInput, claimMessages, settleMessages } from './sql/message-claims.sql';
-import { deleteOldMessages, endOfDisabled, freeOrphanedClaims } from './sql/message-sweeps.sql';
+import { deleteOldMessages, endOfDisabled, eraseAnswers, freeOrphanedClaims } from './sql/message-sweeps.sql';
 import { renewMessages } from './sql/replays.sql';
 import type { WebhookEndpoint } from './webhook-endpoint.entity';
 import { WebhookMessage, type WebhookMessageState } from './webhook-message.entity';
@@ -94,6 +95,11 @@ export class WebhookMessagesRepository {
   /** Returns how many. */
   async deleteBefore(before: Date, limit: number): Promise<number> {
     return (await this.database.run(deleteOldMessages(before, limit))).length;
+  }
+
+  /** Of a thousand events or so. */
+  async eraseAnswers(tenant: Tenant, eventIds: readonly string[], tx: Transaction): Promise<void> {
+    await tx.run(eraseAnswers(tenant, eventIds));
   }
 
   async measure(now: Date): Promise<DispatchMeasure> {

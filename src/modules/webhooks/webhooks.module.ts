@@ -50,6 +50,7 @@ const EGRESS_GUARD = { provide: EgressGuard, inject: [AppConfig], useFactory: cr
   exports: [
     EgressGuard,
     EncryptedSecretsService,
+    WebhookDeliveriesService,
     WebhookEndpointsRepository,
     WebhookMessagesRepository,
     WebhookSecrets,

@@ -62,4 +62,15 @@ describe('monthly partitions', () => {
     const rows = await db.query('select tableoid::regclass::text as name from filled order by id');
     expect(rows).toEqual([{ name: expected('filled', 1)[0]?.name }, { name: 'filled_default' }]);
   });
+
+  it('store attachments as they came, in every month', async () => {
+    await db.query("call create_month_partitions('email_attachments', 6)");
+    const rows = await db.query(
+      `select t.relid::regclass::text as name, a.attstorage as storage
+       from pg_partition_tree('email_attachments') t
+       join pg_attribute a on a.attrelid = t.relid and a.attname = 'content'`,
+    );
+    expect(rows.length).toBeGreaterThan(6);
+    expect(rows.filter(({ storage }) => storage !== 'e')).toEqual([]);
+  });
 });

@@ -358,7 +358,14 @@ function keyClaim({ organizationId, mode }: EmailKey, n: number) {
 
 function changesOf(key: EmailKey) {
   const recipient = { position: 0, address: 'r@x.example', seen: 0, status: 'queued', attempts: 0, lastResponse: null };
-  const email = { ...key, domainId: key.organizationId, status: 'queued', eventSequence: 1, scheduledFor: null };
+  const email = {
+    ...key,
+    domainId: key.organizationId,
+    status: 'queued',
+    eventSequence: 1,
+    scheduledFor: null,
+    isSenderErased: false,
+  };
   const owner = { organizationId: key.organizationId, domainId: key.organizationId };
   return applyOutcomes({ ...email, recipients: [recipient] } as EmailState, [
     recordedOutcome({ ...owner, domain: '', as: () => ({ ...key, domainId: undefined }) }, key.emailId, DEFERRED),

@@ -3,7 +3,11 @@ import { firstIdAt, newId } from '../../../src/common/ids';
 import { poolOf } from '../../../src/database/data-source';
 import { EventsRepository } from '../../../src/modules/events/events.repository';
 import { EventsService } from '../../../src/modules/events/events.service';
-import { deleteInboundEmailsOf, listInboundEmailsOf } from '../../../src/modules/inbound-mail/sql/inbound-emails.sql';
+import {
+  deleteInboundEmails,
+  listCrowdedInboundEmails,
+  listInboundEmailsOf,
+} from '../../../src/modules/inbound-mail/sql/inbound-emails.sql';
 import {
   findFeedEvents,
   findInboundEvents,
@@ -202,7 +206,8 @@ describe('the event feed', () => {
         findFeedEvents(key, [key]),
         findInboundEvents(key, [key]),
         listInboundEmailsOf(stream(), 'a7@x.example', { after: START, before: newId(), limit: 10 }),
-        deleteInboundEmailsOf(stream(), 'a7@x.example', 10),
+        listCrowdedInboundEmails(stream(), { after: START, before: newId(), limit: 10 }),
+        deleteInboundEmails(stream(), [newId()]),
       ]) {
         const plan = await explainPrepared(client, statement);
         expect(

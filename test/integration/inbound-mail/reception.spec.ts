@@ -1,11 +1,13 @@
 import { ExpandEventsJob } from '../../../src/modules/webhooks/dispatch/expand-events.job';
 import { WebhookDispatchModule } from '../../../src/modules/webhooks/dispatch/webhook-dispatch.module';
 import { InboundEmailsService } from '../../../src/modules/inbound-mail/inbound-emails.service';
+import { InboundSubjectsService } from '../../../src/modules/inbound-mail/inbound-subjects.service';
 import { InboundMailLimits } from '../../../src/modules/inbound-mail/inbound-mail-limits';
 import { DeleteOldInboundEmailsJob } from '../../../src/modules/inbound-mail/delete-old-inbound-emails.job';
 import { InboundModule } from '../../../src/modules/inbound/inbound.module';
 import { InboundSmtpServer } from '../../../src/modules/inbound/inbound-smtp.server';
 import { BodyBudget } from '../../../src/common/http/request-body';
+import { LAST_ID, NIL_ID } from '../../../src/common/ids';
 import { DAY } from '../../../src/common/clock';
 import { AppConfig } from '../../../src/config/config';
 import { Database } from '../../../src/database/database.service';
@@ -192,6 +194,14 @@ describe('mail to inbound routes', () => {
     expect(await list(acme)).toEqual([]);
   });
 
+  it('with a header over 1 MiB is refused with 552', async () => {
+    await route(acme, `a@${acme.domain}`);
+    const header = `To: ${'x@y.example,\r\n '.repeat(75_000)}z@y.example\r\n`;
+    const { taken } = await deliver([`a@${acme.domain}`], `${header}\r\nx`);
+    expect(taken).toMatch(/^552 5\.3\.4 /);
+    expect(await list(acme)).toEqual([]);
+  });
+
   it('is put off beyond what a route may have in an hour, and what is known is taken', async () => {
     const limits = app.get(InboundMailLimits) as { capacity: object };
     const before = limits.capacity;
@@ -279,8 +289,14 @@ describe('mail to inbound routes', () => {
     await deliver([`a@${acme.domain}`]);
     await deliver([`b@${acme.domain}`], 'From: Bob <bob@other.example>\r\n\r\nx', 'bob@other.example');
     const tenant = { organizationId: acme.organizationId, mode: 'live' } as const;
-    const erased = await app.get(Database).transaction((tx) => app.get(InboundEmailsService).erase(tenant, 'ADA@sender.example', tx)); // prettier-ignore
-    expect(erased).toEqual({ deleted: 1, isMore: false });
+    const subjects = app.get(InboundSubjectsService);
+    const { ids, next } = await subjects.find(tenant, 'ADA@sender.example', {
+      after: NIL_ID,
+      before: LAST_ID,
+      limit: 5,
+    });
+    expect(next).toBeUndefined();
+    expect(await app.get(Database).transaction((tx) => subjects.erase(tenant, ids, tx))).toBe(1);
     expect((await list(acme)).map((email: any) => email.from)).toEqual(['Bob <bob@other.example>']);
     const now = app.clock.now();
     app.clock.set(new Date(now.getTime() + 31 * DAY));

@@ -1,16 +1,20 @@
+import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newId } from '../../../src/common/ids';
 import { parseAddress } from '../../../src/common/mail-address';
 import { PrivacyWork } from '../../../src/modules/privacy/requests/privacy-work.service';
+import { AuthenticationService } from '../../../src/modules/inbound-mail/authentication.service';
+import { InboundMailService } from '../../../src/modules/inbound-mail/inbound-mail.service';
 import { MailboxRepository } from '../../../src/modules/mailbox/mailbox.repository';
 import { DEFERRED } from '../../factories/outcomes';
 import { ErasureScene } from './erasure-scene';
-import { hidingMail, randomOf, shows } from './hiding-places';
+import { hidingMail, randomOf, shows, SPELLINGS } from './hiding-places';
 
 const BOB = 'bob@x.example';
 const MAILS = 8;
+const UNKNOWN = { spf: { result: 'none' }, dkim: [], dmarc: { result: 'none' } } as const;
 
 describe('whatever an address hides in', () => {
   let scene: ErasureScene;
@@ -130,6 +134,92 @@ describe('whatever an address hides in', () => {
     expect((await scene.send(mail, { key: 'for keyqz@x.example' })).id).toBe(id);
   });
 
+  it('keys that look like the hash of a key are keys of their own, and one that expired is hashed again', async () => {
+    const email = 'hashqz@x.example';
+    const mail = { to: [BOB, email] };
+    const key = `for ${email}`;
+    const likeIt = `sha256:${createHash('sha256').update(key).digest('hex')}`;
+    const literal = await scene.send(mail, { key: likeIt });
+    const first = await scene.send(mail, { key });
+    expect(first.id).not.toBe(literal.id);
+    expect(await erase(email)).toMatchObject({ status: 'completed' });
+    expect([(await scene.send(mail, { key })).id, (await scene.send(mail, { key: likeIt })).id]).toEqual([
+      ...[first.id, literal.id],
+    ]);
+    await scene.db.query("update idempotency_keys set created_at = created_at - interval '25 hours'");
+    const second = await scene.send(mail, { key });
+    expect(second.id).not.toBe(first.id);
+    expect(await erase(email)).toMatchObject({ status: 'completed' });
+    expect((await scene.send(mail, { key })).id).toBe(second.id);
+    await erase(email);
+    expect(await tablesShowing('hashqz')).toEqual([]);
+  });
+
+  it('others follow links that show the subject, and servers name it, before and after', async () => {
+    const [ann, sender] = ['linkqz@x.example', `linkqz@${scene.tenant.domain}`];
+    const { id } = await scene.send({ to: [ann, BOB] });
+    const written = await scene.send({ to: [BOB], from: sender });
+    const tell = async (emailId: string, name: string, position: number) => {
+      for (const spell of SPELLINGS) {
+        const url = `https://x.example/to/${spell(name)}?u=${spell(name)}&z=1#${spell(name)}`;
+        await scene.tell(emailId, BOB, { kind: 'clicked', data: { url } }, position);
+      }
+      const response = `451 4.7.1 <${BOB}>: not as long as ${name} is listed`;
+      const deferred = { ...DEFERRED, reason: `after ${name}`, smtp: { code: 451, response, lines: [response] } };
+      await scene.tell(emailId, BOB, deferred as never, position);
+    };
+    for (const [address, emailId, position] of [
+      [ann, id, 1],
+      [sender, written.id, 0],
+    ] as const) {
+      await tell(emailId, address, position);
+      await erase(address);
+      await tell(emailId, address, position);
+    }
+    expect(await tablesShowing('linkqz')).toEqual([]);
+    const last = (await scene.delivery.read(id)).events.slice(-2).map(({ data }) => data);
+    expect(last).toMatchObject([
+      { recipient: BOB, url: expect.stringMatching(/^https:\/\/x\.example\/to\//) },
+      { recipient: BOB, code: 451, response: expect.stringMatching(/^451 4\.7\.1 .* is listed$/) },
+    ]);
+  });
+
+  it('endpoints have answered with what they were sent, in a way of their own', async () => {
+    const ann = 'echoqz@x.example';
+    const { id } = await scene.send({ to: [ann, BOB] });
+    const other = await scene.send({ to: [BOB] });
+    await scene.db.query(
+      `with endpoints as (
+         insert into webhook_endpoints (
+           organization_id, mode, id, url, events, enabled, secret, position, created_at, updated_at
+         )
+         select $1, 'live', gen_random_uuid(), 'https://x.example', '{*}', true, '', $2, now(), now()
+         from generate_series(1, 2)
+         returning id
+       )
+       insert into webhook_messages (
+         organization_id, mode, endpoint_id, id, email_id, sequence, event_type, state, next_attempt_at, created_at, last_answer
+       )
+       select $1, 'live', e.id, v.id, v.email_id, v.sequence, v.event_type, 'failed', now(), now(),
+         jsonb_build_object('body', case when v.email_id = $3 then $4 else 'kept' end)
+       from endpoints e
+       cross join email_events v
+       where v.email_id in ($3, $5)`,
+      [scene.tenant.organizationId, newId(), id, `rot13 rpubdm ${Buffer.from(ann).toString('base64')}`, other.id],
+    );
+    await erase(ann);
+    expect(await tablesShowing('echoqz', 'rpubdm')).toEqual([]);
+    const left = await scene.db.query('select email_id, last_answer from webhook_messages order by 1');
+    expect(left.map((row) => [row.email_id, row.last_answer])).toEqual([
+      ...[
+        [id, null],
+        [id, null],
+        [other.id, { body: 'kept' }],
+        [other.id, { body: 'kept' }],
+      ],
+    ]);
+  });
+
   it('copies in the mailbox go with their organization only', async () => {
     const other = await scene.newTenant();
     const email = 'copyqz@x.example';
@@ -142,6 +232,28 @@ describe('whatever an address hides in', () => {
       [own!.id, foreign!.id, nobodys!.id],
     ]);
     expect(left).toEqual([{ id: foreign!.id }]);
+  });
+
+  it('mail to ten thousand others and the subject, whether it is the first or the last of them', async () => {
+    jest.spyOn(scene.worker.get(AuthenticationService), 'examine').mockResolvedValue(UNKNOWN);
+    const { organizationId } = scene.tenant;
+    const route = { organizationId, routeId: newId(), domainId: newId(), webhookId: null };
+    const take = async (to: readonly string[]) => {
+      const message = Buffer.from(`From: Bob <${BOB}>\r\nTo: ${to.join(',\r\n ')}\r\n\r\nHi`);
+      const client = { address: '192.0.2.1', helo: 'x', network: '192.0.2.0/24', sender: BOB };
+      await scene.worker
+        .get(InboundMailService)
+        .take(message, [{ recipient: 'in@acme.example', routes: [route] }], client);
+    };
+    const others = Array.from({ length: 10_000 }, (_, n) => `Number ${n} <r${n}@x${n}.example>`);
+    const ann = 'Crowdqz@B\u00fccher.example';
+    await take([ann, ...others]);
+    await take([...others, ann]);
+    for (let n = 0; n < 21; n += 1) await take([...others.slice(n), `not${ann}`]);
+    expect((await erase(ann)).receipt).toMatchObject({ inboundEmailsDeleted: 2 });
+    expect(await scene.db.query('select count(*)::int from inbound_emails')).toEqual([{ count: 21 }]);
+    await erase(`not${ann}`);
+    expect(await tablesShowing('crowdqz')).toEqual([]);
   });
 
   it('large attachments are looked through one at a time, from where a worker lost them', async () => {

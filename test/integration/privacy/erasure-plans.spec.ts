@@ -14,6 +14,7 @@ import {
 } from '../../../src/modules/emails/privacy/sql/erase-emails.sql';
 import { readErasableEvents, writeEvents } from '../../../src/modules/emails/privacy/sql/erase-events.sql';
 import { findReceived, findSenders, measureErasable } from '../../../src/modules/emails/privacy/sql/find-erasable.sql';
+import { eraseAnswers } from '../../../src/modules/webhooks/sql/message-sweeps.sql';
 import { explainPrepared } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 
@@ -50,16 +51,32 @@ const EMAILS = `
   insert into email_recipients (organization_id, mode, email_id, position, kind, address, status, updated_at)
   select $1, 'live', id, 0, 'to', to_emails[1], 'delivered', now() from made`;
 
+/** Told to two endpoints. */
+const ANSWERED = `
+  with endpoints as (
+    insert into webhook_endpoints (organization_id, mode, id, url, events, enabled, secret, position, created_at, updated_at)
+    select $1, 'live', gen_random_uuid(), 'https://x.example', '{*}', true, '', $2, now(), now() from generate_series(1, 2)
+    returning id
+  )
+  insert into webhook_messages (
+    organization_id, mode, endpoint_id, id, event_type, state, next_attempt_at, created_at, last_answer
+  )
+  select $1, 'live', e.id, v.id, v.event_type, 'failed', now(), now(), '{}' from endpoints e cross join email_events v`;
+
 describe('among many emails', () => {
   let db: OpenTestDatabase;
   let client: PoolClient | undefined;
+  let eventIds: string[];
   let named: { emailId: string; position: number }[];
   beforeAll(async () => {
     db = await openTestDatabase({ poolSize: 1 });
     await db.query(EMAILS, [ORGANIZATION]);
-    await db.query('vacuum analyze emails, email_recipients, email_events');
+    await db.query(ANSWERED, [ORGANIZATION, newId()]);
+    await db.query('vacuum analyze emails, email_recipients, email_events, webhook_messages');
     const rows = await db.query('select email_id from email_recipients where address = $1 limit 10', [ANN]);
     named = rows.map((row) => ({ emailId: row.email_id, position: 0 }));
+    const told = await db.query('select id from email_events where email_id = any($1)', [ids()]);
+    eventIds = told.map(({ id }) => id);
     client = await poolOf(db.dataSource).connect();
   });
   afterAll(async () => {
@@ -85,6 +102,7 @@ describe('among many emails', () => {
     ['reading a content', 10, () => readContent(SUBJECT, ids()[0] ?? '')],
     ['reading events', 10, () => readErasableEvents(SUBJECT, events(), 10)],
     ['writing events', 10, () => writeEvents(SUBJECT, events())],
+    ['forgetting answers of webhooks', 100, () => eraseAnswers(SUBJECT, eventIds)],
   ])('%s touches only the rows asked for', async (_name, rows, make) => {
     const plan = await explainPrepared(client as PoolClient, make());
     const scans = plan.filter((node) => node['Relation Name'] !== undefined && node['Node Type'].includes('Scan'));

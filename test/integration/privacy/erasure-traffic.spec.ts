@@ -11,6 +11,7 @@ import type { Transaction } from '../../../src/database/transaction';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
 import { OutcomesRepository } from '../../../src/modules/emails/outcomes/outcomes.repository';
 import { MailboxRepository } from '../../../src/modules/mailbox/mailbox.repository';
+import { InboundRepository } from '../../../src/modules/inbound/inbound.repository';
 import { EmailLookupService } from '../../../src/modules/emails/email-lookup.service';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import { HARD_BOUNCE, SOFT_BOUNCE } from '../../factories/outcomes';
@@ -40,6 +41,13 @@ describe('an erasure while mail flows', () => {
 
   const later = () => new Date(scene.clock.now().getTime() + 10 * MINUTE).toISOString();
   const key = (emailId: string) => ({ organizationId: scene.tenant.organizationId, mode: 'live' as const, emailId });
+
+  const isWaiting = async () =>
+    (
+      await scene.db.query(
+        "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+      )
+    ).length > 0;
 
   const mailboxCopy = (recipient: string) => ({
     ...{ id: newId(), receivedAt: new Date(), returnPath: 'b@x.example', sender: '', subject: '' },
@@ -127,6 +135,24 @@ describe('an erasure while mail flows', () => {
     expect(await scene.tablesWith(ann)).toEqual([]);
   });
 
+  it('finds mail from the subject that became visible late', async () => {
+    const sender = `ann${number}@${scene.tenant.domain}`;
+    const { id } = await scene.send({ to: ['bob@x.example'], from: sender });
+    const write = (from: string) => scene.db.query('update emails set from_email = $2 where id = $1', [id, from]);
+    await write('hidden@x.example');
+    const work = scene.worker.get(PrivacyWork);
+    const saveProgress = work.saveProgress.bind(work);
+    const save = jest.spyOn(work, 'saveProgress').mockImplementation(async (leased, progress, tx) => {
+      if (progress.step === 'late' && progress.after === undefined) {
+        save.mockRestore();
+        await write(sender);
+      }
+      await saveProgress(leased, progress, tx);
+    });
+    expect((await scene.erase(sender)).receipt).toMatchObject({ emailsAnonymized: 1 });
+    expect(await scene.tablesWith(sender)).toEqual([]);
+  });
+
   it('locks emails in the order in which workers do', async () => {
     const [sent, open] = [await scene.send({ to: [ann] }), await scene.send({ to: [ann] })];
     await scene.db.query('delete from deliveries where email_id = $1', [sent.id]);
@@ -138,17 +164,34 @@ describe('an erasure while mail flows', () => {
     await database.transaction(async (tx) => {
       await lock(sent.id, tx);
       erasing = scene.workOff();
-      const isWaiting = async () =>
-        (
-          await scene.db.query(
-            "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
-          )
-        ).length > 0;
       await waitFor(isWaiting, { what: 'the erasure to wait' });
       await lock(open.id, tx);
     });
     await erasing;
     // A deadlock would have been tried again.
+    expect(record.mock.calls.filter(([outcomes]) => outcomes.length > 0)).toHaveLength(1);
+    record.mockRestore();
+  });
+
+  it('locks reports before emails, as who processes them does', async () => {
+    const { id } = await scene.send({ to: [ann] });
+    const [report] = await scene.db.query(
+      `insert into inbound_reports (organization_id, mode, email_id, position, digest, id, raw, attempts)
+       values ($1, 'live', $2, 0, '\\x01', $3, '', 1) returning id`,
+      [scene.tenant.organizationId, id, newId()],
+    );
+    await scene.request(ann);
+    const record = jest.spyOn(scene.worker.get(OutcomeRecorder), 'record');
+    let erasing: Promise<void> | undefined;
+    await scene.worker.get(Database).transaction(async (tx) => {
+      const claimed = { table: 'inbound_reports', id: report?.id, attempts: 1 } as never;
+      const end = { processedAt: new Date(), disposition: 'hard_bounce', subject: undefined };
+      expect(await scene.worker.get(InboundRepository).settle(claimed, end, tx)).toBe(true);
+      erasing = scene.workOff();
+      await waitFor(isWaiting, { what: 'the erasure to wait' });
+      await scene.worker.get(OutcomesRepository).lock([key(id)], tx);
+    });
+    await erasing;
     expect(record.mock.calls.filter(([outcomes]) => outcomes.length > 0)).toHaveLength(1);
     record.mockRestore();
   });

@@ -19,6 +19,11 @@ export function keyName({ organizationId, mode, path, key }: IdempotencyClaim): 
   return `${organizationId} ${mode} ${path} ${key}`;
 }
 
+/** What stands for a key that showed the address of an erased person; its first sign is in no client's key. */
+export function hashedKey(key: string): string {
+  return `\u00a7sha256:${createHash('sha256').update(key).digest('hex')}`;
+}
+
 const PRINTABLE_ASCII = /^[ -~]{1,255}$/;
 
 /** 1 to 255 printable ASCII characters. */

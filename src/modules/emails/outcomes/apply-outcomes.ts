@@ -15,7 +15,7 @@ import {
   recipientStatus,
   withSeen,
 } from './email-state';
-import { isErased, withoutPerson } from './erased-recipient';
+import { hasErased, isErased, withoutNames, withoutPerson } from './erased-recipient';
 import { eventsOf } from './outcome-events';
 import { isDomainMissing, isExcused, isSoftBounce, suppressionReason } from './suppression-reason';
 
@@ -62,16 +62,18 @@ class EmailFold {
   private opens = 0;
   private clicks = 0;
   private announcedAsQueued: boolean;
+  private readonly hasErased: boolean;
 
   constructor(private readonly email: EmailState) {
     this.recipients = new Map(email.recipients.map((recipient) => [recipient.position, recipient]));
+    this.hasErased = hasErased(email);
     this.announcedAsQueued = email.status !== 'scheduled';
   }
 
   apply(recorded: RecordedOutcome): void {
     const recipient = this.recipients.get(recorded.position);
     if (!recipient || this.isOneTooMany(recorded, recipient)) return;
-    const outcome = isErased(recipient.address) ? withoutPerson(recorded, recipient.address) : recorded;
+    const outcome = this.tellable(recorded, recipient);
     this.announceDue(outcome);
     const events = eventsOf(outcome, recipient);
     const trace = outcome.trace && toStoredTrace(outcome.trace);
@@ -100,6 +102,12 @@ class EmailFold {
       softBounces: this.softBounces,
       missingDomains: this.missingDomains,
     };
+  }
+
+  /** As it may be recorded of an email from which somebody may have been erased. */
+  private tellable(recorded: RecordedOutcome, { address }: RecipientState): RecordedOutcome {
+    if (isErased(address)) return withoutPerson(recorded, address);
+    return this.hasErased ? withoutNames(recorded) : recorded;
   }
 
   private isOneTooMany({ outcome }: RecordedOutcome, { seen }: RecipientState): boolean {

@@ -21,6 +21,7 @@ export interface EmailState extends EmailKey {
   readonly status: EmailStatus;
   readonly eventSequence: number;
   readonly scheduledFor: Date | null;
+  readonly isSenderErased: boolean;
   readonly recipients: readonly RecipientState[];
 }
 

@@ -1,3 +1,5 @@
+import { valueWithoutAddresses } from '../../../common/erasure/without-addresses';
+import type { EmailState } from './email-state';
 import type { DeliveryOutcome, RecordedOutcome, SmtpFacts } from '../../../delivery/ports/outcome';
 
 /**
@@ -14,9 +16,22 @@ export function erasedAddress(position: number): string {
   return `erased-${position}@erased.invalid`;
 }
 
+/** Whether a recipient or the sender has been erased from an email. */
+export function hasErased({ recipients, isSenderErased }: Pick<EmailState, 'recipients' | 'isSenderErased'>): boolean {
+  return isSenderErased || recipients.some(({ address }) => isErased(address));
+}
+
+/**
+ * What comes late of another recipient of an email from which somebody has been erased: links of theirs and replies of
+ * servers may name who that was, and it is known no more whom they may not name.
+ */
+export function withoutNames(recorded: RecordedOutcome): RecordedOutcome {
+  return { ...recorded, outcome: valueWithoutAddresses(recorded.outcome) };
+}
+
 /** What comes late, such as a bounce message, as it may be recorded of an erased recipient: that it happened. */
 export function withoutPerson(recorded: RecordedOutcome, placeholder: string): RecordedOutcome {
-  return { ...recorded, recipient: placeholder, outcome: impersonal(recorded.outcome) };
+  return { ...recorded, recipient: placeholder, outcome: valueWithoutAddresses(impersonal(recorded.outcome)) };
 }
 
 /** Replies, and what operators write, may name people. */

@@ -19,9 +19,11 @@ export interface ErasedCounts {
   readonly emails: number;
   readonly events: number;
   readonly contents: number;
+  /** Of all events of the emails: what else knows of them may have been told what they said. */
+  readonly eventIds: readonly string[];
 }
 
-const NOTHING: ErasedCounts = { emails: 0, events: 0, contents: 0 };
+const NOTHING: ErasedCounts = { emails: 0, events: 0, contents: 0, eventIds: [] };
 /** Of one email at a time: a reply has some hundred characters. */
 const EVENTS = 100;
 /** Heads and events that are looked through in one turn of the event loop. */
@@ -47,7 +49,7 @@ export class EmailEraser {
     await this.eraseRecipients(subject, byId, tx);
     const heads = await this.eraseHeads(subject, byId, tx);
     const contents = await this.eraseContents(subject, byId, tx);
-    return { emails: heads, contents, events: await this.eraseEvents(subject, byId, tx) };
+    return { emails: heads, contents, ...(await this.eraseEvents(subject, byId, tx)) };
   }
 
   private async eraseRecipients(subject: ErasedSubject, emails: Emails, tx: Transaction): Promise<void> {
@@ -87,9 +89,14 @@ export class EmailEraser {
     return sole.length > 0 ? this.emails.deleteContents(subject, sole, tx) : 0;
   }
 
-  /** Returns the number of changed events. */
-  private async eraseEvents(subject: ErasedSubject, emails: Emails, tx: Transaction): Promise<number> {
+  /** Returns how many have changed. */
+  private async eraseEvents(
+    subject: ErasedSubject,
+    emails: Emails,
+    tx: Transaction,
+  ): Promise<Pick<ErasedCounts, 'events' | 'eventIds'>> {
     let count = 0;
+    const eventIds: string[] = [];
     let places = [...emails.keys()].map((emailId) => ({ emailId, sequence: 0 }));
     while (places.length > 0) {
       const found = await this.emails.readEvents(subject, places, EVENTS, tx);
@@ -99,9 +106,10 @@ export class EmailEraser {
       const changed = erased.filter(({ data }, index) => JSON.stringify(data) !== JSON.stringify(found[index]?.data));
       if (changed.length > 0) this.emails.writeEvents(subject, changed, tx);
       count += changed.length;
+      for (const { id } of found) eventIds.push(id);
       places = nextPlaces(found);
     }
-    return count;
+    return { events: count, eventIds };
   }
 }
 

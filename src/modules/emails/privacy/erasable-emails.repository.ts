@@ -22,8 +22,15 @@ import {
   writeHead,
   writeRecipients,
 } from './sql/erase-emails.sql';
-import { type ErasableEvent, type EventPlace, readErasableEvents, writeEvents } from './sql/erase-events.sql';
 import {
+  type ErasableEvent,
+  type EventPlace,
+  type FoundEvent,
+  readErasableEvents,
+  writeEvents,
+} from './sql/erase-events.sql';
+import {
+  deleteHashedKeys,
   type ErasedKey,
   type KeyPlace,
   readStoredKeys,
@@ -114,7 +121,7 @@ export class ErasableEmailsRepository {
     places: readonly EventPlace[],
     limit: number,
     tx: Transaction,
-  ): Promise<ErasableEvent[]> {
+  ): Promise<FoundEvent[]> {
     return tx.run(readErasableEvents(subject, places, limit));
   }
 
@@ -154,6 +161,8 @@ export class ErasableEmailsRepository {
   }
 
   writeStoredKeys(subject: ErasedSubject, keys: readonly ErasedKey[], tx: Transaction): void {
+    const hashed = keys.filter(({ isHashed }) => isHashed);
+    if (hashed.length > 0) tx.write(deleteHashedKeys(subject, hashed));
     tx.write(writeStoredKeys(subject, keys));
   }
 }

@@ -85,6 +85,11 @@ export class SubjectErasureService {
     return this.prepare(subject, rows, { after: page.after, next: lastId ?? undefined, place });
   }
 
+  /** Deliveries to the subject that a page is about. */
+  deliveriesOf(subject: ErasedSubject, { emails }: PreparedPage): DeliveryKey[] {
+    return emails.filter(isDelivery).map((row) => keyOf(subject, row));
+  }
+
   /** Open deliveries are cancelled first. */
   async eraseReceived(subject: ErasedSubject, { emails }: PreparedPage, tx: Transaction): Promise<ErasedDeliveries> {
     const found = emails.filter(isDelivery);

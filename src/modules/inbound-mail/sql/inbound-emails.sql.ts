@@ -2,6 +2,7 @@
 import type { Statement } from '../../../database/statement';
 import {
   type IdRange,
+  INDEXED_ADDRESSES,
   type InboundCapacity,
   type InboundEmailKey,
   type NewInboundEmail,
@@ -179,34 +180,51 @@ export function listInboundEmailsOf(
   return { name: 'list-inbound-emails-of', text: LIST_OF, values };
 }
 
-// Deletes up to $4 messages that show an address, with their parts.
-// Reads: inbound_emails (index inbound_emails_addresses). Writes: all three tables. Locks: the rows in the order of their
-// ids, then the organization's count. Not the ORM: a bounded delete over three tables.
-const DELETE_OF = `
-  with ${NAMED}, shown as materialized (
-    select e.organization_id, e.mode, e.id
-    from named n
-    join inbound_emails e using (organization_id, mode, id)
-    order by e.id
-    limit $4
-    for update of e
+// Which messages name so many that not all of them are indexed, in the order of their ids.
+// Reads: inbound_emails (index inbound_emails_crowded: hardly any mail is in it). Locks: none. Rows: up to $5.
+// Not the ORM: the index's own condition.
+const LIST_CROWDED = `
+  select id
+  from inbound_emails
+  where organization_id = $1 and mode = $2 and cardinality(addresses) >= ${INDEXED_ADDRESSES}
+    and id > $3 and id < $4
+  order by id
+  limit $5`;
+
+export function listCrowdedInboundEmails(
+  { organizationId, mode }: Pick<InboundEmailKey, 'organizationId' | 'mode'>,
+  { after, before, limit }: IdRange,
+): Statement<{ id: string }> {
+  const values = [organizationId, mode, after, before, limit];
+  return { name: 'list-crowded-inbound-emails', text: LIST_CROWDED, values };
+}
+
+// Deletes messages with their parts.
+// Writes: all three tables (primary keys). Locks: the rows in the order of their ids, then the organization's count. Rows: one
+// page of an erasure. Not the ORM: a delete over three tables.
+const DELETE_ALL = `
+  with wanted as materialized (
+    select organization_id, mode, id
+    from inbound_emails
+    where organization_id = $1 and mode = $2 and id = any($3::uuid[])
+    order by id
+    for update
   ), parts as (
     delete from inbound_email_parts p
-    using shown s
-    where p.organization_id = s.organization_id and p.mode = s.mode and p.email_id = s.id
+    using wanted w
+    where p.organization_id = w.organization_id and p.mode = w.mode and p.email_id = w.id
   ), gone as (
     delete from inbound_emails e
-    using shown s
-    where e.organization_id = s.organization_id and e.mode = s.mode and e.id = s.id
+    using wanted w
+    where e.organization_id = w.organization_id and e.mode = w.mode and e.id = w.id
     returning e.organization_id, e.size_bytes
   ), ${UNCOUNTED}`;
 
-export function deleteInboundEmailsOf(
+export function deleteInboundEmails(
   { organizationId, mode }: Pick<InboundEmailKey, 'organizationId' | 'mode'>,
-  address: string,
-  limit: number,
+  ids: readonly string[],
 ): Statement<{ deleted: 1 }> {
-  return { name: 'delete-inbound-emails-of', text: DELETE_OF, values: [organizationId, mode, address, limit] };
+  return { name: 'delete-inbound-emails', text: DELETE_ALL, values: [organizationId, mode, ids] };
 }
 
 // Deletes one message, with its parts, when it is of this domain or $4 is null.

@@ -4,6 +4,7 @@ import { SECOND } from '../../../common/clock';
 import type { Database } from '../../../database/database.service';
 import type { PrivacyKeyring } from '../requests/privacy-keyring.service';
 import type { PrivacyRequestsRepository, RequestChanges } from '../requests/privacy-requests.repository';
+import type { WebhookDeliveriesService } from '../../webhooks/webhook-deliveries.service';
 import { type LeasedRequest, PrivacyWork } from '../requests/privacy-work.service';
 import { ErasureHandler } from './erasure-handler.service';
 import type { ErasePage, ErasureSteps } from './erasure-steps.service';
@@ -33,7 +34,10 @@ describe('an erasure that looks through a large file', () => {
       clock,
     );
     const steps = { targetOf: () => ({}), prepare } as unknown as ErasureSteps;
-    return { row, ended: new ErasureHandler(steps, work, database, clock).run(LEASED, running) };
+    return {
+      row,
+      ended: new ErasureHandler(steps, {} as WebhookDeliveriesService, work, database, clock).run(LEASED, running),
+    };
   }
 
   it('keeps its lease, and neither counts as progress nor takes any back', async () => {

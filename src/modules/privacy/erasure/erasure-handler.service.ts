@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock, DAY, MINUTE, SECOND } from '../../../common/clock';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
+import { WebhookDeliveriesService } from '../../webhooks/webhook-deliveries.service';
 import { type LeasedRequest, type PrivacyRequestHandler, PrivacyWork } from '../requests/privacy-work.service';
 import { advance, ERASURE_STEPS, type ErasureProgress, progressOf } from './erasure-progress';
 import { ErasureSteps, type ErasureTarget } from './erasure-steps.service';
@@ -25,6 +26,7 @@ export class ErasureHandler implements PrivacyRequestHandler {
 
   constructor(
     private readonly steps: ErasureSteps,
+    private readonly webhooks: WebhookDeliveriesService,
     private readonly work: PrivacyWork,
     private readonly database: Database,
     private readonly clock: Clock,
@@ -50,7 +52,9 @@ export class ErasureHandler implements PrivacyRequestHandler {
   ): Promise<ErasureProgress> {
     const erasePage = await this.withLease(leased, () => this.steps.prepare(target, before));
     return this.database.transaction(async (tx) => {
-      const progress = advance(before, await erasePage(tx));
+      const page = await erasePage(tx);
+      await this.webhooks.eraseAnswers(target.request, page.eventIds ?? [], tx);
+      const progress = advance(before, page);
       if (progress.step === 'done') await this.complete(leased, progress, tx);
       else await this.work.saveProgress(leased, { ...progress }, tx);
       return progress;

@@ -1,15 +1,17 @@
-import { newId } from '../../../common/ids';
+import { HOUR } from '../../../common/clock';
+import { firstIdAt, newId, timeOfId } from '../../../common/ids';
 import type { AttachmentPlace } from '../../emails/privacy/subject-erasure.service';
 import type { SuppressionReason } from '../../suppressions/suppression-erasure.service';
 
 /**
- * In their order. The second pass over emails finds those whose acceptance was under way at the first. What mail leaves elsewhere
- * comes after it: responses, suppressions by bounces, copies.
+ * In their order. The second passes over emails find those whose acceptance was under way at the first. What mail leaves elsewhere
+ * comes after them: responses, suppressions by bounces, copies.
  */
 export const ERASURE_STEPS = [
   'received',
   'sent',
   'late',
+  'late-sent',
   'responses',
   'suppressions',
   'inbound',
@@ -17,6 +19,9 @@ export const ERASURE_STEPS = [
   'requests',
   'done',
 ] as const;
+
+/** No acceptance takes as long: an email gets its id when it begins. */
+const ACCEPTANCE_MS = HOUR;
 
 export type ErasureStep = (typeof ERASURE_STEPS)[number];
 
@@ -67,6 +72,8 @@ export interface PageResult {
   readonly attachment?: AttachmentPlace;
   readonly busy?: number;
   readonly kept?: readonly SuppressionReason[];
+  /** Events that the subject has been erased from: webhooks may have told them. */
+  readonly eventIds?: readonly string[];
 }
 
 const NOTHING: ErasureCounts = {
@@ -103,7 +110,12 @@ export function advance(progress: ErasureProgress, page: PageResult): ErasurePro
   if (page.next !== undefined) return { ...counted, busy, after: page.next };
   if (busy > 0) return { ...counted, busy: 0, rounds: progress.rounds + 1 };
   const step = ERASURE_STEPS[ERASURE_STEPS.indexOf(progress.step) + 1] ?? 'done';
-  return { ...counted, step, busy: 0, rounds: 0, ...(step === 'mailbox' && { lastCopyId: newId() }) };
+  return { ...counted, step, busy: 0, rounds: 0, ...beginningOf(step, progress) };
+}
+
+function beginningOf(step: ErasureStep, { lastId }: ErasureProgress): Partial<ErasureProgress> {
+  if (step === 'mailbox') return { lastCopyId: newId() };
+  return step === 'late-sent' ? { after: firstIdAt(new Date(timeOfId(lastId).getTime() - ACCEPTANCE_MS)) } : {};
 }
 
 function add(counts: ErasureCounts, more: Partial<ErasureCounts>): ErasureCounts {

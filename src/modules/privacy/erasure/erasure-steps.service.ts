@@ -5,14 +5,17 @@ import {
   type ErasedSubject,
   SubjectErasureService,
 } from '../../emails/privacy/subject-erasure.service';
-import { InboundEmailsService } from '../../inbound-mail/inbound-emails.service';
+import { InboundSubjectsService } from '../../inbound-mail/inbound-subjects.service';
 import { InboundService } from '../../inbound/inbound.service';
 import { MailboxErasureService } from '../../mailbox/mailbox-erasure.service';
 import { SuppressionErasure } from '../../suppressions/suppression-erasure.service';
 import type { RequestKey } from '../requests/privacy-request.entity';
 import { PrivacyRequestsService } from '../requests/privacy-requests.service';
 import type { ErasureProgress, KeyPlace, PageResult } from './erasure-progress';
-import { NIL_ID } from '../../../common/ids';
+import { LAST_ID, NIL_ID } from '../../../common/ids';
+
+/** Emails of up to 25 parts each, in one transaction. */
+const INBOUND = 50;
 
 /** Whom an erasure is about. */
 export interface ErasureTarget {
@@ -32,7 +35,7 @@ export class ErasureSteps {
     private readonly emails: SubjectErasureService,
     private readonly reports: InboundService,
     private readonly suppressions: SuppressionErasure,
-    private readonly inbound: InboundEmailsService,
+    private readonly inbound: InboundSubjectsService,
     private readonly mailbox: MailboxErasureService,
     private readonly requests: PrivacyRequestsService,
   ) {}
@@ -49,13 +52,14 @@ export class ErasureSteps {
       case 'late':
         return this.prepareReceived(target, progress);
       case 'sent':
+      case 'late-sent':
         return this.prepareSent(target, progress);
       case 'responses':
         return (tx) => this.eraseResponses(target, progress, tx);
       case 'suppressions':
         return (tx) => this.eraseSuppressions(target, tx);
       case 'inbound':
-        return (tx) => this.eraseInbound(target, tx);
+        return this.prepareInbound(target, progress);
       case 'mailbox':
         return this.prepareCopies(target, progress);
       case 'requests':
@@ -69,21 +73,26 @@ export class ErasureSteps {
     const page = await this.emails.prepareReceived(subject, pageOf(progress), progress.attachment);
     const { next, attachment } = page;
     return async (tx) => {
+      // Reports before deliveries before emails: the order in which all transactions lock them (docs/a-mails-life.md).
+      const reportsDeleted = await this.reports.erase(this.emails.deliveriesOf(subject, page), tx);
       const erased = await this.emails.eraseReceived(subject, page, tx);
       const counts = {
         ...countsOf(erased),
         recipientsAnonymized: erased.deliveries.length,
         deliveriesCancelled: erased.cancelled,
-        reportsDeleted: await this.reports.erase(erased.deliveries, tx),
+        reportsDeleted,
       };
-      return { counts, busy: erased.busy, next, attachment };
+      return { counts, busy: erased.busy, next, attachment, eventIds: erased.eventIds };
     };
   }
 
   private async prepareSent({ subject }: ErasureTarget, progress: ErasureProgress): Promise<ErasePage> {
     const page = await this.emails.prepareSent(subject, pageOf(progress), progress.attachment);
     const { next, attachment } = page;
-    return async (tx) => ({ counts: countsOf(await this.emails.eraseSent(subject, page, tx)), next, attachment });
+    return async (tx) => {
+      const erased = await this.emails.eraseSent(subject, page, tx);
+      return { counts: countsOf(erased), next, attachment, eventIds: erased.eventIds };
+    };
   }
 
   private async eraseResponses({ subject }: ErasureTarget, { after }: ErasureProgress, tx: Transaction) {
@@ -96,9 +105,13 @@ export class ErasureSteps {
   }
 
   /** Mail that the subject has sent to a route, or that names them: whole, as what else of it is theirs cannot be known. */
-  private async eraseInbound({ request, email }: ErasureTarget, tx: Transaction): Promise<PageResult> {
-    const { deleted, isMore } = await this.inbound.erase(request, email, tx);
-    return { counts: { inboundEmailsDeleted: deleted }, ...(isMore && { next: NIL_ID }) };
+  private async prepareInbound({ request, email }: ErasureTarget, progress: ErasureProgress): Promise<ErasePage> {
+    const { after } = pageOf(progress);
+    const { ids, next } = await this.inbound.find(request, email, { after, before: LAST_ID, limit: INBOUND });
+    // An inbound email is its own event.
+    return async (tx) => {
+      return { counts: { inboundEmailsDeleted: await this.inbound.erase(request, ids, tx) }, next, eventIds: ids };
+    };
   }
 
   /** Test mail never leaves, so no copy of it gets there. */

@@ -7,6 +7,7 @@ import {
   type SubjectScope,
 } from '../../emails/privacy/subject-emails.service';
 import { type InboundEmail, InboundEmailsService } from '../../inbound-mail/inbound-emails.service';
+import { InboundSubjectsService } from '../../inbound-mail/inbound-subjects.service';
 import { SuppressionListService } from '../../suppressions/suppression-list.service';
 import type { ExportedEmail, ExportedEvent, ExportedSuppression, ExportItems } from './export-items';
 import { redactAddress, redactOthers } from './redact-others';
@@ -24,6 +25,7 @@ export class ExportCollector {
     private readonly emails: SubjectEmailsService,
     private readonly suppressions: SuppressionListService,
     private readonly inbound: InboundEmailsService,
+    private readonly subjects: InboundSubjectsService,
   ) {}
 
   /** The next emails with their events, and the last id of them; undefined when there are no more. */
@@ -61,16 +63,16 @@ export class ExportCollector {
     scope: SubjectScope,
     range: SubjectRange,
   ): Promise<(Pick<ExportItems, 'emails' | 'events'> & { last: string }) | undefined> {
-    const page = await this.inbound.pageOf(scope, scope.address, { ...range, limit: INBOUND_PAGE });
+    const { ids, next } = await this.subjects.find(scope, scope.address, { ...range, limit: INBOUND_PAGE });
     const emails: ExportedEmail[] = [];
     let bytes = 0;
-    for (const email of page) {
+    for (const email of await this.subjects.read(scope, ids)) {
       const bodies = isSame(email.fromAddress, scope.address) ? await this.inbound.bodiesOf(email) : {};
       emails.push(toExportedInbound(email, bodies, scope.address));
-      bytes += (bodies.text?.length ?? 0) + (bodies.html?.length ?? 0);
-      if (bytes > INBOUND_PAGE_BYTES) break;
+      bytes += lengthOf(bodies);
+      if (bytes > INBOUND_PAGE_BYTES) return { last: email.id, emails, events: [] };
     }
-    const last = emails.at(-1)?.id;
+    const last = next ?? emails.at(-1)?.id;
     return last === undefined ? undefined : { last, emails, events: [] };
   }
 
@@ -82,6 +84,10 @@ export class ExportCollector {
       return { id, email, reason, suppressedAt: suppressedAt.toISOString() };
     });
   }
+}
+
+function lengthOf({ text = '', html = '' }: { text?: string; html?: string }): number {
+  return text.length + html.length;
 }
 
 function toExportedInbound(

@@ -1,4 +1,5 @@
-// What background jobs do to messages, a batch at a time.
+// What background jobs and erasures do to messages, a batch at a time.
+import type { Tenant } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
 
 // Frees the claims of processes that are no more, and ends what waits for endpoints that are disabled.
@@ -65,4 +66,33 @@ const DELETE_OLD = `
 
 export function deleteOldMessages(before: Date, limit: number): Statement<{ deleted: 1 }> {
   return { name: 'delete-old-webhook-messages', text: DELETE_OLD, values: [before, limit] };
+}
+
+// Forgets what was answered to messages about some events, to whichever endpoints: a message has its event's id.
+// Reads: webhook_endpoints (the tenant's). Writes: webhook_messages (primary key, one look-up for each event and endpoint).
+// Locks: the rows in the order of their keys. Rows: the messages of $3.
+// Not the ORM: look-ups by two columns of the key, whatever the planner knows of the table.
+const ERASE_ANSWERS = `
+  with answered as materialized (
+    select m.endpoint_id, m.id
+    from (select id from webhook_endpoints where organization_id = $1 and mode = $2 order by id) e
+    cross join lateral (
+      select told.endpoint_id, told.id
+      from unnest($3::uuid[]) as v (id)
+      cross join lateral (
+        select endpoint_id, id
+        from webhook_messages
+        where organization_id = $1 and mode = $2 and endpoint_id = e.id and id = v.id and last_answer is not null
+        limit 1
+        for update
+      ) told
+    ) m
+  )
+  update webhook_messages m
+  set last_answer = null
+  from answered a
+  where m.organization_id = $1 and m.mode = $2 and m.endpoint_id = a.endpoint_id and m.id = a.id and m.id = any($3::uuid[])`;
+
+export function eraseAnswers({ organizationId, mode }: Tenant, eventIds: readonly string[]): Statement<never> {
+  return { name: 'erase-webhook-answers', text: ERASE_ANSWERS, values: [organizationId, mode, [...eventIds].sort()] };
 }

@@ -3,7 +3,7 @@
 // Reads and writes: idempotency_keys (primary key). Locks: advisory, per key. Rows: the keyed requests of one batch.
 // Not the ORM: try-locks and batches.
 import type { Statement } from '../../../../database/statement';
-import type { IdempotencyClaim } from '../idempotency';
+import { hashedKey, type IdempotencyClaim } from '../idempotency';
 import type { ItemResult, KeyedResponse } from '../submission';
 
 const LOCK = `
@@ -24,20 +24,18 @@ export interface StoredResponse {
   response: ItemResult | ItemResult[];
 }
 
-/** What stands for a key that showed the address of an erased person. */
-export const hashedKey = (key: string): string => `'sha256:' || encode(sha256(convert_to(${key}, 'UTF8')), 'hex')`;
-
 const FIND = `
   select k.ordinality::int - 1 as index, i.fingerprint, i.response
-  from unnest($1::uuid[], $2::text[], $3::text[], $4::text[])
-    with ordinality as k (organization_id, mode, path, key, ordinality)
+  from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[])
+    with ordinality as k (organization_id, mode, path, key, hashed, ordinality)
   join idempotency_keys i on i.organization_id = k.organization_id and i.mode = k.mode and i.path = k.path
-    and i.key in (k.key, ${hashedKey('k.key')})
-  where i.created_at > $5`;
+    and i.key in (k.key, k.hashed)
+  where i.created_at > $6`;
 
 /** A statement of its own: its snapshot is taken after the locks. */
 export function findStoredResponses(claims: readonly IdempotencyClaim[], notBefore: Date): Statement<StoredResponse> {
-  return { name: 'find-stored-responses', text: FIND, values: [...columns(claims), notBefore] };
+  const hashed = claims.map(({ key }) => hashedKey(key));
+  return { name: 'find-stored-responses', text: FIND, values: [...columns(claims), hashed, notBefore] };
 }
 
 const STORE = `

@@ -22,7 +22,8 @@ const LOCK = `
       e.domain_id as "domainId",
       e.status,
       e.event_sequence as "eventSequence",
-      e.scheduled_for as "scheduledFor"
+      e.scheduled_for as "scheduledFor",
+      e.from_email like 'erased@%' as "isSenderErased"
     from emails e
     where e.organization_id = $1 and e.mode = $2 and e.id = wanted.id
     for no key update of e

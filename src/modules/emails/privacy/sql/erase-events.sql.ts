@@ -16,11 +16,14 @@ export interface ErasableEvent extends EventPlace {
   readonly data: Record<string, unknown>;
 }
 
+/** By its id webhooks know it. */
+export type FoundEvent = ErasableEvent & { readonly id: string };
+
 const READ = `
-  select v."emailId", v.sequence, v."eventType", v.data
+  select v."emailId", v.sequence, v.id, v."eventType", v.data
   from unnest($3::uuid[], $4::int[]) as given (id, sequence)
   cross join lateral (
-    select e.email_id as "emailId", e.sequence, e.event_type as "eventType", e.data
+    select e.email_id as "emailId", e.sequence, e.id, e.event_type as "eventType", e.data
     from email_events e
     where e.organization_id = $1 and e.mode = $2 and e.email_id = given.id and e.sequence > given.sequence
     order by e.sequence
@@ -31,7 +34,7 @@ export function readErasableEvents(
   { organizationId, mode }: ErasedSubject,
   places: readonly EventPlace[],
   limit: number,
-): Statement<ErasableEvent> {
+): Statement<FoundEvent> {
   return {
     name: 'read-erasable-events',
     text: READ,

@@ -1,0 +1,62 @@
+import { Injectable } from '@nestjs/common';
+import { addressKey } from '../../common/mail-address';
+import type { Tenant } from '../../common/tenant';
+import type { Transaction } from '../../database/transaction';
+import type { InboundEmail } from './inbound-email.entity';
+import type { IdRange } from './inbound-email';
+import { InboundEmailsRepository } from './inbound-emails.repository';
+import { namedAddresses } from './named-addresses';
+
+/** Mail with as many addresses as are indexed, or more, whose headers are looked at for one page: of up to 1 MiB each. */
+const LOOKED_AT = 20;
+
+/** Mail that names a person. */
+export interface NamingMail {
+  /** In their order. */
+  readonly ids: readonly string[];
+  /** Where the next page begins; undefined when there is nothing more. */
+  readonly next: string | undefined;
+}
+
+/**
+ * Which inbound mail names a person, for exports and erasures. It is found by its indexed addresses; of mail that has more of them
+ * the header is looked at, as thousands of addresses in one mail would make the index larger than the mail.
+ */
+@Injectable()
+export class InboundSubjectsService {
+  constructor(private readonly emails: InboundEmailsRepository) {}
+
+  /** A page of bounded work: it may be empty, and have a next one. @throws UnavailableError */
+  async find({ organizationId, mode }: Tenant, email: string, range: IdRange): Promise<NamingMail> {
+    const [tenant, address] = [{ organizationId, mode }, addressKey(email)];
+    const indexed = await this.emails.idsOf(tenant, address, range);
+    const lastIndexed = indexed.length === range.limit ? indexed.at(-1) : undefined;
+    const crowded = await this.emails.crowdedIds(tenant, {
+      after: range.after,
+      before: lastIndexed ?? range.before,
+      limit: LOOKED_AT,
+    });
+    const next = crowded.length === LOOKED_AT ? crowded.at(-1) : lastIndexed;
+    const ids = indexed.filter((id) => next === undefined || id <= next);
+    for (const id of crowded) {
+      if (!ids.includes(id) && (await this.names(await this.emails.loadHead({ ...tenant, id }), address))) ids.push(id);
+    }
+    return { ids: ids.toSorted(), next };
+  }
+
+  /** In the order of their ids; those that are gone are left out. @throws UnavailableError */
+  async read(tenant: Tenant, ids: readonly string[]): Promise<InboundEmail[]> {
+    return (await this.emails.findAll(tenant, ids)).reverse();
+  }
+
+  /** Deletes them with their bytes, whoever they are from. Returns how many there were. */
+  erase({ organizationId, mode }: Tenant, ids: readonly string[], tx: Transaction): Promise<number> {
+    return this.emails.deleteAll({ organizationId, mode }, ids, tx);
+  }
+
+  private async names(head: Buffer | undefined, address: string): Promise<boolean> {
+    if (!head) return false;
+    for await (const named of namedAddresses(head)) if (named === address) return true;
+    return false;
+  }
+}
