@@ -2,6 +2,7 @@ import { request as requestPlain, type ClientRequest, type IncomingHttpHeaders, 
 import { request as requestSecure, type RequestOptions } from 'node:https';
 import { isIP, type LookupFunction, type Socket, type TcpNetConnectOpts } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { parseInTurns } from '../async/parse-in-turns';
 import { SECOND } from '../clock';
 import type { EgressGuard } from './egress-guard';
 import { EgressError, toEgressFailure, type EgressFailure } from './egress-failure';
@@ -11,6 +12,8 @@ export interface EgressGet {
   readonly headers: Readonly<Record<string, string>>;
   /** Ends the request early. */
   readonly signal?: AbortSignal;
+  /** In whose turns the answer is read; the host's without one. */
+  readonly holder?: string;
 }
 
 export interface EgressPost extends EgressGet {
@@ -75,6 +78,8 @@ type ConnectOptions = Pick<TcpNetConnectOpts, 'autoSelectFamily' | 'autoSelectFa
 const MAX_INTERIM_ANSWERS = 10;
 /** Of all that comes beside the body: heads, what frames the chunks of a body, empty lines before the answer. */
 const FRAMING = { perBodyByte: 8, bytes: 256 * 1024 };
+/** Of a body whose end does not matter: each chunk costs this process more than who sends it. */
+const MAX_DRAINED_PIECES = 1_000;
 
 /** An address that does not answer leaves time for the next one. */
 const NEXT_ADDRESS_MS = 1_500;
@@ -140,7 +145,7 @@ export class EgressClient {
     const end = () => request.destroy(signal.reason as Error);
     signal.addEventListener('abort', end);
     try {
-      return await read(await this.responseTo(request, addresses));
+      return await read(await this.responseTo(request, addresses, outgoing.holder ?? outgoing.url.host));
     } finally {
       signal.removeEventListener('abort', end);
       request.destroy();
@@ -174,15 +179,16 @@ export class EgressClient {
     return request.end(body);
   }
 
-  private responseTo(request: ClientRequest, addresses: readonly string[]): Promise<IncomingMessage> {
+  private responseTo(request: ClientRequest, addresses: readonly string[], holder: string): Promise<IncomingMessage> {
     const timer = setTimeout(() => request.destroy(new EgressError('connect_timeout')), this.limits.connectTimeoutMs);
     return new Promise<IncomingMessage>((resolve, reject) => {
       request.once('response', resolve);
       request.on('error', reject);
       // Node ends a request without a word when the host changes to another protocol (101), and it cannot be ended again.
       request.once('close', () => reject(new EgressError('protocol')));
-      this.bound(request);
       request.once('socket', (socket: Socket) => {
+        parseInTurns(socket, () => holder);
+        this.bound(request, socket);
         socket.once('connect', () => {
           if (!isAmong(socket.remoteAddress, addresses)) request.destroy(new EgressError('refused'));
         });
@@ -192,19 +198,16 @@ export class EgressClient {
   }
 
   /** Ends a request to a host that floods: within the time limit it could keep the whole process busy. */
-  private bound(request: ClientRequest): void {
+  private bound(request: ClientRequest, socket: Socket): void {
     const end = () => request.destroy(new EgressError('protocol'));
     const most = this.limits.maxResponseBytes * FRAMING.perBodyByte + FRAMING.bytes;
-    let [answers, bytes] = [0, 0];
+    let answers = 0;
     request.on('information', () => {
       answers += 1;
       if (answers > MAX_INTERIM_ANSWERS) end();
     });
-    request.once('socket', (socket: Socket) => {
-      socket.on('data', (chunk: Buffer) => {
-        bytes += chunk.length;
-        if (bytes > most) end();
-      });
+    socket.on('data', () => {
+      if (socket.bytesRead > most) end();
     });
   }
 
@@ -229,16 +232,20 @@ export class EgressClient {
   private drain(response: IncomingMessage): Promise<Pick<EgressAnswer, 'body' | 'isCut'>> {
     const { maxResponseBytes, keptResponseBytes } = this.limits;
     const kept: Buffer[] = [];
-    let bytes = 0;
+    let [bytes, pieces] = [0, 0];
     return new Promise((resolve) => {
       response.on('data', (chunk: Buffer) => {
+        pieces += 1;
         // A copy: the chunk's memory is a large one's.
         if (bytes < keptResponseBytes) kept.push(Buffer.from(chunk.subarray(0, keptResponseBytes - bytes)));
         bytes += chunk.length;
-        if (bytes >= maxResponseBytes) response.destroy();
+        if (bytes >= maxResponseBytes || pieces >= MAX_DRAINED_PIECES) response.destroy();
       });
       response.on('error', () => undefined);
-      response.once('close', () => resolve({ body: Buffer.concat(kept), isCut: bytes > keptResponseBytes }));
+      response.once('close', () => {
+        const isCut = bytes > keptResponseBytes || pieces >= MAX_DRAINED_PIECES;
+        resolve({ body: Buffer.concat(kept), isCut });
+      });
     });
   }
 }

@@ -1,10 +1,12 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Request, Response } from 'express';
+import { parseInTurns } from '../async/parse-in-turns';
 import { SECOND } from '../clock';
 import type { RequestSpan } from '../tracing/tracing';
 import { AppError } from '../errors/app-error';
 import { startRequest } from '../tenant-scope';
+import { clientNetworkOf } from './client-address';
 import type { Draining } from './draining';
 import { sendError } from './error-response';
 import type { expressMessages } from './express-messages';
@@ -63,6 +65,7 @@ export function createNodeServer(parts: Parts): Server {
     requireHostHeader: false,
   });
   server.maxConnections = options.maxConnections;
+  server.on('connection', (socket) => parseInTurns(socket, () => clientNetworkOf(socket.remoteAddress ?? '')));
   server.on('request', (request, response) => receive(asExpress(request), response as unknown as Response, parts));
   server.on('checkContinue', (request, response) => {
     const awaiting = asExpress(request);

@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { parseInTurns } from '../async/parse-in-turns';
 import { opensPort, type PortVariable } from '../network';
 
 /** Text goes out as it is, anything else as JSON. */
@@ -32,6 +33,8 @@ export interface ProbeServer {
 
 const HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
 const LIMITS = { headersTimeout: 5_000, requestTimeout: 5_000 };
+/** Monitors are one client. */
+const PROBES = 'probes';
 const NOT_FOUND: ProbeResponse = { status: 404, body: 'not found\n' };
 const FAILED: ProbeResponse = { status: 500, body: 'the answer could not be made\n' };
 
@@ -48,6 +51,7 @@ export async function startProbeServer(options: ProbeServerOptions): Promise<Pro
       response.end(method === 'HEAD' ? undefined : text);
     });
   });
+  server.on('connection', (socket) => parseInTurns(socket, () => PROBES));
   await open(server, options);
   return { port: (server.address() as AddressInfo).port, close: () => close(server) };
 }

@@ -38,9 +38,9 @@ export class WebhookSender {
   }
 
   private post(message: OutgoingWebhook, signal: AbortSignal): Promise<EgressResult> {
-    const { id, url, body, endpointId } = message;
+    const { id, url, body, endpointId, organizationId } = message;
     const secrets = this.secrets.secretsInForce({ ...message, id: endpointId });
     const headers = { ...WEBHOOK_HEADERS, ...signWebhook({ id, sentAt: this.clock.now(), body }, secrets) };
-    return this.client.post({ url: new URL(url), headers, body, signal });
+    return this.client.post({ url: new URL(url), headers, body, signal, holder: organizationId });
   }
 }

@@ -1,0 +1,76 @@
+import type { Socket } from 'node:net';
+import { EVENT_LOOP } from './fair-turns';
+
+/** What is parsed first of all that has been read; what took little is followed by twice as much. */
+const FIRST_BYTES = 2 * 1024;
+/** Parsed for so long before everybody else has a turn. */
+const TURN_MS = 1;
+
+interface ParserTurns {
+  readonly nowMs?: () => number;
+  readonly next?: (holder: string) => Promise<void>;
+}
+
+/**
+ * Node's HTTP parser goes through all that was read from a connection in one turn of the event loop, and what it finds is worked on
+ * at once: 64 KiB may be ten thousand chunks of one byte, or two thousand requests, and take it 100 ms. With this it gets what
+ * takes a millisecond, and the rest in the holder's turns; meanwhile nothing more is read. To be called when Node has just taken
+ * the connection, by a listener of `connection` (server) or `socket` (client).
+ *
+ * @param holder whom to count as one: a client, an organization
+ */
+export function parseInTurns(socket: Socket, holder: () => string, turns: ParserTurns = {}): void {
+  const { nowMs = () => performance.now(), next = (name) => EVENT_LOOP.next(name) } = turns;
+  const [parse, another] = socket.listeners('data') as ((bytes: Buffer) => void)[];
+  // Node of another release may read otherwise.
+  if (!parse || another) return;
+  const parser = new TurnwiseParser(socket, parse.bind(socket), nowMs, () => next(holder()));
+  // Only while it has a listener does Node hand out what it reads.
+  socket.on('data', (bytes: Buffer) => parser.take(bytes));
+  socket.off('data', parse);
+}
+
+/** parsing ──time is over──► waiting for a turn ──► parsing; what is not parsed yet goes back to the connection. */
+class TurnwiseParser {
+  private isWaiting = false;
+
+  constructor(
+    private readonly socket: Socket & { readonly parser?: unknown },
+    private readonly parse: (bytes: Buffer) => void,
+    private readonly nowMs: () => number,
+    private readonly turn: () => Promise<void>,
+  ) {}
+
+  take(bytes: Buffer): void {
+    const rest = this.isWaiting ? bytes : this.parseSome(bytes);
+    if (rest.length === 0 || this.isOver) return;
+    // Node has paused it: who reads the body or the responses does not keep up. Then Node resumes it, too.
+    const isHeldBack = this.socket.isPaused();
+    this.socket.pause();
+    this.socket.unshift(rest);
+    if (!isHeldBack && !this.isWaiting) void this.wait();
+  }
+
+  /** The parser is another connection's when this one is at its end. */
+  private get isOver(): boolean {
+    return this.socket.destroyed || !this.socket.parser;
+  }
+
+  private parseSome(bytes: Buffer): Buffer {
+    const untilMs = this.nowMs() + TURN_MS;
+    let start = 0;
+    for (let size = FIRST_BYTES; start < bytes.length && !this.isOver; size *= 2) {
+      this.parse(start === 0 && bytes.length <= size ? bytes : bytes.subarray(start, start + size));
+      start += size;
+      if (this.socket.isPaused() || this.nowMs() >= untilMs) break;
+    }
+    return bytes.subarray(start);
+  }
+
+  private async wait(): Promise<void> {
+    this.isWaiting = true;
+    await this.turn();
+    this.isWaiting = false;
+    this.socket.resume();
+  }
+}
