@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type ReplyClassification, ReplyClassifier } from '../delivery/policy/classify-reply';
-import { readOwnRules } from '../delivery/policy/own-rules';
+import { readOwnRules } from '../delivery/policy/reply-rules';
 import { REPLY_STAGES, type ReplyStage } from '../delivery/policy/reply-rule';
 import { CliError } from './session/cli-error';
 import { type Replay, ReplayRepliesService } from '../modules/emails/outcomes/replay-replies.service';

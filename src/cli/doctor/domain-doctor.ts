@@ -13,7 +13,7 @@ import { cell, table } from '../session/output';
 import { assertMigrated, type Check, type CheckStatus, examine, type Finding } from './checks';
 import { checkClock } from './database-checks';
 import { checkEgress, type EgressTarget, findTarget, needlessBecause, resolveTarget, type SmtpHost } from './egress';
-import { checkReverseDns } from './reverse-dns';
+import { checkReverseDns } from './address-checks';
 
 export interface DomainDoctorOptions {
   /** Which organization's domain, where several have it. */

@@ -1,11 +1,10 @@
 import type { DnsAnswer, DnsResolver } from '../../common/dns/dns-resolver';
 import { DnssecResolver } from '../../common/dns/dnssec-resolver';
 import type { AppConfig } from '../../config/config';
-import { checkBlockLists } from './block-lists';
+import { checkBlockLists, checkReverseDns } from './address-checks';
 import type { Check, Finding } from './checks';
 import { examine, ok } from './checks';
 import { checkEgress, needlessBecause, resolveTarget, type SmtpHost } from './egress';
-import { checkReverseDns } from './reverse-dns';
 
 const PAGE = 'docs/production.md';
 

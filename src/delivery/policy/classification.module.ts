@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AppConfig } from '../../config/config';
 import { ReplyClassifier } from './classify-reply';
-import { readOwnRules } from './own-rules';
+import { readOwnRules } from './reply-rules';
 
 /** What replies mean: the operator's rules before the built-in ones. A bad file ends the start. */
 @Module({

@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { RE2JS } from 're2js';
+import { ConfigurationError } from '../../config/load-config';
 import type { ReplyRule } from './reply-rule';
-import { compileRule, type RuleDefinition } from './rule-file';
+import { compileOwnRules, compileRule, type RuleDefinition } from './rule-file';
 import anyDefaults from './rules/any-defaults.json';
 import anyMachines from './rules/any-machines.json';
 import anyRecipientSide from './rules/any-recipient-side.json';
@@ -94,4 +97,19 @@ function textOf({ words: list }: BuiltInDefinition): { text: string } | undefine
 function compilePlain(pattern: string): (text: string) => boolean {
   const compiled = new RegExp(pattern, 'i');
   return (text) => compiled.test(text);
+}
+
+/** Read from an operator's file. @throws ConfigurationError that names the file, and the rule that is wrong */
+export function readOwnRules(path: string): ReplyRule[] {
+  try {
+    return compileOwnRules(JSON.parse(readFileSync(path, 'utf8')), compileLinear);
+  } catch (error) {
+    throw new ConfigurationError([`CLASSIFICATION_RULES ${path}: ${(error as Error).message}`]);
+  }
+}
+
+/** RE2's syntax: it takes linear time whatever the pattern and the text; look-around and back-references are refused. */
+function compileLinear(pattern: string): (text: string) => boolean {
+  const compiled = RE2JS.compile(pattern, RE2JS.CASE_INSENSITIVE);
+  return (text) => compiled.matcher(text).find();
 }

@@ -5,7 +5,7 @@ import { firstIdAt } from '../../common/ids';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import type { DeliveryKey } from '../../delivery/ports/delivery';
-import { FeedbackReport } from './feedback-report.entity';
+import { FeedbackReport } from './inbound-report.entity';
 import type {
   ClaimedReport,
   NewFeedbackReport,

@@ -1,4 +1,4 @@
-import { evaluateDmarc } from './check-dmarc';
+import { evaluateDmarc } from './check-records';
 
 const HOST = '_dmarc.example.com';
 const evaluate = (...records: string[]) => evaluateDmarc(HOST, { kind: 'found', records });

@@ -1,5 +1,13 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
+/** Which process runs a background job that must not run twice at a time. */
+@Entity('job_leases')
+export class JobLease {
+  @PrimaryColumn('text') job!: string;
+  @Column('uuid') holder!: string;
+  @Column('timestamptz', { name: 'held_until' }) heldUntil!: Date;
+}
+
 /** How far a backfill has come. */
 @Entity('backfill_runs')
 export class BackfillRun {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigurationError } from '../../config/load-config';
 import { ReplyClassifier } from './classify-reply';
-import { readOwnRules } from './own-rules';
+import { readOwnRules } from './reply-rules';
 
 const folder = mkdtempSync(join(tmpdir(), 'rules-'));
 const file = join(folder, 'rules.json');

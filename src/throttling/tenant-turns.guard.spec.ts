@@ -1,11 +1,10 @@
 import { EventEmitter } from 'node:events';
 import type { ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { RATE_LIMIT_CLASS_METADATA } from '../common/http/request-limits';
 import { UnavailableError } from '../common/errors/app-error';
+import { RATE_LIMIT_CLASS_METADATA } from '../common/http/request-limits';
 import type { AppConfig } from '../config/config';
-import { TenantTurns } from './tenant-turns';
-import { TenantTurnsGuard } from './tenant-turns.guard';
+import { TenantTurns, TenantTurnsGuard } from './tenant-turns.guard';
 
 describe('TenantTurns', () => {
   /** Begins reads and tells which have begun. */

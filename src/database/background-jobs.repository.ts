@@ -1,10 +1,33 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
-import type { Transaction } from './transaction';
+import { newId } from '../common/ids';
+import { JobLeases } from '../common/jobs/periodic-jobs';
 import type { BackfillBatch } from './backfill';
-import { BackfillRun } from './backfill-run.entity';
+import { BackfillRun } from './background-job.entity';
+import { Database } from './database.service';
+import { releaseJobLease, takeJobLease } from './sql/job-leases.sql';
+import type { Transaction } from './transaction';
 
+/** Leases in the table `job_leases`; each process is one holder. */
+@Injectable()
+export class JobLeasesRepository extends JobLeases {
+  private readonly holder = newId();
+
+  constructor(private readonly database: Database) {
+    super();
+  }
+
+  async take(job: string, leaseSeconds: number): Promise<boolean> {
+    return (await this.database.run(takeJobLease(job, this.holder, leaseSeconds))).length === 1;
+  }
+
+  async release(job: string): Promise<void> {
+    await this.database.run(releaseJobLease(job, this.holder));
+  }
+}
+
+/** How far backfills have come. */
 @Injectable()
 export class BackfillRunsRepository {
   constructor(@InjectRepository(BackfillRun) private readonly runs: Repository<BackfillRun>) {}
