@@ -1,14 +1,13 @@
-// What a quiet tenant notices of its neighbours: how long its mails take alone, beside a tenant with a deep queue, and beside
+// What a quiet tenant notices of other tenants: how long its mails take alone, beside a tenant with a deep queue, and beside
 // one whose mail all goes to tarpits. See docs/benchmarks.md.
-import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { Bench } from './harness/bench.mjs';
 import { DirectInserts } from './harness/direct-inserts.mjs';
 import { emailBody } from './harness/mail.mjs';
-import { DIST, load } from './harness/product.mjs';
+import { load } from './harness/product.mjs';
 import { median } from './harness/report.mjs';
 import { say } from './harness/say.mjs';
+import { parseRun } from './harness/settings.mjs';
 
 const USAGE = `npm run bench:fairness -- [--rounds N] [--seconds S]
 
@@ -24,7 +23,7 @@ const TARPITS = 30;
 const NOISY_PER_SECOND = 3_000;
 const PER_TARPIT = 40;
 const INSERTED_AT_ONCE = 100;
-/** For the neighbour's mail to be under way before the quiet tenant's figures count. */
+/** For the other tenant's mail to be under way before the quiet tenant's figures count. */
 const WARM_UP_MS = 3_000;
 
 const { formatCall } = load('./delivery/queue/work-call.js');
@@ -32,19 +31,11 @@ const { formatCall } = load('./delivery/queue/work-call.js');
 /** Makes every recipient another one. */
 let sequence = 0;
 
-const { values: options } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '3' },
-    seconds: { type: 'string', default: '12' },
-    dist: { type: 'string', default: DIST },
-    help: { type: 'boolean', default: false },
-  },
-});
-if (options.help) process.stdout.write(USAGE);
-else await run(Number(options.rounds), Number(options.seconds));
+const settings = parseRun(USAGE, { seconds: 12 });
+if (settings) await run(settings);
 
-async function run(rounds, seconds) {
-  const bench = new Bench({ dist: path.resolve(options.dist) });
+async function run({ rounds, seconds, dist }) {
+  const bench = new Bench({ dist });
   try {
     await bench.open();
     const scene = await openScene(bench);
@@ -56,8 +47,8 @@ async function run(rounds, seconds) {
     const latencies = Object.fromEntries(Object.keys(situations).map((name) => [name, []]));
     await measure(scene, [], 2);
     for (let round = 1; round <= rounds; round += 1) {
-      for (const [name, neighbours] of Object.entries(situations)) {
-        const taken = await measure(scene, neighbours(), seconds);
+      for (const [name, others] of Object.entries(situations)) {
+        const taken = await measure(scene, others(), seconds);
         latencies[name].push(taken);
         say(`round ${round}, ${name}: p50 ${at(taken, 0.5).toFixed(1)} ms, p99 ${at(taken, 0.99).toFixed(1)} ms`);
       }
@@ -100,11 +91,11 @@ async function openScene(bench) {
 }
 
 /** Milliseconds from the commit to the final dot, of each mail of the quiet tenant. A worker of its own for each situation. */
-async function measure({ database, receivers, quiet, noisy, worker }, neighbours, seconds) {
+async function measure({ database, receivers, quiet, noisy, worker }, others, seconds) {
   await receivers.call('relax', { isOn: false });
-  await insertAll(noisy, neighbours);
+  await insertAll(noisy, others);
   const process = await worker();
-  if (neighbours.length > 0) await delay(WARM_UP_MS);
+  if (others.length > 0) await delay(WARM_UP_MS);
   const mine = recipients('quiet', seconds * QUIET_RATE, promptDomain);
   const [command] = quiet.parse([emailBody(0)]);
   const call = { count: 1, organizationIds: new Set([quiet.tenant.organizationId]) };

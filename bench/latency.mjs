@@ -1,11 +1,9 @@
 // How long one email takes to be accepted while the service has half, and four fifths, of what it can take. See docs/benchmarks.md.
-import path from 'node:path';
-import { parseArgs } from 'node:util';
 import { Bench } from './harness/bench.mjs';
 import { emailBody } from './harness/mail.mjs';
-import { DIST } from './harness/product.mjs';
 import { median } from './harness/report.mjs';
 import { say } from './harness/say.mjs';
+import { parseRun } from './harness/settings.mjs';
 
 const USAGE = `npm run bench:latency -- [--rounds N] [--seconds S] [--dist FOLDER]
 
@@ -22,19 +20,11 @@ const BODIES = 1_000;
 /** Wanted of the 99th percentile at half load, in ms. */
 const TARGET_MS = 25;
 
-const { values: options } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '3' },
-    seconds: { type: 'string', default: '5' },
-    dist: { type: 'string', default: DIST },
-    help: { type: 'boolean', default: false },
-  },
-});
-if (options.help) process.stdout.write(USAGE);
-else await run(Number(options.rounds), Number(options.seconds));
+const settings = parseRun(USAGE, { seconds: 5 });
+if (settings) await run(settings);
 
-async function run(rounds, seconds) {
-  const bench = new Bench({ dist: path.resolve(options.dist) });
+async function run({ rounds, seconds, dist }) {
+  const bench = new Bench({ dist });
   const giveUp = () => bench.close().finally(() => process.exit(1));
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, giveUp);
   try {

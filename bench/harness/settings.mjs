@@ -1,4 +1,6 @@
+import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { DIST } from './product.mjs';
 
 const STANDARD = ['parse-only', 'accept-single', 'accept-batch', 'deliver', 'end-to-end'];
 /** Run only when asked for. */
@@ -38,6 +40,32 @@ export function parseSettings(args) {
     scenarios: values.only,
     profile: values.profile,
     help: values.help,
+  };
+}
+
+/**
+ * The command line of a figure that has a script of its own.
+ *
+ * @param seconds of one run, by default
+ * @returns undefined when it asked for the usage, which has been printed. @throws Error for an unknown option or value
+ */
+export function parseRun(usage, { seconds }) {
+  const { values } = parseArgs({
+    options: {
+      rounds: { type: 'string', default: '3' },
+      seconds: { type: 'string', default: String(seconds) },
+      dist: { type: 'string', default: DIST },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(usage);
+    return undefined;
+  }
+  return {
+    rounds: positive('rounds', values.rounds),
+    seconds: positive('seconds', values.seconds),
+    dist: path.resolve(values.dist),
   };
 }
 

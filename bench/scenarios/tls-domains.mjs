@@ -45,7 +45,7 @@ export async function prepare(bench, { messages, domains }) {
   };
 }
 
-/** In turn: neighbours in the queue go to different domains. */
+/** In turn: adjacent mails of the queue go to different domains. */
 function recipients(kind, count, domains) {
   return Array.from({ length: count }, (_, at) => `customer${(sequence += 1)}@${kind}${at % domains}.test`);
 }

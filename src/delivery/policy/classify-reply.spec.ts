@@ -1,6 +1,6 @@
 import fc from 'fast-check';
+import { definitions, parseExample } from '../../../test/factories/reply-examples';
 import { BUILT_IN_CLASSIFIER, type ReplyToClassify } from './classify-reply';
-import { REPLY_RULES, RULE_FILES } from './reply-rules';
 import wordLists from './rules/words.json';
 import { readPhase, SMTP_PHASES } from '../ports/smtp-phase';
 import { stageOf } from './reply-rule';
@@ -8,16 +8,6 @@ import { stageOf } from './reply-rule';
 const classifyReply = (reply: ReplyToClassify) => BUILT_IN_CLASSIFIER.classify(reply);
 const EARLY_PHASES = ['dns', 'connect', 'greeting', 'tls', 'auth', 'mail'] as const;
 
-/** As the connection hands it over: all lines as they came, the enhanced code of the first. */
-function parseExample(example: string): ReplyToClassify {
-  const [named, reply = ''] = example.split(' | ');
-  const [, code, enhancedCode] = /^(\d{3})[ -](?:([245]\.\d+\.\d+) )?/.exec(reply) ?? [];
-  const phase = SMTP_PHASES.find((candidate) => candidate === named);
-  return { phase, code: Number(code), enhancedCode, text: reply.split('\n') };
-}
-
-const definitions = RULE_FILES.flatMap((file) => file.rules);
-const examples = definitions.flatMap(({ id: ruleId, replies }) => replies.map((text) => ({ ruleId, text })));
 const patterns = [...definitions.flatMap(({ text }) => text ?? []), ...Object.values(wordLists)];
 
 const words = patterns.flatMap((pattern) => pattern.split('|'));
@@ -38,9 +28,6 @@ const arbitraryReply = fc.record({
 
 /** Actions that keep the delivery. */
 const KEEPS = /^(?:retry|slow|suspend)$/;
-/** Replies of several lines whose last one says nothing, or something else. */
-const LONG_REPLIES = examples.filter(({ text }) => text.includes('\n'));
-
 /**
  * What says that an address is bad, apart from the rules: RFC 3463 X.1 without the sender's (X.1.7, X.1.8), a mailbox that is
  * disabled, two codes of edges, or a word for a mailbox or for who has it.
@@ -53,61 +40,6 @@ function causesIn({ enhancedCode = '', text = '' }: ReplyToClassify): string[] {
   const lines = typeof text === 'string' ? [text] : text;
   return [enhancedCode, ...lines.flatMap((line) => [line, ...(line.match(/#?\b[245]\.\d{1,3}\.\d{1,3}\b/g) ?? [])])];
 }
-
-describe('the table of reply rules', () => {
-  it('has at least 200 rules, of named receivers, each with a source of its own', () => {
-    expect(REPLY_RULES.length).toBeGreaterThanOrEqual(200);
-    for (const { receiver, sources, rules } of RULE_FILES) {
-      expect(receiver).not.toBe('');
-      expect([...new Set(rules.map(({ source }) => source))].sort()).toEqual(Object.keys(sources).sort());
-    }
-    const published = /^https:\/\/\S+(?: \([^)]+\))?$|^observed in /;
-    const unnamed = REPLY_RULES.filter(({ source = '' }) => !published.test(source));
-    expect(unnamed.map(({ id, source }) => ({ id, source }))).toEqual([]);
-  });
-
-  it('has replies of several lines', () => {
-    expect(LONG_REPLIES.length).toBeGreaterThan(30);
-  });
-
-  it('has an example whose phase is known, every time', () => {
-    expect(examples.filter(({ text }) => parseExample(text).phase === undefined)).toEqual([]);
-  });
-
-  it('has a unique id in every row', () => {
-    expect(new Set(REPLY_RULES.map((rule) => rule.id)).size).toBe(REPLY_RULES.length);
-    expect(REPLY_RULES.map((rule) => rule.id).sort()).toEqual(definitions.map((rule) => rule.id).sort());
-  });
-
-  it('has a reply and an explanation for every row', () => {
-    expect(definitions.filter((rule) => rule.replies.length === 0 || !rule.explanation).map((rule) => rule.id)).toEqual(
-      [],
-    );
-  });
-
-  it('meets every reply by its own row', () => {
-    const missed = examples.filter(({ ruleId, text }) => classifyReply(parseExample(text)).ruleId !== ruleId);
-    expect(missed).toEqual([]);
-    expect(examples.length).toBeGreaterThanOrEqual(REPLY_RULES.length);
-  });
-
-  it('uses no repetition in its patterns, so that matching is linear', () => {
-    for (const pattern of patterns) expect(pattern).not.toMatch(/[*+{]/);
-  });
-
-  it('never bounces a 4xx', () => {
-    const temporary = REPLY_RULES.filter((row) => row.codes.some((code) => code.startsWith('4')));
-    expect(temporary.filter((rule) => !KEEPS.test(rule.action)).map((rule) => rule.id)).toEqual([]);
-  });
-
-  it('suppresses for faults of the recipient only', () => {
-    const suppressing = REPLY_RULES.filter((rule) => rule.action === 'bounce_and_suppress');
-    expect(new Set(suppressing.map((rule) => rule.class))).toEqual(new Set(['mailbox']));
-    expect(new Set(suppressing.map((rule) => rule.reason))).toEqual(
-      new Set(['bad-mailbox', 'bad-domain', 'mailbox-disabled']),
-    );
-  });
-});
 
 describe('classifyReply', () => {
   it('answers every input', () => {
@@ -320,22 +252,5 @@ describe('stageOf', () => {
     expect([undefined, 'dns', 'greeting', 'tls', 'auth'].map((phase) => stageOf(readPhase(phase)))).toEqual(
       Array<string>(5).fill('connect'),
     );
-  });
-});
-
-describe('readPhase', () => {
-  it.each([
-    ['final-dot', 'final'],
-    ['dot', 'final'],
-    ['body', 'data'],
-    ['banner', 'greeting'],
-    ['ehlo', 'greeting'],
-    ['starttls', 'tls'],
-    ['routing', 'dns'],
-    ['rcpt', 'rcpt'],
-    ['quit', undefined],
-    [undefined, undefined],
-  ])('reads the stored name %s as %s', (stored, phase) => {
-    expect(readPhase(stored)).toBe(phase);
   });
 });

@@ -1,9 +1,74 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { definitions, examples, parseExample } from '../../../test/factories/reply-examples';
 import { ConfigurationError } from '../../config/load-config';
-import { ReplyClassifier } from './classify-reply';
-import { readOwnRules } from './reply-rules';
+import { BUILT_IN_CLASSIFIER, ReplyClassifier } from './classify-reply';
+import { readOwnRules, REPLY_RULES, RULE_FILES } from './reply-rules';
+import wordLists from './rules/words.json';
+
+/** Actions that keep the delivery. */
+const KEEPS = /^(?:retry|slow|suspend)$/;
+/** Replies of several lines whose last one says nothing, or something else. */
+const LONG_REPLIES = examples.filter(({ text }) => text.includes('\n'));
+const patterns = [...definitions.flatMap(({ text }) => text ?? []), ...Object.values(wordLists)];
+
+describe('the table of reply rules', () => {
+  it('has at least 200 rules, of named receivers, each with a source of its own', () => {
+    expect(REPLY_RULES.length).toBeGreaterThanOrEqual(200);
+    for (const { receiver, sources, rules } of RULE_FILES) {
+      expect(receiver).not.toBe('');
+      expect([...new Set(rules.map(({ source }) => source))].sort()).toEqual(Object.keys(sources).sort());
+    }
+    const published = /^https:\/\/\S+(?: \([^)]+\))?$|^observed in /;
+    const unnamed = REPLY_RULES.filter(({ source = '' }) => !published.test(source));
+    expect(unnamed.map(({ id, source }) => ({ id, source }))).toEqual([]);
+  });
+
+  it('has replies of several lines', () => {
+    expect(LONG_REPLIES.length).toBeGreaterThan(30);
+  });
+
+  it('has an example whose phase is known, every time', () => {
+    expect(examples.filter(({ text }) => parseExample(text).phase === undefined)).toEqual([]);
+  });
+
+  it('has a unique id in every row', () => {
+    expect(new Set(REPLY_RULES.map((rule) => rule.id)).size).toBe(REPLY_RULES.length);
+    expect(REPLY_RULES.map((rule) => rule.id).sort()).toEqual(definitions.map((rule) => rule.id).sort());
+  });
+
+  it('has a reply and an explanation for every row', () => {
+    expect(definitions.filter((rule) => rule.replies.length === 0 || !rule.explanation).map((rule) => rule.id)).toEqual(
+      [],
+    );
+  });
+
+  it('matches every example by its own rule', () => {
+    const missed = examples.filter(
+      ({ ruleId, text }) => BUILT_IN_CLASSIFIER.classify(parseExample(text)).ruleId !== ruleId,
+    );
+    expect(missed).toEqual([]);
+    expect(examples.length).toBeGreaterThanOrEqual(REPLY_RULES.length);
+  });
+
+  it('uses no repetition in its patterns, so that matching is linear', () => {
+    for (const pattern of patterns) expect(pattern).not.toMatch(/[*+{]/);
+  });
+
+  it('never bounces a 4xx', () => {
+    const temporary = REPLY_RULES.filter((row) => row.codes.some((code) => code.startsWith('4')));
+    expect(temporary.filter((rule) => !KEEPS.test(rule.action)).map((rule) => rule.id)).toEqual([]);
+  });
+
+  it('suppresses for faults of the recipient only', () => {
+    const suppressing = REPLY_RULES.filter((rule) => rule.action === 'bounce_and_suppress');
+    expect(new Set(suppressing.map((rule) => rule.class))).toEqual(new Set(['mailbox']));
+    expect(new Set(suppressing.map((rule) => rule.reason))).toEqual(
+      new Set(['bad-mailbox', 'bad-domain', 'mailbox-disabled']),
+    );
+  });
+});
 
 const folder = mkdtempSync(join(tmpdir(), 'rules-'));
 const file = join(folder, 'rules.json');

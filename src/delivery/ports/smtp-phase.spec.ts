@@ -1,0 +1,18 @@
+import { readPhase } from './smtp-phase';
+
+describe('readPhase', () => {
+  it.each([
+    ['final-dot', 'final'],
+    ['dot', 'final'],
+    ['body', 'data'],
+    ['banner', 'greeting'],
+    ['ehlo', 'greeting'],
+    ['starttls', 'tls'],
+    ['routing', 'dns'],
+    ['rcpt', 'rcpt'],
+    ['quit', undefined],
+    [undefined, undefined],
+  ])('reads the stored name %s as %s', (stored, phase) => {
+    expect(readPhase(stored)).toBe(phase);
+  });
+});
