@@ -64,6 +64,24 @@ describe('accepting many emails at once', () => {
     expect(await readCounters(db, tenant.organizationId)).toEqual({ emails: 201, accepted: 201 });
   });
 
+  it('two processes at once accept as many as the organization may have, and no more', async () => {
+    const second = await startCore(db.url);
+    try {
+      await db.query('update organizations set monthly_recipients = 30 where id = $1', [tenant.organizationId]);
+      const senders = Array.from({ length: 60 }, (_, n) => (n % 2 ? core : second).get(SendEmailsService));
+      const results = await Promise.allSettled(
+        senders.map((process) => process.sendOne(sendBody({}), undefined, tenant.as('live'))),
+      );
+      const refused = results.filter((result) => result.status === 'rejected');
+      expect(refused).toHaveLength(30);
+      for (const { reason } of refused) expect(reason).toMatchObject({ code: 'sending_limit_exceeded' });
+      expect(await countEmails(db, tenant.organizationId)).toBe(30);
+      expect(await readCounters(db, tenant.organizationId)).toEqual({ emails: 30, accepted: 30 });
+    } finally {
+      await second.close();
+    }
+  });
+
   it.each<[string, Partial<SendRequest>]>([
     ['breaks a rule of the schema', { category: 'nonsense' as 'bulk' }],
     ['holds what the database cannot store', { subject: 'a\0b' }],
