@@ -1,4 +1,4 @@
-// A test runner for Stryker that keeps the tests of a room loaded, and runs for each mutant those that pass its place.
+// A test runner for Stryker that keeps the tests of an area loaded, and runs for each mutant those that pass its place.
 import { createRequire } from 'node:module';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

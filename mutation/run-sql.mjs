@@ -12,7 +12,7 @@ const { CollectedTests } = require('./test-collector.cjs');
 const STATEMENT_TIMEOUT = '-c statement_timeout=20s';
 
 /**
- * Mutates the SQL of a room and runs its tests on a Postgres of their own, all in this process; no file is changed.
+ * Mutates the SQL of an area and runs its tests on a Postgres of their own, all in this process; no file is changed.
  * @returns mutants as Stryker describes them
  */
 export async function mutateSql(root, { sql, tests }) {

@@ -1,14 +1,14 @@
-// Changes the code of a room in one place at a time and runs its tests: a change that no test notices is a gap. See
-// CONTRIBUTING.md. Not a part of `npm test`: a room takes a minute or more.
+// Changes the code of an area in one place at a time and runs its tests: a change that no test notices is a gap. See
+// CONTRIBUTING.md. Not a part of `npm test`: an area takes a minute or more.
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { Stryker } from '@stryker-mutator/core';
-import { LEAST_SCORE, ROOMS } from './rooms.mjs';
+import { LEAST_SCORE, AREAS } from './areas.mjs';
 import { mutateSql } from './run-sql.mjs';
 
-const USAGE = `npm run mutation -- [ROOM…] [--survivors]
+const USAGE = `npm run mutation -- [AREA…] [--survivors]
 
-  ROOM         ${Object.keys(ROOMS).join(', ')}; by default all of them
+  AREA         ${Object.keys(AREAS).join(', ')}; by default all of them
   --survivors  lists what no test has noticed
 `;
 const MISSED = new Set(['Survived', 'NoCoverage']);
@@ -22,19 +22,19 @@ const { values, positionals } = parseArgs({
   options: { survivors: { type: 'boolean', default: false }, help: { type: 'boolean', default: false } },
   allowPositionals: true,
 });
-const names = positionals.length > 0 ? positionals : Object.keys(ROOMS);
-const unknown = names.filter((name) => !(name in ROOMS));
+const names = positionals.length > 0 ? positionals : Object.keys(AREAS);
+const unknown = names.filter((name) => !(name in AREAS));
 if (values.help || unknown.length > 0) {
-  process.stdout.write(unknown.length > 0 ? `No such room: ${unknown.join(', ')}\n\n${USAGE}` : USAGE);
+  process.stdout.write(unknown.length > 0 ? `No such area: ${unknown.join(', ')}\n\n${USAGE}` : USAGE);
   process.exitCode = values.help ? 0 : 2;
 } else {
   for (const name of names) {
-    const room = ROOMS[name];
-    report(name, await (room.sql ? mutateSql(ROOT, room) : mutate(room)));
+    const area = AREAS[name];
+    report(name, await (area.sql ? mutateSql(ROOT, area) : mutate(area)));
   }
 }
 
-/** One room after the other, with one process of tests: what else runs on the machine goes on. */
+/** One area after the other, with one process of tests: what else runs on the machine goes on. */
 async function mutate({ mutate: files, tests }) {
   process.env.MUTATION_TESTS = tests.join(',');
   process.chdir(ROOT);

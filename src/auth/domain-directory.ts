@@ -1,5 +1,5 @@
 /**
- * What the rooms below the domains need to know of them: whose a domain is (API keys that are bound to one) and what it
+ * What the modules below the domains need to know of them: whose a domain is (API keys that are bound to one) and what it
  * is called (statistics, which count by id). The one port that inverts an import; the feature `domains` implements it.
  */
 export abstract class DomainDirectory {

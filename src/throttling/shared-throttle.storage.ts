@@ -60,7 +60,7 @@ export class SharedThrottleStorage implements ThrottlerStorage, OnModuleDestroy 
     if (this.running === undefined) this.schedule(FLUSH_MS);
   }
 
-  /** The library's door, for code that uses its decorators directly. Refused requests do not count. */
+  /** The library's interface, for code that uses its decorators directly. Refused requests do not count. */
   increment(key: string, ttlMs: number, limit: number): Promise<ThrottlerRecord> {
     const nowMs = this.clock.now().getTime();
     const counter = this.counter(key, ttlMs, nowMs);

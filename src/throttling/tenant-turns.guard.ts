@@ -21,7 +21,7 @@ const ABANDONED_MS = 10 * SECOND;
  * connection to the database, so that the mail of all other organizations was refused. After the limits, which refuse without
  * waiting, and after the body, which may come slowly.
  *
- * The shares are of this process's pool. A request takes one connection at a time (test/integration/auth/walls.spec.ts), so
+ * The shares are of this process's pool. A request takes one connection at a time (test/integration/auth/tenant-isolation.spec.ts), so
  * one organization alone holds at most seven of ten in each process, however many processes there are (docs/scaling.md).
  */
 @Injectable()

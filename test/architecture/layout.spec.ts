@@ -22,7 +22,7 @@ const REPOSITORIES = {
   ...{ 'modules/suppressions': 2, 'modules/webhooks': 3 },
 };
 
-describe('the size of the house', () => {
+describe('the size of the code base', () => {
   it('has files of a readable length: split what is longer, merge what is always read together', () => {
     const lines = SOURCES.map(linesOf).sort((one, other) => one - other);
     expect(names(SOURCES.filter((file) => linesOf(file) > 300))).toEqual([]);

@@ -302,7 +302,7 @@ describe('idempotency', () => {
 });
 
 describe('test mode', () => {
-  it('plays the receiving side through the same door', async () => {
+  it('plays the receiving side by the same API', async () => {
     const test = api.as(acme.testKey);
     const at = (name: string) => test.send({ to: [`${name}@simulator.waybill.test`] });
     const [delivered, bounced, soft, complained, opened, suppressed] = await Promise.all(

@@ -60,7 +60,7 @@ function rateConnections(connections: readonly DatabaseConnection[]): Finding {
   return { status: 'warning', message: `${message}; in a transaction: ${named.join(', ')}`, details };
 }
 
-/** The wall behind the tenant filter of each query (docs/adr/0023). */
+/** The second check behind the tenant filter of each query (docs/adr/0023). */
 export function checkRowSecurity(services: Services): Promise<Finding> {
   return Promise.resolve(rateRowSecurity(services.get(Database)));
 }

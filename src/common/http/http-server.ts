@@ -16,7 +16,7 @@ export interface HttpServerOptions extends NodeServerOptions {
   readonly trustProxy: boolean | number | readonly string[];
   /** Bytes of bodies above 256 KiB held at a time, half of them for one organization; more are refused with 503. */
   readonly maxHeldBodyBytes: number;
-  /** Shared with other doors of this process; default: one of its own, of `maxHeldBodyBytes`. */
+  /** Shared with other listeners of this process; default: one of its own, of `maxHeldBodyBytes`. */
   readonly bodyBudget?: BodyBudget;
   /** Adds Strict-Transport-Security: when clients reach the service over https. */
   readonly strictTransport: boolean;

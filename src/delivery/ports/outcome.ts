@@ -122,7 +122,7 @@ export type OutcomeSource =
   | 'simulator'
   | 'system';
 
-/** One outcome on its way through the one door. */
+/** One outcome on its way to be recorded. */
 export interface RecordedOutcome extends DeliveryKey {
   readonly domainId: string;
   readonly recipient: string;
@@ -161,7 +161,7 @@ export interface Settlement {
 }
 
 /**
- * The one door through which everything that happens to a mail after acceptance is recorded; bound to the emails
+ * The single entry point through which everything that happens to a mail after acceptance is recorded; bound to the emails
  * feature by the root modules.
  */
 export abstract class OutcomeSink {

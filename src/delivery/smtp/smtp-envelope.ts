@@ -24,7 +24,7 @@ const NON_ASCII = /[^\u0000-\u007f]/;
 
 /**
  * Refuses addresses that could end or extend a command. They were validated when the email was accepted, so this is a
- * second wall.
+ * second line of defence.
  *
  * @throws AppError on CR, LF, NUL, other controls, angle brackets or a space outside quotes, or non-ASCII characters
  * without `smtpUtf8`, whose encoding in Latin-1 could produce a line feed (U+010A).

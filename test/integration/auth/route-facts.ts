@@ -70,7 +70,7 @@ const rawMail = ({ domain }: Caller) => ({
 });
 const yesterday = () => new Date(Date.now() - 86_400_000).toISOString();
 
-/** Every route with a key. A new one is described here, or `walls.spec.ts` fails. */
+/** Every route with a key. A new one is described here, or `tenant-isolation.spec.ts` fails. */
 export const KEYED_ROUTES: Readonly<Record<string, KeyedRoute>> = {
   'POST /v1/emails': { ...UNBOUND, scope: 'email:send', body: mail, status: 202 },
   'POST /v1/emails/batch': { ...OWN, scope: 'email:send', body: (caller) => [mail(caller)], status: 202 },

@@ -16,7 +16,7 @@ import { waitFor } from '../../setup/wait-for';
 
 const eventTypes = ({ events }: StoredEmail) => events.map(({ event_type }) => event_type);
 
-/** A door that a test opens. */
+/** Keeps its callers until a test lets them go on. */
 function gate(): { opened: Promise<void>; open: () => void } {
   let open = (): void => undefined;
   const opened = new Promise<void>((resolve) => (open = resolve));

@@ -250,7 +250,7 @@ describe('the job of restrictions', () => {
     expect(await status(first)).toBe('slowed');
   });
 
-  it('learns of a complaint that comes through the one door', async () => {
+  it('learns of a complaint that is recorded', async () => {
     await count({ accepted: 100 });
     await watch();
     expect(await status()).toBe('active');

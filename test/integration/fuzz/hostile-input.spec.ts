@@ -149,8 +149,8 @@ describe('whatever comes over the wire', () => {
     it('come as far as the end of a message', async () => {
       const whole = (word: string) => (input: Buffer) => input.includes(word) && input.includes('QUIT');
       const { TOKEN = '', ROUTE = '', LOGIN = '' } = fillings;
-      const doors = { [TOKEN]: inbound.port, [ROUTE]: inbound.port, [LOGIN]: submission.ports.port };
-      for (const [word, port] of Object.entries(doors)) {
+      const ports = { [TOKEN]: inbound.port, [ROUTE]: inbound.port, [LOGIN]: submission.ports.port };
+      for (const [word, port] of Object.entries(ports)) {
         for (const bytes of inputs('smtp-client', fillings).filter(whole(word))) {
           await exchangeBytes(port, bytes, { isGreeted: true, patienceMs: 5_000 });
         }

@@ -240,7 +240,7 @@ describe('mail to inbound routes', () => {
     expect(await app.db.query('select 1 from emails where organization_id = $1', [acme.organizationId])).toEqual([]);
   });
 
-  it('keeps its wall: a test key sees none, nor does one that is bound to another domain', async () => {
+  it('is kept apart by tenant: a test key sees none, nor does one that is bound to another domain', async () => {
     await route(acme, `a@${acme.domain}`);
     await deliver([`a@${acme.domain}`]);
     const otherDomainId = await addDomain(app.db, acme.organizationId);

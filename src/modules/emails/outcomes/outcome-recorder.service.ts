@@ -16,7 +16,7 @@ export interface EmailComplaint extends EmailKey {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** The one door: whatever happens to a mail after acceptance is recorded here, within the caller's transaction. */
+/** The single entry point: everything that happens to a mail after acceptance is recorded here, within the caller's transaction. */
 @Injectable()
 export class OutcomeRecorder extends OutcomeSink {
   constructor(

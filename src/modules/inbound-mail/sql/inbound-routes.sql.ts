@@ -52,7 +52,7 @@ export function findDomainsOf(
 }
 
 // Of some webhooks, the live ones that the organization has.
-// Reads: webhook_endpoints (primary key). Locks: none. Rows: one for each. Not the ORM: another room's table.
+// Reads: webhook_endpoints (primary key). Locks: none. Rows: one for each. Not the ORM: another module's table.
 const FIND_WEBHOOKS = `
   select id from webhook_endpoints where organization_id = $1 and mode = 'live' and id = any($2::uuid[])`;
 
@@ -61,7 +61,7 @@ export function findWebhooks(organizationId: string, ids: readonly string[]): St
 }
 
 // Whether an email of the organization has this id, which our Message-IDs carry.
-// Reads: emails (primary key). Locks: none. Rows: 0 or 1. Not the ORM: another room's table.
+// Reads: emails (primary key). Locks: none. Rows: 0 or 1. Not the ORM: another module's table.
 const IS_OWN_EMAIL = `
   select 1 as found from emails where organization_id = $1 and mode = 'live' and id = $2`;
 

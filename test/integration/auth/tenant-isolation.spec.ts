@@ -6,7 +6,7 @@ import { type Mode, MODES } from '../../../src/common/tenant';
 import { type ApiRoute, findControllers, routesOf } from '../../architecture/api-routes';
 import { type Answer, ApiClient } from '../../e2e/kit/api-client';
 import { KEYED_ROUTES, type KeyedRoute, type Kind, OPERATOR_ROUTES, PUBLIC_ROUTES } from './route-facts';
-import { type Party, WallsScene } from './walls-scene';
+import { type Party, TenantIsolationScene } from './tenant-isolation-scene';
 
 const PERIOD = 'start_date=2026-01-01T00:00:00Z&end_date=2026-01-02T00:00:00Z';
 
@@ -20,11 +20,11 @@ function otherScopes(scope: Scope): Scope[] {
   return ALL_SCOPES.filter((other) => !effectiveScopes([other]).has(scope));
 }
 
-let scene: WallsScene;
+let scene: TenantIsolationScene;
 let acme: Party;
 let rival: Party;
 beforeAll(async () => {
-  scene = await WallsScene.start();
+  scene = await TenantIsolationScene.start();
   [acme, rival] = scene.parties as [Party, Party];
 });
 afterAll(() => scene.close());

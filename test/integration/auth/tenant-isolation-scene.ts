@@ -31,7 +31,7 @@ export interface Party {
 }
 
 /** One app, and two organizations that must not know of each other. */
-export class WallsScene {
+export class TenantIsolationScene {
   private tables: string[] = [];
 
   private constructor(
@@ -39,12 +39,12 @@ export class WallsScene {
     readonly parties: Party[],
   ) {}
 
-  static async start(): Promise<WallsScene> {
+  static async start(): Promise<TenantIsolationScene> {
     const app = await DomainsApp.start();
     // Ids of events and webhook messages are of the database's clock.
     app.clock.set(new Date());
     app.dns.set({ 'hooks.example.com': { A: ['93.184.215.14'] } });
-    const scene = new WallsScene(app, []);
+    const scene = new TenantIsolationScene(app, []);
     for (const name of ['owner', 'rival']) scene.parties.push(await scene.party(name));
     const rows = await app.db.query<{ name: string }>(
       `select c.relname as name from pg_attribute a join pg_class c on c.oid = a.attrelid

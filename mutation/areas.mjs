@@ -1,8 +1,8 @@
 /**
- * What mutation testing looks at: code on which the promises rest, room by room, each with the tests that have to notice a
+ * What mutation testing looks at: code on which the promises rest, area by area, each with the tests that have to notice a
  * change. Of `tests` only the name of the file may have a `*`.
  */
-export const ROOMS = {
+export const AREAS = {
   'reply-classification': {
     mutate: ['src/delivery/policy/classify-reply.ts', 'src/delivery/policy/reply-rule.ts'],
     tests: ['src/delivery/policy/*.spec.ts'],
@@ -54,5 +54,5 @@ export const ROOMS = {
   },
 };
 
-/** Of a hundred mutants of each room at least so many have to be killed. */
+/** Of a hundred mutants of each area at least so many have to be killed. */
 export const LEAST_SCORE = 90;
