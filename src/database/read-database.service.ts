@@ -1,5 +1,6 @@
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
+import { within } from '../common/async/promises';
 import { SECOND } from '../common/clock';
 import { Metrics } from '../common/metrics/metrics';
 import { AppConfig, type DatabaseConfig } from '../config/config';
@@ -9,6 +10,8 @@ import type { Statement } from './statement';
 import { TenantDataSource } from './tenant-data-source';
 
 const EVERY_MS = 2 * SECOND;
+/** A replica that takes longer to say how far it is answers no list in time either. */
+const ANSWER_MS = 3 * SECOND;
 
 /** Where the primary's log ends; a primary that cannot say is left out. */
 const LOG_END = 'select pg_current_wal_lsn()::text as "logEnd"';
@@ -136,7 +139,8 @@ export class ReadDatabase implements OnModuleInit, OnApplicationShutdown {
       this.marks.map(({ logEnd }) => logEnd),
       this.marks.map(({ atMs }) => (performance.now() - atMs) / SECOND),
     ];
-    const [row] = await replica.run<{ lagSeconds: number | null }>({ name: 'read-lag', text: LAG, values });
+    const asked = replica.run<{ lagSeconds: number | null }>({ name: 'read-lag', text: LAG, values });
+    const [row] = await within(asked, ANSWER_MS);
     const lagSeconds = row?.lagSeconds ?? Infinity;
     const isNear = lagSeconds <= this.settings.readMaxLagSeconds;
     this.turn(isNear ? 'used' : 'behind', `is ${lagSeconds.toFixed(0)} s behind`, lagSeconds);

@@ -3,7 +3,7 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 
 /**
- * Relays between a client and a server; `cut` resets the connections at both ends.
+ * Relays between a client and a server; `cut` resets the connections at both ends, `hang` lets them wait.
  *
  *     const proxy = await TcpProxy.start(5432);
  *     … proxy.port … proxy.cut(); … proxy.restore(); … await proxy.stop();
@@ -42,6 +42,11 @@ export class TcpProxy {
   cut(): void {
     this.isCut = true;
     for (const socket of this.sockets) socket.destroy();
+  }
+
+  /** Passes nothing on any more, as a network that swallows packets: until `cut`. */
+  hang(): void {
+    for (const socket of this.sockets) socket.unpipe().pause();
   }
 
   restore(): void {

@@ -6,6 +6,7 @@ import { StatsReportService } from '../../../src/modules/stats/stats-report.serv
 import { StatsModule } from '../../../src/modules/stats/stats.module';
 import { EmailsModule } from '../../../src/modules/emails/emails.module';
 import { ReadDatabase } from '../../../src/database/read-database.service';
+import { TcpProxy } from '../../doubles/tcp-proxy';
 import { sendBody } from '../../factories/send-requests';
 import { createTenant, type Tenant } from '../../factories/tenants';
 import { contextOf, type Core, processOf, testConfig } from '../../setup/core-context';
@@ -16,13 +17,16 @@ import { waitFor } from '../../setup/wait-for';
 describe('a replica for reads', () => {
   let db: OpenTestDatabase;
   let replica: OpenTestDatabase;
+  let proxy: TcpProxy;
   let process: Core;
   let tenant: Tenant;
 
   beforeAll(async () => {
     db = await openTestDatabase();
     replica = await openTestDatabase();
-    const config = testConfig({ DATABASE_URL: db.url, DATABASE_READ_URL: replica.url });
+    const { proxy: before, url } = await TcpProxy.before(replica.url);
+    proxy = before;
+    const config = testConfig({ DATABASE_URL: db.url, DATABASE_READ_URL: url });
     const imports = [EmailsModule, StatsModule, HealthModule];
     process = await contextOf(await processOf({ config, databaseUrl: db.url, imports }).compile());
     tenant = await createTenant(db);
@@ -30,6 +34,7 @@ describe('a replica for reads', () => {
   afterEach(() => jest.restoreAllMocks());
   afterAll(async () => {
     await process.close();
+    await proxy.stop();
     await db.drop();
   });
 
@@ -48,7 +53,11 @@ describe('a replica for reads', () => {
 
   it('gives lists and statistics, and what is written goes to the primary', async () => {
     await isUsed();
-    await process.get(SendEmailsService).sendOne(sendBody({}), undefined, tenant.as('live'));
+    const { accepted: email } = await process
+      .get(SendEmailsService)
+      .sendOne(sendBody({}), undefined, tenant.as('live'));
+    // What has been accepted is there at once.
+    expect(await process.get(EmailsService).events(tenant.as('live'), email.id)).toHaveLength(1);
     expect(await db.query('select count(*)::int as emails from emails')).toEqual([{ emails: 1 }]);
     expect([await list(), await accepted()]).toEqual([[0, 0], 0]);
     expect(await replicaHealth()).toMatchObject({ healthy: true, use: 'used', lagSeconds: 0 });
@@ -84,6 +93,16 @@ describe('a replica for reads', () => {
       `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'waybill-read' and datname = $1`,
       [name],
     );
+    await isUsed();
+  });
+
+  it('is passed over within seconds when it no longer answers, and taken up again', async () => {
+    await isUsed();
+    proxy.hang();
+    await waitFor(() => process.get(ReadDatabase).health?.use === 'away', { what: 'the replica to be away' });
+    expect(await list()).toEqual([1, 1]);
+    proxy.cut();
+    proxy.restore();
     await isUsed();
   });
 
