@@ -94,6 +94,7 @@ function receive(request: Request, response: Response, { options, serve }: Parts
   const isProbe = request.url.startsWith(options.servedWhileDraining);
   draining.enter();
   response.once('close', () => settle(request, response, options));
+  closeWithConnection(response, request.socket);
   if (draining.active) {
     response.setHeader('connection', 'close');
     if (!isProbe) {
@@ -105,6 +106,31 @@ function receive(request: Request, response: Response, { options, serve }: Parts
   if (!options.tenantScopes) return serve(request, response);
   const closed = new Promise((resolve) => response.once('close', resolve));
   startRequest(request, closed, () => serve(request, response));
+}
+
+const unassigned = Symbol('responses that wait for those before them');
+
+/**
+ * A response to a pipelined request is not told by Node that its connection is gone while those before it are not complete. It is
+ * closed here then, since what its request holds is given back when it closes.
+ */
+function closeWithConnection(response: Response, socket: Socket & { [unassigned]?: Set<Response> }): void {
+  if (response.socket) return;
+  const waiting = (socket[unassigned] ??= closedWith(socket));
+  waiting.add(response);
+  response.once('close', () => waiting.delete(response));
+}
+
+function closedWith(socket: Socket): Set<Response> {
+  const waiting = new Set<Response>();
+  socket.once('close', () => {
+    for (const response of waiting) {
+      if (response.socket) continue;
+      response.destroy();
+      response.emit('close');
+    }
+  });
+  return waiting;
 }
 
 function traceParentOf({ headers: { traceparent } }: Request): string | undefined {

@@ -93,4 +93,16 @@ describe('draining', () => {
     expect(await app.draining.whenIdle(5_000)).toBe(true);
     await app.close();
   });
+
+  it('waits for no response whose client has gone, nor for those that were to follow it', async () => {
+    const app = await startHttpApp();
+    const client = await RawClient.connect(app.port);
+    client.send(request('GET /errors/slow').repeat(3));
+    await waitFor(() => slowRequests.length === 3, { what: 'the slow requests to run' });
+    client.close();
+    expect(await app.draining.whenIdle(5_000)).toBe(true);
+    expect(app.lines).toMatchObject(Array(3).fill({ route: '/errors/slow', aborted: true }));
+    for (const end of slowRequests.splice(0)) end();
+    await app.close();
+  });
 });
