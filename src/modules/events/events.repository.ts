@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { groupByTenant } from '../../common/tenant';
+import { acrossTenants } from '../../common/tenant-scope';
 import { Database } from '../../database/database.service';
 import type { EventKey, FeedEvent, FeedStream } from './feed-event';
 import {
@@ -15,8 +16,9 @@ import {
 export class EventsRepository {
   constructor(private readonly database: Database) {}
 
+  /** As the service: Postgres shows the role of requests nothing of the transactions of others, which may still commit events. */
   async horizon(): Promise<string> {
-    const [row] = await this.database.run(readEventHorizon());
+    const [row] = await acrossTenants(() => this.database.run(readEventHorizon()));
     return (row as { horizon: string }).horizon;
   }
 

@@ -1,6 +1,9 @@
 import { Client, type PoolClient } from 'pg';
 import { firstIdAt, newId } from '../../../src/common/ids';
-import { poolOf } from '../../../src/database/data-source';
+import { withinTenants } from '../../../src/common/tenant-scope';
+import { dataSourceOptions, poolOf } from '../../../src/database/data-source';
+import { Database } from '../../../src/database/database.service';
+import { TenantDataSource } from '../../../src/database/tenant-data-source';
 import { EventsRepository } from '../../../src/modules/events/events.repository';
 import { EventsService } from '../../../src/modules/events/events.service';
 import {
@@ -128,6 +131,31 @@ describe('the event feed', () => {
     expect(await read()).toEqual([]);
     await writer.end('commit');
     expect(await read()).toEqual([...early.eventIds, ...late.eventIds]);
+  });
+
+  // As the role of requests, Postgres shows nothing of the transactions of others.
+  it('waits for it also where the database keeps requests to their tenant', async () => {
+    const source = await new TenantDataSource({ ...dataSourceOptions(db.url), rowLevelSecurity: true }).initialize();
+    const ofRequests = new EventsService(new EventsRepository(new Database(source)));
+    const writer = await openWriter();
+    try {
+      expect(source.rowSecurity.state).toBe('on');
+      const pull = async () => {
+        await nextMillisecond();
+        const { organizationId } = tenant;
+        const { events } = await withinTenants([organizationId], () =>
+          ofRequests.pull(tenant.as('live'), undefined, 10),
+        );
+        return events.map(({ id }) => id);
+      };
+      const early = await writer.insert(['queued']);
+      const late = await insertEvents(db, tenant, ['sent']);
+      expect(await pull()).toEqual([]);
+      await writer.end('commit');
+      expect(await pull()).toEqual([...early.eventIds, ...late.eventIds]);
+    } finally {
+      await source.destroy();
+    }
   });
 
   it('goes on when that transaction is given up', async () => {
