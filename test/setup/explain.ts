@@ -16,8 +16,34 @@ export interface PlanNode {
   Plans?: PlanNode[];
 }
 
+/** Postgres plans for the values of the first five executions each, and then once for all values if that looks no dearer. */
+const PLANS = ['force_custom_plan', 'force_generic_plan'] as const;
+
+/** The nodes of both plans that a statement can get, for its values and for any: see `explainPrepared`. */
+export async function explainBoth(...args: Parameters<typeof explainPrepared>): Promise<PlanNode[]> {
+  return (await explainEach(...args)).flat();
+}
+
+/** The two plans that a statement can get. */
+export async function explainEach(
+  client: PoolClient,
+  statement: Statement<unknown>,
+  tenants?: readonly string[],
+): Promise<PlanNode[][]> {
+  const plans: PlanNode[][] = [];
+  for (const plan of PLANS) {
+    await client.query(`set plan_cache_mode = ${plan}`);
+    try {
+      plans.push(await explainPrepared(client, statement, tenants));
+    } finally {
+      await client.query('reset plan_cache_mode');
+    }
+  }
+  return plans;
+}
+
 /**
- * The plan of a prepared statement, with the actual figures of one execution, which is rolled back. The statement is
+ * The plan of a prepared statement that the connection makes by itself, with the actual figures of one execution, which is rolled back. The statement is
  * prepared first if it is not yet prepared on the connection.
  * @param tenants as a request of these organizations sends it, under row-level security
  */

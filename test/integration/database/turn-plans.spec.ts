@@ -6,7 +6,7 @@ import { takeDueDomains } from '../../../src/modules/domains/registry/sql/domain
 import { insertReports } from '../../../src/modules/inbound/sql/append-reports.sql';
 import { claimInboundReports } from '../../../src/modules/inbound/sql/process-reports.sql';
 import { lockTurn } from '../../../src/modules/privacy/requests/sql/privacy-requests.sql';
-import { explainPrepared } from '../../setup/explain';
+import { explainBoth } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 
 /** What waits for one organization; ten others have one item each. */
@@ -52,7 +52,7 @@ describe.each(['', 'analyze'])('whose turn it is, beside one with a long backlog
   ];
 
   it.each(statements)('%s: a few rows are touched, by index', async (_what, statement) => {
-    const plan = await explainPrepared(client as PoolClient, statement());
+    const plan = await explainBoth(client as PoolClient, statement());
     const reads = plan.filter((node) => node['Relation Name'] && node['Node Type'] !== 'ModifyTable');
     expect(reads.length).toBeGreaterThan(0);
     for (const node of reads) {

@@ -15,7 +15,7 @@ import {
   listEncryptedKeys,
   replaceEncryptedKeys,
 } from '../../../src/modules/domains/dkim/sql/encrypted-keys.sql';
-import { explainPrepared } from '../../setup/explain';
+import { explainBoth } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 
 const PLAIN = Buffer.from('private');
@@ -51,9 +51,7 @@ describe('the statements on keys', () => {
     const client: PoolClient = await poolOf(db.dataSource).connect();
     try {
       for (const [statement, limit] of statements) {
-        const reads = (await explainPrepared(client, statement)).filter(
-          (node) => node['Relation Name'] === 'dkim_keys',
-        );
+        const reads = (await explainBoth(client, statement)).filter((node) => node['Relation Name'] === 'dkim_keys');
         for (const { 'Node Type': type, 'Actual Rows': found = 0, 'Actual Loops': loops = 1 } of reads) {
           expect(type).not.toBe('Seq Scan');
           expect(found * loops).toBeLessThanOrEqual(limit);

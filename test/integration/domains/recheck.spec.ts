@@ -8,7 +8,7 @@ import { countDueDomains, listDueOwners, takeDueDomains } from '../../../src/mod
 import { DomainsRepository } from '../../../src/modules/domains/registry/domains.repository';
 import { DomainVerificationService } from '../../../src/modules/domains/verification/domain-verification.service';
 import { addDomain } from '../../factories/tenants';
-import { explainPrepared } from '../../setup/explain';
+import { explainBoth } from '../../setup/explain';
 import type { Core } from '../../setup/core-context';
 import { waitFor } from '../../setup/wait-for';
 import { VerificationScene } from './verification-scene';
@@ -220,7 +220,7 @@ describe('the re-check', () => {
         listDueOwners(now),
         countDueDomains(now),
       ]) {
-        const nodes = await explainPrepared(client, statement);
+        const nodes = await explainBoth(client, statement);
         expect(nodes.map((node) => node['Index Name']).join()).toContain('domains_next_check');
         expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
         const touched = nodes.map((node) => (node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0));

@@ -4,7 +4,7 @@ import { poolOf } from '../../../src/database/data-source';
 import type { Statement } from '../../../src/database/statement';
 import { countRestricted } from '../../../src/modules/domains/restrictions/sql/domains.sql';
 import { type DomainOwner, findDomainsAbove } from '../../../src/modules/stats/sql/live-sums.sql';
-import { explainPrepared } from '../../setup/explain';
+import { explainBoth } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 
 const NOW = new Date('2026-01-05T12:00:00.000Z');
@@ -42,7 +42,7 @@ describe('the statements of restrictions, among many domains', () => {
     ['find domains above', 10, () => findDomainsAbove(LIMITS, SINCE, undefined, 500)],
     ['count restricted', 10, () => countRestricted()],
   ])('%s reads only the rows that matter', async (_name, rows, make) => {
-    const nodes = await explainPrepared(client, make());
+    const nodes = await explainBoth(client, make());
     const scans = nodes.filter((node) => /stats_hourly|domains/.test(String(node['Relation Name'])));
     expect(scans.length).toBeGreaterThan(0);
     expect(scans.filter((node) => node['Node Type'] === 'Seq Scan')).toEqual([]);

@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg';
 import { poolOf } from '../../../src/database/data-source';
 import { deleteExpiredDkimKeys } from '../../../src/modules/domains/dkim/sql/delete-expired-dkim-keys.sql';
-import { explainPrepared } from '../../setup/explain';
+import { explainBoth } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 
 let db: OpenTestDatabase;
@@ -24,7 +24,7 @@ it('finds the keys whose time is over without reading those that sign', async ()
       case when n % 100 = 0 then 'retiring' else 'active' end as state,
       case when n % 100 = 0 then now() + (n - 1000) * interval '1 hour' end as expires_at) k`);
   await db.query('analyze dkim_keys');
-  const plan = await explainPrepared(client, deleteExpiredDkimKeys(new Date(), 100));
+  const plan = await explainBoth(client, deleteExpiredDkimKeys(new Date(), 100));
   expect(plan.map((node) => node['Node Type'])).not.toContain('Seq Scan');
   const read = plan.find((node) => node['Index Name'] === 'dkim_keys_retiring');
   expect(read?.['Actual Rows']).toBeLessThanOrEqual(10);

@@ -9,7 +9,7 @@ import { returnRecipients, startWarmUp } from '../../../src/modules/domains/rest
 import { DAILY_LIMITS, utcDay } from '../../../src/modules/domains/restrictions/warm-up-schedule';
 import { sumLive } from '../../../src/modules/stats/sql/live-sums.sql';
 import { createTenant, type Tenant } from '../../factories/tenants';
-import { explainPrepared } from '../../setup/explain';
+import { explainBoth } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase, statement } from '../../setup/open-test-database';
 
 const NOW = new Date('2026-01-05T12:00:00.000Z');
@@ -110,7 +110,7 @@ describe('the statements of the warm-up', () => {
           ]),
       ],
     ])('%s touches only the rows asked for', async (_name, make) => {
-      const nodes = await explainPrepared(client as PoolClient, make());
+      const nodes = await explainBoth(client as PoolClient, make());
       const scans = nodes.filter((node) => node['Relation Name'] !== undefined && node['Node Type'].includes('Scan'));
       expect(scans.length).toBeGreaterThan(0);
       expect(scans.filter((node) => node['Node Type'] === 'Seq Scan')).toEqual([]);

@@ -20,7 +20,7 @@ import {
 import { insertInboundEmail } from '../../factories/inbound-emails';
 import { insertEvents } from '../../factories/feed-events';
 import { createTenant, type Tenant } from '../../factories/tenants';
-import { explainPrepared } from '../../setup/explain';
+import { explainBoth } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 import { waitFor } from '../../setup/wait-for';
 
@@ -217,8 +217,8 @@ describe('the event feed', () => {
     const client: PoolClient = await poolOf(db.dataSource).connect();
     try {
       for (const one of [stream(eventIds[9_000]), stream(START, small)]) {
-        const ofEmails = await explainPrepared(client, readEventFeed(one, horizon, 10));
-        const ofMail = await explainPrepared(client, readInboundFeed(one, horizon, 10));
+        const ofEmails = await explainBoth(client, readEventFeed(one, horizon, 10));
+        const ofMail = await explainBoth(client, readInboundFeed(one, horizon, 10));
         const plan = [...ofEmails, ...ofMail];
         expect(plan.map((node) => node['Node Type'])).not.toContain('Seq Scan');
         expect(ofEmails.map((node) => node['Index Name'])).toContainEqual(
@@ -237,7 +237,7 @@ describe('the event feed', () => {
         listCrowdedInboundEmails(stream(), { after: START, before: newId(), limit: 10 }),
         deleteInboundEmails(stream(), [newId()]),
       ]) {
-        const plan = await explainPrepared(client, statement);
+        const plan = await explainBoth(client, statement);
         expect(
           plan.filter((node) => node['Node Type'] === 'Seq Scan' && node['Relation Name'] !== 'inbound_usage'),
         ).toEqual([]);

@@ -15,7 +15,7 @@ import {
 import { readErasableEvents, writeEvents } from '../../../src/modules/emails/privacy/sql/erase-events.sql';
 import { findReceived, findSenders, measureErasable } from '../../../src/modules/emails/privacy/sql/find-erasable.sql';
 import { eraseAnswers } from '../../../src/modules/webhooks/sql/message-sweeps.sql';
-import { explainPrepared } from '../../setup/explain';
+import { explainBoth } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 
 const ORGANIZATION = newId();
@@ -104,7 +104,7 @@ describe('among many emails', () => {
     ['writing events', 10, () => writeEvents(SUBJECT, events())],
     ['forgetting answers of webhooks', 100, () => eraseAnswers(SUBJECT, eventIds)],
   ])('%s touches only the rows asked for', async (_name, rows, make) => {
-    const plan = await explainPrepared(client as PoolClient, make());
+    const plan = await explainBoth(client as PoolClient, make());
     const scans = plan.filter((node) => node['Relation Name'] !== undefined && node['Node Type'].includes('Scan'));
     expect(scans.filter((node) => node['Node Type'] === 'Seq Scan')).toEqual([]);
     const touched = scans.map((node) => {

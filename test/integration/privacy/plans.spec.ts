@@ -8,7 +8,7 @@ import {
   readSubjectEvents,
 } from '../../../src/modules/emails/privacy/sql/subject-emails.sql';
 import { storeManyEmails } from '../../factories/subject-emails';
-import { explainPrepared } from '../../setup/explain';
+import { explainBoth } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 
 const SCOPE = { organizationId: newId(), mode: 'live', address: 'ada@example.com' } as const;
@@ -36,7 +36,7 @@ describe('among many emails of a tenant', () => {
   const list = () => listSubjectEmails(SCOPE, { after, before: newId() }, { emails: 100, bytes: 1e9 });
 
   async function expectKeysOnly(statement: Statement<unknown>): Promise<void> {
-    const nodes = await explainPrepared(client, statement);
+    const nodes = await explainBoth(client, statement);
     const executed = nodes.filter((node) => (node['Actual Loops'] ?? 0) > 0);
     expect(executed.filter((node) => node['Node Type'] === 'Seq Scan')).toEqual([]);
     expect(executed.filter((node) => (node['Rows Removed by Filter'] ?? 0) > 0)).toEqual([]);

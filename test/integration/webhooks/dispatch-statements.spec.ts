@@ -8,7 +8,7 @@ import { bringForward } from '../../../src/modules/webhooks/sql/endpoint-health.
 import { claimMessages, settleMessages } from '../../../src/modules/webhooks/sql/message-claims.sql';
 import { endOfDisabled, freeOrphanedClaims } from '../../../src/modules/webhooks/sql/message-sweeps.sql';
 import { release } from '../../../src/modules/webhooks/dispatch/evaluate-attempt';
-import { explainPrepared } from '../../setup/explain';
+import { explainBoth } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 
 const NOW = new Date();
@@ -67,7 +67,7 @@ describe('the statements that send webhooks', () => {
   ];
 
   it.each(cases)('%s touches few messages, by index', async (_name, statement, limit) => {
-    const plan = await explainPrepared(client!, statement());
+    const plan = await explainBoth(client!, statement());
     const touched = plan.filter(
       (node) => node['Relation Name'] === 'webhook_messages' && node['Node Type'] !== 'ModifyTable',
     );

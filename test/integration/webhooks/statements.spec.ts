@@ -6,7 +6,7 @@ import type { Statement } from '../../../src/database/statement';
 import { clearRemoved, listEncryptedSecrets } from '../../../src/modules/webhooks/sql/webhook-endpoints.sql';
 import { deleteOldMessages } from '../../../src/modules/webhooks/sql/message-sweeps.sql';
 import { nextReplays, renewMessages } from '../../../src/modules/webhooks/sql/replays.sql';
-import { explainPrepared } from '../../setup/explain';
+import { explainBoth } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 
 const LIMIT = 50;
@@ -61,7 +61,7 @@ describe('the statements on webhooks', () => {
   ];
 
   it.each(cases)('%s touches what it is asked for, however much there is', async (_name, statement, most) => {
-    const plan = await explainPrepared(client!, statement());
+    const plan = await explainBoth(client!, statement());
     const reads = plan.filter((node) => /^webhook_(messages|endpoints)$/.test(node['Relation Name'] ?? ''));
     expect(reads.length).toBeGreaterThan(0);
     for (const { 'Node Type': type, 'Actual Rows': found = 0, 'Actual Loops': loops = 1 } of reads) {
@@ -74,7 +74,7 @@ describe('the statements on webhooks', () => {
     const { organizationId, id } = rows[0]!;
     const text = `select * from webhook_messages where organization_id = $1 and mode = 'live' and endpoint_id = $2
       and state = 'failed' order by id desc limit 50`;
-    const plan = await explainPrepared(client!, { name: 'list-failed', text, values: [organizationId, id] });
+    const plan = await explainBoth(client!, { name: 'list-failed', text, values: [organizationId, id] });
     expect(plan.map((node) => node['Index Name'])).toContain('webhook_messages_failed');
     expect(plan.map((node) => node['Node Type'])).not.toContain('Sort');
   });

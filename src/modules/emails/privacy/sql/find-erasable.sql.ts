@@ -1,6 +1,7 @@
 // The next deliveries to a subject, in the order of the emails.
 // Reads: email_recipients (index email_recipients_address). Locks: none. Rows: up to $6.
-// Not the ORM: the index is on an expression, and the page is by key.
+// Not the ORM: the index is on an expression, and the page is by key. One key after the other: of several at once the index has
+// no order, and a plan for any values then walks through all that the tenant has, in the order of its primary key.
 import type { Statement } from '../../../../database/statement';
 import { type ErasedSubject, IS_PLACEHOLDER } from './erased.sql';
 
@@ -17,10 +18,16 @@ export interface IdPage {
 }
 
 const RECEIVED = `
-  select email_id as "emailId", position, address
-  from email_recipients
-  where lower(address) = any($3) and organization_id = $1 and mode = $2 and email_id > $4 and email_id <= $5
-  order by email_id, position
+  select r.email_id as "emailId", r.position, r.address
+  from unnest($3::text[]) as k (key)
+  cross join lateral (
+    select email_id, position, address
+    from email_recipients
+    where lower(address) = k.key and organization_id = $1 and mode = $2 and email_id > $4 and email_id <= $5
+    order by email_id, position
+    limit $6
+  ) r
+  order by r.email_id, r.position
   limit $6`;
 
 export function findReceived(
