@@ -45,7 +45,7 @@ const OPERATOR: Readonly<Record<string, Screen>> = {
 const SCREENS: Readonly<Record<Kind, Readonly<Record<string, Screen>>>> = { tenant: TENANT, operator: OPERATOR };
 const KIND = 'waybill-kind';
 
-/** Whose pages were shown last: a guess, of use before the service has told. */
+/** Whose pages were shown last: a guess, of use before the service has responded. */
 function lastKind(): Kind {
   return localStorage.getItem(KIND) === 'operator' ? 'operator' : 'tenant';
 }

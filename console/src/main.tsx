@@ -23,7 +23,7 @@ const client = new QueryClient({
       // What a client did wrong stays wrong; an outage is asked about again.
       retry: (failures, error) =>
         failures < 2 && !(error instanceof ApiError && error.status >= 400 && error.status < 500),
-      // Whoever looks is told soon, and can try again themselves.
+      // The user sees the error soon, and can try again.
       retryDelay: (failures) => 300 * 2 ** failures,
       staleTime: 2_000,
     },

@@ -147,7 +147,7 @@ function toError(response: Response, body: unknown): WaybillError {
   const retryAfter = secondsOf(response.headers.get('retry-after') ?? '');
   return errorOf({
     status: response.status,
-    // A proxy in front of the service answers in its own words.
+    // A proxy in front of the service responds in its own words.
     code: error?.code ?? (response.status >= 500 ? 'service_unavailable' : 'invalid_request'),
     message: error?.message ?? `The service answered ${response.status}`,
     details: error?.details,

@@ -1,6 +1,6 @@
 import type { components } from './generated/api.js';
 
-/** Every code of an error that the service answers; `docs/api.md` and `/docs` say what each means. */
+/** Every code of an error that the service returns; `docs/api.md` and `/docs` say what each means. */
 export type ErrorCode = components['schemas']['ErrorCode'];
 
 export interface ErrorFields {

@@ -5,7 +5,7 @@ import type { Data, Session } from './types';
 
 const SESSION = ['session'] as const;
 
-/** Null when nobody is signed in. */
+/** Null when no one is signed in. */
 async function readSession(): Promise<Session | null> {
   try {
     return (await get<Data<Session | null>>('/console/session')).data;

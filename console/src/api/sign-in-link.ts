@@ -31,7 +31,7 @@ export function useLink(): string | undefined {
   return useSyncExternalStore(subscribe, () => waiting);
 }
 
-/** Nobody waits for the link any more. Returns it: it works once, and is handed out once. */
+/** The link is no longer waited for. Returns it: it works once, and is handed out once. */
 export function takeLink(): string | undefined {
   const token = waiting;
   if (token !== undefined) setWaiting(undefined);

@@ -51,7 +51,7 @@ export interface Session {
     readonly mode?: 'live' | 'test';
     readonly scopes: readonly string[];
     readonly domainId?: string;
-    /** Made by a sign-in link for this session: nobody has it, and it ends with the session. */
+    /** Made by a sign-in link for this session: it is never shown, and ends with the session. */
     readonly sessionOnly?: true;
   };
   readonly service: {

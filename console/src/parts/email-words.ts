@@ -25,7 +25,7 @@ const REASONS: Readonly<Record<string, string>> = {
   sending: 'A worker is sending it right now',
 };
 
-/** What whoever reads it can do; mostly that nothing has to be done. */
+/** What the reader can do; mostly that nothing has to be done. */
 const ADVICE: Readonly<Record<string, string>> = {
   scheduled: 'Until then it can be cancelled.',
   retry: 'Nothing to do: it is tried again by itself.',

@@ -5,7 +5,7 @@ import type { Data, Organization } from '../api/types';
 const FRESH_MS = 60_000;
 const MOST = 100;
 
-/** For operators: its name, once it is known, as nobody tells organizations apart by their ids. */
+/** For operators: its name, once it is known, as organizations are not recognized by their ids. */
 export function OrganizationName({ id }: { id: string }) {
   // One request is enough for most installations; the others ask for those that it does not name.
   const first = useQuery({

@@ -19,7 +19,7 @@ export function before({ from, to }: Period): Period {
   return { from: new Date(new Date(from).getTime() - length).toISOString(), to: from };
 }
 
-/** The API answers hours of seven days at most: the pieces of a longer period. */
+/** The API returns hours of seven days at most: the pieces of a longer period. */
 export function weeksOf({ from, to }: Period): Period[] {
   const pieces: Period[] = [];
   const end = new Date(to).getTime();

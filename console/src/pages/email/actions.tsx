@@ -59,7 +59,7 @@ function CancelDialog({ email: { id, recipients }, onClose }: DialogProps) {
       onConfirm={() =>
         change(post(`/v1/emails/${id}/cancel`), {
           refresh: ['email', 'emails'],
-          said: 'Cancelled: nobody will receive it',
+          said: 'Cancelled: no one will receive it',
         })
       }
       onClose={onClose}

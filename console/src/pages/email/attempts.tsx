@@ -6,7 +6,7 @@ import { words } from '../../parts/format';
 import { Facts } from '../../parts/page';
 import { Moment, Time } from '../../parts/text';
 
-/** What an attempt ends with; a hand-over that became a delivery is told with the delivery. */
+/** What an attempt ends with; a hand-over that became a delivery is shown with the delivery. */
 const ENDINGS: ReadonlySet<string> = new Set(['sent', 'delivered', 'deferred', 'unknown', 'bounced', 'failed']);
 
 const keyOf = (recipient: unknown, attempt: unknown, outcome: string): string =>

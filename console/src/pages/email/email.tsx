@@ -28,7 +28,7 @@ export default function Email() {
   );
 }
 
-/** How often to ask: opens and late bounces come after the end as well, but nobody waits for them. */
+/** How often to ask: opens and late bounces come after the end as well, but no one waits for them. */
 function freshMs(email: EmailDetail | undefined): number {
   if (email?.recipients.every(({ status }) => isFinal(status))) return 15_000;
   const isNew = email !== undefined && Date.now() - new Date(email.createdAt).getTime() < NEW_MS;

@@ -16,7 +16,7 @@ import { Badge, Moment } from '../../parts/text';
 
 const UP = { to: '/inbound', name: 'Inbound mail' };
 
-/** Why nobody should answer it by machine. */
+/** Why no program should reply to it. */
 const MARKS: Readonly<Record<string, string>> = {
   auto_submitted: 'A machine wrote it.',
   bulk: 'It is bulk mail.',

@@ -74,7 +74,7 @@ function InboundPage() {
   return (
     <Page
       title="Inbound mail"
-      lead="Mail to addresses of your domains that a route takes: stored, shown, and told to webhooks."
+      lead="Mail to addresses of your domains that a route takes: stored, shown, and sent to webhooks."
     >
       <Routes />
       <div className="filters" role="search">

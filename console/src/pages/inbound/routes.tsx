@@ -130,7 +130,7 @@ function AddDialog({ onClose }: { onClose: () => void }) {
             label="Webhook"
             {...bound(webhookId, setWebhookId, said('webhookId'))}
             options={[{ value: '', label: 'All that are subscribed' }, ...options]}
-            hint="One that is named here is told alone"
+            hint="One that is named here is the only one to receive it"
           />
         </>
       )}

@@ -42,7 +42,7 @@ function Glance({ overview }: { overview: OperatorOverview }) {
             {
               name: 'Ready',
               value: count(queue.ready),
-              note: queue.ready > 0 ? `the oldest for ${span(queue.oldestReadySeconds)}` : 'nobody waits',
+              note: queue.ready > 0 ? `the oldest for ${span(queue.oldestReadySeconds)}` : 'nothing waits',
             },
             { name: 'Waiting', value: count(queue.waiting), note: 'for later' },
             { name: 'Being sent', value: count(queue.claimed) },

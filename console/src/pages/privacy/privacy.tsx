@@ -76,7 +76,7 @@ function PrivacyPage() {
         columns={[...COLUMNS, actions]}
         empty={{
           icon: 'privacy',
-          title: 'Nobody has asked yet',
+          title: 'There are no requests yet',
           text: 'Requests stand here with their results and receipts.',
         }}
         pager={({ data: { requests, total } }) => (

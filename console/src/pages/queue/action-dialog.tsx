@@ -31,7 +31,7 @@ const WORDS: Readonly<Record<ActionName, { readonly title: string; readonly effe
     },
     fail: {
       title: 'Fail them?',
-      effect: 'They end as failed, with the reason “operator”; nobody receives them.',
+      effect: 'They end as failed, with the reason “operator”; no one receives them.',
       back: 'There is no way back.',
     },
   };

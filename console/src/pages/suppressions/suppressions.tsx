@@ -99,7 +99,7 @@ function SuppressionsPage() {
         columns={[...COLUMNS, actions]}
         empty={{
           icon: 'suppressions',
-          title: email || reason ? 'No entry is like that' : 'Nobody is suppressed',
+          title: email || reason ? 'No entry is like that' : 'No address is suppressed',
           text: email
             ? 'Mail to this address is sent.'
             : 'Addresses that bounce or complain show up here by themselves.',

@@ -125,7 +125,7 @@ function RemoveDialog({ webhook: { id, url }, onClose }: { webhook: Webhook; onC
   return (
     <Confirm title="Remove this webhook?" action="Remove the webhook" onClose={onClose} onConfirm={remove}>
       <p>
-        <bdi className="break">{url}</bdi> is told nothing any more, and its deliveries are deleted. There is no way
+        <bdi className="break">{url}</bdi> receives nothing any more, and its deliveries are deleted. There is no way
         back.
       </p>
     </Confirm>

@@ -78,7 +78,7 @@ function WebhooksPage() {
   return (
     <Page
       title="Webhooks"
-      lead="Your programs are told what happens to emails: signed, at least once, and again for three days where they do not answer."
+      lead="Your programs receive what happens to emails: signed, at least once, and again for three days where they do not respond."
       actions={add}
     >
       <ListCard
