@@ -1,4 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { OperatorScope } from '../common/http/scopes';
 import type { Mode } from '../common/tenant';
 
 /** An API key: of the key itself only the SHA-256 is kept. */
@@ -18,4 +19,20 @@ export class ApiKey {
   /** Made for one session of the console, by a sign-in link, and revoked with it; it is never shown. */
   @Column('boolean', { name: 'session_only', default: false }) sessionOnly!: boolean;
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
+}
+
+/** An operator's key; of the key itself only the SHA-256 is kept. */
+@Entity('operator_keys')
+export class OperatorKey {
+  @PrimaryColumn('uuid') id!: string;
+  @Column('text') name!: string;
+  @Column('text', { array: true }) scopes!: OperatorScope[];
+  @Column('text') prefix!: string;
+  @Column('bytea', { unique: true }) hash!: Buffer;
+  @Column('timestamptz', { name: 'expires_at', nullable: true }) expiresAt!: Date | null;
+  @Column('timestamptz', { name: 'last_used_at', nullable: true }) lastUsedAt!: Date | null;
+  @Column('timestamptz', { name: 'revoked_at', nullable: true }) revokedAt!: Date | null;
+  /** Made for one session of the console, by a sign-in link, and revoked with it. */
+  @Column('boolean', { name: 'session_only', default: false }) sessionOnly!: boolean;
+  @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
 }

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../audit/audit.module';
-import { ApiKey } from './api-key.entity';
+import { ApiKey, OperatorKey } from './api-key.entity';
 import { ApiKeyVerifier } from './api-key-verifier.service';
 import { ApiKeysController } from './api-keys.controller';
 import { ApiKeysRepository } from './api-keys.repository';
@@ -15,7 +15,6 @@ import { ConsoleSignOut } from './console-sign-out.service';
 import { Organization } from './organization.entity';
 import { OrganizationsRepository } from './organizations.repository';
 import { OrganizationsService } from './organizations.service';
-import { OperatorKey } from './operator-key.entity';
 import { OperatorKeysRepository } from './operator-keys.repository';
 import { OperatorKeysService } from './operator-keys.service';
 import { RefusedAccessService } from './refused-access.service';

@@ -3,7 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, MoreThan, type Repository } from 'typeorm';
 import { acrossTenants } from '../common/tenant-scope';
 import type { Transaction } from '../database/transaction';
-import { OperatorKey } from './operator-key.entity';
+import { OperatorKey } from './api-key.entity';
 
 /** A handful of keys, looked up once in two seconds each: nothing hot. */
 @Injectable()

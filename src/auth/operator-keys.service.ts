@@ -9,7 +9,7 @@ import { isUuid, newId } from '../common/ids';
 import { Database } from '../database/database.service';
 import type { Transaction } from '../database/transaction';
 import { hashKey, invalidKey, mintKey } from './key-format';
-import type { OperatorKey } from './operator-key.entity';
+import type { OperatorKey } from './api-key.entity';
 import { OperatorKeysRepository } from './operator-keys.repository';
 
 export interface NewOperatorKey {

@@ -32,3 +32,63 @@ export class Delivery {
   /** Trace and span that sent it, 24 bytes; null unless its trace is sampled. */
   @Column('bytea', { name: 'trace_context', nullable: true }) traceContext!: Buffer | null;
 }
+
+const QUEUE_ACTIONS = ['retry_now', 'hold', 'release', 'fail'] as const;
+
+export type QueueActionKind = (typeof QUEUE_ACTIONS)[number];
+
+/** Something that an operator does with open deliveries; worked off in batches by `sql/queue-actions.sql.ts`. */
+@Entity('queue_actions')
+export class QueueAction {
+  @PrimaryColumn('uuid') id!: string;
+  @Column('text') action!: QueueActionKind;
+  @Column('uuid', { name: 'filter_organization_id', nullable: true }) organizationId!: string | null;
+  @Column('text', { name: 'filter_destination', nullable: true }) destination!: string | null;
+  @Column('uuid', { name: 'filter_email_id', nullable: true }) emailId!: string | null;
+  /** Removed once it is completed. */
+  @Column('text', { name: 'filter_recipient', nullable: true }) recipient!: string | null;
+  /** The operator's own words. */
+  @Column('text') reason!: string;
+  @Column('text') actor!: string;
+  @Column('text') status!: 'running' | 'completed';
+  @Column('uuid', { name: 'at_organization_id' }) atOrganizationId!: string;
+  @Column('text', { name: 'at_mode' }) atMode!: Mode | '';
+  @Column('uuid', { name: 'at_email_id' }) atEmailId!: string;
+  @Column('smallint', { name: 'at_position' }) atPosition!: number;
+  /** Deliveries that it is for, as far as it has come. */
+  @Column('integer', { default: 0 }) matched!: number;
+  @Column('integer', { default: 0 }) changed!: number;
+  /** Left alone because a worker had them. */
+  @Column('integer', { default: 0 }) claimed!: number;
+  @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
+  @Column('timestamptz', { name: 'completed_at', nullable: true }) completedAt!: Date | null;
+}
+
+/** A worker process that may hold claims until its lease ends. */
+@Entity('worker_sessions')
+export class WorkerSessionRow {
+  @PrimaryColumn('uuid') id!: string;
+  @Column('text') host!: string;
+  @Column('integer', { name: 'process_id' }) processId!: number;
+  @Column('timestamptz', { name: 'started_at' }) startedAt!: Date;
+  @Column('timestamptz', { name: 'lease_until' }) leaseUntil!: Date;
+  /** The release that it runs. */
+  @Column('text', { nullable: true }) version!: string | null;
+  @Column('timestamptz', { name: 'renewed_at', default: () => 'now()' }) renewedAt!: Date;
+  /** Since when the database has answered some worker or other without a gap of half a lease. */
+  @Column('timestamptz', { name: 'watched_since', default: () => 'now()' }) watchedSince!: Date;
+}
+
+/** The last count of the queue, shared by all processes: one row. Written by `sql/measure-queue.sql.ts`. */
+@Entity('queue_measures')
+export class QueueMeasureRow {
+  @PrimaryColumn('smallint') id!: 1;
+  @Column('integer') ready!: number;
+  @Column('integer') waiting!: number;
+  @Column('integer') claimed!: number;
+  @Column('integer', { default: 0 }) held!: number;
+  @Column('timestamptz', { name: 'oldest_ready_at', nullable: true }) oldestReadyAt!: Date | null;
+  @Column('timestamptz', { name: 'measured_at' }) measuredAt!: Date;
+  @Column('interval') took!: unknown;
+  @Column('timestamptz', { name: 'begun_at' }) begunAt!: Date;
+}

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { LessThan, type Repository } from 'typeorm';
 import type { Transaction } from '../../database/transaction';
-import { QueueAction } from './queue-action.entity';
+import { QueueAction } from './delivery.entity';
 import {
   type ActionProgress,
   advanceAction,

@@ -1,18 +1,16 @@
-import { NO_CAPABILITIES } from './smtp-capabilities';
-import type { SmtpCapabilities } from './smtp-capabilities';
+import { SystemClock } from '../../common/clock';
+import type { ConversationTrace, PhaseTimes } from '../ports/attempt-trace';
+import type { SmtpPhase } from '../ports/smtp-phase';
+import { NO_CAPABILITIES, type SmtpCapabilities } from './smtp-capabilities';
 import { demandOf, policyOf, type SmtpEndpoint } from './smtp-endpoint';
 import type { LocalRefusal } from './smtp-envelope';
 import type { SmtpReply } from './smtp-reply';
-import type { ConversationTrace } from '../ports/attempt-trace';
-import type { SmtpPhase } from '../ports/smtp-phase';
-import { PhaseTimer } from './phase-timer';
 import type { SmtpAccepted, SmtpFailed, SmtpRejected } from './smtp-result';
 import type { SmtpTimeLimit, SmtpTimeouts } from './smtp-timeouts';
 import type { SmtpWire, TlsProof } from './smtp-wire';
 import type { TlsSessions } from './tls-sessions';
 import type { TlsaProof } from './tlsa';
-import { protocolFault } from './wire-fault';
-import type { WireFault } from './wire-fault';
+import { protocolFault, type WireFault } from './wire-fault';
 
 /** True for a fault, false for a reply. */
 export function isFault(outcome: SmtpReply | WireFault): outcome is WireFault {
@@ -108,5 +106,33 @@ export class SmtpSession {
     const route = source ? { address, port, source: source.address, pool: source.pool } : { address, port };
     const trace: ConversationTrace = { route, tls: this.encryption, policy: policyOf(this.endpoint), phasesMs };
     return { hostName, tls: this.wire.isSecure, ...(tlsFailure !== undefined && { tlsFailure }), trace };
+  }
+}
+
+const clock = new SystemClock();
+
+/** Times the phases of a conversation: each takes what has passed since the one before. */
+export class PhaseTimer {
+  private times: Partial<Record<SmtpPhase, number>> = {};
+  private lastMs = clock.monotonicMs();
+
+  /** Begins anew: a connection goes on with the next message. */
+  restart(): void {
+    this.times = {};
+    this.lastMs = clock.monotonicMs();
+  }
+
+  /** A phase, or a part of it, is over. */
+  end(phase: SmtpPhase): void {
+    const nowMs = clock.monotonicMs();
+    this.times[phase] = (this.times[phase] ?? 0) + nowMs - this.lastMs;
+    this.lastMs = nowMs;
+  }
+
+  /** Whole milliseconds. */
+  read(): PhaseTimes {
+    const rounded: Partial<Record<SmtpPhase, number>> = {};
+    for (const phase in this.times) rounded[phase as SmtpPhase] = Math.round(this.times[phase as SmtpPhase] ?? 0);
+    return rounded;
   }
 }

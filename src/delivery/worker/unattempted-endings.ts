@@ -2,11 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { Clock, HOUR, MINUTE, SECOND } from '../../common/clock';
 import { DELIVERY_LIFE_MS, jitter } from '../policy/retry-schedule';
 import { expiry } from '../policy/transmission-result';
-import { ALONE_CRASHES, type ClaimedDelivery, POISON_CRASHES } from '../ports/delivery';
-import type { DeliveryOutcome } from '../ports/outcome';
+import { ALONE_CRASHES, type ClaimedDelivery, POISON_CRASHES, SUSPECT_CRASHES } from '../ports/delivery';
+import { type DeliveryOutcome, ITS_TURN_WORDS } from '../ports/outcome';
 import { SENDING_PAUSED } from '../ports/sender-sources';
 import { type HeldBack, HeldDestinations } from '../shaping/held-destinations.service';
-import { obstacleOf } from './obstacle';
 import { WorkerSlots } from './worker-slots';
 
 const POISON = {
@@ -85,4 +84,46 @@ export class UnattemptedEndings {
     }
     return { kind: 'bounced', bounceType: 'soft', suppress: false, reason: 'retries exhausted', ...words };
   }
+}
+
+type Facts = Pick<ClaimedDelivery, 'destination' | 'crashes' | 'overdue'>;
+
+/**
+ * What kept the next attempt from beginning in time, for the sender, in plain words; undefined where only the last result may say it.
+ * An operator's own words are told. A reply that another tenant got is not: it may name a recipient.
+ *
+ * @param held what all workers hold back of its destination's mail
+ */
+export function obstacleOf({ destination, crashes, overdue }: Facts, held: HeldBack | undefined): string | undefined {
+  const { state, heldAt, heldReason } = overdue ?? {};
+  if (state === 'held' || heldAt) {
+    return `the operator of this service had put it aside${since(heldAt)}${because(heldReason)}`;
+  }
+  if (crashes >= SUSPECT_CRASHES) return 'workers had died while they held it, so that it waited to be tried apart';
+  if (held && (state !== 'waiting' || held.state === 'paused')) return heldBack(destination, held);
+  return state === 'ready' ? ITS_TURN_WORDS : undefined;
+}
+
+function heldBack(destination: string, { state, cause, operator }: HeldBack): string {
+  if (operator) {
+    const what =
+      state === 'paused' ? `paused mail to ${destination}` : `limited mail to ${destination} (${operator.effect})`;
+    return `the operator of this service had ${what}${since(operator.since)}${because(cause)}`;
+  }
+  switch (state) {
+    case 'paused':
+      return `mail to ${destination} was paused, as its servers had refused mail from this service or had not answered`;
+    case 'probing':
+      return `${destination} got one mail at a time, as its servers had refused mail from this service or had not answered`;
+    case 'slowed':
+      return `${destination} took less mail from this service than there was for it`;
+  }
+}
+
+function since(at: Date | null | undefined): string {
+  return at ? ` since ${at.toISOString().slice(0, 19)}Z` : '';
+}
+
+function because(reason: string | null | undefined): string {
+  return reason ? `: ${reason}` : '';
 }

@@ -10,9 +10,7 @@ import { isSchedulable } from './accept/parse-send-request';
 import { SendEmailsService } from './accept/send-emails.service';
 import type { Recipient, SendRequest } from './accept/send-request';
 import { RawMessagesStorage } from './content/raw-messages.storage';
-import type { EmailContent } from './email-content.entity';
-import type { EmailRecipient } from './email-recipient.entity';
-import type { Email } from './email.entity';
+import type { Email, EmailContent, EmailRecipient } from './email.entity';
 import { EmailsRepository } from './emails.repository';
 import { isErased } from './outcomes/erased-recipient';
 

@@ -4,8 +4,7 @@ import { isUuid } from '../../common/ids';
 import { withInlineImages } from '../../common/mime/inline-images';
 import type { Tenant } from '../../common/tenant';
 import { headersOf, RawMessagesService } from './content/raw-messages.service';
-import type { EmailAttachment } from './email-attachment.entity';
-import type { EmailContent } from './email-content.entity';
+import type { EmailAttachment, EmailContent } from './email.entity';
 import { EmailsRepository } from './emails.repository';
 
 export interface EmailContentView {

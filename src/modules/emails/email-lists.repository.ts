@@ -3,8 +3,7 @@ import { In } from 'typeorm';
 import type { Tenant } from '../../common/tenant';
 import { acrossTenants } from '../../common/tenant-scope';
 import { ReadDatabase } from '../../database/read-database.service';
-import { EmailContent } from './email-content.entity';
-import { Email } from './email.entity';
+import { Email, EmailContent } from './email.entity';
 import type { IdRange } from './id-range';
 import { countIds, listIds, type Page, SEARCH_WINDOW, searchEmails, type SearchTerms } from './sql/list-emails.sql';
 

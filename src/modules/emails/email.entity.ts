@@ -1,6 +1,11 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { EventType } from '../../common/event-types';
+import type { Mailbox } from '../../common/mail-address';
 import type { Mode } from '../../common/tenant';
+import type { OutcomeSource } from '../../delivery/ports/outcome';
+import type { RecipientKind } from './accept/send-request';
 import type { EmailStatus } from './outcomes/email-state';
+import type { StoredTrace } from './outcomes/stored-trace';
 
 /** An accepted email, without its bodies. Rows are written by statements (sql/); this is the reading side. */
 @Entity('emails')
@@ -36,4 +41,75 @@ export class Email {
   @Column('uuid', { name: 'resent_as', array: true, nullable: true }) resentAs!: string[] | null;
   @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
   @Column('timestamptz', { name: 'updated_at' }) updatedAt!: Date;
+}
+
+/** One recipient of an email and what became of the mail to it. */
+@Entity('email_recipients')
+export class EmailRecipient {
+  @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
+  @PrimaryColumn('text') mode!: Mode;
+  @PrimaryColumn('uuid', { name: 'email_id' }) emailId!: string;
+  @PrimaryColumn('smallint') position!: number;
+  @Column('text') kind!: RecipientKind;
+  @Column('text') address!: string;
+  @Column('text') status!: EmailStatus;
+  @Column('integer', { default: 0 }) seen!: number;
+  @Column('integer', { default: 0 }) attempts!: number;
+  @Column('text', { name: 'last_response', nullable: true }) lastResponse!: string | null;
+  @Column('timestamptz', { name: 'updated_at' }) updatedAt!: Date;
+}
+
+/** Something that happened to an email; append-only. */
+@Entity('email_events')
+export class EmailEvent {
+  @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
+  @PrimaryColumn('text') mode!: Mode;
+  @PrimaryColumn('uuid', { name: 'email_id' }) emailId!: string;
+  @PrimaryColumn('integer') sequence!: number;
+  @Column('uuid') id!: string;
+  @Column('text', { name: 'event_type' }) eventType!: EventType;
+  @Column('text') source!: OutcomeSource;
+  @Column('timestamptz', { name: 'occurred_at' }) occurredAt!: Date;
+  @Column('jsonb') data!: Record<string, unknown>;
+  /** Of the attempt that led to it; null of other events, and of those before it was kept. */
+  @Column('jsonb', { nullable: true }) trace!: StoredTrace | null;
+}
+
+/** The mailboxes that the headers show. */
+export interface Addressees {
+  to: Mailbox[];
+  cc: Mailbox[];
+  replyTo: Mailbox[];
+}
+
+/** An email's bodies and headers, apart from the rows that lists read, with a shorter retention of their own. */
+@Entity('email_contents')
+export class EmailContent {
+  @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
+  @PrimaryColumn('text') mode!: Mode;
+  @PrimaryColumn('uuid', { name: 'email_id' }) emailId!: string;
+  @Column('text', { nullable: true }) html!: string | null;
+  @Column('text', { nullable: true }) text!: string | null;
+  @Column('jsonb', { nullable: true }) headers!: Record<string, string> | null;
+  @Column('jsonb') addressees!: Addressees;
+  /** Rows in email_attachments. */
+  @Column('smallint', { name: 'attachment_count', default: 0 }) attachmentCount!: number;
+  /** It came as a whole message, whose bytes are those rows together. */
+  @Column('boolean', { name: 'is_raw', default: false }) isRaw!: boolean;
+  /** Blanks that make the row long enough to be compressed; nothing reads them. */
+  @Column({ type: 'text', nullable: true, select: false, insert: false, update: false }) padding!: string | null;
+}
+
+/** A file of an email; of a raw message (`email_contents.is_raw`) a part of its bytes. */
+@Entity('email_attachments')
+export class EmailAttachment {
+  @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
+  @PrimaryColumn('text') mode!: Mode;
+  @PrimaryColumn('uuid', { name: 'email_id' }) emailId!: string;
+  @PrimaryColumn('smallint') position!: number;
+  @Column('text') filename!: string;
+  @Column('text', { name: 'content_type' }) contentType!: string;
+  @Column('text', { name: 'content_id', nullable: true }) contentId!: string | null;
+  @Column('integer') size!: number;
+  @Column('bytea', { select: false }) content!: Buffer;
 }

@@ -6,11 +6,7 @@ import { groupByTenant, type Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import type { DeliveryKey, EmailKey } from '../../delivery/ports/delivery';
-import { EmailAttachment } from './email-attachment.entity';
-import { EmailContent } from './email-content.entity';
-import { EmailEvent } from './email-event.entity';
-import { EmailRecipient } from './email-recipient.entity';
-import { Email } from './email.entity';
+import { Email, EmailAttachment, EmailContent, EmailEvent, EmailRecipient } from './email.entity';
 import { rescheduleEmail } from './sql/change-emails.sql';
 import { type Deferral, findDeferrals } from './sql/find-deferrals.sql';
 import {

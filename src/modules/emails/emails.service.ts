@@ -8,7 +8,7 @@ import { Database } from '../../database/database.service';
 import type { RecordedOutcome } from '../../delivery/ports/outcome';
 import { OpenDeliveries } from '../../delivery/queue/open-deliveries.service';
 import type { Waiting } from '../../delivery/queue/waiting';
-import type { EmailEvent } from './email-event.entity';
+import type { Email, EmailEvent, EmailRecipient } from './email.entity';
 import {
   type EmailBodies,
   type EmailFilter,
@@ -16,8 +16,6 @@ import {
   type ListedEmails,
   type ListPage,
 } from './email-list.service';
-import type { EmailRecipient } from './email-recipient.entity';
-import type { Email } from './email.entity';
 import { EmailsRepository } from './emails.repository';
 import { isErased } from './outcomes/erased-recipient';
 import { lastDeferrals } from './outcomes/last-deferrals';

@@ -5,8 +5,7 @@ import { Database } from '../../database/database.service';
 import { lockList } from '../../database/sql/lock-list.sql';
 import type { Transaction } from '../../database/transaction';
 import type { RouteMatch } from './inbound-email';
-import { InboundUsage } from './inbound-email.entity';
-import { InboundRoute } from './inbound-route.entity';
+import { InboundRoute, InboundUsage } from './inbound-email.entity';
 import type { RouteKeys } from './route-address';
 import { findDomainsOf, findRoutes, findWebhooks, isHosted, isOwnEmail } from './sql/inbound-routes.sql';
 

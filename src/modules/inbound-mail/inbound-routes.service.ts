@@ -8,7 +8,7 @@ import { Database } from '../../database/database.service';
 import { violatedConstraint } from '../../database/database-errors';
 import type { Transaction } from '../../database/transaction';
 import { InboundMailLimits } from './inbound-mail-limits';
-import type { InboundRoute } from './inbound-route.entity';
+import type { InboundRoute } from './inbound-email.entity';
 import { InboundRoutesRepository } from './inbound-routes.repository';
 import { parseRouteAddress } from './route-address';
 

@@ -20,11 +20,9 @@ import { ExportsController } from './exports.controller';
 import { PrivacyRequestsJob } from './privacy-requests.job';
 import { PrivacyMetrics } from './privacy.metrics';
 import { EncryptedPrivacyService } from './requests/encrypted-privacy.service';
-import { PrivacyExportPart } from './requests/privacy-export-part.entity';
-import { PrivacyExportPartsRepository } from './requests/privacy-export-parts.repository';
+import { PrivacyExportPart, PrivacyRequest } from './requests/privacy-request.entity';
+import { PrivacyExportPartsRepository, PrivacyRequestsRepository } from './requests/privacy-requests.repository';
 import { PrivacyKeyring } from './requests/privacy-keyring.service';
-import { PrivacyRequest } from './requests/privacy-request.entity';
-import { PrivacyRequestsRepository } from './requests/privacy-requests.repository';
 import { PrivacyRequestsService } from './requests/privacy-requests.service';
 import { PrivacyWork } from './requests/privacy-work.service';
 

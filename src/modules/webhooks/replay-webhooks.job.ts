@@ -6,7 +6,7 @@ import { Database } from '../../database/database.service';
 import { EventsService } from '../events/events.service';
 import type { OpenReplay } from './sql/replays.sql';
 import { WebhookMessagesRepository } from './webhook-messages.repository';
-import { WebhookReplaysRepository } from './webhook-replays.repository';
+import { WebhookReplaysRepository } from './webhook-endpoints.repository';
 import { isSubscribed } from './webhook-subscription';
 
 const EVERY_MS = 2 * SECOND;

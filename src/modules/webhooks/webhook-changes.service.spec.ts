@@ -1,5 +1,5 @@
 import { changeOf } from './webhook-changes.service';
-import type { WebhookEndpoint } from './webhook-endpoint.entity';
+import type { WebhookEndpoint } from './webhook.entity';
 
 const NOW = new Date('2026-02-01T10:00:00.000Z');
 const endpoint = (fields: Partial<WebhookEndpoint> = {}) =>

@@ -5,7 +5,7 @@ import type { Principal } from '../../common/http/principal';
 import type { Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
-import type { WebhookEndpoint } from './webhook-endpoint.entity';
+import type { WebhookEndpoint } from './webhook.entity';
 import { WebhookEndpointsRepository } from './webhook-endpoints.repository';
 
 /** What a customer may change about an endpoint; what is undefined stays. */

@@ -7,12 +7,10 @@ import type { Tenant } from '../../common/tenant';
 import type { Transaction } from '../../database/transaction';
 import { EventsService } from '../events/events.service';
 import { WebhookChangesService } from './webhook-changes.service';
-import type { WebhookEndpoint } from './webhook-endpoint.entity';
-import { WebhookEndpointsRepository } from './webhook-endpoints.repository';
-import type { WebhookMessage } from './webhook-message.entity';
+import type { WebhookEndpoint, WebhookMessage } from './webhook.entity';
+import { WebhookEndpointsRepository, WebhookReplaysRepository } from './webhook-endpoints.repository';
 import { type DeliveryFilter, type DeliveryPage, WebhookMessagesRepository } from './webhook-messages.repository';
 import { payloadOf } from './webhook-payload';
-import { WebhookReplaysRepository } from './webhook-replays.repository';
 
 /** The event type of a test. */
 export const TEST_EVENT_TYPE = 'webhook.test';

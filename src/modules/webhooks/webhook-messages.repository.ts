@@ -9,8 +9,7 @@ import { type DispatchMeasure, measureDispatch } from './sql/measure-dispatch.sq
 import { type ClaimInput, claimMessages, settleMessages } from './sql/message-claims.sql';
 import { deleteOldMessages, endOfDisabled, eraseAnswers, freeOrphanedClaims } from './sql/message-sweeps.sql';
 import { renewMessages } from './sql/replays.sql';
-import type { WebhookEndpoint } from './webhook-endpoint.entity';
-import { WebhookMessage, type WebhookMessageState } from './webhook-message.entity';
+import { type WebhookEndpoint, WebhookMessage, type WebhookMessageState } from './webhook.entity';
 import type { ClaimedMessage, SettledMessage } from './webhook-queue';
 
 export interface DeliveryFilter {

@@ -1,5 +1,5 @@
 import { type FeedEvent, toPayload, type WebhookPayload } from '../events/events.service';
-import type { WebhookMessage } from './webhook-message.entity';
+import type { WebhookMessage } from './webhook.entity';
 
 /** Headers of every webhook, beside those of Standard Webhooks. */
 export const WEBHOOK_HEADERS = { 'content-type': 'application/json', 'user-agent': 'Waybill-Webhooks/1.0' } as const;

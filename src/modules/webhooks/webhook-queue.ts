@@ -1,7 +1,6 @@
 import type { Mode } from '../../common/tenant';
 import type { WebhookAnswer } from './webhook-answer';
-import type { WebhookEndpoint } from './webhook-endpoint.entity';
-import type { WebhookMessage } from './webhook-message.entity';
+import type { WebhookEndpoint, WebhookMessage } from './webhook.entity';
 
 export interface EndpointKey {
   readonly organizationId: string;

@@ -1,5 +1,5 @@
 import type { FeedEvent } from '../events/events.service';
-import type { WebhookEndpoint } from './webhook-endpoint.entity';
+import type { WebhookEndpoint } from './webhook.entity';
 
 /** Which events an endpoint receives. */
 export type Subscription = Pick<WebhookEndpoint, 'events' | 'domainId'>;

@@ -6,7 +6,7 @@ import { newId } from '../../common/ids';
 import type { Tenant } from '../../common/tenant';
 import { EventsService } from '../events/events.service';
 import { changeOf, disabledAt, type RequestedChange, WebhookChangesService } from './webhook-changes.service';
-import type { WebhookEndpoint } from './webhook-endpoint.entity';
+import type { WebhookEndpoint } from './webhook.entity';
 import { WebhookEndpointsRepository } from './webhook-endpoints.repository';
 import { showSecret, WebhookSecrets } from './webhook-secrets.service';
 import { WebhookUrlService } from './webhook-url.service';

@@ -1,6 +1,6 @@
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/common/clock';
 import { Database } from '../../../src/database/database.service';
-import type { WebhookMessage } from '../../../src/modules/webhooks/webhook-message.entity';
+import type { WebhookMessage } from '../../../src/modules/webhooks/webhook.entity';
 import { WebhookMessagesRepository } from '../../../src/modules/webhooks/webhook-messages.repository';
 import { WebhookReceiver } from '../../doubles/webhook-receiver';
 import { DispatchScene } from './dispatch-scene';

@@ -1,5 +1,5 @@
 import { readPhase } from '../../../delivery/ports/smtp-phase';
-import type { EmailEvent } from '../email-event.entity';
+import type { EmailEvent } from '../email.entity';
 import type { AttemptDto } from './attempt.dto';
 import type { StoredTrace } from '../outcomes/stored-trace';
 

@@ -1,8 +1,7 @@
 import { toPagination } from '../../../common/id-cursor';
 import { withPresentPhase } from '../../../delivery/ports/smtp-phase';
 import type { Waiting } from '../../../delivery/queue/waiting';
-import type { EmailEvent } from '../email-event.entity';
-import type { Email } from '../email.entity';
+import type { Email, EmailEvent } from '../email.entity';
 import type { EmailContentView } from '../email-content.service';
 import type { EmailBodies, EmailDetail, EmailPage } from '../emails.service';
 import type {

@@ -4,7 +4,7 @@
 import type { Tenant } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
 import type { EmailKey } from '../../../delivery/ports/delivery';
-import type { EmailEvent } from '../email-event.entity';
+import type { EmailEvent } from '../email.entity';
 
 export type Deferral = EmailKey & Pick<EmailEvent, 'eventType' | 'data' | 'trace'>;
 

@@ -7,7 +7,7 @@
 import type { Tenant } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
 import type { DeliveryKey, EmailKey } from '../../../delivery/ports/delivery';
-import type { Addressees } from '../email-content.entity';
+import type { Addressees } from '../email.entity';
 
 export interface LoadedMessage extends EmailKey {
   domainId: string;

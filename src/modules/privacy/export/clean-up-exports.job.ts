@@ -2,7 +2,7 @@ import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock, MINUTE } from '../../../common/clock';
 import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
 import { deleteInBatches } from '../../../common/jobs/delete-in-batches';
-import { PrivacyExportPartsRepository } from '../requests/privacy-export-parts.repository';
+import { PrivacyExportPartsRepository } from '../requests/privacy-requests.repository';
 
 /** Of at most about 1 MiB each. */
 const BATCH = 100;

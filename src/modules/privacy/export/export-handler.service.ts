@@ -5,7 +5,7 @@ import { AppConfig } from '../../../config/config';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
 import type { SubjectRange, SubjectScope } from '../../emails/privacy/subject-emails.service';
-import type { ExportSection } from '../requests/privacy-export-part.entity';
+import type { ExportSection } from '../requests/privacy-request.entity';
 import { type LeasedRequest, type PrivacyRequestHandler, PrivacyWork } from '../requests/privacy-work.service';
 import { ExportCollector } from './export-collector.service';
 import { type ExportItems, SECTIONS } from './export-items';

@@ -1,4 +1,4 @@
-import type { ExportSection } from '../requests/privacy-export-part.entity';
+import type { ExportSection } from '../requests/privacy-request.entity';
 
 /** In the order in which a result shows them. */
 export const SECTIONS = ['emails', 'events', 'suppressions'] as const satisfies readonly ExportSection[];

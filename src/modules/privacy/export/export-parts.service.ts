@@ -2,10 +2,9 @@ import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
 import { Injectable } from '@nestjs/common';
 import type { Transaction } from '../../../database/transaction';
-import type { ExportSection, PartKey } from '../requests/privacy-export-part.entity';
+import type { ExportSection, PartKey, RequestKey } from '../requests/privacy-request.entity';
 import { PrivacyKeyring } from '../requests/privacy-keyring.service';
-import { PrivacyExportPartsRepository } from '../requests/privacy-export-parts.repository';
-import type { RequestKey } from '../requests/privacy-request.entity';
+import { PrivacyExportPartsRepository } from '../requests/privacy-requests.repository';
 
 const [deflate, inflate] = [promisify(deflateRaw), promisify(inflateRaw)];
 

@@ -1,4 +1,4 @@
-import type { ExportSection } from '../requests/privacy-export-part.entity';
+import type { ExportSection } from '../requests/privacy-request.entity';
 import { NIL_ID } from '../../../common/ids';
 
 /** How far an export has come, as the request keeps it. */

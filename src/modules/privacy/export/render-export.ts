@@ -1,8 +1,7 @@
 import { Readable } from 'node:stream';
 import { stringify } from 'csv-stringify/sync';
 import { ZipFile } from 'yazl';
-import type { ExportSection } from '../requests/privacy-export-part.entity';
-import type { ExportFormat } from '../requests/privacy-request.entity';
+import type { ExportFormat, ExportSection } from '../requests/privacy-request.entity';
 import { type ExportItems, type ExportResult, SECTIONS } from './export-items';
 
 type Columns = { readonly [Section in ExportSection]: readonly (keyof ExportItems[Section][number])[] };

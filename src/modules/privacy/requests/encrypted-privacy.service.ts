@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { type EncryptedRecords, masterKeysAfter } from '../../../common/encryption/re-encrypt';
 import { AppConfig } from '../../../config/config';
-import { PrivacyExportPartsRepository } from './privacy-export-parts.repository';
+import { PrivacyExportPartsRepository, PrivacyRequestsRepository } from './privacy-requests.repository';
 import { PrivacyKeyring } from './privacy-keyring.service';
-import { PrivacyRequestsRepository } from './privacy-requests.repository';
 import type { EncryptedPart } from './sql/export-parts.sql';
 import type { EncryptedSubject } from './sql/privacy-requests.sql';
 

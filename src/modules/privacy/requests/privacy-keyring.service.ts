@@ -4,8 +4,7 @@ import { deriveKey } from '../../../common/encryption/encryption';
 import { Keyring } from '../../../common/encryption/keyring';
 import { addressKey } from '../../../common/mail-address';
 import { AppConfig } from '../../../config/config';
-import type { PartKey } from './privacy-export-part.entity';
-import type { RequestKey } from './privacy-request.entity';
+import type { PartKey, RequestKey } from './privacy-request.entity';
 
 /** Whom a request is about, in normal form, and what they gave as their reason. */
 export interface PrivacySubject {

@@ -36,3 +36,22 @@ export class PrivacyRequest {
   /** Of an export's result. */
   @Column('timestamptz', { name: 'expires_at', nullable: true }) expiresAt!: Date | null;
 }
+
+export type ExportSection = 'emails' | 'events' | 'suppressions';
+
+/** Names a part of a request's result. */
+export interface PartKey extends RequestKey {
+  readonly section: ExportSection;
+  readonly part: number;
+}
+
+/** An encrypted part of an export's result. */
+@Entity('privacy_export_parts')
+export class PrivacyExportPart {
+  @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
+  @PrimaryColumn('text') mode!: Mode;
+  @PrimaryColumn('uuid', { name: 'request_id' }) requestId!: string;
+  @PrimaryColumn('text') section!: ExportSection;
+  @PrimaryColumn('integer') part!: number;
+  @Column('bytea') content!: Buffer;
+}

@@ -9,10 +9,9 @@ import type { Tenant } from '../../../common/tenant';
 import { violatedConstraint } from '../../../database/database-errors';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
-import { PrivacyExportPartsRepository } from './privacy-export-parts.repository';
+import { PrivacyExportPartsRepository, PrivacyRequestsRepository } from './privacy-requests.repository';
 import { PrivacyKeyring, type PrivacySubject } from './privacy-keyring.service';
 import type { ExportFormat, PrivacyRequest, PrivacyRequestType, RequestKey } from './privacy-request.entity';
-import { PrivacyRequestsRepository } from './privacy-requests.repository';
 
 /** The API key that makes a request. */
 export type PrivacyRequester = Pick<Principal, 'organizationId' | 'mode' | 'apiKeyId'>;

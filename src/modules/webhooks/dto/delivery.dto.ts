@@ -3,7 +3,7 @@ import { IsIn, IsOptional, IsUUID } from 'class-validator';
 import { QueryInteger } from '../../../common/http/dto-decorators';
 import { EVENT_TYPES, INBOUND_RECEIVED } from '../../../common/event-types';
 import { TEST_EVENT_TYPE } from '../webhook-deliveries.service';
-import type { WebhookMessageState } from '../webhook-message.entity';
+import type { WebhookMessageState } from '../webhook.entity';
 
 const STATES = ['pending', 'sending', 'delivered', 'failed'] as const satisfies WebhookMessageState[];
 const TYPES = [...EVENT_TYPES, INBOUND_RECEIVED, TEST_EVENT_TYPE] as const;

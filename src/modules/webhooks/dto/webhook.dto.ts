@@ -3,7 +3,7 @@ import { ArrayMaxSize, ArrayMinSize, ArrayUnique, IsArray, IsBoolean, IsIn, IsOp
 import { IsString, MaxLength } from 'class-validator';
 import { Timestamp } from '../../../common/http/dto-decorators';
 import { EVENT_TYPES, INBOUND_RECEIVED } from '../../../common/event-types';
-import type { DisabledReason } from '../webhook-endpoint.entity';
+import type { DisabledReason } from '../webhook.entity';
 import { EVERY_TYPE } from '../webhook-subscription';
 import { MAX_URL_LENGTH } from '../webhook-url.service';
 

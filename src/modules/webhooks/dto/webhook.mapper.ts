@@ -1,8 +1,7 @@
 import { INBOUND_RECEIVED } from '../../../common/event-types';
 import type { WebhookAnswer } from '../webhook-answer';
 import type { DeliveriesView, DeliveryDetail } from '../webhook-deliveries.service';
-import type { WebhookEndpoint } from '../webhook-endpoint.entity';
-import type { WebhookMessage } from '../webhook-message.entity';
+import type { WebhookEndpoint, WebhookMessage } from '../webhook.entity';
 import type { CreatedWebhook } from '../webhooks.service';
 import { WEBHOOK_HEADERS } from '../webhook-payload';
 import type { ListDeliveriesQuery, WebhookDeliveryDetailDto, WebhookDeliveryDto } from './delivery.dto';

@@ -1,6 +1,6 @@
 // What attempts say about their endpoints.
 import type { Statement } from '../../../database/statement';
-import type { DisabledReason } from '../webhook-endpoint.entity';
+import type { DisabledReason } from '../webhook.entity';
 import type { EndpointKey, EndpointResult } from '../webhook-queue';
 
 // Records how endpoints respond and disables those that are gone or have done nothing but fail for too long. Only what changes

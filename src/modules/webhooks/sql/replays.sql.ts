@@ -1,7 +1,6 @@
 // Sending events once more.
 import type { Statement } from '../../../database/statement';
-import type { WebhookEndpoint } from '../webhook-endpoint.entity';
-import type { WebhookMessage } from '../webhook-message.entity';
+import type { WebhookEndpoint, WebhookMessage } from '../webhook.entity';
 
 // Of each of the next organizations after $2 the replay that has waited longest, with what its endpoint subscribes to.
 // Endpoints that are disabled, or have enough to be sent as it is, come later.

@@ -1,7 +1,7 @@
 // Endpoints: what a plain insert, delete or select does not do.
 import { NIL_ID } from '../../../common/ids';
 import type { Statement } from '../../../database/statement';
-import type { WebhookEndpoint } from '../webhook-endpoint.entity';
+import type { WebhookEndpoint } from '../webhook.entity';
 
 // Takes an endpoint's replay away and notes that its messages are to be deleted.
 // Writes: webhook_replays, webhook_removals (primary keys). Locks: the rows. Rows: 1 each.

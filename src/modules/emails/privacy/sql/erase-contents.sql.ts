@@ -3,7 +3,7 @@
 // erasure, an attachment row for up to ten of each.
 // Not the ORM: two tables by a batch of keys.
 import type { Statement } from '../../../../database/statement';
-import type { Addressees } from '../../email-content.entity';
+import type { Addressees } from '../../email.entity';
 import type { ErasedSubject } from './erased.sql';
 
 const DELETE = `

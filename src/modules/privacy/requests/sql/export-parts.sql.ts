@@ -1,7 +1,7 @@
 // Parts of results, of all organizations.
 import { NIL_ID } from '../../../../common/ids';
 import type { Statement } from '../../../../database/statement';
-import type { PartKey } from '../privacy-export-part.entity';
+import type { PartKey } from '../privacy-request.entity';
 
 // Deletes parts of results that have expired at $1, and of requests that have failed.
 // Writes: privacy_export_parts; reads privacy_requests (primary key). Locks: the rows, skip locked. Rows: up to $2.

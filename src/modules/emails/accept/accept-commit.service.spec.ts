@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { OptimisticAccept } from './optimistic-accept';
+import { OptimisticAccept } from './accept-commit.service';
 
 /** How many batches are looked up before the next optimistic one. */
 function lookedUp(optimistic: OptimisticAccept): number {
