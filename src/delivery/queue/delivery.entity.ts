@@ -26,7 +26,7 @@ export class Delivery {
   @Column('integer', { name: 'claim_token' }) claimToken!: number;
   @Column('uuid', { name: 'session_id', nullable: true }) sessionId!: string | null;
   @Column('timestamptz', { name: 'claimed_at', nullable: true }) claimedAt!: Date | null;
-  /** Since when, and why, in the operator's own words; told to its sender when its time ends before it is released. */
+  /** Since when, and why, in the operator's own words; shown to its sender when its time ends before it is released. */
   @Column('timestamptz', { name: 'held_at', nullable: true }) heldAt!: Date | null;
   @Column('text', { name: 'held_reason', nullable: true }) heldReason!: string | null;
   /** Trace and span that sent it, 24 bytes; null unless its trace is sampled. */

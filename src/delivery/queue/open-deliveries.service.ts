@@ -20,7 +20,7 @@ export class OpenDeliveries {
     private readonly held: HeldDestinations,
   ) {}
 
-  /** Of one email, as its tenant is told. @param recipients by position */
+  /** Of one email, as its tenant sees it. @param recipients by position */
   async ofEmail(
     email: EmailKey,
     recipients: ReadonlyMap<number, KnownRecipient>,
@@ -36,15 +36,15 @@ export class OpenDeliveries {
     });
   }
 
-  /** Takes out what nobody has begun with; returns its recipients' positions. */
+  /** Takes out what no worker has begun with; returns its recipients' positions. */
   withdraw(email: EmailKey, tx: Transaction): Promise<number[]> {
     return this.queue.withdraw(email, tx);
   }
 }
 
 /**
- * Why a destination is held back may name another tenant's recipient: a tenant is told its own mail's reply. What an operator
- * says of it is told.
+ * Why a destination is held back may name another tenant's recipient: a tenant sees its own mail's reply. What an operator
+ * says of it is shown.
  */
 function asTold(held: HeldBack, last: LastDeferral | undefined): HeldBack {
   const { state, until, operator } = held;

@@ -3,7 +3,7 @@ import { atMost } from '../../common/bounded-cache';
 import { MINUTE, type Clock } from '../../common/clock';
 import type { SmtpResult } from './smtp-result';
 
-/** Short enough that a host which is back is used again soon, long enough that few mails pay for the look. */
+/** Short enough that a host which is back is used again soon, long enough that few mails pay for the check. */
 const REMEMBERED_MS = 5 * MINUTE;
 const MAX_ADDRESSES = 10_000;
 

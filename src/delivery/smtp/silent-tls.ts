@@ -5,16 +5,16 @@ import { allowsPlaintext, inPlaintext, type SmtpEndpoint } from './smtp-endpoint
 import type { SmtpResult } from './smtp-result';
 import { SMTP_TIMEOUTS } from './smtp-timeouts';
 
-/** Long enough that few mails pay for the look, short enough that a server which is repaired soon gets encrypted mail. */
+/** Long enough that few mails pay for the check, short enough that a server which is repaired soon gets encrypted mail. */
 const REMEMBERED_MS = 15 * MINUTE;
-/** What the look may take; a mail that has not come that far by then leaves it to the next. */
+/** What the check may take; a mail that has not come that far by then leaves it to the next. */
 const LOOK_MS = (SMTP_TIMEOUTS.firstTls + SMTP_TIMEOUTS.tls + SMTP_TIMEOUTS.greeting) * SECOND;
 const MAX_ADDRESSES = 10_000;
 
 interface Silence {
   readonly failure: string;
   readonly untilMs: number;
-  /** A mail looks whether it is over. */
+  /** A mail checks whether it is over. */
   readonly isLookedAt?: true;
 }
 
@@ -23,7 +23,7 @@ interface Silence {
  * waits for both tries, the others go in plaintext at once where nothing demands encryption. Other faults cost next to nothing,
  * so that they are met anew by each mail.
  *
- *   unknown ──two tries in silence──► silent ──its time is over──► one mail looks ──encrypted──► unknown
+ *   unknown ──two tries in silence──► silent ──its time is over──► one mail checks ──encrypted──► unknown
  *                                       ▲                               └──silence again──┐
  *                                       └─────────────────────────────────────────────────┘
  */
@@ -34,7 +34,7 @@ export class SilentTls {
 
   /**
    * The endpoint as a connection is to be made to it now: in plaintext, with the cause, where it is known to be silent.
-   * @param isSecondTry after a first that broke: what other mail has found out meanwhile counts, its own look is to go on
+   * @param isSecondTry after a first that broke: what other mail has found out meanwhile counts, its own check is to go on
    */
   asKnown(endpoint: SmtpEndpoint, isSecondTry = false): SmtpEndpoint {
     const silence = allowsPlaintext(endpoint) ? this.silences.get(keyOf(endpoint)) : undefined;

@@ -21,7 +21,7 @@ export interface SmtpEndpoint {
   readonly security: SmtpSecurity;
   /** Whether the certificate must be valid for `hostName`; has no effect on opportunistic TLS. */
   readonly verifyCertificate: boolean;
-  /** Who asks for that; told in events. By `security` when absent. */
+  /** Who asks for that; shown in events. By `security` when absent. */
   readonly policy?: TlsPolicy | undefined;
   /** What the certificate must match instead of a public authority (RFC 7672). */
   readonly tlsa?: TlsaDemand | undefined;

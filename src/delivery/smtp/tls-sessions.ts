@@ -15,7 +15,7 @@ export interface TlsTicket extends TlsProof {
 
 /**
  * Sessions of TLS by host (RFC 8446 section 2.2), so that a new connection to a host costs no new keys. A session is
- * continued only under the demands that it was made under: what nobody has verified must not pass for verified.
+ * continued only under the demands that it was made under: what has not been verified must not pass for verified.
  */
 export class TlsSessions {
   private readonly tickets = new LRUCache<string, TlsTicket>({ max: MAX_SESSIONS, ttl: LIFE_MS });

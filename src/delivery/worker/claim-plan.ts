@@ -71,7 +71,7 @@ export class ClaimPlanner {
     return expected;
   }
 
-  /** Counts it anew where its route has told of another group. */
+  /** Counts it anew where its route has shown another group. */
   regroup(expected: Expected): Expected {
     if (this.slots.keyOf(expected.claim.destination) === expected.key) return expected;
     this.leave(expected);
@@ -141,7 +141,7 @@ export class ClaimPlanner {
     this.passedOver = new Set(full);
   }
 
-  /** The same of a claim for newcomers: it was no look at all that there is. */
+  /** The same of a claim for newcomers: it did not consider all that there is. */
   noteNewcomers(claims: readonly ClaimedDelivery[]): void {
     this.mayBeMore ||= claims.length > 0;
   }

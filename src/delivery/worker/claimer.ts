@@ -10,7 +10,7 @@ import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
 import type { DestinationLimits } from '../queue/sql/claim-deliveries.sql';
 import type { FreedDelivery } from '../queue/sql/worker-sessions.sql';
 import { ClaimPlanner } from './claim-plan';
-import { type Called, NOBODY } from './work-signal';
+import { type Called, NONE } from './work-signal';
 import { NIL_ID } from '../../common/ids';
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
@@ -51,8 +51,8 @@ export class Claimer {
     return this.planner.hasRoom;
   }
 
-  /** Claims what may begin. @param called whose new work has been told of @throws UnavailableError */
-  async claimNext(sessionId: string, called = NOBODY): Promise<ClaimedDelivery[]> {
+  /** Claims what may begin. @param called whose new work has been announced @throws UnavailableError */
+  async claimNext(sessionId: string, called = NONE): Promise<ClaimedDelivery[]> {
     this.turns.found(called.organizationIds ?? []);
     const plan = this.planner.plan();
     if (plan.limit === 0) return this.claimForNewcomers(sessionId, called);
@@ -103,17 +103,17 @@ export class Claimer {
     this.turns.setWeights(await this.weights.weights());
     for (let tries = 0, isRound = false; tries < MAX_TRIES; tries += 1) {
       isRound = (await this.walk(blocked, limits)) || isRound;
-      const { claimed, isNobodys } = await this.claimTurns({ sessionId, limit, blocked, limits });
-      if (claimed.length > 0 || (isRound && isNobodys)) return claimed;
+      const { claimed, isWithoutTurns } = await this.claimTurns({ sessionId, limit, blocked, limits });
+      if (claimed.length > 0 || (isRound && isWithoutTurns)) return claimed;
     }
     return [];
   }
 
   /** Of those that are known to have work. */
-  private async claimTurns(room: Room): Promise<{ claimed: ClaimedDelivery[]; isNobodys: boolean }> {
+  private async claimTurns(room: Room): Promise<{ claimed: ClaimedDelivery[]; isWithoutTurns: boolean }> {
     const shares = this.turns.next(room.limit, new Set(room.limits?.full));
-    if (shares.size === 0) return { claimed: [], isNobodys: true };
-    return { claimed: await this.claimShares(shares, room), isNobodys: false };
+    if (shares.size === 0) return { claimed: [], isWithoutTurns: true };
+    return { claimed: await this.claimShares(shares, room), isWithoutTurns: false };
   }
 
   /** Goes on round the organizations; true when it has been round all of them. */

@@ -13,7 +13,7 @@ interface Task {
 }
 
 /**
- * Composing and signing, tenants in turn: whoever comes with a single mail does not wait until the hundred that others have in
+ * Composing and signing, tenants in turn: a tenant with a single mail does not wait until the hundred that others have in
  * hand are signed.
  */
 export class ComposingTurns {

@@ -74,7 +74,7 @@ export class DeliveryMetrics {
     if (state !== undefined) this.tls.inc({ ...state });
   }
 
-  /** Of servers: the simulator's are nobody's. */
+  /** Of servers: those of the simulator do not count. */
   private countRefusal({ outcome, source }: RecordedOutcome): void {
     if (source === 'simulator') return;
     const smtp = 'smtp' in outcome ? outcome.smtp : undefined;

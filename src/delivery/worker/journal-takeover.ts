@@ -53,7 +53,7 @@ export class JournalTakeover {
     if (settled > 0) this.logger.log(`${settled} acceptances of an earlier session are settled`);
   }
 
-  /** One that cannot be committed must not hold up its neighbours. */
+  /** One that cannot be committed must not hold up the others. */
   private async commit(batch: readonly Settlement[]): Promise<number> {
     try {
       return await this.results.commit(batch);

@@ -15,7 +15,7 @@ const TRIM_BYTES = 1024 * 1024;
 const TRIM_MS = 5 * SECOND;
 /** What is open for longer than this is written through to the disk: then the database is away, or slow. */
 const SYNC_MS = SECOND;
-/** Failures closer together than this are told once. */
+/** Failures closer together than this are logged once. */
 const QUIET_MS = 30 * SECOND;
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 

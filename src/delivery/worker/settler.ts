@@ -86,7 +86,7 @@ export class Settler {
     this.loggedAtMs = now;
   }
 
-  /** One result that cannot be committed must not hold up its neighbours: then each goes by itself. */
+  /** One result that cannot be committed must not hold up the others of its batch: then each goes by itself. */
   private async commit(batch: readonly Settlement[]): Promise<(Error | undefined)[]> {
     try {
       await this.write(batch);

@@ -115,7 +115,7 @@ export class ShapingSync implements OnApplicationBootstrap {
     const learned = [...this.learned];
     await this.destinations.report(sessionId, groups);
     await this.destinations.writeRules(learned.map(([, rule]) => rule));
-    // What could not be told is told the next time, and so is what has been learned meanwhile.
+    // What could not be reported is reported the next time, and so is what has been learned meanwhile.
     for (const [name, rule] of learned) if (this.learned.get(name) === rule) this.learned.delete(name);
     this.toldActive = new Set(groups.filter(({ active }) => active > 0).map(({ key }) => key));
   }

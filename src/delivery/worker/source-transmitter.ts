@@ -81,7 +81,7 @@ export class SourceTransmitter {
   }
 }
 
-/** Those to go on with: when nobody answers by the family of this address, the other one if there is one. */
+/** Those to go on with: when no server answers by the family of this address, the other one if there is one. */
 function familiesAfter({ sent }: { sent: Transmission }, { address }: EgressSource, families: number[]): number[] {
   const others = isUnanswered(sent) ? families.filter((one) => one !== familyOf(address)) : [];
   return others.length > 0 ? others : families;

@@ -7,14 +7,14 @@ import { ResultCommit } from './result-commit';
 import { WorkerSession } from './worker-session';
 
 const EVERY_MS = SECOND;
-/** Most attempts end sooner, and are told of once. */
+/** Most attempts end sooner, and have one event. */
 const LONG_MS = 2 * SECOND;
 const BATCH = 200;
 
 /** Records of first attempts that last that they have begun; of the others that is written with their result. */
 @Injectable()
 export class TellSendingJob implements OnApplicationBootstrap {
-  /** When they were in hand first; told of: never. */
+  /** When they were in hand first; with an event already: never. */
   private seenMs = new Map<ClaimedDelivery, number>();
 
   constructor(
@@ -31,7 +31,7 @@ export class TellSendingJob implements OnApplicationBootstrap {
 
   /** @throws UnavailableError */
   async tell(): Promise<void> {
-    const late = this.look();
+    const late = this.findLate();
     for (let from = 0; from < late.length; from += BATCH) {
       const batch = late.slice(from, from + BATCH);
       await this.results.begin(batch);
@@ -39,8 +39,8 @@ export class TellSendingJob implements OnApplicationBootstrap {
     }
   }
 
-  /** Those that have been here for so long and are not told of. */
-  private look(): ClaimedDelivery[] {
+  /** Those that have been here for so long and have no event yet. */
+  private findLate(): ClaimedDelivery[] {
     const nowMs = this.clock.monotonicMs();
     const first = this.pipeline.claims().filter(({ attempt }) => attempt === 1);
     this.seenMs = new Map(first.map((claim) => [claim, this.seenMs.get(claim) ?? nowMs]));

@@ -90,7 +90,7 @@ type Facts = Pick<ClaimedDelivery, 'destination' | 'crashes' | 'overdue'>;
 
 /**
  * What kept the next attempt from beginning in time, for the sender, in plain words; undefined where only the last result may say it.
- * An operator's own words are told. A reply that another tenant got is not: it may name a recipient.
+ * An operator's own words are shown. A reply that another tenant got is not: it may name a recipient.
  *
  * @param held what all workers hold back of its destination's mail
  */

@@ -16,7 +16,7 @@ interface Line<Item> {
   readonly large: Item[];
 }
 
-/** What became of an offer; `tenant`: none of this one's can begin; `full`: nobody's can. */
+/** What became of an offer; `tenant`: none of this one's can begin; `full`: no tenant's can. */
 export type Taken = boolean | 'tenant' | 'full';
 
 /** Of one tenant, by destination; the one that was served last is at the end. */

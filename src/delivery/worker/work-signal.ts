@@ -12,15 +12,15 @@ const MOST_NAMED = 1_000;
 /** Deliveries that are worth another worker: what one claims at a time, or less. */
 const PER_WORKER = 50;
 
-/** New work that has been told of. */
+/** New work that has been announced. */
 export interface Called {
   /** Whose; undefined for anyone's. */
   readonly organizationIds: ReadonlySet<string> | undefined;
-  /** Some of it was told to a part of the workers only: whoever has no room for it has to pass it on. */
+  /** Some of it was announced to a part of the workers only: one that has no room for it has to pass it on. */
   readonly isForSome: boolean;
 }
 
-export const NOBODY: Called = { organizationIds: new Set(), isForSome: false };
+export const NONE: Called = { organizationIds: new Set(), isForSome: false };
 
 /**
  * Hears the notifications of accepting processes on a connection of its own. They are hints: `wait` ends after its time
@@ -32,7 +32,7 @@ export class WorkSignal {
   private client: Client | undefined;
   private reconnect: NodeJS.Timeout | undefined;
   private pending = false;
-  private called = NOBODY;
+  private called = NONE;
   private place: CrewPlace = { workers: 1, rank: 0 };
   private wakeUp: (() => void) | undefined;
   private stopped = false;
@@ -71,7 +71,7 @@ export class WorkSignal {
     this.onCall?.();
   }
 
-  /** As `call`, of what has been told of before and was not found yet. */
+  /** As `call`, of what has been announced before and was not found yet. */
   keep({ organizationIds, isForSome }: Called): void {
     this.called = {
       organizationIds: union(this.called.organizationIds, organizationIds),
@@ -80,29 +80,29 @@ export class WorkSignal {
     this.notify();
   }
 
-  /** Of what has been told of since the last time, some organizations' part; the rest stays. */
+  /** Of what has been announced since the last time, some organizations' part; the rest stays. */
   takeCallsOf(isWanted: (organizationId: string) => boolean, most: number): Called {
     const { organizationIds, isForSome } = this.called;
     const taken = new Set([...(organizationIds ?? [])].filter(isWanted).slice(0, most));
-    if (!organizationIds || taken.size === 0) return NOBODY;
+    if (!organizationIds || taken.size === 0) return NONE;
     const left = new Set([...organizationIds].filter((id) => !taken.has(id)));
     this.called = { organizationIds: left, isForSome: isForSome && left.size > 0 };
     return { organizationIds: taken, isForSome };
   }
 
-  /** What has been told of since the last time. */
+  /** What has been announced since the last time. */
   takeCalled(): Called {
     const { called } = this;
-    this.called = NOBODY;
+    this.called = NONE;
     return called;
   }
 
-  /** Tells all workers what this one has been told and has no room for. */
+  /** Announces to all workers what this one has no room for. */
   passOn({ organizationIds, isForSome }: Called): void {
     if (isForSome) this.waker.wake({ count: Infinity, organizationIds });
   }
 
-  /** This worker takes nothing more: what it is told it passes on. */
+  /** This worker takes nothing more: it passes on what is announced to it. */
   leave(): void {
     this.hasLeft = true;
     this.passOn(this.takeCalled());
