@@ -70,6 +70,7 @@ import { SessionKeys1700000000085 } from './migrations/0085-session-keys';
 import { CompressedContents1700000000086 } from './migrations/0086-compressed-contents';
 import { CrowdedInboundMail1700000000089 } from './migrations/0089-crowded-inbound-mail';
 import { AttachmentsAsTheyAre1700000000090 } from './migrations/0090-attachments-as-they-are';
+import { WordsOfTenants1700000000091 } from './migrations/0091-words-of-tenants';
 
 /**
  * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be
@@ -151,4 +152,5 @@ export const MIGRATIONS = [
   CompressedContents1700000000086,
   CrowdedInboundMail1700000000089,
   AttachmentsAsTheyAre1700000000090,
+  WordsOfTenants1700000000091,
 ];

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type MappedColumn, readDataMap, unmapped, withDataMap } from '../../setup/data-map';
+import { ERASED_COLUMNS } from '../privacy/erased-columns';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 
 const PAGE = join(__dirname, '../../../docs/privacy.md');
@@ -18,6 +19,12 @@ describe('the data map', () => {
   it('says of every column what it holds of people, what for and for how long', () => {
     expect(columns.length).toBeGreaterThan(250);
     expect(unmapped(columns)).toEqual([]);
+  });
+
+  it('holds no column that may show a person and of which no erasure knows', () => {
+    const showing = columns.filter(({ comment }) => /^pii: (?:address|name|content|text|ip);/.test(comment ?? ''));
+    const names = showing.map(({ table, column }) => `${table}.${column}`);
+    expect(names.toSorted()).toEqual(Object.keys(ERASED_COLUMNS).toSorted());
   });
 
   it('notices a column of which nothing is said', async () => {

@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Database } from '../../../src/database/database.service';
 import { newId } from '../../../src/common/ids';
 import { parseAddress } from '../../../src/common/mail-address';
 import { PrivacyWork } from '../../../src/modules/privacy/requests/privacy-work.service';
 import { AuthenticationService } from '../../../src/modules/inbound-mail/authentication.service';
 import { InboundMailService } from '../../../src/modules/inbound-mail/inbound-mail.service';
+import { WebhookMessagesRepository } from '../../../src/modules/webhooks/webhook-messages.repository';
 import { MailboxRepository } from '../../../src/modules/mailbox/mailbox.repository';
 import { DEFERRED } from '../../factories/outcomes';
 import { ErasureScene } from './erasure-scene';
@@ -184,40 +186,72 @@ describe('whatever an address hides in', () => {
     ]);
   });
 
-  it('endpoints have answered with what they were sent, in a way of their own', async () => {
+  it('endpoints answer with what they were sent, in a way of their own, before an erasure and after it', async () => {
     const ann = 'echoqz@x.example';
-    const { id } = await scene.send({ to: [ann, BOB] });
+    const { organizationId } = scene.tenant;
+    const before = await scene.send({ to: [ann, BOB] });
+    const underWay = await scene.send({ to: [ann, BOB] });
     const other = await scene.send({ to: [BOB] });
+    const endpointId = newId();
+    const claimedUntil = new Date(scene.clock.now().getTime() + 60_000);
     await scene.db.query(
-      `with endpoints as (
-         insert into webhook_endpoints (
-           organization_id, mode, id, url, events, enabled, secret, position, created_at, updated_at
-         )
-         select $1, 'live', gen_random_uuid(), 'https://x.example', '{*}', true, '', $2, now(), now()
-         from generate_series(1, 2)
-         returning id
+      `insert into webhook_endpoints (organization_id, mode, id, url, events, enabled, secret, position, created_at, updated_at)
+       values ($1, 'live', $2, 'https://x.example', '{*}', true, '', $2, now(), now())`,
+      [organizationId, endpointId],
+    );
+    const answer = {
+      headers: {},
+      body: `rot13 rpubdm ${Buffer.from(ann).toString('base64')}`,
+      isCut: false,
+      durationMs: 1,
+    };
+    await scene.db.query(
+      `insert into webhook_messages (
+         organization_id, mode, endpoint_id, id, email_id, sequence, event_type, next_attempt_at, created_at, attempts,
+         state, claimed_until, last_answer
        )
-       insert into webhook_messages (
-         organization_id, mode, endpoint_id, id, email_id, sequence, event_type, state, next_attempt_at, created_at, last_answer
-       )
-       select $1, 'live', e.id, v.id, v.email_id, v.sequence, v.event_type, 'failed', now(), now(),
-         jsonb_build_object('body', case when v.email_id = $3 then $4 else 'kept' end)
-       from endpoints e
-       cross join email_events v
-       where v.email_id in ($3, $5)`,
-      [scene.tenant.organizationId, newId(), id, `rot13 rpubdm ${Buffer.from(ann).toString('base64')}`, other.id],
+       select $1, 'live', $2, v.id, v.email_id, v.sequence, v.event_type, now(), now(), 1,
+         case when v.email_id = $4 then 'sending' else 'failed' end, case when v.email_id = $4 then $6::timestamptz end,
+         case when v.email_id = $3 then $7::jsonb when v.email_id = $5 then '{"body": "kept"}' end
+       from email_events v
+       where v.email_id in ($3, $4, $5)`,
+      [organizationId, endpointId, before.id, underWay.id, other.id, claimedUntil, JSON.stringify(answer)],
     );
     await erase(ann);
+    const settle = async () => {
+      const values = [underWay.id, claimedUntil];
+      await scene.db.query(
+        "update webhook_messages set state = 'sending', claimed_until = $2 where email_id = $1",
+        values,
+      );
+      const [row] = await scene.db.query('select id from webhook_messages where email_id = $1', [underWay.id]);
+      const message = { organizationId, mode: 'live', endpointId, id: row?.id, claimedUntil };
+      const ended = {
+        state: 'failed',
+        isCharged: true,
+        nextAttemptAt: null,
+        status: 500,
+        error: 'x',
+        deliveredAt: null,
+      };
+      await scene.worker.get(Database).transaction((tx) => {
+        scene.worker.get(WebhookMessagesRepository).settle([{ ...ended, message, answer } as never], tx);
+        return Promise.resolve();
+      });
+      const left = await scene.db.query('select email_id, last_status, last_answer from webhook_messages');
+      return new Map(left.map((each) => [each.email_id, [each.last_status, each.last_answer]]));
+    };
+    expect(await settle()).toEqual(
+      new Map([
+        [before.id, [null, null]],
+        [underWay.id, [500, null]],
+        [other.id, [null, { body: 'kept' }]],
+      ]),
+    );
     expect(await tablesShowing('echoqz', 'rpubdm')).toEqual([]);
-    const left = await scene.db.query('select email_id, last_answer from webhook_messages order by 1');
-    expect(left.map((row) => [row.email_id, row.last_answer])).toEqual([
-      ...[
-        [id, null],
-        [id, null],
-        [other.id, { body: 'kept' }],
-        [other.id, { body: 'kept' }],
-      ],
-    ]);
+    // That of the next attempt, which sends what is left of the event.
+    expect((await settle()).get(underWay.id)).toEqual([500, answer]);
+    await scene.db.query('delete from webhook_messages');
   });
 
   it('copies in the mailbox go with their organization only', async () => {

@@ -176,8 +176,8 @@ describe('an erasure while mail flows', () => {
   it('locks reports before emails, as who processes them does', async () => {
     const { id } = await scene.send({ to: [ann] });
     const [report] = await scene.db.query(
-      `insert into inbound_reports (organization_id, mode, email_id, position, digest, id, raw, attempts)
-       values ($1, 'live', $2, 0, '\\x01', $3, '', 1) returning id`,
+      `insert into inbound_reports (organization_id, mode, email_id, position, digest, id, raw, attempts, claimed_until)
+       values ($1, 'live', $2, 0, '\\x01', $3, '', 1, now() + interval '1 hour') returning id`,
       [scene.tenant.organizationId, id, newId()],
     );
     await scene.request(ann);
@@ -203,7 +203,12 @@ describe('an erasure while mail flows', () => {
     await scene.workOff();
     scene.clock.advance(25 * 60 * MINUTE);
     await scene.workOff();
-    expect(await scene.read(request)).toMatchObject({ status: 'failed', failure: 'deliveries_under_way' });
+    expect(await scene.read(request)).toMatchObject({
+      status: 'failed',
+      failure: 'deliveries_under_way',
+      progress: {},
+    });
+    expect((await scene.read(request)).progress).toEqual({});
   });
 
   it('ends although mail to the subject keeps coming, and leaves what came after its start', async () => {

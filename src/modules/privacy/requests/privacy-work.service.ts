@@ -34,6 +34,11 @@ export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';
 }
 
+/** Its progress goes: where it stopped may be at somebody's address. */
+function failedFor(failure: string) {
+  return { status: 'failed', failure, progress: {} } as const;
+}
+
 /** Longer than any step between two saves; every save begins it anew. */
 const LEASE_MS = 30 * SECOND;
 /** In a row, without any progress between them. */
@@ -77,7 +82,7 @@ export class PrivacyWork {
         const leased: LeasedRequest = { ...due, ...lease, status: 'processing' };
         await this.requests.give(due, { ...lease, status: 'processing' }, tx);
         if (due.attempts < MAX_ATTEMPTS) return [leased];
-        await this.end(leased, { status: 'failed', failure: 'attempts' }, tx);
+        await this.end(leased, failedFor('attempts'), tx);
       }
     });
   }
@@ -123,7 +128,7 @@ export class PrivacyWork {
   retryLater(leased: LeasedRequest): Promise<void> {
     return this.database.transaction(async (tx) => {
       const attempts = await this.requests.attemptsOf(leased, tx);
-      if (attempts >= MAX_ATTEMPTS) return this.end(leased, { status: 'failed', failure: 'attempts' }, tx);
+      if (attempts >= MAX_ATTEMPTS) return this.end(leased, failedFor('attempts'), tx);
       const leaseUntil = new Date(this.clock.now().getTime() + FIRST_DELAY_MS * 2 ** attempts);
       return this.change(leased, { status: 'pending', leaseToken: null, leaseUntil }, tx);
     });
@@ -131,7 +136,7 @@ export class PrivacyWork {
 
   /** Ends a request that can never be met. @param failure a word in snake_case. @throws LeaseLostError */
   fail(leased: LeasedRequest, failure: string): Promise<void> {
-    return this.database.transaction((tx) => this.end(leased, { status: 'failed', failure }, tx));
+    return this.database.transaction((tx) => this.end(leased, failedFor(failure), tx));
   }
 
   private async end(

@@ -90,6 +90,9 @@ export function claimMessages(input: ClaimInput): Statement<ClaimedMessage> {
   };
 }
 
+/** JSON's null rather than none: what the attempt under way is answered is not kept, as somebody has been erased from its event. */
+export const NO_ANSWER = `'null'::jsonb`;
+
 // Writes what became of attempts; a claim that has ended meanwhile is another's, and its row stays as it is. A claim counts an
 // attempt: a row without any has been renewed since, and what did not reach its receiver begins anew, due as the renewal says.
 // Writes: webhook_messages (primary key). Locks: the rows in the order of their keys. Rows: one batch.
@@ -122,7 +125,11 @@ const SETTLE = `
     next_attempt_at = case when h.is_renewed then m.next_attempt_at else coalesce(h.next_attempt_at, m.next_attempt_at) end,
     last_status = case when h.is_charged then h.status else m.last_status end,
     last_error = case when h.is_charged then h.error else coalesce(h.error, m.last_error) end,
-    last_answer = case when h.is_charged then h.answer::jsonb else m.last_answer end,
+    last_answer = case
+      when m.last_answer = ${NO_ANSWER} then null
+      when h.is_charged then h.answer::jsonb
+      else m.last_answer
+    end,
     delivered_at = h.delivered_at
   from held h
   where m.organization_id = h.organization_id and m.mode = h.mode and m.endpoint_id = h.endpoint_id and m.id = h.id`;

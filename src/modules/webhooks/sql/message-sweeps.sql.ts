@@ -1,6 +1,7 @@
 // What background jobs and erasures do to messages, a batch at a time.
 import type { Tenant } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
+import { NO_ANSWER } from './message-claims.sql';
 
 // Frees the claims of processes that are no more, and ends what waits for endpoints that are disabled.
 // Writes: webhook_messages (indexes webhook_messages_sending and webhook_messages_due). Reads: webhook_endpoints.
@@ -68,7 +69,8 @@ export function deleteOldMessages(before: Date, limit: number): Statement<{ dele
   return { name: 'delete-old-webhook-messages', text: DELETE_OLD, values: [before, limit] };
 }
 
-// Forgets what was answered to messages about some events, to whichever endpoints: a message has its event's id.
+// Forgets what was answered to messages about some events, by whichever endpoints, and what attempts under way or about to begin
+// will be answered: they may have read the event before. A message has its event's id.
 // Reads: webhook_endpoints (the tenant's). Writes: webhook_messages (primary key, one look-up for each event and endpoint).
 // Locks: the rows in the order of their keys. Rows: the messages of $3.
 // Not the ORM: look-ups by two columns of the key, whatever the planner knows of the table.
@@ -82,14 +84,15 @@ const ERASE_ANSWERS = `
       cross join lateral (
         select endpoint_id, id
         from webhook_messages
-        where organization_id = $1 and mode = $2 and endpoint_id = e.id and id = v.id and last_answer is not null
+        where organization_id = $1 and mode = $2 and endpoint_id = e.id and id = v.id
+          and (last_answer is not null or state in ('pending', 'sending'))
         limit 1
         for update
       ) told
     ) m
   )
   update webhook_messages m
-  set last_answer = null
+  set last_answer = case when m.state in ('pending', 'sending') then ${NO_ANSWER} end
   from answered a
   where m.organization_id = $1 and m.mode = $2 and m.endpoint_id = a.endpoint_id and m.id = a.id and m.id = any($3::uuid[])`;
 
