@@ -60,6 +60,12 @@ describe('withoutEncodedAddresses', () => {
   ])('keeps %j', (text) => {
     expect(withoutEncodedAddresses(text)).toBe(text);
   });
+
+  it.each(['=40', 'b', '%40', 'a@', '=41', '404'])('takes time in proportion to a text of %j alone', (piece) => {
+    // A pattern that begins anew at each character takes a minute and more, and the test ends.
+    const text = piece.repeat(40_000);
+    expect(withoutEncodedAddresses(`${text} ada@example.com`)).toContain('[address]');
+  });
 });
 
 describe('valueWithoutAddresses', () => {

@@ -1,16 +1,16 @@
 import { decodedRuns, runsOf, type Sought, withReplaced } from './encoded-runs';
 
-/** Of an address: what it may consist of, as it is, or as JSON and HTML escape it. */
-const CHARACTER = String.raw`(?:[^\s@<>"'${'`'},;:()[\]{}=&/\\]|\\{1,4}u[0-9a-f]{4}|&#x?[0-9a-f]{1,6};)`;
+/** Of an address: what it may consist of, as JSON and HTML escape it, or as it is. */
+const CHARACTER = String.raw`(?:\\{1,4}u[0-9a-f]{4}|&#x?[0-9a-f]{1,6};|[^\s@<>"'${'`'},;:()[\]{}=&/\\])`;
 /** Also as it stands in a query, in JSON and in HTML. */
 const AT = String.raw`(?:@|%(?:25){0,2}40|\\{1,4}u0040|&#(?:64|x40);|&commat;)`;
-/** Bounded, so that no text makes it slow. One that the end of the text cuts is one too. */
-const ADDRESS = new RegExp(`${CHARACTER}{1,64}${AT}(?:${CHARACTER}{1,255}|$)`, 'gi');
+/** Looked for by its @, and bounded, so that no text makes it slow. One that the end of the text cuts is one too. */
+const ADDRESS = new RegExp(`${AT}(?<=(${CHARACTER}{1,64})${AT})(?:${CHARACTER}{1,255}|$)`, 'gi');
 const REPLACEMENT = '[address]';
 
 /** Quoted-printable (RFC 2045): signs, or all of it. With a dot, as queries have `=40` too. */
 const QUOTED =
-  /(?:[\w.+-]|=[0-9A-Fa-f]{2}){1,200}=40(?:[\w-]|=[0-9A-Fa-f]{2}){1,200}(?:\.|=2[Ee])(?:[\w.-]|=[0-9A-Fa-f]{2}){2,200}/g;
+  /=40(?<=((?:=[0-9A-Fa-f]{2}|[\w.+-]){1,200})=40)(?:[\w-]|=[0-9A-Fa-f]{2}){1,200}(?:\.|=2[Ee])(?:[\w.-]|=[0-9A-Fa-f]{2}){2,200}/g;
 
 /** `a@b.co`, in whatever character set has ASCII as UTF-8 has it. */
 const MIN_BYTES = 6;
@@ -19,17 +19,17 @@ const ANY: Sought = { minBytes: MIN_BYTES, ...runsOf(MIN_BYTES), isAscii: false 
 const NO_TEXT = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd]/;
 /** Among bytes that are no text, which decode to anything: stricter. */
 const AMONG_BYTES =
-  /[\p{L}\p{N}._%+-]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.){1,8}[\p{L}\p{N}-]{2,63}|[\p{L}\p{N}._%+-]{2,64}@[\p{L}\p{N}.-]{0,63}$/u;
+  /@(?<=[\p{L}\p{N}._%+-]@)(?:[\p{L}\p{N}-]{1,63}\.){1,8}[\p{L}\p{N}-]{2,63}|@(?<=[\p{L}\p{N}._%+-]{2}@)[\p{L}\p{N}.-]{0,63}$/u;
 
 /** Other people's words without addresses: for places that erasures do not look into. */
 export function withoutAddresses(text: string): string {
-  return text.replace(ADDRESS, REPLACEMENT);
+  return replaced(text, ADDRESS);
 }
 
 /** The same where programs write, also within base64, hexadecimal digits and encoded words. @param text of some kB at most */
 export function withoutEncodedAddresses(text: string): string {
   const decoded = withReplaced(text, decodedRuns(text, ANY, holdsAddress), REPLACEMENT);
-  return withoutAddresses(decoded.replace(QUOTED, REPLACEMENT));
+  return withoutAddresses(replaced(decoded, QUOTED));
 }
 
 /** A JSON value without addresses in its texts, however they are encoded. */
@@ -42,6 +42,24 @@ function cleaned(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(cleaned);
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, cleaned(member)]));
+}
+
+/** @param pattern from the @ on; its first group is what stands before it */
+function replaced(text: string, pattern: RegExp): string {
+  const parts: string[] = [];
+  let done = 0;
+  pattern.lastIndex = 0;
+  for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
+    const { index, 0: rest, 1: before = '' } = match;
+    const start = Math.max(done, index - before.length);
+    // What stands before it belongs to the one before.
+    if (start === index) pattern.lastIndex = index + 1;
+    else {
+      parts.push(text.slice(done, start), REPLACEMENT);
+      done = index + rest.length;
+    }
+  }
+  return parts.join('') + text.slice(done);
 }
 
 function holdsAddress(decoded: string): boolean {

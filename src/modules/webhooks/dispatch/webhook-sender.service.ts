@@ -1,4 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { EVENT_LOOP } from '../../../common/async/fair-turns';
 import { Clock, MINUTE } from '../../../common/clock';
 import { EgressClient, type EgressResult } from '../../../common/egress/egress-client';
 import { toWebhookAnswer } from '../webhook-answer';
@@ -9,6 +10,8 @@ import { type OutgoingWebhook, signWebhook } from './outgoing-webhook';
 
 /** A secret that does not open is the operator's mistake, anything else ours: it does not count against the endpoint. */
 const UNSENDABLE_PAUSE_MS = MINUTE;
+/** A longer answer takes a millisecond to be cleared of addresses: one in a turn, however many come together. */
+const SHORT_ANSWER_BYTES = 128;
 
 /** One attempt: signs, sends, and decides what the response means. */
 @Injectable()
@@ -28,7 +31,9 @@ export class WebhookSender {
       const outcome = await this.post(message, signal);
       const decision = evaluateAttempt(message, outcome, { now: this.clock.now(), random: Math.random() });
       if (outcome.kind === 'failed') return decision;
-      const answer = toWebhookAnswer(outcome.answer, Math.round(this.clock.monotonicMs() - startedMs));
+      const durationMs = Math.round(this.clock.monotonicMs() - startedMs);
+      if (outcome.answer.body.length > SHORT_ANSWER_BYTES) await EVENT_LOOP.next(message.organizationId);
+      const answer = toWebhookAnswer(outcome.answer, durationMs);
       return { ...decision, settled: { ...decision.settled, answer } };
     } catch (error) {
       this.logger.error(`Webhook endpoint ${message.endpointId} is not sent to: ${(error as Error).message}`);
