@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { UnavailableError } from '../common/errors/app-error';
+import { TooManyAtATimeError, UnavailableError } from '../common/errors/app-error';
 import { RATE_LIMIT_CLASS_METADATA } from '../common/http/request-limits';
 import type { AppConfig } from '../config/config';
 import { TenantTurns, TenantTurnsGuard } from './tenant-turns.guard';
@@ -46,7 +46,7 @@ describe('TenantTurns', () => {
   it('refuses what would wait too long', () => {
     const turns = new TenantTurns(4);
     begin(turns, 'a', 502);
-    expect(() => turns.begin('a')).toThrow(UnavailableError);
+    expect(() => turns.begin('a')).toThrow(TooManyAtATimeError);
     expect(turns.begin('b')).toBeUndefined();
   });
 });

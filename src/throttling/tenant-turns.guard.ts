@@ -2,7 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { Reflector } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import { SECOND } from '../common/clock';
-import { UnavailableError } from '../common/errors/app-error';
+import { TooManyAtATimeError, UnavailableError } from '../common/errors/app-error';
 import { type EndpointClass, RATE_LIMIT_CLASS_METADATA } from '../common/http/request-limits';
 import { AppConfig } from '../config/config';
 
@@ -95,14 +95,14 @@ export class TenantTurns {
     private readonly always = 0,
   ) {}
 
-  /** Undefined when it may begin at once. @throws UnavailableError when too much of this organization waits */
+  /** Undefined when it may begin at once. @throws TooManyAtATimeError when too much of this organization waits */
   begin(organizationId: string): Promise<void> | undefined {
     const own = this.waiting.get(organizationId) ?? [];
     if (own.length === 0 && this.mayBegin(organizationId)) {
       this.change(organizationId, 1);
       return undefined;
     }
-    if (own.length >= MAX_WAITING) throw new UnavailableError('Too many requests of this organization at a time');
+    if (own.length >= MAX_WAITING) throw new TooManyAtATimeError();
     this.waiting.set(organizationId, own);
     return new Promise((resolve) => own.push(resolve));
   }

@@ -1,4 +1,4 @@
-import { UnavailableError } from '../errors/app-error';
+import { TooManyAtATimeError } from '../errors/app-error';
 import { FairLimit } from './fair-limit';
 
 /** Work that goes on until it is let go. */
@@ -26,7 +26,7 @@ describe('FairLimit', () => {
   it('runs one of each by itself, and refuses what waits too long', async () => {
     const limit = new FairLimit(4);
     const { running, results } = start(limit, 'a', 22);
-    await expect(results.at(-1)).rejects.toThrow(UnavailableError);
+    await expect(results.at(-1)).rejects.toThrow(TooManyAtATimeError);
     await settled();
     expect(running).toHaveLength(1);
   });

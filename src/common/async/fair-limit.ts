@@ -1,5 +1,5 @@
 import pLimit, { type LimitFunction } from 'p-limit';
-import { UnavailableError } from '../errors/app-error';
+import { TooManyAtATimeError } from '../errors/app-error';
 
 /** Of one holder. */
 export interface HolderLimits {
@@ -22,10 +22,10 @@ export class FairLimit {
     this.all = pLimit(concurrency);
   }
 
-  /** @throws UnavailableError when too much of this holder waits already */
+  /** @throws TooManyAtATimeError when too much of this holder waits already */
   async run<T>(holder: string, work: () => Promise<T>): Promise<T> {
     const own = this.byHolder.get(holder) ?? pLimit(this.limits.atATime);
-    if (own.pendingCount >= this.limits.waiting) throw new UnavailableError('Too many of these requests at a time');
+    if (own.pendingCount >= this.limits.waiting) throw new TooManyAtATimeError();
     this.byHolder.set(holder, own);
     try {
       return await own(() => this.all(work));

@@ -51,6 +51,14 @@ export class NotFoundError extends AppError {
   }
 }
 
+/** 429: others are served, and this client has as much under way, and waiting, as it may. */
+export class TooManyAtATimeError extends AppError {
+  constructor() {
+    const suggestion = 'Wait for the responses to earlier requests';
+    super('rate_limit_exceeded', 'Too many requests at a time', { retryAfterSeconds: 1, suggestion });
+  }
+}
+
 /** 503: the database is away or the process is stopping. */
 export class UnavailableError extends AppError {
   constructor(message = 'The service is temporarily unavailable', cause?: unknown, retryAfterSeconds = 1) {
