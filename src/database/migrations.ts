@@ -71,6 +71,7 @@ import { CompressedContents1700000000086 } from './migrations/0086-compressed-co
 import { CrowdedInboundMail1700000000089 } from './migrations/0089-crowded-inbound-mail';
 import { AttachmentsAsTheyAre1700000000090 } from './migrations/0090-attachments-as-they-are';
 import { WordsOfTenants1700000000091 } from './migrations/0091-words-of-tenants';
+import { HorizonOfOthers1700000000092 } from './migrations/0092-horizon-of-others';
 
 /**
  * The oldest release that runs on the schema of all of these; older ones refuse to start on it and name this one. To be
@@ -153,4 +154,5 @@ export const MIGRATIONS = [
   CrowdedInboundMail1700000000089,
   AttachmentsAsTheyAre1700000000090,
   WordsOfTenants1700000000091,
+  HorizonOfOthers1700000000092,
 ];

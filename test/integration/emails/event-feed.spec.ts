@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { Client, type PoolClient } from 'pg';
 import { firstIdAt, newId } from '../../../src/common/ids';
 import { withinTenants } from '../../../src/common/tenant-scope';
@@ -60,12 +61,13 @@ describe('the event feed', () => {
     return events.map((event) => event.id);
   }
   /** A writer in a transaction that the test ends. */
-  async function openWriter() {
-    const client = new Client(db.url);
+  async function openWriter(url = db.url) {
+    const client = new Client(url);
     await client.connect();
     await client.query('begin');
     const queryable = { query: async (text: string, values?: unknown[]) => (await client.query(text, values)).rows };
     return {
+      query: queryable.query,
       insert: (types: string[]) => insertEvents(queryable, tenant, types),
       end: async (command: 'commit' | 'rollback') => {
         await client.query(command);
@@ -155,6 +157,34 @@ describe('the event feed', () => {
       expect(await pull()).toEqual([...early.eventIds, ...late.eventIds]);
     } finally {
       await source.destroy();
+    }
+  });
+
+  it('waits for those of another user as well, of whose transactions Postgres shows nothing', async () => {
+    const name = `feed_${randomBytes(4).toString('hex')}`;
+    const other = Object.assign(new URL(db.url), { username: name, password: 'secret' });
+    const superuser = Object.assign(new URL(db.url), { username: 'postgres' });
+    const administer = async (statement: string) => {
+      const client = new Client(superuser.href);
+      await client.connect();
+      await client.query(statement);
+      await client.end();
+    };
+    await administer(`create role ${name} login password 'secret' in role waybill`);
+    const writer = await openWriter(other.href);
+    try {
+      const early = await writer.insert(['queued']);
+      const late = await insertEvents(db, tenant, ['sent']);
+      expect(await read()).toEqual([]);
+      await writer.end('commit');
+      expect(await read()).toEqual([...early.eventIds, ...late.eventIds]);
+      // One that only reads holds nobody up, however long it takes.
+      const reader = await openWriter(other.href);
+      await reader.query('select count(*) from email_events');
+      expect(await read()).toHaveLength(2);
+      await reader.end('rollback');
+    } finally {
+      await administer(`drop role ${name}`);
     }
   });
 
