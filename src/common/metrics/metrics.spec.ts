@@ -1,5 +1,4 @@
-import { Metrics, observeRequests, type Reading } from './metrics';
-import { startMetricsServer } from './metrics-server';
+import { Metrics, observeRequests, type Reading, startMetricsServer } from './metrics';
 
 describe('Metrics', () => {
   it('makes each metric once', () => {

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { type ProbeResponse, type ProbeRoutes, type ProbeServer, startProbeServer } from '../http/probe-server';
 import type { LogRequest } from '../http/request';
 
 interface MetricOptions {
@@ -136,4 +137,21 @@ export function observeRequests(metrics: Metrics, next: LogRequest): LogRequest 
     duration.observe({ method, route: line.route ?? '', status: line.status }, line.durationMs / 1_000);
     next(line);
   };
+}
+
+export interface MetricsServerOptions {
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  readonly registry: Registry;
+  /** Further paths: the process's health. */
+  readonly routes?: ProbeRoutes;
+}
+
+/** Serves `GET /metrics` for Prometheus, and health in every role, on a port of their own, away from clients; all else is 404. */
+export function startMetricsServer({ host, port, registry, routes }: MetricsServerOptions): Promise<ProbeServer> {
+  const metrics = async (): Promise<ProbeResponse> => {
+    return { status: 200, body: await registry.metrics(), contentType: registry.contentType };
+  };
+  return startProbeServer({ variable: 'METRICS_PORT', host, port, routes: { '/metrics': metrics, ...routes } });
 }

@@ -1,7 +1,9 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { AppConfig } from '../../config/config';
 import type { DeliveryOutcome, Settlement } from '../ports/outcome';
-import { failureClassOf } from './delivery.metrics';
+import { TlsSessionCounts } from '../tls/tls-session-counts';
+import { DeliveryTraces } from './delivery-traces';
+import { DeliveryMetrics, failureClassOf } from './delivery.metrics';
 
 const VERBOSE: ReadonlySet<string> = new Set(['trace', 'debug']);
 
@@ -50,4 +52,23 @@ function repliedBy(outcome: DeliveryOutcome): Record<string, unknown> {
   if (!('smtp' in outcome) || !outcome.smtp) return {};
   const { code, enhancedCode, mxHost, tls, phase, ruleId } = outcome.smtp;
   return { code, enhancedCode, mxHost, tls, phase, ruleId };
+}
+
+/** Tells all who watch what has been committed: the counters, the log, and the traces. */
+@Injectable()
+export class DeliveryReport {
+  constructor(
+    private readonly metrics: DeliveryMetrics,
+    private readonly log: DeliveryLog,
+    private readonly traces: DeliveryTraces,
+    private readonly sessions: TlsSessionCounts,
+  ) {}
+
+  /** @param outdated how many more had come too late */
+  settled(taken: readonly Settlement[], outdated: number): void {
+    this.metrics.settled(taken, outdated);
+    this.log.settled(taken);
+    this.traces.settled(taken);
+    this.sessions.settled(taken);
+  }
 }

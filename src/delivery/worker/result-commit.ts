@@ -4,7 +4,7 @@ import { Database } from '../../database/database.service';
 import type { ClaimedDelivery } from '../ports/delivery';
 import { asSending, OutcomeSink, type RecordedOutcome, type Settlement } from '../ports/outcome';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
-import { DeliveryReport } from './delivery-report';
+import { DeliveryReport } from './delivery-log';
 
 /** Commits results: queue, recipients, emails, events, counters and suppressions in one transaction. */
 @Injectable()

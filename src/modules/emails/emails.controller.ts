@@ -17,11 +17,11 @@ import {
   EmailDetailDto,
   EmailEventDto,
   EmailListItemDto,
+  ListEmailsQuery,
   RescheduledEmailDto,
   RescheduleEmailDto,
 } from './dto/email.dto';
 import { toContentDto, toDetailDto, toEventDto, toListDto } from './dto/email.mapper';
-import { ListEmailsQuery } from './dto/list-emails.query';
 import { EmailContentService } from './email-content.service';
 import { EmailChangesService } from './email-changes.service';
 import { EmailsService } from './emails.service';

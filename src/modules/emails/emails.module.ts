@@ -46,8 +46,7 @@ import { RecipientLinksService } from './recipient-links.service';
 import { ContentRemovalJob } from './retention/content-removal.job';
 import { PartitionCreationService } from './retention/partition-creation.service';
 import { PartitionRemovalService } from './retention/partition-removal.service';
-import { PartitionRetentionService } from './retention/partition-retention.service';
-import { PartitionsJob } from './retention/partitions.job';
+import { PartitionRetentionService, PartitionsJob } from './retention/partitions.job';
 import { RetentionRepository } from './retention/retention.repository';
 import { SendEmailsController } from './send-emails.controller';
 

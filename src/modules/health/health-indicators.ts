@@ -9,8 +9,7 @@ import { Draining } from '../../common/http/draining';
 import { Database } from '../../database/database.service';
 import type { RowSecurity } from '../../database/row-security';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
-import { type DatabaseFault, databaseFault } from './database-fault';
-import { DatabaseProbe } from './database-probe';
+import { type DatabaseFault, databaseFault, DatabaseProbe } from './database-probe';
 
 const TIMEOUT_MS = 2 * SECOND;
 /** A storm of questions costs one statement in this time. */

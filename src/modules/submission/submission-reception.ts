@@ -5,7 +5,7 @@ import { AppError } from '../../common/errors/app-error';
 import { BodyBudget } from '../../common/http/request-body';
 import { RequestLimits } from '../../common/http/request-limits';
 import { addressKey, parseAddress } from '../../common/mail-address';
-import { LineEndCheck } from '../../common/mime/line-end-check';
+import { LineEndCheck } from '../../common/mime/line-ends';
 import { type Reception, receiveMessage } from '../../common/mime/receive-message';
 import { withinTenants } from '../../common/tenant-scope';
 import type { TraceContext } from '../../common/tracing/tracing';

@@ -5,8 +5,7 @@ import { clientAddressOf, isOnThisMachine } from '../../common/http/client-addre
 import { AcrossTenants, Public } from '../../common/http/scopes';
 import { NotFoundError } from '../../common/errors/app-error';
 import { ApiPublicErrors } from '../../common/http/openapi.decorators';
-import { BrokenLinkFilter } from './error-page.filter';
-import { DocumentsBrokenLinks } from './page.decorator';
+import { BrokenLinkFilter, DocumentsBrokenLinks } from './page-responses';
 import type { Visit } from './automation/recognition';
 import { TrackingService } from './tracking.service';
 

@@ -3,7 +3,7 @@ import { HOUR } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
 import { Database } from '../../../src/database/database.service';
 import { toContentDto, toDetailDto, toListDto } from '../../../src/modules/emails/dto/email.mapper';
-import { ListEmailsQuery } from '../../../src/modules/emails/dto/list-emails.query';
+import { ListEmailsQuery } from '../../../src/modules/emails/dto/email.dto';
 import type { Tenant as TenantKey } from '../../../src/common/tenant';
 import type { EmailFilter } from '../../../src/modules/emails/email-list.service';
 import { EmailContentService } from '../../../src/modules/emails/email-content.service';

@@ -1,8 +1,7 @@
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
-import { Metrics } from '../../../src/common/metrics/metrics';
-import { startMetricsServer } from '../../../src/common/metrics/metrics-server';
+import { Metrics, startMetricsServer } from '../../../src/common/metrics/metrics';
 
 const HOST = '127.0.0.1';
 

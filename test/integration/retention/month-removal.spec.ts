@@ -1,8 +1,7 @@
 import { EventsService } from '../../../src/modules/events/events.service';
 import { EmailsService } from '../../../src/modules/emails/emails.service';
 import { EmailListService } from '../../../src/modules/emails/email-list.service';
-import { PartitionsJob } from '../../../src/modules/emails/retention/partitions.job';
-import { PartitionRetentionService } from '../../../src/modules/emails/retention/partition-retention.service';
+import { PartitionRetentionService, PartitionsJob } from '../../../src/modules/emails/retention/partitions.job';
 import { type Month, monthOf, MONTHLY_TABLES } from '../../../src/modules/emails/retention/months';
 import { firstIdAt } from '../../../src/common/ids';
 import { Metrics } from '../../../src/common/metrics/metrics';

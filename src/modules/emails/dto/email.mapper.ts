@@ -9,9 +9,9 @@ import type {
   EmailDetailDto,
   EmailEventDto,
   EmailListItemDto,
+  ListEmailsQuery,
   RecipientWaitingDto,
 } from './email.dto';
-import type { ListEmailsQuery } from './list-emails.query';
 
 /** Longer bodies are left out of the list form. */
 

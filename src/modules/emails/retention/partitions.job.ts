@@ -1,11 +1,59 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Counter } from 'prom-client';
-import { HOUR } from '../../../common/clock';
+import { Clock, HOUR } from '../../../common/clock';
 import { InstallationGauges } from '../../../common/jobs/installation-gauges';
 import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
 import { Metrics } from '../../../common/metrics/metrics';
+import { AppConfig } from '../../../config/config';
+import { DeliveryQueueRepository } from '../../../delivery/queue/delivery-queue.repository';
+import { distinctMonths, idsOf, type Month, monthOf } from './months';
 import { PartitionCreationService, type PartitionsReport } from './partition-creation.service';
-import { PartitionRetentionService } from './partition-retention.service';
+import { PartitionRemovalService, type Removed } from './partition-removal.service';
+import { RetentionRepository } from './retention.repository';
+
+interface RetentionReport extends Removed {
+  /** Months that are kept beyond their time, because deliveries of them are open. */
+  readonly kept: number;
+}
+
+/** Removes the months of emails whose retention is over. One with an open delivery is kept until a later run. */
+@Injectable()
+export class PartitionRetentionService {
+  constructor(
+    private readonly partitions: RetentionRepository,
+    private readonly removal: PartitionRemovalService,
+    private readonly queue: DeliveryQueueRepository,
+    private readonly config: AppConfig,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @throws UnavailableError when a table is in use for long; the rest is removed at the next run */
+  async run(): Promise<RetentionReport> {
+    let [kept, partitions, rows] = [0, 0, 0];
+    for (const month of await this.expiredMonths()) {
+      if (await this.isOpen(month)) {
+        kept += 1;
+        continue;
+      }
+      const removed = await this.removal.remove(month);
+      partitions += removed.partitions;
+      rows += removed.rows;
+    }
+    return { kept, partitions, rows };
+  }
+
+  /** Months whose youngest email is old enough, partitions and rows in the default partitions alike. */
+  private async expiredMonths(): Promise<Month[]> {
+    const oldestKept = monthOf(this.clock.now(), -this.config.retention.emailMonths);
+    const known = [...(await this.partitions.listPartitions()), ...(await this.partitions.listDefaultRows())];
+    return distinctMonths(known.map(({ month }) => month)).filter((month) => month < oldestKept);
+  }
+
+  private isOpen(month: Month): Promise<boolean> {
+    const { from, to } = idsOf(month);
+    return this.queue.hasOpenBetween(from, to);
+  }
+}
 
 /** Creates the monthly partitions of emails ahead of time, removes old ones, and reports both in the metrics. */
 @Injectable()

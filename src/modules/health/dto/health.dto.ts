@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { DATABASE_FAULTS, type DatabaseFault } from '../database-fault';
+import { DATABASE_FAULTS, type DatabaseFault } from '../database-probe';
 
 const WHY = { enum: DATABASE_FAULTS, description: 'Absent when healthy' };
 

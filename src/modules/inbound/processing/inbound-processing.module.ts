@@ -8,8 +8,7 @@ import { ClassificationModule } from '../../../delivery/policy/classification.mo
 import { PublicKeysModule } from '../../domains/dkim/public-keys.module';
 import { EmailsModule } from '../../emails/emails.module';
 import { InboundModule } from '../inbound.module';
-import { ReportOutlets } from '../reporting/report-outlets';
-import { ReportTlsJob } from '../reporting/report-tls.job';
+import { TlsReportSender, ReportTlsJob } from '../reporting/report-tls.job';
 import { FeedbackIdentification } from './feedback-identification.service';
 import { ProcessReportsJob } from './process-reports.job';
 import { ProcessingMetrics } from './processing.metrics';
@@ -21,7 +20,7 @@ import { ReportSettlement } from './report-settlement.service';
   imports: [ClassificationModule, DeliveryQueueModule, EmailsModule, InboundModule, PublicKeysModule],
   providers: [
     ...[FeedbackIdentification, ProcessingMetrics, ProcessReportsJob, ReportExaminer, ReportSettlement],
-    ...[ReportOutlets, ReportTlsJob],
+    ...[TlsReportSender, ReportTlsJob],
     {
       provide: EgressClient,
       inject: [AppConfig],

@@ -4,7 +4,7 @@ import { SingleFlight } from '../../../common/async/promises';
 import { WebhookEndpointsRepository } from '../webhook-endpoints.repository';
 import { WebhookMessagesRepository } from '../webhook-messages.repository';
 import type { EndpointKey } from '../webhook-queue';
-import { ATTEMPTS } from './retry-schedule';
+import { ATTEMPTS } from './evaluate-attempt';
 
 const BATCH = 1_000;
 /** After a shorter failure the schedule is as quick; and a message that alone fails is not tried at every success. */

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { DAY, HOUR, MINUTE, SECOND } from '../../../common/clock';
 import { EgressError, toEgressFailure } from '../../../common/egress/egress-failure';
 import type { ClaimedMessage } from '../webhook-queue';
-import { evaluateAttempt, release } from './evaluate-attempt';
+import { ATTEMPTS, evaluateAttempt, gapAfter, isExhausted, readRetryAfter, release } from './evaluate-attempt';
 
 const NOW = new Date('2026-03-01T00:00:00.000Z');
 const MOMENT = { now: NOW, random: 0.5 };
@@ -77,5 +77,59 @@ describe('evaluateAttempt', () => {
         expect(settled.error).toMatch(/^[ -~]{1,200}$/);
       }),
     );
+  });
+});
+
+describe('the retry schedule', () => {
+  it('spans more than a day in ten attempts, whatever the jitter', () => {
+    const gaps = (random: number) => Array.from({ length: ATTEMPTS - 1 }, (_gap, index) => gapAfter(index + 1, random));
+    expect(gaps(0.5).map((gap) => gap / SECOND)).toEqual([
+      5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400,
+    ]);
+    expect(gaps(0).reduce((sum, gap) => sum + gap)).toBeGreaterThan(2 * DAY);
+  });
+
+  it('strays by at most 15 % and never ends', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 1_000 }),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        (attempts, random) => {
+          const middle = gapAfter(attempts, 0.5);
+          expect(Math.abs(gapAfter(attempts, random) - middle)).toBeLessThanOrEqual(middle * 0.150_001);
+        },
+      ),
+    );
+  });
+
+  it('waits as long as it was asked to, up to a day', () => {
+    expect(gapAfter(1, 0.5, MINUTE)).toBe(MINUTE);
+    expect(gapAfter(3, 0.5, MINUTE)).toBe(30 * MINUTE);
+    expect(gapAfter(1, 0.5, 400 * DAY)).toBe(DAY);
+  });
+
+  it('gives up after the last attempt, yet not before a day', () => {
+    expect(isExhausted(ATTEMPTS - 1, 30 * DAY)).toBe(false);
+    expect(isExhausted(ATTEMPTS, 23 * HOUR)).toBe(false);
+    expect(isExhausted(ATTEMPTS, DAY)).toBe(true);
+  });
+});
+
+describe('readRetryAfter', () => {
+  it.each([
+    ['120', 2 * MINUTE],
+    [' 5 ', 5 * SECOND],
+    ['Sun, 01 Mar 2026 00:01:00 GMT', MINUTE],
+    ['Sat, 28 Feb 2026 00:00:00 GMT', 0],
+    ['-5', 0],
+    ['soon', 0],
+    ['1e9', 0],
+    ['99999999999999', 0],
+    ['', 0],
+    [undefined, 0],
+  ])('reads %p', (value, milliseconds) => expect(readRetryAfter(value, NOW)).toBe(milliseconds));
+
+  it('takes any text', () => {
+    fc.assert(fc.property(fc.string(), (text) => expect(readRetryAfter(text, NOW)).toBeGreaterThanOrEqual(0)));
   });
 });

@@ -8,8 +8,7 @@ import { AttemptSettler } from './attempt-settler.service';
 import { DispatchMetrics } from './dispatch.metrics';
 import { EndpointSlots, FRESH_SLOTS, MAX_HELD } from './endpoint-slots';
 import { type AttemptDecision, endAsEventGone, release } from './evaluate-attempt';
-import { type OutgoingWebhook, toOutgoing } from './outgoing-webhook';
-import { WebhookSender } from './webhook-sender.service';
+import { type OutgoingWebhook, toOutgoing, WebhookSender } from './webhook-sender.service';
 
 const MAX_CLAIM = 500;
 /** A claim that is not begun within its first part is given back, and an attempt takes a quarter at most. */

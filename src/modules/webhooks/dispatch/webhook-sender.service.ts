@@ -1,12 +1,14 @@
+import { createHmac } from 'node:crypto';
 import { Injectable, Logger } from '@nestjs/common';
 import { EVENT_LOOP } from '../../../common/async/fair-turns';
 import { Clock, MINUTE } from '../../../common/clock';
 import { EgressClient, type EgressResult } from '../../../common/egress/egress-client';
+import type { FeedEvent } from '../../events/events.service';
 import { toWebhookAnswer } from '../webhook-answer';
-import { WEBHOOK_HEADERS } from '../webhook-payload';
+import { payloadOf, WEBHOOK_HEADERS } from '../webhook-payload';
+import type { ClaimedMessage } from '../webhook-queue';
 import { WebhookSecrets } from '../webhook-secrets.service';
 import { type AttemptDecision, evaluateAttempt, release } from './evaluate-attempt';
-import { type OutgoingWebhook, signWebhook } from './outgoing-webhook';
 
 /** A secret that does not open is the operator's mistake, anything else ours: it does not count against the endpoint. */
 const UNSENDABLE_PAUSE_MS = MINUTE;
@@ -48,4 +50,32 @@ export class WebhookSender {
     const headers = { ...WEBHOOK_HEADERS, ...signWebhook({ id, sentAt: this.clock.now(), body }, secrets) };
     return this.client.post({ url: new URL(url), headers, body, signal, holder: organizationId });
   }
+}
+
+/** A claimed message with what it says, as JSON. */
+export type OutgoingWebhook = ClaimedMessage & { readonly body: string };
+
+/** Undefined when the event that it is about is no more. */
+export function toOutgoing(message: ClaimedMessage, event: FeedEvent | undefined): OutgoingWebhook | undefined {
+  const body = payloadOf(message, event);
+  return body === undefined ? undefined : { ...message, body };
+}
+
+export interface UnsignedWebhook {
+  /** The same in every attempt, so that the receiver recognizes a repetition. */
+  readonly id: string;
+  /** When this attempt begins. */
+  readonly sentAt: Date;
+  readonly body: string;
+}
+
+/** The headers of Standard Webhooks 1.0, signed with HMAC-SHA256 once for each secret that is valid. */
+export function signWebhook({ id, sentAt, body }: UnsignedWebhook, secrets: readonly Buffer[]): Record<string, string> {
+  const timestamp = String(Math.floor(sentAt.getTime() / 1_000));
+  const sign = (secret: Buffer) => createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64');
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': secrets.map((secret) => `v1,${sign(secret)}`).join(' '),
+  };
 }

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../../../../common/clock';
 import { AppError, ValidationError } from '../../../../common/errors/app-error';
 import { addressKey, parseMailbox } from '../../../../common/mail-address';
-import { decodeBase64, decodedLength } from '../../../../common/mime/base64-in-turns';
+import { decodeBase64, decodedLength } from '../../../../common/mime/transfer-encoding';
 import { lineEndsOf, toCrlfInTurns } from '../../../../common/mime/line-ends';
 import { FieldReader } from '../field-reader';
 import { idempotencyKeyOf } from '../idempotency';

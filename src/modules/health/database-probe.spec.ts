@@ -1,5 +1,5 @@
 import { UnavailableError } from '../../common/errors/app-error';
-import { type DatabaseFault, databaseFault } from './database-fault';
+import { type DatabaseFault, databaseFault } from './database-probe';
 
 const withCode = (code: string) => Object.assign(new Error('host db.internal, password hunter2'), { code });
 

@@ -1,4 +1,4 @@
-import { signWebhook } from './outgoing-webhook';
+import { signWebhook } from './webhook-sender.service';
 
 /** The example of the Standard Webhooks reference libraries. */
 const SECRET = Buffer.from('MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'base64');
