@@ -27,7 +27,7 @@ export interface EgressAnswer {
   /** By lower-case name; of several of one name all, with commas between them. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
-  /** Whether there was more. */
+  /** Whether there was more, or more had been announced. */
   readonly isCut: boolean;
 }
 
@@ -243,7 +243,7 @@ export class EgressClient {
       });
       response.on('error', () => undefined);
       response.once('close', () => {
-        const isCut = bytes > keptResponseBytes || pieces >= MAX_DRAINED_PIECES;
+        const isCut = bytes > keptResponseBytes || !response.complete;
         resolve({ body: Buffer.concat(kept), isCut });
       });
     });
