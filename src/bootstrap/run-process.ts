@@ -93,7 +93,7 @@ interface StartOptions {
 
 async function start(parts: Parts, { config, modules, logger, signal }: StartOptions): Promise<void> {
   const log = (message: string): void => logger.info(message);
-  const database = await openDatabase(config, { log, stopWhenLast: true, revive: true, signal });
+  const database = await openDatabase(config, { log, stopWhenLast: true, restart: true, signal });
   parts.database = database;
   signal.throwIfAborted();
   await awaitUsableSchema(database.url, { config, logger, signal });

@@ -13,7 +13,7 @@ export interface DataSourceSettings {
   /** Features register theirs through their modules; migrations need none. */
   readonly entities?: (EntityClass | EntitySchema | string)[];
   /** For migrations: statements may take as long as they need. */
-  readonly unhurried?: boolean;
+  readonly withoutTimeLimits?: boolean;
   /** Called for errors of idle connections; without a listener the process would die with the database. */
   readonly onPoolError?: (error: Error) => void;
 }
@@ -65,7 +65,7 @@ export function dataSourceOptions(url: string, settings: DataSourceSettings = {}
     poolErrorHandler: settings.onPoolError ?? (() => undefined),
     // TypeORM's own logger writes to standard output, which is JSON lines only.
     logger: 'debug',
-    extra: settings.unhurried ? CONNECTION : { ...CONNECTION, ...TIME_LIMITS },
+    extra: settings.withoutTimeLimits ? CONNECTION : { ...CONNECTION, ...TIME_LIMITS },
   };
 }
 

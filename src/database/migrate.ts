@@ -23,7 +23,7 @@ export interface MigrateOptions {
 }
 
 /**
- * Applies what is missing, on an `unhurried` data source of two connections; returns the names. Safe to call from several
+ * Applies what is missing, on a data source `withoutTimeLimits` of two connections; returns the names. Safe to call from several
  * processes at the same time.
  */
 export async function migrate(dataSource: DataSource, options: MigrateOptions = {}): Promise<string[]> {

@@ -8,7 +8,7 @@ import { ConfigurationError } from '../config/load-config';
 import { createDataSource } from './data-source';
 import { isUnavailable } from './database-errors';
 import { attachEmbeddedPostgres, startEmbeddedPostgres } from './embedded/embedded-postgres';
-import { Keeper, type Revival } from './keeper';
+import { ServerMonitor, type Restart } from './embedded/server-monitor';
 import { migrate } from './migrate';
 
 export interface OpenDatabaseOptions {
@@ -24,7 +24,7 @@ export interface OpenDatabaseOptions {
    */
   readonly stopWhenLast?: boolean;
   /** Embedded: whether a server that dies is started again for as long as this process has it open. */
-  readonly revive?: boolean;
+  readonly restart?: boolean;
   /** Aborted: rejects soon, without leaving anything running that this call has begun. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -83,12 +83,12 @@ async function openEmbedded(dataDir: string, options: OpenDatabaseOptions): Prom
   for (let attempt = 1; ; attempt += 1) {
     const server = await attachOrStart(dataDir, options);
     try {
-      const keeper = await Keeper.hold(
+      const monitor = await ServerMonitor.open(
         server.url,
-        options.revive ? revivalOf(server.url, dataDir, options) : undefined,
+        options.restart ? restartOf(server.url, dataDir, options) : undefined,
       );
       const stop = async (): Promise<void> => {
-        await keeper.end();
+        await monitor.end();
         await server.stop();
       };
       return { ...server, embedded: true, stop };
@@ -100,7 +100,7 @@ async function openEmbedded(dataDir: string, options: OpenDatabaseOptions): Prom
 }
 
 /** On the same port, since the pool goes on asking there. */
-function revivalOf(url: string, dataDir: string, { log }: OpenDatabaseOptions): Revival {
+function restartOf(url: string, dataDir: string, { log }: OpenDatabaseOptions): Restart {
   const port = Number(new URL(url).port);
   return { log, start: () => startEmbeddedPostgres({ dataDir, log, port }) };
 }
@@ -145,7 +145,7 @@ async function reachExternal(
   migrateAt: string | false,
   log: (message: string) => void,
 ): Promise<string[]> {
-  await (await Keeper.hold(url)).end();
+  await (await ServerMonitor.open(url)).end();
   return migrateAt === false ? [] : applyMigrations(migrateAt, log);
 }
 
@@ -160,7 +160,11 @@ function isRefusal(error: unknown): boolean {
 
 async function applyMigrations(url: string, log: (message: string) => void): Promise<string[]> {
   // Two connections: one holds the lock, the other one works.
-  const dataSource = createDataSource(url, { poolSize: 2, applicationName: 'waybill-migrations', unhurried: true });
+  const dataSource = createDataSource(url, {
+    poolSize: 2,
+    applicationName: 'waybill-migrations',
+    withoutTimeLimits: true,
+  });
   // TypeORM would write about a failed migration to standard output, which is for JSON lines, or for a command's result.
   await dataSource.initialize();
   try {

@@ -76,7 +76,7 @@ export async function createTemplate(administrationUrl: string): Promise<void> {
   assertDisposable(administrationUrl);
   await execute(administrationUrl, `DROP DATABASE IF EXISTS ${TEMPLATE} WITH (FORCE)`);
   await execute(administrationUrl, `CREATE DATABASE ${TEMPLATE}`);
-  const dataSource = createDataSource(withDatabase(administrationUrl, TEMPLATE), { unhurried: true });
+  const dataSource = createDataSource(withDatabase(administrationUrl, TEMPLATE), { withoutTimeLimits: true });
   await dataSource.initialize();
   try {
     await migrate(dataSource);

@@ -68,7 +68,7 @@ function assertKnown({ migrations, release }: BackupHeader): void {
   );
 }
 
-/** An idle keeper is how a process of the service holds an embedded server. */
+/** An idle connection is how a process of the service holds an embedded server. */
 const SESSIONS = `
   select count(*) filter (where application_name = 'waybill-keeper')::int as keepers,
     count(*) filter (where application_name <> 'waybill-keeper')::int as others

@@ -55,7 +55,7 @@ export interface SoftBounce extends Tenant {
 }
 
 /** The DNS does not know the domain of a recipient, now. */
-export interface MissingDomainLook extends Tenant {
+export interface MissingDomainLookup extends Tenant {
   readonly email: string;
 }
 

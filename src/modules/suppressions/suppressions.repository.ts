@@ -18,7 +18,7 @@ import type {
   AddressLookup,
   EncryptedHashKey,
   MailLookup,
-  MissingDomainLook,
+  MissingDomainLookup,
   NewSuppression,
   SoftBounce,
   SuppressionReason,
@@ -64,7 +64,7 @@ export class SuppressionsRepository {
     tx.write(recordSoftBounces(rows, rule, now));
   }
 
-  recordMissingDomains(rows: readonly MissingDomainLook[], windowDays: number, tx: Transaction): void {
+  recordMissingDomains(rows: readonly MissingDomainLookup[], windowDays: number, tx: Transaction): void {
     tx.write(recordMissingDomains(rows, windowDays));
   }
 

@@ -10,7 +10,7 @@ import {
   type AddressLookup,
   type MailLookup,
   MISSING_DOMAIN_WINDOW_DAYS,
-  type MissingDomainLook,
+  type MissingDomainLookup,
   SOFT_BOUNCE_RULE,
   type NewSuppression,
   type SoftBounce,
@@ -83,7 +83,7 @@ export class SuppressionsService {
   }
 
   /** Remembers within the caller's transaction that recipients' domains do not exist; on a second day, the address is listed. */
-  recordMissingDomains(rows: readonly MissingDomainLook[], tx: Transaction): void {
+  recordMissingDomains(rows: readonly MissingDomainLookup[], tx: Transaction): void {
     if (rows.length > 0) this.suppressions.recordMissingDomains(rows, MISSING_DOMAIN_WINDOW_DAYS, tx);
   }
 
@@ -104,7 +104,7 @@ export class SuppressionsService {
 export {
   SUPPRESSION_REASONS,
   type MailLookup,
-  type MissingDomainLook,
+  type MissingDomainLookup,
   type NewSuppression,
   type SoftBounce,
   type SuppressionReason,

@@ -13,7 +13,7 @@ import { waitFor } from '../../setup/wait-for';
 /** As migrations run: see openDatabase. */
 const sourceWith = (url: string, migrations: readonly (new () => MigrationInterface)[]) =>
   new DataSource({
-    ...dataSourceOptions(url, { poolSize: 2, unhurried: true }),
+    ...dataSourceOptions(url, { poolSize: 2, withoutTimeLimits: true }),
     migrations: [...migrations],
   }).initialize();
 
@@ -25,7 +25,7 @@ describe('migrations since release 0.1.0, on a full database', () => {
   let large: string[];
 
   beforeAll(async () => {
-    db = await openTestDatabase({ poolSize: 2, unhurried: true });
+    db = await openTestDatabase({ poolSize: 2, withoutTimeLimits: true });
     await db.query('drop schema public cascade; create schema public');
     const released = await sourceWith(db.url, MIGRATIONS.slice(0, RELEASED));
     await released.runMigrations();

@@ -120,7 +120,7 @@ describe('the role of requests', () => {
       .href;
   };
   const migrated = async (url: string) => {
-    const source = await createDataSource(url, { poolSize: 2, unhurried: true }).initialize();
+    const source = await createDataSource(url, { poolSize: 2, withoutTimeLimits: true }).initialize();
     try {
       await migrate(source);
     } finally {

@@ -3,7 +3,7 @@ import { isAutomated, type RecordedOutcome } from '../../../delivery/ports/outco
 import { providerOf } from '../../../delivery/ports/provider-profiles';
 import { toStoredTrace } from './stored-trace';
 import { type Counter, isCountedByProvider, type StatDelta } from '../../stats/stats.service';
-import type { MissingDomainLook, NewSuppression, SoftBounce } from '../../suppressions/suppressions.service';
+import type { MissingDomainLookup, NewSuppression, SoftBounce } from '../../suppressions/suppressions.service';
 import {
   type EmailChanges,
   type EmailState,
@@ -57,7 +57,7 @@ class EmailFold {
   private readonly deltas: StatDelta[] = [];
   private readonly suppressions: NewSuppression[] = [];
   private readonly softBounces: SoftBounce[] = [];
-  private readonly missingDomains: MissingDomainLook[] = [];
+  private readonly missingDomains: MissingDomainLookup[] = [];
   private readonly times: Times = { sentAt: null, deliveredAt: null, bouncedAt: null, failedAt: null };
   private opens = 0;
   private clicks = 0;

@@ -2,7 +2,7 @@ import type { StoredTrace } from './stored-trace';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { DeliveryOutcome } from '../../../delivery/ports/outcome';
 import type { StatDelta } from '../../stats/stats.service';
-import type { MissingDomainLook, NewSuppression, SoftBounce } from '../../suppressions/suppressions.service';
+import type { MissingDomainLookup, NewSuppression, SoftBounce } from '../../suppressions/suppressions.service';
 
 export interface RecipientState {
   readonly position: number;
@@ -49,7 +49,7 @@ export interface EmailChanges extends EmailKey {
   /** Recipients that have newly ended in a soft bounce. */
   readonly softBounces: readonly SoftBounce[];
   /** Recipients whose domain the DNS does not know. */
-  readonly missingDomains: readonly MissingDomainLook[];
+  readonly missingDomains: readonly MissingDomainLookup[];
 }
 
 export const EMAIL_STATUSES = ['queued', 'scheduled', 'sending', 'sent', 'delivered', 'bounced', 'failed'] as const;

@@ -3,7 +3,7 @@
 import { addressKey } from '../../../common/mail-address';
 import { newId } from '../../../common/ids';
 import type { Statement } from '../../../database/statement';
-import type { MissingDomainLook, NewSuppression, SoftBounce } from '../suppression';
+import type { MissingDomainLookup, NewSuppression, SoftBounce } from '../suppression';
 
 /**
  * What happens to an entry that is there already when it is listed automatically: one in force keeps its first date and
@@ -142,7 +142,7 @@ const RECORD_MISSING_DOMAINS = `
   order by organization_id, mode, address_key
   ${KEEP_OR_REPLACE}`;
 
-export function recordMissingDomains(rows: readonly MissingDomainLook[], windowDays: number): Statement<never> {
+export function recordMissingDomains(rows: readonly MissingDomainLookup[], windowDays: number): Statement<never> {
   return {
     name: 'record-missing-domains',
     text: RECORD_MISSING_DOMAINS,

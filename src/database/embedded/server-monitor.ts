@@ -1,50 +1,50 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { SECOND } from '../common/clock';
+import { SECOND } from '../../common/clock';
 
 const CONNECT_TIMEOUT_MS = 2 * SECOND;
 const FIRST_PAUSE_MS = SECOND / 4;
 const LONGEST_PAUSE_MS = 30 * SECOND;
 
-export interface Revival {
+export interface Restart {
   /** Makes sure that the server runs, at the same address. */
   readonly start: () => Promise<unknown>;
   readonly log: (message: string) => void;
 }
 
 /**
- * An open, idle connection: proof that the server runs, and the sign for other processes that it is in use. With a revival it
+ * An open, idle connection: proof that the server runs, and the sign for other processes that it is in use. With `restart` it
  * also notices when the server dies, and starts it again with growing pauses until that works or `end` is called.
  */
-export class Keeper {
+export class ServerMonitor {
   private readonly ending = new AbortController();
-  private reviving: Promise<void> | undefined;
+  private restarting: Promise<void> | undefined;
 
   private constructor(
     private readonly url: string,
-    private readonly revival: Revival | undefined,
+    private readonly restart: Restart | undefined,
     private client: Client,
   ) {
     this.watch(client);
   }
 
-  static async hold(url: string, revival?: Revival): Promise<Keeper> {
-    return new Keeper(url, revival, await connect(url));
+  static async open(url: string, restart?: Restart): Promise<ServerMonitor> {
+    return new ServerMonitor(url, restart, await connect(url));
   }
 
   async end(): Promise<void> {
     this.ending.abort();
-    await this.reviving;
+    await this.restarting;
     await this.client.end();
   }
 
   private watch(client: Client): void {
     client.once('end', () => {
-      if (this.revival && !this.ending.signal.aborted) this.reviving = this.revive(this.revival);
+      if (this.restart && !this.ending.signal.aborted) this.restarting = this.restartServer(this.restart);
     });
   }
 
-  private async revive({ start, log }: Revival): Promise<void> {
+  private async restartServer({ start, log }: Restart): Promise<void> {
     const { signal } = this.ending;
     log('the embedded Postgres is gone: starting it again');
     for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {

@@ -20,7 +20,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   said = [];
   const config = { dataDir, database: { url: undefined, poolSize: 2, migrateOnStart: false } };
-  database = await openDatabase(config, { log: (message) => said.push(message), stopWhenLast: true, revive: true });
+  database = await openDatabase(config, { log: (message) => said.push(message), stopWhenLast: true, restart: true });
 });
 afterEach(() => database.stop());
 afterAll(() => workshop.cleanUp());
