@@ -249,7 +249,7 @@ describe('direct delivery', () => {
 });
 
 describe('a slow destination', () => {
-  it('holds up nobody else', async () => {
+  it('holds up no other tenant', async () => {
     const service = await ServiceProcess.start({ ...direct(), DELIVERY_CONCURRENCY: '20' });
     try {
       const api = new ApiClient(service.port, tenant.liveKey);

@@ -91,7 +91,7 @@ describe('classifyReply', () => {
     expect(result).toMatchObject({ action: 'bounce_and_suppress', tryNextHost: false });
   });
 
-  it('suppresses nobody for a reply to several recipients', () => {
+  it('suppresses no one for a reply to several recipients', () => {
     const reply = {
       phase: 'final',
       code: 550,

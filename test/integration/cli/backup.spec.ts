@@ -113,7 +113,7 @@ describe('waybill backup and restore', () => {
     });
   });
 
-  it('replace data only when told to, and keep nothing of it then', async () => {
+  it('replace data only when forced, and keep nothing of it then', async () => {
     await query(target.url, `insert into organizations (id, name) values (gen_random_uuid(), 'Other')`);
     expect(await restore()).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('give --force') });
     expect(await query(target.url, 'select name from organizations')).toEqual([{ name: 'Other' }]);

@@ -196,7 +196,7 @@ describe('waybill doctor <domain>', () => {
     await refusing.stop();
   });
 
-  it('connects to nobody outside direct mode', async () => {
+  it('connects to no host outside direct mode', async () => {
     const before = sink.connectionCount;
     const found = await report([], { DELIVERY_MODE: 'local' });
     expect(statuses(found.checks)).toEqual({ 'reverse DNS': 'skipped', 'outgoing mail': 'skipped', clock: 'ok' });
@@ -213,7 +213,7 @@ describe('waybill doctor <domain>', () => {
     expect((await report()).organization_id).toBe(org);
   });
 
-  it('answers a domain that nobody has, and one that is none', async () => {
+  it('reports an unknown domain, and a name that is none', async () => {
     expect(await cli.failure('doctor', 'nobody.example')).toMatchObject({ code: 'resource_not_found' });
     expect(await cli.failure('doctor', 'co.uk')).toMatchObject({ code: 'invalid_request' });
   });

@@ -82,7 +82,7 @@ describe('waybill domain', () => {
     expect((await cli.run('domain', 'list', other)).stdout).toBe('(none)\n');
   });
 
-  it('answers organizations and domains that nobody has', async () => {
+  it('reports unknown organizations and domains', async () => {
     const organization = { code: 'resource_not_found', message: 'Organization not found' };
     expect(await cli.failure('domain', 'add', newId(), 'x.example.com')).toEqual(organization);
     expect(await cli.failure('domain', 'list', newId())).toEqual(organization);

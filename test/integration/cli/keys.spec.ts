@@ -64,7 +64,7 @@ describe('waybill key create', () => {
     expect((await cli.run(...args)).stderr).toMatch(new RegExp(`^waybill: Request validation failed: .*${field}.*\n$`));
   });
 
-  it('makes none for an organization that nobody has', async () => {
+  it('makes none for an unknown organization', async () => {
     const error = await cli.failure('key', 'create', '--org', newId(), '--mode', 'live', '--scopes', 'all');
     expect(error).toEqual({ code: 'resource_not_found', message: 'Organization not found' });
     expect(await cli.failure('key', 'list', '--org', newId())).toMatchObject({ code: 'resource_not_found' });
@@ -80,7 +80,7 @@ describe('waybill key revoke', () => {
     );
   });
 
-  it('answers an id that nobody has', async () => {
+  it('reports an unknown id', async () => {
     expect(await cli.failure('key', 'revoke', newId())).toEqual({
       code: 'resource_not_found',
       message: 'API key not found',

@@ -56,7 +56,7 @@ describe('waybill org', () => {
     expect(await cli.failure('org', 'weight', newId(), '2')).toMatchObject({ code: 'resource_not_found' });
   });
 
-  it.each(['suspend', 'resume', 'tracking'])('answers an id that nobody has: %s', async (command) => {
+  it.each(['suspend', 'resume', 'tracking'])('reports an unknown id: %s', async (command) => {
     expect(await cli.failure('org', command, newId())).toEqual({
       code: 'resource_not_found',
       message: 'Organization not found',

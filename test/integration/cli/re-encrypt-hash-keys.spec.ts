@@ -41,7 +41,7 @@ describe('waybill keys rewrap, of what erased addresses are hashed with', () => 
     expect(opened).toEqual(plain);
   });
 
-  it('refuses, and changes nothing, when one opens under neither', async () => {
+  it('refuses, and changes nothing, when one decrypts under neither', async () => {
     await insert(randomBytes(32));
     const closed = await insert(randomBytes(32), randomBytes(32).toString('base64'));
     const before = await rows();

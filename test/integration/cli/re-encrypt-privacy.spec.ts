@@ -45,7 +45,7 @@ describe('waybill keys rewrap, of privacy requests', () => {
     return JSON.parse(stdout);
   };
 
-  it('seals subjects and results again, and renews the hashes that find them', async () => {
+  it('encrypts subjects and results again, and renews the hashes that find them', async () => {
     const keys = [await insert(), await insert(), await insert()];
     const replacement = randomBytes(32).toString('base64');
     const both = { MASTER_KEY: replacement, MASTER_KEY_PREVIOUS: present };
@@ -61,7 +61,7 @@ describe('waybill keys rewrap, of privacy requests', () => {
     expect(await rewrap({ MASTER_KEY: replacement })).toMatchObject({ privacyRecords: 6, privacyRecordsResealed: 0 });
   });
 
-  it('refuses, and changes nothing, when one opens under neither', async () => {
+  it('refuses, and changes nothing, when one decrypts under neither', async () => {
     await insert();
     const { id } = await insert(randomBytes(32).toString('base64'));
     const before = await rows();

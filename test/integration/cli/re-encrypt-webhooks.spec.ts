@@ -57,7 +57,7 @@ describe('waybill keys rewrap, of webhook secrets', () => {
     return owner.id;
   }
 
-  it('seals them again under the new master key, those before them too', async () => {
+  it('encrypts them again under the new master key, those before them too', async () => {
     for (const previous of [null, 'before', null]) await insert(previous);
     const replacement = randomBytes(32).toString('base64');
     const rewrap = async (env: NodeJS.ProcessEnv) => {
@@ -94,7 +94,7 @@ describe('waybill keys rewrap, of webhook secrets', () => {
     expect(await plain(MASTER_KEY)).toHaveLength(120);
   });
 
-  it('refuses, and changes nothing, when one opens under neither', async () => {
+  it('refuses, and changes nothing, when one decrypts under neither', async () => {
     await insert('before');
     const closed = await insert(null, randomBytes(32).toString('base64'));
     const before = await rows();

@@ -70,7 +70,7 @@ describe('waybill keys rewrap', () => {
        from (select * from dkim_keys limit 1) k, generate_series(1, ${count}) n`,
     );
 
-  it('seals every key again under the new master key, and leaves what is in it', async () => {
+  it('encrypts every key again under the new master key, and leaves what is in it', async () => {
     const [before, replacement] = [cli.environment.MASTER_KEY ?? '', newKey()];
     const plain = await plainKeys(before);
     writeFileSync(join(folder, 'new.key'), `${replacement}\n`);
@@ -120,7 +120,7 @@ describe('waybill keys rewrap', () => {
     expect(await plainKeys(replacement)).toEqual(plain);
   });
 
-  it('refuses, and changes nothing, when a key opens under neither', async () => {
+  it('refuses, and changes nothing, when a key decrypts under neither', async () => {
     await copyKeys(1);
     const before = await readKeys(cli.url);
     const error = await cli.failure('keys', 'rewrap');

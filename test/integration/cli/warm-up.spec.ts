@@ -47,7 +47,7 @@ describe('waybill domain', () => {
     expect((await cli.run('domain', 'resume-warming', id)).stdout).toMatch(/warming_status +warmed/);
   });
 
-  it.each(['resume-warming', 'mark-warmed', 'restart-warming'])('%s answers what nobody has', async (command) => {
+  it.each(['resume-warming', 'mark-warmed', 'restart-warming'])('%s reports an unknown domain', async (command) => {
     expect(await cli.failure('domain', command, newId())).toEqual({
       code: 'resource_not_found',
       message: 'Domain not found',

@@ -58,7 +58,7 @@ describe('row-level security, table by table', () => {
     expect(policies.filter(({ isAsWritten }) => !isAsWritten)).toEqual([]);
   });
 
-  it('shows a tenant its own rows, several tenants theirs, and nobody nothing', async () => {
+  it('shows a tenant its own rows, several tenants theirs, and a statement without a tenant nothing', async () => {
     expect(await withinTenants([mine], () => forEachTable(ownersIn))).toEqual(inEachTable([mine]));
     expect(await withinTenants([mine, theirs], () => forEachTable(ownersIn))).toEqual(inEachTable([mine, theirs]));
     expect(await withinTenants([], () => forEachTable(ownersIn))).toEqual(inEachTable([]));

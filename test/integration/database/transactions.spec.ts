@@ -111,7 +111,7 @@ describe('Database', () => {
     expect(await ids()).toEqual([]);
   });
 
-  it('commits writes whose answers nobody waited for', async () => {
+  it('commits writes whose results no caller waited for', async () => {
     await database.transaction(async (tx) => {
       tx.write(insert(1));
       await tx.run(insert(2));

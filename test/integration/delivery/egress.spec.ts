@@ -117,7 +117,7 @@ describe('pools of addresses', () => {
     expect(greetings).toEqual(['EHLO out3.example.org', 'EHLO out3.example.org']);
   });
 
-  it('hold nobody else when all of one are refused, and hold it against no tenant', async () => {
+  it('hold up no other tenant when all of one are refused, and hold it against no tenant', async () => {
     refused = ['out2.example.org'];
     const other = await createSigningTenant(scene.core, 'another.example');
     await start([own(2)]);

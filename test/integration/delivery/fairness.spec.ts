@@ -95,7 +95,7 @@ describe('claiming is fair', () => {
       }
     });
 
-    it('one that has just called is served beside a claim for others, and nobody else is', async () => {
+    it('one that has just called is served beside a claim for others, and no other is', async () => {
       const [noisy, quiet, idle] = [newId(), newId(), newId()];
       await fillQueue(db, 2_000, { organizationId: noisy });
       const source = { weights: () => Promise.resolve(new Map<string, number>()) };

@@ -144,7 +144,7 @@ describe('a mail that kills its workers', () => {
     expect([alone?.crashes, others]).toEqual([3, []]);
   });
 
-  it('is tried by one worker at a time, while the others go on; one that stands still or dies with it keeps nobody waiting', async () => {
+  it('is tried by one worker at a time, while the others go on; one that stands still or dies with it keeps no other waiting', async () => {
     await scene.acceptTo('ada', 'bob', 'eve');
     await dieWithAll(2);
     await scene.db.query('update deliveries set crashes = 3');
@@ -238,7 +238,7 @@ describe('a mail that kills its workers', () => {
     expect(await crashes()).toMatchObject({ [name]: expect.stringMatching(/^0 /) });
   });
 
-  it('charges nobody when a worker ends in good order', async () => {
+  it('charges no tenant when a worker ends in good order', async () => {
     await scene.acceptTo('ada');
     const worker = await Parts.begin();
     await worker.claim();

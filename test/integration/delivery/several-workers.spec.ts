@@ -48,7 +48,7 @@ describe('several workers', () => {
     expect((await one.claim(organizationId)).claims).toEqual([]);
   });
 
-  it('share what is told to both again and again, none of it twice', async () => {
+  it('share what is announced to both again and again, none of it twice', async () => {
     const organizationId = newId();
     const workers = [await openClaimer(), await openClaimer(), await openClaimer()];
     const taken: string[] = [];

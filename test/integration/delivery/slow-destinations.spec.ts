@@ -113,7 +113,7 @@ describe('a slow destination delays only mail for it', () => {
     expect((await scene.queue()).claimed).toBeGreaterThan(50);
   });
 
-  it('work that one worker is told of and has no room for goes to another', async () => {
+  it('work that is announced to a worker without room for it goes to another', async () => {
     jest.spyOn(AttemptDispatcher.prototype, 'giveBack').mockReturnValue(new Map());
     const wait = WorkSignal.prototype.wait;
     // Nobody looks by itself.

@@ -171,7 +171,7 @@ describe('reading domains', () => {
   });
 });
 
-describe('ids of nobody, of others, and of no shape', () => {
+describe('ids that are unknown, of others, and malformed', () => {
   it('are all the same 404, whatever is asked', async () => {
     const { id: foreign } = await add(await app.owner('Other'), 'foreign.example');
     const bodies = new Set<string>();

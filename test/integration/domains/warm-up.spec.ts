@@ -151,7 +151,7 @@ describe('the warm-up of a domain', () => {
       expect(await used()).toEqual({ '2026-01-05': 2 });
     });
 
-    it('of transactions of which nobody knows whether they have failed', async () => {
+    it('of transactions that may have failed or not', async () => {
       await send(2);
       jest.spyOn(core.get(Database), 'transaction').mockRejectedValueOnce(new UnavailableError());
       await expect(send(3)).rejects.toMatchObject({ code: 'service_unavailable' });
@@ -258,7 +258,7 @@ describe('the warm-up of a domain', () => {
       await other.close();
     });
 
-    it('waits for nobody who has not committed yet', async () => {
+    it('does not wait for uncommitted transactions', async () => {
       await send(1);
       const other = await startCore(db.url, { clock, env: RELAY });
       const database = other.get(Database);

@@ -100,7 +100,7 @@ describe('accepting many emails at once', () => {
     const lookUps = () => jest.spyOn(core.get(SuppressionsService), 'findBlocking');
     const to = (n: number) => (n % 10 === 3 ? 'listed@x.example' : `r${n}@x.example`);
 
-    it('looks nobody up as long as nobody is listed', async () => {
+    it('looks no address up as long as none is listed', async () => {
       const spy = lookUps();
       await Promise.all(Array.from({ length: 50 }, () => send()));
       expect(spy).not.toHaveBeenCalled();

@@ -118,7 +118,7 @@ describe('mail to inbound routes', () => {
     expect((await other.api.get(`/v1/inbound-emails/${ours.id}/raw`)).status).toBe(404);
   });
 
-  it('is refused without a route, and where nobody is at home', async () => {
+  it('is refused without a route, and where no mail is accepted', async () => {
     await route(acme, `a@${acme.domain}`);
     const { admitted, taken } = await deliver([`b@${acme.domain}`, 'a@elsewhere.example']);
     expect(admitted).toEqual([expect.stringMatching(/^550 5\.1\.1 /), expect.stringMatching(/^550 5\.7\.1 /)]);

@@ -68,7 +68,7 @@ describe('working off reports', () => {
     expect(await scene.reportedEvents(id!)).toEqual(['soft_bounce']);
   });
 
-  it('takes up what was stored before there was anybody to do it', async () => {
+  it('takes up what was stored before a worker ran', async () => {
     const [id] = await bounces(1, HARD_BOUNCE_REPORT);
     expect(await dispositions()).toEqual([null]);
     const worker = await scene.delivery.startWorker({ hopPort: NO_HOP });
@@ -99,7 +99,7 @@ describe('working off reports', () => {
     for (const id of [bad!, next!]) expect(await scene.reportedEvents(id)).toEqual(['soft_bounce']);
   });
 
-  it('is not held up by bytes that nobody can read', async () => {
+  it('is not held up by bytes that cannot be read', async () => {
     const id = await scene.delivery.accept();
     const path = await scene.returnPathOf(id);
     const nested = Array.from({ length: 200 }, (_each, depth) => {

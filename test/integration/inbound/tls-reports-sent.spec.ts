@@ -172,7 +172,7 @@ describe('reports on TLS to the domains that mail went to', () => {
     expect(await worker.get(DestinationsRepository).removeOldTlsSessions()).toBe(1);
   });
 
-  it('go nowhere when nobody asks any more', async () => {
+  it('go nowhere when no domain asks any more', async () => {
     dns.set({ '_smtp._tls.x.example': {} });
     await count(1);
     await aDayLater();

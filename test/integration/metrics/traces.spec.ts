@@ -157,14 +157,14 @@ describe('a send', () => {
 });
 
 describe('tracing', () => {
-  it('is off unless it is told where to send to', async () => {
+  it('is off without an endpoint', async () => {
     expect(service.app.get(Tracing).isOn).toBe(true);
     const plain = await startProcess(database.url, 'api');
     expect(plain.app.get(Tracing).isOn).toBe(false);
     await plain.close();
   });
 
-  it('speaks protobuf unless it is told otherwise, and sends the last spans at its end', async () => {
+  it('speaks protobuf by default, and sends the last spans at its end', async () => {
     const tracing = new OpenTelemetryTracing('http/protobuf', { version: '1', roles: [] });
     tracing.startRequest(undefined)?.end({ method: 'GET', route: '/', status: 200 });
     await tracing.close();

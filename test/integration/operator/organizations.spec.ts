@@ -181,7 +181,7 @@ describe('monthlyRecipients', () => {
     expect((await operator.api.get(path())).body.data.usage).toEqual({ today: 4, month: 4 });
   });
 
-  it('is exact when many send at once, and holds nobody else', async () => {
+  it('is exact when many send at once, and holds up no other tenant', async () => {
     const [from, other] = [await sender(acme), await app.owner('Other')];
     const theirs = await sender(other);
     await limit(5);

@@ -36,7 +36,7 @@ describe('the retention of contents', () => {
     expect(events.map(({ event_type }) => event_type)).toEqual(['queued', 'sent', 'delivered']);
   });
 
-  it('is told by the API as 404, and lists go on without', async () => {
+  it('is 404 in the API, and lists go on without', async () => {
     const id = await scene.delivered();
     scene.clock.advance(31 * DAY);
     await run();

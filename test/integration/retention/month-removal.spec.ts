@@ -71,7 +71,7 @@ describe('the retention of emails', () => {
     expect(await scene.partitions(month)).toEqual([]);
   });
 
-  it('touches nothing younger, of anybody', async () => {
+  it('touches nothing younger, of any organization', async () => {
     const other = await createSigningTenant(scene.mail.core, 'other.example');
     const ids = [await scene.delivered(), await scene.mail.accept()];
     const old = firstIdAt(monthOf(scene.clock.now(), -14));

@@ -126,7 +126,7 @@ describe('NodeDnsResolver', () => {
     await expect(lost.resolveMx('mail.test')).resolves.toMatchObject({ kind: 'temporary' });
   });
 
-  it('ends a look-up when it is told to, without touching others', async () => {
+  it('ends a look-up on request, without touching others', async () => {
     const patient = new NodeDnsResolver({ servers: [dns.endpoint], queryTimeoutMs: 30_000 });
     const controller = new AbortController();
     const ended = patient.resolveMx('silent.test', { signal: controller.signal });

@@ -80,7 +80,7 @@ describe('a STARTTLS that breaks', () => {
   describe.each(BREAKS)('with %s', (_what, how, cause) => {
     const timeouts = cause === 'timeout' ? { tls: SOON } : {};
 
-    it('is tried once more on a fresh connection, then the mail goes in plaintext, and that is told', async () => {
+    it('is tried once more on a fresh connection, then the mail goes in plaintext, and that is reported', async () => {
       await start(how);
       const result = await clients.pool(endpointOf(server.port), { timeouts }).send(jobTo('user@example.org'));
       expect(result).toMatchObject({ kind: 'accepted', tls: false, trace: { policy: 'opportunistic' } });

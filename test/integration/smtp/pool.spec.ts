@@ -299,7 +299,7 @@ describe('a pool', () => {
     });
   });
 
-  it('drops what waits when told so', async () => {
+  it('drops what waits on request', async () => {
     await start();
     const pool = clients.pool(endpointOf(sink.port));
     const [busy, ...waiting] = recipients(5).map((recipient) => pool.send(jobTo(recipient)));
