@@ -68,6 +68,18 @@ describe('withoutEncodedAddresses', () => {
   });
 });
 
+describe('texts that are made to be slow', () => {
+  const BYTES = 64 * 1024;
+
+  it.each(['=40', '=40=2E', 'a=40a.', '@', 'a', 'a@', 'a@a.', '%40', '\\u0040', '&#x61;', '=?a?b?c?= '])(
+    'of %j end within the time of a test',
+    (unit) => {
+      const text = unit.repeat(BYTES / unit.length);
+      expect(withoutEncodedAddresses(text).length).toBeLessThanOrEqual(5 * text.length);
+    },
+  );
+});
+
 describe('valueWithoutAddresses', () => {
   it('changes texts alone', () => {
     const at = new Date(0);

@@ -19,7 +19,7 @@ const ANY: Sought = { minBytes: MIN_BYTES, ...runsOf(MIN_BYTES), isAscii: false 
 const NO_TEXT = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd]/;
 /** Among bytes that are no text, which decode to anything: stricter. */
 const AMONG_BYTES =
-  /@(?<=[\p{L}\p{N}._%+-]@)(?:[\p{L}\p{N}-]{1,63}\.){1,8}[\p{L}\p{N}-]{2,63}|@(?<=[\p{L}\p{N}._%+-]{2}@)[\p{L}\p{N}.-]{0,63}$/u;
+  /(?:@|\\u0040)(?<=[\p{L}\p{N}._%+-](?:@|\\u0040))(?:[\p{L}\p{N}-]{1,63}\.){1,8}[\p{L}\p{N}-]{2,63}|@(?<=[\p{L}\p{N}._%+-]{2}@)[\p{L}\p{N}.-]{0,63}$/u;
 
 /** Other people's words without addresses: for places that erasures do not look into. */
 export function withoutAddresses(text: string): string {
