@@ -194,6 +194,8 @@ const MEANT = [
   ...['find-key-by-hash', 'touch-keys', 'record-hits', 'notify-workers', 'search-emails-to'],
   // Of the process itself, now and then.
   'read-distribution',
+  // Which transactions are open.
+  'read-event-horizon',
   // What all organizations share of receivers: why their mail waits.
   ...['list-destination-rules', 'fold-held-destinations'],
   // Whether another organization has verified a name.

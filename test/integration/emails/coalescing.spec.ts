@@ -82,6 +82,32 @@ describe('accepting many emails at once', () => {
     }
   });
 
+  it('small ones wait for no transaction of large ones, however many of those are under way', async () => {
+    const [{ month }] = (await db.query(`select date_trunc('month', now(), 'UTC') as month`)) as [{ month: Date }];
+    const owner = await createTenant(db);
+    await db.query('update organizations set monthly_recipients = 100 where id = $1', [owner.organizationId]);
+    const holder = db.dataSource.createQueryRunner();
+    await holder.startTransaction();
+    // Whoever accepts their mail waits for this row.
+    await holder.query('insert into monthly_usage values ($1, $2, 0, now())', [
+      owner.organizationId,
+      month.toISOString().slice(0, 10),
+    ]);
+    const settled: string[] = [];
+    const large = Array.from({ length: 4 }, () =>
+      sender
+        .sendOne(sendBody({ text: 'x'.repeat(600 * 1024) }), undefined, owner.as('live'))
+        .then(() => settled.push('large')),
+    );
+    const small = Array.from({ length: 4 }, () => send().then(() => settled.push('small')));
+    await Promise.all(small);
+    expect(settled).toEqual(['small', 'small', 'small', 'small']);
+    await holder.rollbackTransaction();
+    await holder.release();
+    await Promise.all(large);
+    expect(await countEmails(db, owner.organizationId)).toBe(4);
+  });
+
   it.each<[string, Partial<SendRequest>]>([
     ['breaks a rule of the schema', { category: 'nonsense' as 'bulk' }],
     ['holds what the database cannot store', { subject: 'a\0b' }],

@@ -7,7 +7,7 @@ import { Metrics } from '../../../common/metrics/metrics';
 import { WorkerWaker } from '../../../delivery/queue/worker-waker.service';
 import { AcceptCommit } from './accept-commit.service';
 import { keyName } from './idempotency';
-import { weightOf } from './screen-submissions';
+import { takesTurns, weightOf } from './screen-submissions';
 import type { Submission, SubmissionOutcome, SubmissionResult } from './submission';
 
 /** A key that another process works on is tried again this often, for two seconds in all. */
@@ -31,6 +31,11 @@ export class AcceptService {
   private readonly batcher = new MicroBatcher<Submission, SubmissionOutcome | undefined>(
     (submissions) => this.commit(submissions),
     { maxWeight: 200, weightOf, concurrency: 2, patience: PATIENCE },
+  );
+  /** Of large ones each has a transaction of its own, and callers of small ones wait for none of them. */
+  private readonly large = new MicroBatcher<Submission, SubmissionOutcome | undefined>(
+    (submissions) => this.commit(submissions),
+    { maxWeight: 1, concurrency: 2 },
   );
 
   constructor(
@@ -68,8 +73,9 @@ export class AcceptService {
   }
 
   private async attempt(submission: Submission): Promise<SubmissionOutcome> {
-    if (this.batcher.depth >= MAX_WAITING) throw new UnavailableError('Too many emails are waiting to be accepted');
-    const outcome = await this.batcher.add(submission);
+    const isCrowded = this.batcher.depth + this.large.depth >= MAX_WAITING;
+    if (isCrowded) throw new UnavailableError('Too many emails are waiting to be accepted');
+    const outcome = await (takesTurns(submission) ? this.large : this.batcher).add(submission);
     return outcome ?? this.commitAlone(submission);
   }
 

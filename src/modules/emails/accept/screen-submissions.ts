@@ -81,9 +81,24 @@ function commandsOf(submissions: readonly Submission[]): AcceptCommand[] {
 export function weightOf({ items }: Submission): number {
   return items.reduce((sum, { candidate }) => {
     if (candidate.kind === 'refused') return sum + 1;
-    const { html = '', text = '', raw, attachments, recipients } = candidate.request;
-    const bodies = html.length + text.length + (raw?.length ?? 0);
-    const bytes = attachments.reduce((total, { content }) => total + content.length, bodies);
-    return sum + Math.max(1, recipients.length / 2) + bytes / 16_384;
+    return sum + Math.max(1, candidate.request.recipients.length / 2) + bytesOf(candidate) / 16_384;
   }, 0);
+}
+
+/** Half a megabyte, or thousands of recipients, are put into statements in several turns of the event loop. */
+const MOST_BYTES = 512 * 1024;
+const MOST_RECIPIENTS = 1_000;
+
+/** Whether those who share its transaction would wait for its turns, and hold theirs open meanwhile. */
+export function takesTurns({ items }: Submission): boolean {
+  const commands = items.flatMap(({ candidate }) => (candidate.kind === 'command' ? [candidate] : []));
+  const bytes = commands.reduce((sum, command) => sum + bytesOf(command), 0);
+  const recipients = commands.reduce((sum, { request }) => sum + request.recipients.length, 0);
+  return bytes > MOST_BYTES || recipients > MOST_RECIPIENTS;
+}
+
+/** Of bodies and attachments. */
+function bytesOf({ request: { html = '', text = '', raw, attachments } }: AcceptCommand): number {
+  const bodies = html.length + text.length + (raw?.length ?? 0);
+  return attachments.reduce((total, { content }) => total + content.length, bodies);
 }
