@@ -1,6 +1,8 @@
 'use strict';
 
 const shared = {
+  // Else packages and builds are looked through as well, for each project.
+  roots: ['src', 'console/src', 'chaos', 'test'].map((folder) => `<rootDir>/${folder}`),
   testEnvironment: '<rootDir>/test/setup/shared-environment.js',
   runtime: '<rootDir>/test/setup/shared-runtime.js',
   moduleFileExtensions: ['ts', 'js', 'mjs', 'cjs', 'json', 'node'],

@@ -3,8 +3,20 @@ const { createHash } = require('node:crypto');
 const path = require('node:path');
 const { default: Sequencer } = require('@jest/test-sequencer');
 
-/** Files of half a minute and more: one that begins last keeps the other workers waiting for its end. */
-const SLOWEST = ['e2e/console/console.spec.ts', 'e2e/chaos.spec.ts'];
+/** Files of half a minute and more, the longest first: one that begins last keeps the other workers waiting for its end. */
+const SLOWEST = [
+  'e2e/console/console.spec.ts',
+  'e2e/chaos.spec.ts',
+  'e2e/stopping.spec.ts',
+  'e2e/sdk.spec.ts',
+  'e2e/start-failures.spec.ts',
+  'e2e/roles.spec.ts',
+  'e2e/backup.spec.ts',
+  'e2e/shared-limit.spec.ts',
+  'e2e/delivery.spec.ts',
+  'integration/fuzz/hostile-input.spec.ts',
+  'integration/delivery/plans.spec.ts',
+];
 
 /**
  * Without the times of a former run (a fresh clone) Jest goes by the size of files: end-to-end tests are slow, and begin first.
@@ -20,8 +32,9 @@ module.exports = class SlowFirstSequencer extends Sequencer {
 };
 
 function rank({ path: file }) {
-  if (SLOWEST.some((name) => file.endsWith(name))) return 0;
-  return file.includes('/test/e2e/') ? 1 : 2;
+  const place = SLOWEST.findIndex((name) => file.endsWith(name));
+  if (place >= 0) return place;
+  return file.includes('/test/e2e/') ? SLOWEST.length : SLOWEST.length + 1;
 }
 
 function place(seed, { path: file, context }) {
