@@ -45,9 +45,17 @@ const PLANNED_BY_INDEX = ['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin
   .map((setting) => `set local ${setting} = off`)
   .join('; ');
 
-/** Begins a transaction of hot statements. @param restriction puts it into a tenant scope */
-export function beginWith(options = '', restriction?: string): string {
-  const begin = `begin ${options}; ${PLANNED_BY_INDEX}`;
+const PLANNED_ONCE = 'set local plan_cache_mode = force_generic_plan';
+
+/**
+ * Begins a transaction of hot statements.
+ *
+ * @param restriction puts it into a tenant scope
+ * @param isPlannedOnce as of `Statement`
+ */
+export function beginWith(options = '', restriction?: string, isPlannedOnce = false): string {
+  const settings = isPlannedOnce ? `${PLANNED_BY_INDEX}; ${PLANNED_ONCE}` : PLANNED_BY_INDEX;
+  const begin = `begin ${options}; ${settings}`;
   return restriction === undefined ? begin : `${begin}; ${restriction}`;
 }
 

@@ -108,7 +108,8 @@ export class Database {
     connection.on('error', ignore);
     let broken: Error | undefined;
     holdWrites(connection);
-    const begun = connection.query(beginWith('', restriction));
+    const isPlannedOnce = statements.every((statement) => statement.isPlannedOnce);
+    const begun = connection.query(beginWith('', restriction, isPlannedOnce));
     const results = statements.map((statement) => connection.query<Row & object>(toQuery(statement, restriction)));
     const ended = connection.query('commit');
     try {

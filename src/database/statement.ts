@@ -6,6 +6,11 @@ export interface Statement<Row> {
   readonly name: string;
   readonly text: string;
   readonly values: unknown[];
+  /**
+   * One plan for any values, whatever those of a call would bring: for statements that take longer to plan than to run. Only where all
+   * tables are on one node: others plan each call for its values, to know the node.
+   */
+  readonly isPlannedOnce?: true;
   /** Carries the row type; never set. */
   readonly row?: Row;
 }

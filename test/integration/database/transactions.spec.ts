@@ -64,6 +64,14 @@ describe('Database', () => {
     expect((await poolOf(dataSource).query(settings.text)).rows).toEqual([{ off: null }]);
   });
 
+  it('plans a statement once for any values where it says so, alone', async () => {
+    const mode = statement<{ mode: string }>(`select current_setting('plan_cache_mode') as mode`);
+    const once = { ...mode, isPlannedOnce: true } as const;
+    expect(await database.run(once)).toEqual([{ mode: 'force_generic_plan' }]);
+    expect(await database.runAll([once, mode])).toEqual([[{ mode: 'auto' }], [{ mode: 'auto' }]]);
+    expect(await database.run(mode)).toEqual([{ mode: 'auto' }]);
+  });
+
   it('goes on with the connection of a statement that failed', async () => {
     const pid = statement<{ pid: number }>('select pg_backend_pid() as pid');
     const pids = new Set<number>();

@@ -133,6 +133,8 @@ export function claimDeliveries(input: ClaimInput): Statement<ClaimedDelivery> {
   return {
     name: 'claim-deliveries',
     text: TEXT,
+    // Planned for its values, each claim took 1.8 ms before it began.
+    isPlannedOnce: true,
     values: [
       sessionId,
       shares.map(({ organizationId }) => organizationId),
