@@ -2,10 +2,11 @@ import { Controller, Get, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { RequireScope } from '../common/http/scopes';
 import { CurrentPrincipal, type Principal } from '../common/http/principal';
+import { CursorPaginationDto } from '../common/http/envelope.dto';
 import { ApiErrors, ApiList } from '../common/http/openapi.decorators';
 import { Unbound } from '../common/http/key-restrictions.guard';
 import { AuditService } from './audit.service';
-import { AuditEntryDto, AuditPaginationDto, ListAuditEntriesQuery } from './dto/audit-entry.dto';
+import { AuditEntryDto, ListAuditEntriesQuery } from './dto/audit-entry.dto';
 import { toAuditEntriesDto, toAuditFilter } from './dto/audit-entry.mapper';
 
 @ApiTags('Privacy')
@@ -22,7 +23,7 @@ export class AuditController {
       'Who changed what in the organization, newest first. A test key does not see what concerns live keys and data; a ' +
       'key that is bound to a domain sees nothing. Refused requests are sampled.',
   })
-  @ApiList(AuditEntryDto, AuditPaginationDto)
+  @ApiList(AuditEntryDto, CursorPaginationDto)
   @ApiErrors('invalid_request', 'domain_not_allowed')
   async list(@CurrentPrincipal() principal: Principal, @Query() query: ListAuditEntriesQuery) {
     const page = { limit: query.limit, after: query.cursor?.toLowerCase() };

@@ -4,11 +4,11 @@ import { Reflector } from '@nestjs/core';
 import { TooManyAtATimeError, UnavailableError } from '../common/errors/app-error';
 import { RATE_LIMIT_CLASS_METADATA } from '../common/http/request-limits';
 import type { AppConfig } from '../config/config';
-import { TenantTurns, TenantTurnsGuard } from './tenant-turns.guard';
+import { RequestTurns, TenantTurnsGuard } from './tenant-turns.guard';
 
-describe('TenantTurns', () => {
+describe('RequestTurns', () => {
   /** Begins reads and tells which have begun. */
-  function begin(turns: TenantTurns, organizationId: string, count: number): { begun: number } {
+  function begin(turns: RequestTurns, organizationId: string, count: number): { begun: number } {
     const state = { begun: 0 };
     for (let index = 0; index < count; index += 1) {
       const waits = turns.begin(organizationId);
@@ -19,14 +19,14 @@ describe('TenantTurns', () => {
   }
 
   it('gives one organization half of all, and another one its turn at once', () => {
-    const turns = new TenantTurns(8);
+    const turns = new RequestTurns(8);
     expect(begin(turns, 'a', 60).begun).toBe(4);
     expect(begin(turns, 'b', 60).begun).toBe(2);
     expect(begin(turns, 'c', 1).begun).toBe(1);
   });
 
   it('begins what waits in turn, and forgets who has ended', async () => {
-    const turns = new TenantTurns(4);
+    const turns = new RequestTurns(4);
     const [a, b] = [begin(turns, 'a', 10), begin(turns, 'b', 2)];
     for (let index = 0; index < 12; index += 1) {
       turns.end(index < 10 ? 'a' : 'b');
@@ -37,14 +37,14 @@ describe('TenantTurns', () => {
   });
 
   it('leaves each organization one, whatever others hold, where that is wanted', () => {
-    const turns = new TenantTurns(5, 1);
+    const turns = new RequestTurns(5, 1);
     expect(['a', 'b', 'c'].map((name) => begin(turns, name, 9).begun)).toEqual([3, 1, 1]);
     expect(['d', 'e', 'f'].map((name) => begin(turns, name, 9).begun)).toEqual([1, 1, 1]);
-    expect(begin(new TenantTurns(1), 'a', 9).begun).toBe(1);
+    expect(begin(new RequestTurns(1), 'a', 9).begun).toBe(1);
   });
 
   it('refuses what would wait too long', () => {
-    const turns = new TenantTurns(4);
+    const turns = new RequestTurns(4);
     begin(turns, 'a', 502);
     expect(() => turns.begin('a')).toThrow(TooManyAtATimeError);
     expect(turns.begin('b')).toBeUndefined();

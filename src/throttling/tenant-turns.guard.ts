@@ -26,16 +26,16 @@ const ABANDONED_MS = 10 * SECOND;
  */
 @Injectable()
 export class TenantTurnsGuard implements CanActivate {
-  private readonly reads: TenantTurns;
-  private readonly writes: TenantTurns;
+  private readonly reads: RequestTurns;
+  private readonly writes: RequestTurns;
 
   constructor(
     private readonly reflector: Reflector,
     { database }: AppConfig,
   ) {
-    this.reads = new TenantTurns(Math.max(FEWEST, database.poolSize - LEFT));
+    this.reads = new RequestTurns(Math.max(FEWEST, database.poolSize - LEFT));
     // A change may wait for a look-up of its webhook's host, or for a template that is checked: one of each organization goes on.
-    this.writes = new TenantTurns(Math.max(FEWEST, Math.floor(database.poolSize / 2)), 1);
+    this.writes = new RequestTurns(Math.max(FEWEST, Math.floor(database.poolSize / 2)), 1);
   }
 
   /** @throws UnavailableError */
@@ -51,7 +51,7 @@ export class TenantTurnsGuard implements CanActivate {
     return waits ? waits.then(hold) : hold();
   }
 
-  private turnsOf({ method }: Request, context: ExecutionContext): TenantTurns | undefined {
+  private turnsOf({ method }: Request, context: ExecutionContext): RequestTurns | undefined {
     if (READS.has(method)) return this.reads;
     const named = this.reflector.get<EndpointClass | undefined>(RATE_LIMIT_CLASS_METADATA, context.getHandler());
     return UNBOUNDED.has(named) ? undefined : this.writes;
@@ -81,7 +81,7 @@ const MAX_WAITING = 500;
  * How many requests are under way at a time. An organization has at most as many as are left to the others: half of all when it is
  * alone, a third beside another one that needs as much. What waits is begun in turn.
  */
-export class TenantTurns {
+export class RequestTurns {
   private readonly running = new Map<string, number>();
   private readonly waiting = new Map<string, (() => void)[]>();
   private total = 0;

@@ -1,13 +1,14 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsOptional, IsUUID, Matches } from 'class-validator';
-import { QueryInteger, Timestamp } from '../../common/http/dto-decorators';
+import { IsOptional, Matches } from 'class-validator';
+import { Timestamp } from '../../common/http/dto-decorators';
+import { CursorQuery } from '../../common/http/envelope.dto';
 
 const ACTOR = /^[\w:-]{1,64}$/;
 const NAME = /^[a-z][a-z_.]{0,63}$/;
 /** Visible characters and spaces. */
 const TARGET = /^[\x20-\x7e]{1,300}$/;
 
-export class ListAuditEntriesQuery {
+export class ListAuditEntriesQuery extends CursorQuery {
   @ApiPropertyOptional({
     description:
       'The id of an API key, `operator` (the command line), `operator:` and the id of an operator key, or `system`',
@@ -31,14 +32,6 @@ export class ListAuditEntriesQuery {
   @IsOptional()
   @Timestamp()
   to?: Date;
-
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 50 }) @QueryInteger(1, 100) limit: number =
-    50;
-
-  @ApiPropertyOptional({ format: 'uuid', description: 'The `nextCursor` of the page before' })
-  @IsOptional()
-  @IsUUID()
-  cursor?: string;
 }
 
 export class AuditEntryDto {
@@ -54,10 +47,4 @@ export class AuditEntryDto {
   @ApiProperty() targetId!: string;
   @ApiProperty({ type: 'object', additionalProperties: true, description: 'More about it; no personal data' })
   data!: object;
-}
-
-export class AuditPaginationDto {
-  @ApiProperty({ type: 'integer', example: 50 }) limit!: number;
-  @ApiProperty() hasMore!: boolean;
-  @ApiPropertyOptional({ format: 'uuid', description: 'For the next page' }) nextCursor?: string;
 }

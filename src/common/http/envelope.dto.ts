@@ -1,5 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { IsOptional, IsUUID } from 'class-validator';
 import { ERROR_CODES, type ErrorCode } from '../errors/error-codes';
+import { QueryInteger } from './dto-decorators';
 
 class ErrorBodyDto {
   @ApiProperty({ enum: Object.keys(ERROR_CODES), enumName: 'ErrorCode', example: 'resource_not_found' })
@@ -31,6 +33,17 @@ export class PaginationDto {
       'True when only the newest 50,000 emails of the range were searched: `total` counts among those, `nextCursor` goes on',
   })
   partial?: boolean;
+}
+
+/** How a list that is walked by the id of the last entry is asked for. */
+export class CursorQuery {
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 50 }) @QueryInteger(1, 100) limit: number =
+    50;
+
+  @ApiPropertyOptional({ format: 'uuid', description: 'The `nextCursor` of the page before' })
+  @IsOptional()
+  @IsUUID()
+  cursor?: string;
 }
 
 /** Lists that are walked from one page to the next. */

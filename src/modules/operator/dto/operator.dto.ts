@@ -1,8 +1,8 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional, IsUUID, Matches } from 'class-validator';
-import { QueryInteger } from '../../../common/http/dto-decorators';
 import { type AuditEntry, INSTALLATION } from '../../../audit/audit.service';
 import type { LiveWorker } from '../../../delivery/queue/delivery-queue.repository';
+import { CursorQuery } from '../../../common/http/envelope.dto';
 
 class QueueDto {
   @ApiProperty({ type: 'integer', description: 'Deliveries that could begin now' }) ready!: number;
@@ -41,21 +41,13 @@ export class WorkerDto {
   @ApiProperty({ type: 'integer', description: 'Deliveries in its hands' }) inFlight!: number;
 }
 
-export class ListAuditQuery {
+export class ListAuditQuery extends CursorQuery {
   @ApiPropertyOptional({ format: 'uuid' }) @IsOptional() @IsUUID() organization_id?: string;
 
   @ApiPropertyOptional({ example: 'organization.suspended' })
   @IsOptional()
   @Matches(/^[a-z][a-z_.]{0,63}$/)
   action?: string;
-
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 50 }) @QueryInteger(1, 100) limit: number =
-    50;
-
-  @ApiPropertyOptional({ format: 'uuid', description: 'The `nextCursor` of the page before' })
-  @IsOptional()
-  @IsUUID()
-  cursor?: string;
 }
 
 class AuditTargetDto {

@@ -1,25 +1,17 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsIn, IsOptional, IsUUID } from 'class-validator';
-import { QueryInteger } from '../../../common/http/dto-decorators';
+import { IsIn, IsOptional } from 'class-validator';
 import { EVENT_TYPES, INBOUND_RECEIVED } from '../../../common/event-types';
 import { TEST_EVENT_TYPE } from '../webhook-deliveries.service';
 import type { WebhookMessageState } from '../webhook.entity';
+import { CursorQuery } from '../../../common/http/envelope.dto';
 
 const STATES = ['pending', 'sending', 'delivered', 'failed'] as const satisfies WebhookMessageState[];
 const TYPES = [...EVENT_TYPES, INBOUND_RECEIVED, TEST_EVENT_TYPE] as const;
 
-export class ListDeliveriesQuery {
+export class ListDeliveriesQuery extends CursorQuery {
   @ApiPropertyOptional({ enum: STATES }) @IsOptional() @IsIn(STATES) state?: WebhookMessageState;
 
   @ApiPropertyOptional({ enum: TYPES }) @IsOptional() @IsIn(TYPES) eventType?: string;
-
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 50 }) @QueryInteger(1, 100) limit: number =
-    50;
-
-  @ApiPropertyOptional({ format: 'uuid', description: 'The `nextCursor` of the page before' })
-  @IsOptional()
-  @IsUUID()
-  cursor?: string;
 }
 
 export class WebhookDeliveryDto {
