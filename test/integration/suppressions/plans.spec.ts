@@ -16,7 +16,7 @@ import { insertSuppressions } from '../../../src/modules/suppressions/sql/insert
 import { recordSoftBounces } from '../../../src/modules/suppressions/sql/automatic-suppressions.sql';
 import { SOFT_BOUNCE_RULE } from '../../../src/modules/suppressions/suppression';
 import { SuppressionsRepository } from '../../../src/modules/suppressions/suppressions.repository';
-import { explainBoth, type PlanNode } from '../../setup/explain';
+import { explainBoth, explainPrepared, type PlanNode } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 
 const OWNER = { organizationId: newId(), mode: 'live' } as const;
@@ -38,6 +38,32 @@ const SOFT_BOUNCES = `
   insert into soft_bounces (organization_id, mode, address_key, bounced_at, last_bounced_at)
   select $1, 'live', 'r' || n || '@x.example', array[$2::timestamptz], $2::timestamptz - n * interval '1 minute'
   from generate_series(1, ${ROWS}) n`;
+
+describe('on a list that has just been imported into an empty table', () => {
+  it('reads the entries asked for alone, with the plan that was made before', async () => {
+    const db = await openTestDatabase({ poolSize: 1 });
+    const client = await poolOf(db.dataSource).connect();
+    await client.query('set plan_cache_mode = force_generic_plan');
+    await client.query('vacuum analyze suppressions');
+    const addresses = Array.from({ length: 50 }, (_, n) => ({
+      ...OWNER,
+      key: `new${n}@x.example`,
+      category: 'bulk' as const,
+    }));
+    const tenants = [OWNER.organizationId];
+    for (const statement of [findSuppressed(addresses, NOW), refuseListed(addresses, NOW)]) {
+      await explainPrepared(client, statement);
+      await explainPrepared(client, statement, tenants);
+    }
+    await client.query(ENTRIES, [OWNER.organizationId, NOW]);
+    for (const statement of [findSuppressed(addresses, NOW), refuseListed(addresses, NOW)]) {
+      expectFrugal(await explainPrepared(client, statement), 50);
+      expectFrugal(await explainPrepared(client, statement, tenants), 50);
+    }
+    client.release();
+    await db.drop();
+  });
+});
 
 describe('on a long list', () => {
   let db: OpenTestDatabase;

@@ -1,4 +1,7 @@
 // Which of many addresses must not be written to: looked up, or checked inside the transaction that accepts their mail.
+// The range of one address, and its order, are for the plan: they leave the primary key alone. By equality any index that begins with
+// organization and mode looks as good while the table is small, and each address would read all entries of its organization
+// until the table is analyzed (after an import, 300 addresses took 3 s).
 import type { Statement } from '../../../database/statement';
 import type { AddressLookup, EncryptedHashKey, MailLookup, SuppressionReason } from '../suppression';
 
@@ -20,8 +23,14 @@ const FIND_SUPPRESSED = `
   select
     wanted.ordinality::int - 1 as index, s.reason, null::uuid as "organizationId", null::bytea as secret
   from unnest($1::uuid[], $2::text[], $3::text[]) with ordinality as wanted (organization_id, mode, address_key, ordinality)
-  join suppressions s using (organization_id, mode, address_key)
-  where s.expires_at is null or s.expires_at > $4
+  join lateral (
+    select e.reason
+    from suppressions e
+    where e.organization_id = wanted.organization_id and e.mode = wanted.mode
+      and e.address_key between wanted.address_key and wanted.address_key
+      and (e.expires_at is null or e.expires_at > $4)
+    order by e.address_key
+  ) s on true
   union all
   select null, null, k.organization_id, k.secret
   from suppression_hash_keys k
@@ -50,8 +59,14 @@ const REFUSE_LISTED = `
     exists (
       select
       from unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) as wanted (organization_id, mode, address_key, category)
-      join suppressions s using (organization_id, mode, address_key)
-      where (s.expires_at is null or s.expires_at > $5) and (s.reason <> 'unsubscribe' or wanted.category = 'bulk')
+      join lateral (
+        select e.reason
+        from suppressions e
+        where e.organization_id = wanted.organization_id and e.mode = wanted.mode
+          and e.address_key between wanted.address_key and wanted.address_key
+          and (e.expires_at is null or e.expires_at > $5)
+        order by e.address_key
+      ) s on s.reason <> 'unsubscribe' or wanted.category = 'bulk'
     ) or exists (
       select from suppression_hash_keys k where k.organization_id = any($1)
     )
