@@ -25,7 +25,7 @@ import { TlsSessionCounts } from '../tls/tls-session-counts';
 import { DeliveryQueueRepository } from './delivery-queue.repository';
 import { LeaseConnection } from './lease-connection';
 import { OpenDeliveries } from './open-deliveries.service';
-import { QueueAction } from './delivery.entity';
+import { QueueAction } from './queue.entity';
 import { QueueActionsRepository } from './queue-actions.repository';
 import { QueueActionsService } from './queue-actions.service';
 import { QueueMetrics } from './queue.metrics';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { LessThan, type Repository } from 'typeorm';
 import type { Transaction } from '../../database/transaction';
-import { QueueAction } from './delivery.entity';
+import { QueueAction } from './queue.entity';
 import {
   type ActionProgress,
   advanceAction,

@@ -7,7 +7,7 @@ import { parseDomain } from '../../common/mail-domain';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import type { OutcomeSink, RecordedOutcome } from '../ports/outcome';
-import type { QueueAction, QueueActionKind } from './delivery.entity';
+import type { QueueAction, QueueActionKind } from './queue.entity';
 import { QueueActionsRepository, type RunningAction, type TouchedDelivery } from './queue-actions.repository';
 import { CALL_TO_ALL } from './work-call';
 import { WorkerWaker } from './worker-waker.service';

@@ -2,7 +2,7 @@ import { endOfLife } from '../policy/retry-schedule';
 import { SOURCE_SUSPENDED, WARMING_UP, WARMING_UP_WORDS } from '../ports/outcome';
 import { SENDING_PAUSED } from '../ports/sender-sources';
 import type { HeldBack } from '../shaping/held-destinations.service';
-import type { Delivery } from './delivery.entity';
+import type { Delivery } from './queue.entity';
 
 export const WAITING_REASONS = [
   ...(['scheduled', 'retry', 'turn', 'destination_slowed', 'destination_paused'] as const),

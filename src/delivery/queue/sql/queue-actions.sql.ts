@@ -2,7 +2,7 @@
 import type { Mode } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
 import type { DeliveryKey } from '../../ports/delivery';
-import type { QueueAction, QueueActionKind } from '../delivery.entity';
+import type { QueueAction, QueueActionKind } from '../queue.entity';
 import { READY_STATE } from './suspect-deliveries.sql';
 
 // Takes the oldest action that is not completed and that no other process works on.

@@ -2,7 +2,7 @@
 import type { Mode } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
 import type { DeliveryKey } from '../../ports/delivery';
-import type { Delivery } from '../delivery.entity';
+import type { Delivery } from '../queue.entity';
 
 export const QUEUE_GROUPS = ['organization', 'destination', 'state'] as const;
 
