@@ -161,6 +161,7 @@ describe('whatever an address hides in', () => {
     const [ann, sender] = ['linkqz@x.example', `linkqz@${scene.tenant.domain}`];
     const { id } = await scene.send({ to: [ann, BOB] });
     const written = await scene.send({ to: [BOB], from: sender });
+    const answered = await scene.send({ to: [BOB], replyTo: ['desk@x.example', 'linkqz-2@x.example'] });
     const tell = async (emailId: string, name: string, position: number) => {
       for (const spell of SPELLINGS) {
         const url = `https://x.example/to/${spell(name)}?u=${spell(name)}&z=1#${spell(name)}`;
@@ -173,6 +174,7 @@ describe('whatever an address hides in', () => {
     for (const [address, emailId, position] of [
       [ann, id, 1],
       [sender, written.id, 0],
+      ['linkqz-2@x.example', answered.id, 0],
     ] as const) {
       await tell(emailId, address, position);
       await erase(address);

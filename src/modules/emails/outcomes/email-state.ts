@@ -21,6 +21,7 @@ export interface EmailState extends EmailKey {
   readonly status: EmailStatus;
   readonly eventSequence: number;
   readonly scheduledFor: Date | null;
+  /** The sender, or somebody to whom answers were to go. */
   readonly isSenderErased: boolean;
   readonly recipients: readonly RecipientState[];
 }

@@ -8,6 +8,9 @@ import type { DeliveryOutcome, RecordedOutcome, SmtpFacts } from '../../../deliv
  */
 const ERASED = /^erased-\d+@erased\.invalid$/;
 
+/** The same of an erased person to whom answers go. Of one who is the sender the local part is erased, as the domain is the customer's. */
+export const ERASED_SENDER = 'erased@erased.invalid';
+
 export function isErased(address: string): boolean {
   return ERASED.test(address);
 }

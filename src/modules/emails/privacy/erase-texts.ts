@@ -1,7 +1,7 @@
 import type { EventType } from '../../../common/event-types';
 import { REPLACEMENT } from '../../../common/erasure/address-finder';
 import { domainOf, type Mailbox } from '../../../common/mail-address';
-import { erasedAddress } from '../outcomes/erased-recipient';
+import { ERASED_SENDER, erasedAddress } from '../outcomes/erased-recipient';
 import type { AttachmentName, ErasableContent } from './sql/erase-contents.sql';
 import type { EmailHead } from './sql/erase-emails.sql';
 import type { ErasedSubject } from './sql/erased.sql';
@@ -16,14 +16,13 @@ export function eraseHead(head: EmailHead, subject: SubjectIn, isShared: boolean
   const { keys, finder } = subject;
   const withPlaceholders = (addresses: string[]) =>
     addresses.map((address) => (isOf(keys, address) ? placeholderOf(subject) : address));
-  const others = head.reply_to?.filter((address) => !isOf(keys, address)) ?? [];
   return {
     ...eraseSender(head, subject),
     subject: isShared ? finder.clean(head.subject) : REPLACEMENT,
     to_emails: withPlaceholders(head.to_emails),
     cc_emails: head.cc_emails && withPlaceholders(head.cc_emails),
     bcc_emails: head.bcc_emails && withPlaceholders(head.bcc_emails),
-    reply_to: others.length > 0 ? others : null,
+    reply_to: head.reply_to && head.reply_to.map((address) => (isOf(keys, address) ? ERASED_SENDER : address)),
     tags: isShared && head.tags ? head.tags.map((tag) => finder.clean(tag)) : null,
     metadata: isShared ? finder.cleanValue(head.metadata) : null,
   };

@@ -7,6 +7,7 @@
 // Not the ORM: a batch of keys in one round trip.
 import type { Tenant } from '../../../../common/tenant';
 import type { Statement } from '../../../../database/statement';
+import { ERASED_SENDER } from '../erased-recipient';
 import type { EmailState, RecipientState } from '../email-state';
 
 export type LockedEmail = Omit<EmailState, 'recipients'>;
@@ -23,7 +24,7 @@ const LOCK = `
       e.status,
       e.event_sequence as "eventSequence",
       e.scheduled_for as "scheduledFor",
-      e.from_email like 'erased@%' as "isSenderErased"
+      e.from_email like 'erased@%' or coalesce(e.reply_to @> array['${ERASED_SENDER}'], false) as "isSenderErased"
     from emails e
     where e.organization_id = $1 and e.mode = $2 and e.id = wanted.id
     for no key update of e
