@@ -128,6 +128,7 @@ async function open({ databaseUrl }) {
 
 /** The median of each, in milliseconds, by name. */
 async function timeAll(bench, product, { now, oldest, runs }) {
+  await bench.checkpoint();
   say('timing');
   const times = new Map();
   const time = async (name, work, count = runs) => {

@@ -8,7 +8,7 @@ import { DIST, load, ROOT } from './product.mjs';
 import { addTenant, provision } from './provision.mjs';
 import { RECYCLING, recycleLog } from './recycled-log.mjs';
 import { say } from './say.mjs';
-import { STATEMENT_SETTINGS, StatementTimes } from './statements.mjs';
+import { administrator, STATEMENT_SETTINGS, StatementTimes } from './statements.mjs';
 
 /** Far above the reachable rate, so that requests are counted against limits but never refused. */
 const NO_LIMITS = JSON.stringify({ send: 1e9, batch: 1e9, organization: 1e9 });
@@ -65,6 +65,12 @@ export class Bench {
   async settle() {
     await this.database.query('truncate deliveries');
     await this.database.query('vacuum analyze');
+  }
+
+  /** Writes out what has been changed, which otherwise goes on beside the next figure. */
+  async checkpoint() {
+    const pool = administrator(this.databaseUrl);
+    await pool.query('checkpoint').finally(() => pool.end());
   }
 
   /** Facts about the machine and the settings that a reader needs to compare figures. */

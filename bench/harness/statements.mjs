@@ -7,14 +7,19 @@ export const STATEMENT_SETTINGS = {
   'pg_stat_statements.track_utility': 'on',
 };
 
+/** A pool of one connection of the superuser of an embedded cluster, whose roles share one password. */
+export function administrator(url) {
+  const address = new URL(url);
+  address.username = 'postgres';
+  const pool = new pg.Pool({ connectionString: address.href, max: 1 });
+  pool.on('error', () => undefined);
+  return pool;
+}
+
 /** Reads the server's statistics of its statements. */
 export class StatementTimes {
   constructor(url) {
-    const administrator = new URL(url);
-    // The roles of the embedded cluster share one password.
-    administrator.username = 'postgres';
-    this.pool = new pg.Pool({ connectionString: administrator.href, max: 1 });
-    this.pool.on('error', () => undefined);
+    this.pool = administrator(url);
   }
 
   async reset() {
