@@ -8,6 +8,7 @@ import { parseAddress } from '../../../src/common/mail-address';
 import { PrivacyWork } from '../../../src/modules/privacy/requests/privacy-work.service';
 import { AuthenticationService } from '../../../src/modules/inbound-mail/authentication.service';
 import { InboundMailService } from '../../../src/modules/inbound-mail/inbound-mail.service';
+import { SubjectErasureService } from '../../../src/modules/emails/privacy/subject-erasure.service';
 import { WebhookMessagesRepository } from '../../../src/modules/webhooks/webhook-messages.repository';
 import { MailboxRepository } from '../../../src/modules/mailbox/mailbox.repository';
 import { DEFERRED } from '../../factories/outcomes';
@@ -254,6 +255,24 @@ describe('whatever an address hides in', () => {
     // That of the next attempt, which sends what is left of the event.
     expect((await settle()).get(underWay.id)).toEqual([500, answer]);
     await scene.db.query('delete from webhook_messages');
+  });
+
+  it.each([
+    ['zoëqz@x.example', ['Zoëqz@x.example', 'ZOËQZ@x.example', 'ZOëQZ@x.example', 'zOËqz@x.example']],
+    ['ZOËQZ@x.example', ['zoëqz@x.example', 'ZOËQZ@x.example']],
+  ])('%s is found in any case, also where the database has no locale', async (email, stored) => {
+    const { keys } = scene.worker.get(SubjectErasureService).subjectOf(scene.tenant.as('live'), email);
+    for (const collation of ['C', 'default']) {
+      const sql = `select a from unnest($1::text[]) a where lower(a collate "${collation}") = any($2)`;
+      expect((await scene.db.query(sql, [stored, keys])).map(({ a }) => a)).toEqual(stored);
+    }
+    expect(keys).not.toContain('zoeqz@x.example');
+  });
+
+  it('an address without a letter’s other case is nobody else’s', () => {
+    const subject = (email: string) =>
+      scene.worker.get(SubjectErasureService).subjectOf(scene.tenant.as('live'), email);
+    expect(subject('ılker.ſtraße@x.example').keys).toEqual(['ılker.ſtraße@x.example']);
   });
 
   it('copies in the mailbox go with their organization only', async () => {

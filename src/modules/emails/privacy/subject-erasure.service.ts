@@ -67,7 +67,7 @@ export class SubjectErasureService {
 
   /** @param email normal form */
   subjectOf({ organizationId, mode }: Tenant, email: string): ErasedSubject {
-    const keys = [...new Set([addressKey(email), email.toLowerCase()])];
+    const keys = [...new Set([addressKey(email), email.toLowerCase(), lowerInC(email), lowerInC(upperCase(email))])];
     return { organizationId, mode, keys, finder: new AddressFinder(email) };
   }
 
@@ -170,6 +170,19 @@ export class SubjectErasureService {
     });
     await this.outcomes.record(cancelled, tx);
   }
+}
+
+/** What `lower` makes of it in a database whose locale is C: letters beyond ASCII stay as they were written. */
+function lowerInC(email: string): string {
+  return email.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
+/** Letters that have one capital and no other, so that it is nobody else's address. */
+function upperCase(email: string): string {
+  return email.replace(/\p{Ll}/gu, (letter) => {
+    const capital = letter.toUpperCase();
+    return capital.toLowerCase() === letter ? capital : letter;
+  });
 }
 
 type DeliveryTo = PreparedEmail & { readonly position: number };
