@@ -6,6 +6,7 @@ import { createTestDatabase, type TestDatabase } from '../setup/test-database';
 import { ApiClient } from './kit/api-client';
 import { ServiceProcess } from './kit/service-process';
 import { type Tenant, TenantFactory } from './kit/tenant';
+import { anyCharacter } from '../factories/any-character';
 
 let database: TestDatabase;
 let tenant: Tenant;
@@ -93,7 +94,7 @@ const nasty = fc.constantFrom(
 );
 const text = fc.oneof(
   nasty,
-  fc.string({ unit: 'binary', maxLength: 60 }),
+  fc.string({ unit: anyCharacter, maxLength: 60 }),
   fc.string({ unit: 'grapheme', maxLength: 60 }),
 );
 const value: fc.Arbitrary<unknown> = fc.oneof(

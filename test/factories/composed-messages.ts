@@ -3,6 +3,7 @@ import PostalMime from 'postal-mime';
 import type { Email } from 'postal-mime';
 import { composeMessage } from '../../src/delivery/message/compose-message';
 import type { CompleteMessage } from '../../src/delivery/ports/message-source';
+import { anyCharacter } from './any-character';
 
 export const PIXEL = Buffer.from('89504e470d0a1a0a', 'hex');
 
@@ -52,7 +53,7 @@ export function lines(text: string | undefined): string {
 }
 
 export const anyText = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 120 }),
+  fc.string({ unit: anyCharacter, maxLength: 120 }),
   fc.string({ unit: 'grapheme', maxLength: 300 }),
   fc
     .array(

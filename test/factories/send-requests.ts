@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { anyCharacter } from './any-character';
 
 /** The JSON body of a request that is accepted from any tenant with a default domain. */
 export function sendBody(fields: Record<string, unknown> = {}): Record<string, unknown> {
@@ -8,7 +9,7 @@ export function sendBody(fields: Record<string, unknown> = {}): Record<string, u
 /** Ordinary text and text that is hard to quote, without NUL and lone surrogates, which the API refuses. */
 export const anyText = (constraints: { minLength?: number; maxLength?: number } = {}): fc.Arbitrary<string> =>
   fc
-    .string({ unit: fc.oneof(fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }), SPECIAL), ...constraints })
+    .string({ unit: fc.oneof(fc.string({ unit: anyCharacter, minLength: 1, maxLength: 1 }), SPECIAL), ...constraints })
     .map((text) => text.replaceAll('\0', '0'));
 
 const SPECIAL = fc.constantFrom(

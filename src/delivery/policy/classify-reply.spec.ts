@@ -4,6 +4,7 @@ import { BUILT_IN_CLASSIFIER, type ReplyToClassify } from './classify-reply';
 import wordLists from './rules/words.json';
 import { readPhase, SMTP_PHASES } from '../ports/smtp-phase';
 import { stageOf } from './reply-rule';
+import { anyCharacter } from '../../../test/factories/any-character';
 
 const classifyReply = (reply: ReplyToClassify) => BUILT_IN_CLASSIFIER.classify(reply);
 const EARLY_PHASES = ['dns', 'connect', 'greeting', 'tls', 'auth', 'mail'] as const;
@@ -12,7 +13,7 @@ const patterns = [...definitions.flatMap(({ text }) => text ?? []), ...Object.va
 
 const words = patterns.flatMap((pattern) => pattern.split('|'));
 const arbitraryText = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 700 }),
+  fc.string({ unit: anyCharacter, maxLength: 700 }),
   fc.array(fc.constantFrom(...words, 'user unknown', 'mailbox'), { maxLength: 6 }).map((parts) => parts.join(' ')),
 );
 const arbitraryEnhancedCode = fc.option(

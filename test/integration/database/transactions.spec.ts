@@ -7,6 +7,7 @@ import { TextArray } from '../../../src/database/pg-array';
 import type { Transaction } from '../../../src/database/transaction';
 import { type OpenTestDatabase, openTestDatabase, statement } from '../../setup/open-test-database';
 import { waitFor } from '../../setup/wait-for';
+import { anyCharacter } from '../../factories/any-character';
 
 describe('Database', () => {
   let observer: OpenTestDatabase;
@@ -89,7 +90,7 @@ describe('Database', () => {
           new TextArray(texts),
         ]),
       );
-    const character = fc.string({ unit: 'binary' }).map((text) => text.replaceAll('\0', ''));
+    const character = fc.string({ unit: anyCharacter }).map((text) => text.replaceAll('\0', ''));
     await fc.assert(
       fc.asyncProperty(fc.array(fc.option(character), { maxLength: 20 }), async (texts) => {
         expect((await echo(texts)).map(({ text }) => text)).toEqual(texts);

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { parseCsv } from '../../../../test/setup/parse-csv';
 import { csvLines } from './render-export';
+import { anyCharacter } from '../../../../test/factories/any-character';
 
 describe('csvLines', () => {
   it.each([
@@ -21,7 +22,7 @@ describe('csvLines', () => {
 
   it('is read back as it was, behind an apostrophe at most', () => {
     fc.assert(
-      fc.property(fc.array(fc.string({ unit: 'binary' }), { minLength: 2, maxLength: 5 }), (fields) => {
+      fc.property(fc.array(fc.string({ unit: anyCharacter }), { minLength: 2, maxLength: 5 }), (fields) => {
         const names = fields.map((_field, index) => `c${index}`);
         const [row = {}] = parseCsv(csvLines([names, fields]));
         for (const [index, field] of fields.entries()) expect([field, `'${field}`]).toContain(row[`c${index}`]);

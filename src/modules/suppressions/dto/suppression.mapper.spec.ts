@@ -2,10 +2,11 @@ import fc from 'fast-check';
 import { AppError, ValidationError } from '../../../common/errors/app-error';
 import { addressKey } from '../../../common/mail-address';
 import { toAddress, toBatch } from './suppression.mapper';
+import { anyCharacter } from '../../../../test/factories/any-character';
 
 const anyEntry = fc.oneof(
   fc.anything(),
-  fc.record({ email: fc.oneof(fc.string({ unit: 'binary' }), fc.emailAddress()), reason: fc.constant('manual') }),
+  fc.record({ email: fc.oneof(fc.string({ unit: anyCharacter }), fc.emailAddress()), reason: fc.constant('manual') }),
   fc.record({ email: fc.emailAddress(), reason: fc.anything(), notes: fc.anything() }, { requiredKeys: [] }),
 );
 
