@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Request, Response } from 'express';
+import { EVENT_LOOP } from '../async/fair-turns';
 import { parseInTurns } from '../async/parse-in-turns';
 import { SECOND } from '../clock';
 import type { RequestSpan } from '../tracing/tracing';
@@ -17,6 +18,7 @@ import type { StandardHeaders } from './response-headers';
 
 /** A client that still sends a body after its response is cut off. */
 const UNREAD_BODY_MS = 2 * SECOND;
+const TIMED_OUT = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 export interface NodeServerOptions {
   readonly maxHeaderBytes: number;
@@ -78,7 +80,11 @@ export function createNodeServer(parts: Parts): Server {
     refuseUnrouted(identify(asExpress(request)), response, refusal, options.log);
   });
   server.on('connect', (_request, socket) => refuseConnect(socket, raw));
-  server.on('clientError', (error, socket) => refuseUnparsed(error, socket, raw));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code !== TIMED_OUT) return refuseUnparsed(error, socket, raw);
+    // Node finds thousands of slow clients in one turn.
+    void EVENT_LOOP.next(TIMED_OUT).then(() => refuseUnparsed(error, socket, raw));
+  });
   return server;
 }
 

@@ -11,6 +11,21 @@ describe('malformed HTTP', () => {
   });
   afterAll(() => app.close());
 
+  it('refuses many slow clients one after the other', async () => {
+    app.lines.length = 0;
+    const clients = await Promise.all(Array.from({ length: 200 }, () => RawClient.connect(app.port)));
+    for (const client of clients) client.send('GET / HTTP/1.1\r\n');
+    let [seen, most] = [0, 0];
+    while (seen < clients.length) {
+      await new Promise((resolve) => setImmediate(resolve));
+      most = Math.max(most, app.lines.length - seen);
+      seen = app.lines.length;
+    }
+    expect(app.lines).toMatchObject(clients.map(() => ({ status: 408 })));
+    expect(most).toBeLessThanOrEqual(2);
+    for (const client of clients) client.close();
+  });
+
   const chunked = ['Content-Type: application/json', 'Transfer-Encoding: chunked'];
 
   it.each([
