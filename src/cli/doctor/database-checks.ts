@@ -88,7 +88,7 @@ export async function checkMasterKey(services: Services): Promise<Finding> {
   if (opened === tried) return ok('opens the DKIM keys', details);
   const message =
     known < tried
-      ? `it does not decrypt the DKIM keys in this database: they were encrypted under another key (${tried - known} of ${tried})`
+      ? `it does not open the DKIM keys in this database: they were encrypted under another key (${tried - known} of ${tried})`
       : `${tried - opened} of ${tried} DKIM keys are damaged: they were encrypted under it and do not decrypt`;
   return { status: 'problem', message, details };
 }
