@@ -11,6 +11,7 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 export class TcpProxy {
   private readonly sockets = new Set<Socket>();
   private isCut = false;
+  private isHanging = false;
 
   private constructor(
     private readonly server: Server,
@@ -41,11 +42,13 @@ export class TcpProxy {
   /** Ends every connection; new ones are ended at once until `restore`. */
   cut(): void {
     this.isCut = true;
+    this.isHanging = false;
     for (const socket of this.sockets) socket.destroy();
   }
 
-  /** Passes nothing on any more, as a network that swallows packets: until `cut`. */
+  /** Passes nothing on any more, of new connections neither, as a network that swallows packets: until `cut`. */
   hang(): void {
+    this.isHanging = true;
     for (const socket of this.sockets) socket.unpipe().pause();
   }
 
@@ -61,6 +64,10 @@ export class TcpProxy {
 
   private join(client: Socket): void {
     if (this.isCut) return void client.destroy();
+    if (this.isHanging) {
+      this.sockets.add(client.on('error', () => undefined).on('close', () => this.sockets.delete(client)));
+      return;
+    }
     const target = connect(this.targetPort, '127.0.0.1');
     for (const [from, to] of [
       [client, target],
