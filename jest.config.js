@@ -24,8 +24,9 @@ module.exports = {
   reporters: ['default', '<rootDir>/test/setup/summary-reporter.js'],
   // Waits end by their condition; this is for a machine with much else to do.
   testTimeout: 120_000,
-  // Two more than the cores that CI has: much of the integration and end-to-end tests is waiting. A whole run: 487 s with three, 436 s with four.
-  maxWorkers: 4,
+  // One more than the cores that CI has: much of the integration and end-to-end tests is waiting. Four took 436 s instead of 487, and waits
+  // with a limit were nearer to it.
+  maxWorkers: 3,
   // What tests leave behind adds up, and a fresh worker loads everything again: 3 s of CPU time.
   workerIdleMemoryLimit: '1500MB',
   projects: [

@@ -116,18 +116,21 @@ describe('rate limits of several instances', () => {
     const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation();
     const log = jest.spyOn(Logger.prototype, 'log').mockImplementation();
     const [first, second] = [await start(), await start()];
+    // What other files of this process have left behind may log as well.
+    const said = (spy: jest.SpyInstance) =>
+      spy.mock.calls.filter(([text]) => String(text).includes('rate limit store'));
     await second.database.run({ name: 'away', text: 'alter table throttle_hits rename to gone', values: [] });
     for (let count = 0; count < 10; count += 1) expect(first.request('away')).toBe(true);
     await first.storage.flush();
     await first.storage.flush();
     expect(first.hits('away')).toBe(10);
-    expect(warn).toHaveBeenCalledTimes(1);
+    expect(said(warn)).toHaveLength(1);
     expect(await first.metrics.registry.metrics()).toMatch(/waybill_throttle_store_available 0[^]*/);
     expect(await first.metrics.registry.metrics()).toMatch(/waybill_throttle_store_failures_total 2/);
 
     await second.database.run({ name: 'back', text: 'alter table gone rename to throttle_hits', values: [] });
     await first.storage.flush();
-    expect(log).toHaveBeenCalledTimes(1);
+    expect(said(log)).toHaveLength(1);
     expect(await first.metrics.registry.metrics()).toContain('waybill_throttle_store_available 1');
     second.request('away');
     await second.storage.flush();
