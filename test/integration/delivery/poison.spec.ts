@@ -216,6 +216,13 @@ describe('a mail that kills its workers', () => {
     const pipeline = worker.get(DeliveryPipeline);
     const take = jest.spyOn(pipeline, 'take');
     const cutShort = jest.spyOn(pipeline, 'cutShort');
+    const isOverWithin = pipeline.isOverWithin.bind(pipeline);
+    jest.spyOn(pipeline, 'isOverWithin').mockImplementation(async (claim, limitMs) => {
+      if (limitMs < 1_000) return isOverWithin(claim, limitMs);
+      // As if the time of a trial had passed, once both attempts are silent: one that had not begun would be given back.
+      await waitFor(() => tarpit.received.split('EHLO').length > 2, { what: 'both trials' });
+      return isOverWithin(claim, 20);
+    });
     await worker.start();
     const isCleared = async () => Object.values(await crashes()).every((state) => state === '0 waiting');
     await waitFor(isCleared, { what: 'the trials to end' });
