@@ -16,12 +16,18 @@ export function fieldPath(segments: readonly (string | number)[]): string {
 
 /** Of so many unknown fields of one object the near ones are looked for: ten thousand of them would hold up the event loop. */
 const MAX_SUGGESTED = 20;
+/** And so many are named: an answer is no larger for what a client makes up. */
+const MAX_NAMED = 50;
 
-/** The names of an object's fields that are not known, each with its message. */
+/** The names of an object's fields that are not known, as far as a message needs them, each with its message. */
 export function unknownFields(value: object, known: ReadonlySet<string>): [name: string, message: string][] {
-  return Object.keys(value)
-    .filter((name) => !known.has(name))
-    .map((name, index) => [name, index < MAX_SUGGESTED ? unknownField(name, known) : NOT_KNOWN]);
+  const unknown = Object.keys(value).filter((name) => !known.has(name));
+  const more = unknown.length - MAX_NAMED;
+  const named = unknown.slice(0, MAX_NAMED).map((name): [string, string] => [name.slice(0, MAX_KEY_LENGTH), NOT_KNOWN]);
+  for (const field of named.slice(0, MAX_SUGGESTED)) field[1] = unknownField(field[0], known);
+  const last = named.at(-1);
+  if (last && more > 0) last[1] = `${NOT_KNOWN}, nor are ${more} more`;
+  return named;
 }
 
 const NOT_KNOWN = 'is not a known field';
@@ -31,7 +37,7 @@ const NOT_KNOWN = 'is not a known field';
  * letter or two, is named.
  */
 function unknownField(name: string, known: Iterable<string>): string {
-  const nearest = nearestField(name.slice(0, MAX_KEY_LENGTH), [...known]);
+  const nearest = nearestField(name, [...known]);
   return `${NOT_KNOWN}${nearest === undefined ? '' : `; did you mean ${nearest}?`}`;
 }
 

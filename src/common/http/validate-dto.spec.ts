@@ -88,6 +88,15 @@ describe('validateDto', () => {
     expect(problems({ subject: 'x', [name]: 1 })[name]).toEqual([`${name} is not a known field${suggestion}`]);
   });
 
+  it('names unknown fields in an answer that is no larger for what a client makes up', () => {
+    const made = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`f${index}`.padEnd(5_000, 'x'), 1]));
+    const found = problems({ subject: 'x', ...made });
+    expect(JSON.stringify(found).length).toBeLessThan(10_000);
+    expect(Object.values(found).at(-1)).toEqual([
+      expect.stringMatching(/^f49x+ is not a known field, nor are 950 more$/),
+    ]);
+  });
+
   it.each([
     ['null', null],
     ['nothing', undefined],

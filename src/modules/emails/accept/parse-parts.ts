@@ -6,6 +6,7 @@ import type { Attachment } from './send-request';
 
 const MAX_HEADERS = 50;
 const MAX_VALUE = 998;
+const MAX_NAME = 76;
 /** RFC 5322 section 3.6.8: printable US-ASCII without the colon; the length leaves room for a value on a 78-octet line. */
 const HEADER_NAME = /^[!-9;-~]{1,76}$/;
 
@@ -31,10 +32,12 @@ export function readHeaders(reader: FieldReader, value: unknown): Record<string,
   const seen = new Set<string>();
   const headers: Record<string, string> = {};
   for (const name of names) {
-    const problem = headerProblem(name, given[name], seen);
-    if (problem) reader.add(`headers.${name.slice(0, 76)}`, problem);
+    // A name may have a megabyte; one that is longer than a header's is refused, whatever follows.
+    const start = name.slice(0, MAX_NAME + 1);
+    const problem = headerProblem(start, given[name], seen);
+    if (problem) reader.add(`headers.${name.slice(0, MAX_NAME)}`, problem);
     else headers[name] = given[name] as string;
-    seen.add(name.toLowerCase());
+    seen.add(start.toLowerCase());
   }
   return headers;
 }

@@ -25,6 +25,20 @@ describe('parseSendRequest', () => {
     expect(stringify).not.toHaveBeenCalled();
   });
 
+  it.each([
+    ['at the top', (made: object) => made],
+    ['in a recipient', (made: object) => ({ to: [made] })],
+    ['in an attachment', (attachment: object) => ({ attachments: [attachment] })],
+    ['in tracking', (tracking: object) => ({ tracking })],
+    ['in a template', (template: object) => ({ template })],
+    ['among headers', (headers: object) => ({ headers })],
+  ])('repeats little of the names that a client makes up %s', (_place, fields) => {
+    const made = Object.fromEntries(Array.from({ length: 45 }, (_, index) => [`${index}`.padStart(100_000, 'x'), 1]));
+    const parsed = parse(fields(made) as Record<string, unknown>);
+    expect(JSON.stringify(parsed).length).toBeLessThan(20_000);
+    expect(parsed.ok).toBe(false);
+  });
+
   it('brings a minimal request into normal form', () => {
     expect(accepted({})).toMatchObject({
       from: { localPart: 'hello', domain: 'waybill.test', name: undefined },
