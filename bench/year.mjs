@@ -119,7 +119,7 @@ async function open({ databaseUrl }) {
     emails: get('./modules/emails/emails.service.js', 'EmailsService'),
     stats: get('./modules/stats/stats-report.service.js', 'StatsReportService'),
     retention: get('./modules/emails/retention/retention.repository.js', 'RetentionRepository'),
-    removal: get('./modules/emails/retention/partition-removal.service.js', 'PartitionRemovalService'),
+    removal: get('./modules/emails/retention/partitions.service.js', 'PartitionRemovalService'),
     erasable: get('./modules/emails/privacy/erasable-emails.repository.js', 'ErasableEmailsRepository'),
     eraser: get('./modules/emails/privacy/email-eraser.service.js', 'EmailEraser'),
     close: () => services.close(),

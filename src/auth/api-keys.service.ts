@@ -7,7 +7,7 @@ import type { Scope } from '../common/http/scopes';
 import type { Mode, Tenant } from '../common/tenant';
 import { Database } from '../database/database.service';
 import type { Transaction } from '../database/transaction';
-import type { ApiKey } from './api-key.entity';
+import type { ApiKey } from './auth.entity';
 import { ApiKeyVerifier } from './api-key-verifier.service';
 import { ApiKeysRepository, type KeyFilter, type RevokedKey } from './api-keys.repository';
 import { DomainDirectory } from './domain-directory';

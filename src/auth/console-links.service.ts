@@ -8,7 +8,7 @@ import type { Mode } from '../common/tenant';
 import { Database } from '../database/database.service';
 import type { Transaction } from '../database/transaction';
 import { ApiKeysService } from './api-keys.service';
-import type { ConsoleLink } from './console-session.entity';
+import type { ConsoleLink } from './auth.entity';
 import { ConsoleSessionsRepository } from './console-sessions.repository';
 import { SESSION_SECONDS } from './console-sessions.service';
 import { hashKey } from './key-format';

@@ -4,7 +4,7 @@ import { In, LessThan, MoreThan, type Repository } from 'typeorm';
 import { acrossTenants } from '../common/tenant-scope';
 import { Database } from '../database/database.service';
 import type { Transaction } from '../database/transaction';
-import { ConsoleLink, ConsoleSession } from './console-session.entity';
+import { ConsoleLink, ConsoleSession } from './auth.entity';
 import { endOldestSessions, findKeyBySession, type KeyBySession } from './sql/console-sessions.sql';
 
 export type { KeyBySession } from './sql/console-sessions.sql';

@@ -9,8 +9,8 @@ import { isUuid, newId } from '../common/ids';
 import { Database } from '../database/database.service';
 import type { Transaction } from '../database/transaction';
 import { hashKey, invalidKey, mintKey } from './key-format';
-import type { OperatorKey } from './api-key.entity';
-import { OperatorKeysRepository } from './operator-keys.repository';
+import type { OperatorKey } from './auth.entity';
+import { OperatorKeysRepository } from './api-keys.repository';
 
 export interface NewOperatorKey {
   readonly name: string;

@@ -3,7 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { type FindOptionsWhere, ILike, In, Not, MoreThan, type Repository } from 'typeorm';
 import { isUuid } from '../common/ids';
 import type { Transaction } from '../database/transaction';
-import { Organization, type OrganizationStatus } from './organization.entity';
+import { Organization, type OrganizationStatus } from './auth.entity';
 
 type Changeable = Pick<Organization, 'name' | 'status' | 'trackOpens' | 'trackClicks' | 'weight' | 'monthlyRecipients'>;
 

@@ -9,7 +9,7 @@ import { withinTenants } from '../common/tenant-scope';
 import { BriefCache, SingleFlight } from '../common/async/promises';
 import { Database } from '../database/database.service';
 import { type AuditRecord, AuditService, OPERATOR } from '../audit/audit.service';
-import type { Organization, OrganizationStatus } from './organization.entity';
+import type { Organization, OrganizationStatus } from './auth.entity';
 import { type OrganizationFilter, OrganizationsRepository } from './organizations.repository';
 
 /** Whether opens and clicks are tracked in mail that does not set it itself. */

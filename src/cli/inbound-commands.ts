@@ -1,7 +1,13 @@
 import { type Command, Option } from 'commander';
+import { OPERATOR } from '../audit/audit.service';
+import { OrganizationsService } from '../auth/organizations.service';
+import { isUuid } from '../common/ids';
+import { toInboundRouteDto } from '../modules/inbound-mail/dto/inbound-route.dto';
+import { InboundRoutesService } from '../modules/inbound-mail/inbound-routes.service';
 import { InboundService, PUBLIC_MAILBOXES, type PublicMailbox } from '../modules/inbound/inbound.service';
+import { CliError } from './session/cli-error';
 import { type CliSession, numberUpTo, parseId, type Services } from './session/cli-session';
-import { type Report, table } from './session/output';
+import { fields, type Report, table } from './session/output';
 
 const MAX_LISTED = 1_000;
 
@@ -35,4 +41,58 @@ async function show(services: Services, id: string): Promise<Report> {
 /** A terminal would obey them. */
 function withoutControls(text: string): string {
   return text.replace(/[^\P{Cc}\n\t]/gu, '?');
+}
+
+/** `waybill inbound-route …`: the addresses whose mail an organization takes. */
+export function addInboundRouteCommands(program: Command, session: CliSession): void {
+  const group = program.command('inbound-route').description('addresses whose mail an organization takes');
+  command(group, 'list', 'list the routes by address, and what the organization keeps of the mail').action(
+    (organizationId: string) => session.run((services) => list(services, organizationId)),
+  );
+  command(group, 'add', 'take the mail to an address, or to all of a domain')
+    .argument('<address>', 'support@in.example.com, or "*@in.example.com"')
+    .option('--webhook <id>', 'the only webhook that receives the event', parseId)
+    .action((organizationId: string, address: string, { webhook }: { webhook?: string }) =>
+      session.run((services) => add(services, organizationId, address, webhook)),
+    );
+  command(group, 'remove', 'refuse the mail from now on; what has come stays')
+    .argument('<address or id>')
+    .action((organizationId: string, addressOrId: string) =>
+      session.run((services) => remove(services, organizationId, addressOrId)),
+    );
+}
+
+function command(group: Command, name: string, description: string): Command {
+  return group.command(name).description(description).argument('<organization id>', '', parseId);
+}
+
+async function list(services: Services, organizationId: string): Promise<Report> {
+  await services.get(OrganizationsService).get(organizationId);
+  const routes = services.get(InboundRoutesService);
+  const [all, stored] = await Promise.all([routes.all(organizationId), routes.usage(organizationId)]);
+  const rows = all.map(toInboundRouteDto);
+  return {
+    json: { routes: rows, stored },
+    text: `${table(rows.map((row) => ({ ...row })))}\n\n${fields({ ...stored })}`,
+  };
+}
+
+async function add(services: Services, organizationId: string, address: string, webhookId?: string): Promise<Report> {
+  await services.get(OrganizationsService).get(organizationId);
+  const author = { organizationId, actor: OPERATOR };
+  const route = toInboundRouteDto(await services.get(InboundRoutesService).create(author, { address, webhookId }));
+  return { json: route, text: fields({ ...route }) };
+}
+
+async function remove(services: Services, organizationId: string, addressOrId: string): Promise<Report> {
+  await services.get(OrganizationsService).get(organizationId);
+  const routes = services.get(InboundRoutesService);
+  const wanted = addressOrId.toLowerCase();
+  const found = (await routes.all(organizationId)).find(
+    ({ id, address }) => (isUuid(wanted) ? id : address) === wanted,
+  );
+  if (!found) throw new CliError('resource_not_found', 'Inbound route not found');
+  await routes.remove({ organizationId, actor: OPERATOR }, found.id);
+  const shown = { id: found.id, address: found.address, deleted: true };
+  return { json: shown, text: fields(shown) };
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { OperatorKey } from '../auth/api-key.entity';
+import type { OperatorKey } from '../auth/auth.entity';
 import { OperatorKeysService } from '../auth/operator-keys.service';
 import { ALL_OPERATOR_SCOPES, type OperatorScope } from '../common/http/scopes';
 import { parseTimestamp } from '../common/http/timestamps';

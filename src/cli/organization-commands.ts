@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { OrganizationStatus } from '../auth/organization.entity';
+import type { OrganizationStatus } from '../auth/auth.entity';
 import { OrganizationsService } from '../auth/organizations.service';
 import { type CliSession, parseId, parseSwitch, type Services } from './session/cli-session';
 import { fields, type Report, table } from './session/output';

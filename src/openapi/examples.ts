@@ -1,6 +1,6 @@
 import type { MediaTypeObject, OpenAPIObject, ReferenceObject, ResponseObject, ResponsesObject } from '@nestjs/swagger';
 import { ERROR_CODES, type ErrorCode } from '../common/errors/error-codes';
-import { isRecord } from '../common/is-record';
+import { isRecord } from '../common/values';
 import type { Schema } from './schemas';
 
 /** The responses with examples: an error's for each of its codes, a success's made of the examples of its fields. */

@@ -1,5 +1,5 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { isRecord } from '../common/is-record';
+import { isRecord } from '../common/values';
 
 /** A JSON Schema as the generator makes it. */
 export type Schema = Record<string, unknown>;

@@ -5,9 +5,8 @@ import { SOURCES } from './source-files';
  * `@RequireOperatorScope` do by what they are.
  */
 const ACROSS_TENANTS: Record<string, string> = {
-  'auth/api-keys.repository.ts': 'who is calling is found by the hash of the key',
+  'auth/api-keys.repository.ts': 'who is calling is found by the hash of the key; keys of operators are no tenant’s',
   'auth/console-sessions.repository.ts': 'who is calling is found by the hash of the cookie',
-  'auth/operator-keys.repository.ts': 'keys of operators are no tenant’s',
   'audit/audit.service.ts': 'notes of several callers are written together',
   'delivery/shaping/held-destinations.service.ts': 'what is known of destinations is no tenant’s',
   'throttling/throttle-hits.repository.ts': 'counters are no tenant’s',

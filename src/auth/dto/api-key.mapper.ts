@@ -1,6 +1,6 @@
 import { ValidationError } from '../../common/errors/app-error';
 import { parseTimestamp } from '../../common/http/timestamps';
-import type { ApiKey } from '../api-key.entity';
+import type { ApiKey } from '../auth.entity';
 import type { NewApiKey } from '../api-keys.service';
 import type { ApiKeyDto, CreateApiKeyDto } from './api-key.dto';
 

@@ -2,7 +2,7 @@ import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from
 import { plainToInstance } from 'class-transformer';
 import { getMetadataStorage, type ValidationError as PropertyError, validateSync } from 'class-validator';
 import { type FieldErrors, ValidationError } from '../errors/app-error';
-import { isRecord } from '../is-record';
+import { isRecord } from '../values';
 import { NULLABLE_METADATA } from './dto-decorators';
 import { fieldPath, unknownFields } from './field-path';
 

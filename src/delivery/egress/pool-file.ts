@@ -4,7 +4,7 @@ import { isHostName } from '../../common/dns/dns-resolver';
 import { isUuid } from '../../common/ids';
 import { ConfigurationError } from '../../config/load-config';
 import type { MailCategory } from '../ports/delivery';
-import { isRecord } from '../../common/is-record';
+import { isRecord } from '../../common/values';
 
 /** One address of this machine that mail may leave from. */
 export interface EgressAddress {

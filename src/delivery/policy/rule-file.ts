@@ -1,4 +1,4 @@
-import { isRecord } from '../../common/is-record';
+import { isRecord } from '../../common/values';
 import {
   REASONS,
   REPLY_ACTIONS,

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { ConsoleLinksService } from '../../auth/console-links.service';
-import { ConsoleSessionsService, type StartedSession } from '../../auth/console-sessions.service';
-import { ConsoleSignOut } from '../../auth/console-sign-out.service';
+import { ConsoleSessionsService, ConsoleSignOut, type StartedSession } from '../../auth/console-sessions.service';
 import { AppError } from '../../common/errors/app-error';
 import { clientAddressOf } from '../../common/http/client-address';
 import { AuthenticationFailures } from '../../common/http/request-limits';

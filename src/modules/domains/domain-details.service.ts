@@ -2,12 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../config/config';
 import type { DkimKey } from './dkim/dkim-key.entity';
 import { DkimKeysService } from './dkim/dkim-keys.service';
-import type { Domain } from './registry/domain.entity';
 import type { DomainCheck } from './registry/domain-check.entity';
+import type { Domain } from './registry/domain.entity';
 import { DomainsRepository } from './registry/domains.repository';
 import { inboundRecords, type WantedRecord, wantedRecords } from './registry/wanted-records';
 import { WarmUpService } from './restrictions/warm-up.service';
-import type { PublishedRecord } from './verification/verification-report';
+import type { PublishedRecord } from './verification/record-state';
 
 export interface DomainDetail {
   readonly domain: Domain;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { HOUR } from '../../common/clock';
-import type { ListedPage } from '../../common/id-cursor';
+import type { ListedPage } from '../../common/ids';
 import type { Tenant } from '../../common/tenant';
 import { type CountedHour, StatsService } from '../stats/stats.service';
 import type { Email } from './email.entity';

@@ -1,5 +1,5 @@
 import { HOUR } from '../../common/clock';
-import { firstIdAt, LAST_ID, timeOfId, NIL_ID } from '../../common/ids';
+import { firstIdAt, LAST_ID, NIL_ID, timeOfId } from '../../common/ids';
 
 /** Ids from `from` (inclusive) up to `to` (exclusive). */
 export interface IdRange {

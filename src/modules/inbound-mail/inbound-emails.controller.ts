@@ -4,7 +4,7 @@ import { encodeExtended } from 'content-disposition';
 import type { Response } from 'express';
 import { PaginationDto } from '../../common/http/envelope.dto';
 import { LiveOnly } from '../../common/http/key-restrictions.guard';
-import { fromCursor, toPagination } from '../../common/id-cursor';
+import { fromCursor, toPagination } from '../../common/ids';
 import { JSON_TYPE, jsonInTurns } from '../../common/http/large-responses';
 import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
 import { PathId } from '../../common/http/path-id.decorator';

@@ -6,14 +6,12 @@ import { AcrossTenants, Public } from '../../common/http/scopes';
 import { TakesBody } from '../../common/http/request-body';
 import { PathId } from '../../common/http/path-id.decorator';
 import { AppConfig } from '../../config/config';
-import { downloadAs } from './display-text';
+import { downloadAs, HTML_TYPE, MESSAGE_POLICY, PAGE_POLICY, STYLESHEET } from './page-layout';
 import { AttachmentIndexPipe, ListMailboxQuery, toMessageDto } from './dto/mailbox.dto';
 import { MailboxAccessGuard, OwnPagesGuard } from './mailbox-access.guard';
 import { MailboxService } from './mailbox.service';
 import { type FirstSteps, listPage } from './list-page';
 import { messagePage } from './message-page';
-import { HTML_TYPE, MESSAGE_POLICY, PAGE_POLICY } from './page-layout';
-import { STYLESHEET } from './stylesheet';
 
 const POLICY = 'content-security-policy';
 const TYPE = 'content-type';

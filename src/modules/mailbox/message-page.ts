@@ -1,8 +1,7 @@
 import type { ListedMessage, OpenMessage } from './mailbox.service';
-import { displayBody, displayLine } from './display-text';
+import { displayBody, displayLine, fileSize, layout, time } from './page-layout';
 import { decodedField, type HeaderField, type MessageContent, type MessagePart } from './message-reader';
 import { escapeHtml, type Markup } from '../../common/http/html-page';
-import { fileSize, layout, time } from './page-layout';
 
 const MAX_TEXT_LENGTH = 200_000;
 const MAX_FIELDS = 300;

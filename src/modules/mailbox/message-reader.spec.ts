@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { displayBody, displayLine } from './display-text';
+import { displayBody, displayLine } from './page-layout';
 import { decodedField, parseMessage, readHead, summarize } from './message-reader';
 import { anyCharacter } from '../../../test/factories/any-character';
 

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import PostalMime, { type Attachment, type Email, type PostalMimeOptions } from 'postal-mime';
 import { SECOND } from '../../common/clock';
 import type { InlinePart } from '../../common/mime/inline-images';
-import { displayLine } from './display-text';
+import { displayLine } from './page-layout';
 
 export interface HeaderField {
   readonly name: string;

@@ -9,12 +9,11 @@ import { OperatorDestinationsController } from './destinations.controller';
 import { OperatorDestinationsService } from './operator-destinations.service';
 import { OperatorEgressController } from './egress.controller';
 import { OperatorEgressService } from './operator-egress.service';
-import { OperatorDeliveriesService } from './operator-deliveries.service';
+import { OperatorDeliveriesService, OperatorQueueService } from './queue.service';
 import { OperatorOrganizationsController } from './operator-organizations.controller';
 import { OperatorOrganizationsService } from './operator-organizations.service';
 import { OperatorController } from './operator.controller';
 import { OperatorQueueController } from './queue.controller';
-import { OperatorQueueService } from './queue.service';
 import { OverviewService } from './overview.service';
 
 /** `/operator/v1`: what operators see and change, across all organizations. */

@@ -21,8 +21,7 @@ import {
   toOpenDeliveryDto,
   toStartedDto,
 } from './dto/queue.mapper';
-import { OperatorDeliveriesService } from './operator-deliveries.service';
-import { OperatorQueueService } from './queue.service';
+import { OperatorDeliveriesService, OperatorQueueService } from './queue.service';
 
 @ApiTags('Operator')
 @Controller('operator/v1/queue')

@@ -16,9 +16,8 @@ import {
   sumRecipients,
 } from './sql/live-sums.sql';
 import { type ProviderSums, sumByProvider } from './sql/sum-by-provider.sql';
-import { forgetRates, noteAmounts, readRates } from './sql/sending-rates.sql';
+import { appendDeltas, foldDeltas, forgetEmails, forgetRates, noteAmounts, readRates } from './sql/write-counters.sql';
 import { sumByBoth, sumByDomain, sumByHour, sumPeriod, type Sums } from './sql/sum-period.sql';
-import { appendDeltas, foldDeltas, forgetEmails } from './sql/write-counters.sql';
 import type { HourlyDelta, SentAmounts } from './stat-delta';
 
 export type {

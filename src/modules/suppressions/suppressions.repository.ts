@@ -11,9 +11,13 @@ import {
   recordSoftBounces,
   type SoftBounceRule,
 } from './sql/automatic-suppressions.sql';
-import { deleteOldMissingDomains, deleteOldSoftBounces, deleteOldSuppressions } from './sql/delete-old-entries.sql';
+import {
+  deleteOldMissingDomains,
+  deleteOldSoftBounces,
+  deleteOldSuppressions,
+  insertSuppressions,
+} from './sql/suppression-entries.sql';
 import { findSuppressed, refuseListed, type SuppressedAddress } from './sql/find-suppressed.sql';
-import { insertSuppressions } from './sql/insert-suppressions.sql';
 import type {
   AddressLookup,
   EncryptedHashKey,

@@ -5,8 +5,8 @@ import { clientAddressOf, isOnThisMachine } from '../../common/http/client-addre
 import { AcrossTenants, Public } from '../../common/http/scopes';
 import { NotFoundError } from '../../common/errors/app-error';
 import { ApiPublicErrors } from '../../common/http/openapi.decorators';
-import { BrokenLinkFilter, DocumentsBrokenLinks } from './page-responses';
-import type { Visit } from './automation/recognition';
+import { BrokenLinkFilter, DocumentsBrokenLinks } from './tracking-pages';
+import type { Visit } from './automation';
 import { TrackingService } from './tracking.service';
 
 /** A transparent GIF of 43 bytes. */

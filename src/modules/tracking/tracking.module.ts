@@ -1,9 +1,9 @@
 import { Module } from '@nestjs/common';
 import { EmailsModule } from '../emails/emails.module';
-import { HitHistory } from './hits/hit-history';
-import { HitQueue } from './hits/hit-queue.service';
-import { HitWriter } from './hits/hit-writer.service';
-import { TrackingMetrics } from './hits/tracking.metrics';
+import { HitHistory } from './hit-history';
+import { HitQueue } from './hit-queue.service';
+import { HitWriter } from './hit-writer.service';
+import { TrackingMetrics } from './tracking.metrics';
 import { TrackingController } from './tracking.controller';
 import { TrackingService } from './tracking.service';
 import { UnsubscribeController } from './unsubscribe.controller';

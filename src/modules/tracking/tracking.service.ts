@@ -1,13 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../common/clock';
 import { RecipientLinksService, type RecipientLinkTarget } from '../emails/recipient-links.service';
-import type { Hit, HitKind } from './hits/hit';
-import { HitHistory } from './hits/hit-history';
-import { HitQueue } from './hits/hit-queue.service';
-import { recognizeAutomation } from './automation/recognize-automation';
-import type { Visit } from './automation/recognition';
-import { TrackingMetrics } from './hits/tracking.metrics';
-import { truncateAddress } from './automation/network-address';
+import { type Hit, HitHistory, type HitKind } from './hit-history';
+import { HitQueue } from './hit-queue.service';
+import { recognizeAutomation, truncateAddress, type Visit } from './automation';
+import { TrackingMetrics } from './tracking.metrics';
 
 const MAX_AGENT_LENGTH = 256;
 const NOT_PRINTABLE = /[^\x20-\x7e]/g;

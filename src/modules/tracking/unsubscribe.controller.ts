@@ -3,8 +3,7 @@ import { ApiOperation, ApiQuery, ApiTags } from '@nestjs/swagger';
 import { AcrossTenants, Public } from '../../common/http/scopes';
 import { RateLimitClass } from '../../common/http/request-limits';
 import { TakesBody } from '../../common/http/request-body';
-import { ProblemPageFilter, RespondsWithPage } from './page-responses';
-import { donePage, questionPage } from './tracking-pages';
+import { donePage, ProblemPageFilter, questionPage, RespondsWithPage } from './tracking-pages';
 import { UnsubscribeService } from './unsubscribe.service';
 
 /** The link in bulk mail: a page with a button for people, one click for mail programs (RFC 8058). */

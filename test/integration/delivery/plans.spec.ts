@@ -31,8 +31,7 @@ import {
 import { insertAttachments, insertEmails } from '../../../src/modules/emails/accept/sql/insert-emails.sql';
 import { listIds, searchEmails } from '../../../src/modules/emails/sql/list-emails.sql';
 import { findMailRecipients, loadMessages } from '../../../src/modules/emails/sql/load-messages.sql';
-import { findDeliveredTo } from '../../../src/modules/emails/outcomes/sql/delivered-to.sql';
-import { loadRecipients, lockEmails } from '../../../src/modules/emails/outcomes/sql/lock-emails.sql';
+import { findDeliveredTo, loadRecipients, lockEmails } from '../../../src/modules/emails/outcomes/sql/lock-emails.sql';
 import { insertEvents, writeOutcomes } from '../../../src/modules/emails/outcomes/sql/write-outcomes.sql';
 import { addSuppressions, recordSoftBounces } from '../../../src/modules/suppressions/sql/automatic-suppressions.sql';
 import { findSuppressed, refuseListed } from '../../../src/modules/suppressions/sql/find-suppressed.sql';

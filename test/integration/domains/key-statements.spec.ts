@@ -9,12 +9,12 @@ import { DkimKeyring, type KeyOwner } from '../../../src/modules/domains/dkim/dk
 import { DkimKey } from '../../../src/modules/domains/dkim/dkim-key.entity';
 import { DkimKeysRepository } from '../../../src/modules/domains/dkim/dkim-keys.repository';
 import { EncryptedDkimKeysService } from '../../../src/modules/domains/dkim/encrypted-dkim-keys.service';
-import { findPublishedKeys } from '../../../src/modules/domains/dkim/sql/find-public-keys.sql';
 import {
   type EncryptedKeyRow,
+  findPublishedKeys,
   listEncryptedKeys,
   replaceEncryptedKeys,
-} from '../../../src/modules/domains/dkim/sql/encrypted-keys.sql';
+} from '../../../src/modules/domains/dkim/sql/dkim-keys.sql';
 import { explainBoth } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 

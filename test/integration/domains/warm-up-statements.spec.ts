@@ -3,9 +3,12 @@ import { DAY } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
 import { poolOf } from '../../../src/database/data-source';
 import type { Statement } from '../../../src/database/statement';
-import { writeScores } from '../../../src/modules/domains/restrictions/sql/domains.sql';
+import {
+  returnRecipients,
+  startWarmUp,
+  writeScores,
+} from '../../../src/modules/domains/restrictions/sql/restrictions.sql';
 import { reserveRecipients } from '../../../src/modules/domains/restrictions/sql/reserve-recipients.sql';
-import { returnRecipients, startWarmUp } from '../../../src/modules/domains/restrictions/sql/warm-up.sql';
 import { DAILY_LIMITS, utcDay } from '../../../src/modules/domains/restrictions/warm-up-schedule';
 import { sumLive } from '../../../src/modules/stats/sql/live-sums.sql';
 import { createTenant, type Tenant } from '../../factories/tenants';

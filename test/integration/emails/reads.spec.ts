@@ -1,6 +1,5 @@
-import { fromCursor } from '../../../src/common/id-cursor';
+import { fromCursor, newId } from '../../../src/common/ids';
 import { HOUR } from '../../../src/common/clock';
-import { newId } from '../../../src/common/ids';
 import { Database } from '../../../src/database/database.service';
 import { toContentDto, toDetailDto, toListDto } from '../../../src/modules/emails/dto/email.mapper';
 import { ListEmailsQuery } from '../../../src/modules/emails/dto/email.dto';

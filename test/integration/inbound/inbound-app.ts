@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { ConsoleLogger } from '@nestjs/common';
 import type { TestingModule } from '@nestjs/testing';
 import { DataSource } from 'typeorm';
-import type { Organization } from '../../../src/auth/organization.entity';
+import type { Organization } from '../../../src/auth/auth.entity';
 import { OrganizationsService } from '../../../src/auth/organizations.service';
 import { DAY } from '../../../src/common/clock';
 import { domainOf } from '../../../src/common/mail-address';

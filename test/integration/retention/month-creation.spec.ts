@@ -1,6 +1,6 @@
 import { DAY } from '../../../src/common/clock';
 import { EmailListService } from '../../../src/modules/emails/email-list.service';
-import { PartitionCreationService } from '../../../src/modules/emails/retention/partition-creation.service';
+import { PartitionCreationService } from '../../../src/modules/emails/retention/partitions.service';
 import { monthOf, MONTHLY_TABLES } from '../../../src/modules/emails/retention/months';
 import { monthOfEmail, partitionOf, RetentionScene } from './retention-scene';
 

@@ -2,7 +2,7 @@ import type { PoolClient } from 'pg';
 import { DAY } from '../../../src/common/clock';
 import { firstIdAt } from '../../../src/common/ids';
 import { poolOf } from '../../../src/database/data-source';
-import { deleteContents } from '../../../src/modules/emails/retention/sql/delete-contents.sql';
+import { deleteContents } from '../../../src/modules/emails/retention/sql/retention.sql';
 import { forgetEmails } from '../../../src/modules/stats/sql/write-counters.sql';
 import { loadSkewedData } from '../../factories/skewed-data';
 import { explainBoth, explainEach, type PlanNode } from '../../setup/explain';

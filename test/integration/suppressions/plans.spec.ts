@@ -10,9 +10,9 @@ import { SoftBounces, Suppression } from '../../../src/modules/suppressions/supp
 import {
   deleteOldSoftBounces,
   deleteOldSuppressions,
-} from '../../../src/modules/suppressions/sql/delete-old-entries.sql';
+  insertSuppressions,
+} from '../../../src/modules/suppressions/sql/suppression-entries.sql';
 import { findSuppressed, refuseListed } from '../../../src/modules/suppressions/sql/find-suppressed.sql';
-import { insertSuppressions } from '../../../src/modules/suppressions/sql/insert-suppressions.sql';
 import { recordSoftBounces } from '../../../src/modules/suppressions/sql/automatic-suppressions.sql';
 import { SOFT_BOUNCE_RULE } from '../../../src/modules/suppressions/suppression';
 import { SuppressionsRepository } from '../../../src/modules/suppressions/suppressions.repository';

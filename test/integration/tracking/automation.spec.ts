@@ -1,6 +1,6 @@
 import { HOUR, SECOND } from '../../../src/common/clock';
 import { StatsCheckService } from '../../../src/modules/emails/outcomes/stats-check.service';
-import { AGENT_RULES } from '../../../src/modules/tracking/automation/recognize-automation';
+import { AGENT_RULES } from '../../../src/modules/tracking/automation';
 import { StatsService } from '../../../src/modules/stats/stats.service';
 import { TrackingScene, type Visitor } from './tracking-scene';
 

@@ -3,7 +3,7 @@ import { ApiKeysService } from '../../../src/auth/api-keys.service';
 import { Metrics } from '../../../src/common/metrics/metrics';
 import type { Mode } from '../../../src/common/tenant';
 import { RecipientLink } from '../../../src/delivery/tokens/recipient-link';
-import { BURST_MS } from '../../../src/modules/tracking/hits/hit-history';
+import { BURST_MS } from '../../../src/modules/tracking/hit-history';
 import { FakeClock } from '../../doubles/fake-clock';
 import { ApiClient } from '../../e2e/kit/api-client';
 import { readCounters } from '../../factories/stored-email';

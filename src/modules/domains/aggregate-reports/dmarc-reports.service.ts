@@ -9,7 +9,7 @@ import {
   type DmarcSource,
   type DmarcTotals,
   recommend,
-} from '../registry/dmarc-report';
+} from '../registry/aggregate-report';
 
 /** Of one domain; receivers send one a day each. */
 const MAX_REPORTS_PER_DAY = 200;

@@ -2,7 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { NotFoundError } from '../../../common/errors/app-error';
 import type { Transaction } from '../../../database/transaction';
 import { DomainsRepository } from '../registry/domains.repository';
-import { TLS_POLICY_TYPES, TLS_SUCCESS, type TlsReport, type TlsResult, type TlsTotals } from '../registry/tls-report';
+import {
+  TLS_POLICY_TYPES,
+  TLS_SUCCESS,
+  type TlsReport,
+  type TlsResult,
+  type TlsTotals,
+} from '../registry/aggregate-report';
 
 /** Of one domain; senders send one a day each. */
 const MAX_REPORTS_PER_DAY = 200;

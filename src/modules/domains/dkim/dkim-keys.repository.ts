@@ -4,14 +4,18 @@ import { In, LessThanOrEqual, type Repository } from 'typeorm';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
 import { DkimKey, type DkimKeyState } from './dkim-key.entity';
-import { deleteExpiredDkimKeys, type ExpiredDkimKey } from './sql/delete-expired-dkim-keys.sql';
 import {
+  deleteExpiredDkimKeys,
   type EncryptedKeyRow,
+  type ExpiredDkimKey,
+  findKeyByName,
+  findPublishedKeys,
+  type KnownKey,
   listEncryptedKeys,
+  type PublishedKeyRow,
   type ReEncryptedKey,
   replaceEncryptedKeys,
-} from './sql/encrypted-keys.sql';
-import { findKeyByName, findPublishedKeys, type KnownKey, type PublishedKeyRow } from './sql/find-public-keys.sql';
+} from './sql/dkim-keys.sql';
 
 export type { EncryptedKeyRow, KnownKey, PublishedKeyRow, ReEncryptedKey };
 

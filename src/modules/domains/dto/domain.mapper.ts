@@ -1,5 +1,5 @@
 import type { DomainDetail } from '../domain-details.service';
-import type { PublishedRecord, VerificationReport } from '../verification/verification-report';
+import type { PublishedRecord, VerificationReport } from '../verification/record-state';
 import type { DnsRecordDto, DomainDto, DomainVerificationDto } from './domain.dto';
 
 /** The score of a domain that has sent too little for one of its own. */

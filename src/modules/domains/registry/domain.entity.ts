@@ -1,4 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { DmarcPolicy, TlsPolicyType } from './aggregate-report';
 
 export type VerificationStatus = 'pending' | 'verified' | 'failed';
 export type DkimStatus = 'pending' | 'verified' | 'failed';
@@ -103,4 +104,53 @@ export function standingOf(domain: Domain | RemovedDomain) {
   const { warmingStatus, warmingStartedAt, warmingPausedAt, warmingPauseReason, warmingEvaluatedSince, sending } =
     domain;
   return { warmingStatus, warmingStartedAt, warmingPausedAt, warmingPauseReason, warmingEvaluatedSince, sending };
+}
+
+/** What an aggregate report says of one source of mail in a domain's name. Rows are written by a statement (sql/). */
+@Entity('dmarc_sources')
+export class DmarcSourceRow {
+  @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
+  @PrimaryColumn('uuid', { name: 'domain_id' }) domainId!: string;
+  @PrimaryColumn('text') reporter!: string;
+  @PrimaryColumn('text', { name: 'report_id' }) reportId!: string;
+  @PrimaryColumn('text', { name: 'source_ip' }) sourceIp!: string;
+  @PrimaryColumn('boolean') dkim!: boolean;
+  @PrimaryColumn('boolean') spf!: boolean;
+  @PrimaryColumn('text') disposition!: DmarcPolicy;
+  @Column('text') policy!: DmarcPolicy;
+  @Column('timestamptz', { name: 'begins_at' }) beginsAt!: Date;
+  @Column('timestamptz', { name: 'ends_at' }) endsAt!: Date;
+  /** A `bigint`, which the driver returns as text. */
+  @Column('bigint') messages!: string;
+  @Column('timestamptz', { name: 'received_at', default: () => 'now()' }) receivedAt!: Date;
+}
+
+/** What a report says of one kind of connections to a domain's mail exchangers. Rows are written by a statement (sql/). */
+@Entity('tls_results')
+export class TlsResultRow {
+  @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
+  @PrimaryColumn('uuid', { name: 'domain_id' }) domainId!: string;
+  @PrimaryColumn('text') reporter!: string;
+  @PrimaryColumn('text', { name: 'report_id' }) reportId!: string;
+  @PrimaryColumn('text', { name: 'policy_type' }) policyType!: TlsPolicyType;
+  @PrimaryColumn('text') result!: string;
+  @PrimaryColumn('text', { name: 'mx_host' }) mxHost!: string;
+  /** A `bigint`, which the driver returns as text. */
+  @Column('bigint') sessions!: string;
+  @Column('timestamptz', { name: 'begins_at' }) beginsAt!: Date;
+  @Column('timestamptz', { name: 'ends_at' }) endsAt!: Date;
+  @Column('timestamptz', { name: 'received_at', default: () => 'now()' }) receivedAt!: Date;
+}
+
+/** Recipients that a domain in its warm-up, or a slowed one, has used of a day, those being accepted now included. */
+@Entity('warm_up_usage')
+export class WarmUpUsage {
+  @PrimaryColumn('uuid', { name: 'organization_id' }) organizationId!: string;
+  @PrimaryColumn('uuid', { name: 'domain_id' }) domainId!: string;
+  /** A UTC date, as `2026-01-05`. */
+  @PrimaryColumn('date') day!: string;
+  @Column('integer') recipients!: number;
+  /** What the last reservation was limited to, and what it was granted. */
+  @Column('integer', { name: 'daily_limit' }) dailyLimit!: number;
+  @Column('integer', { name: 'last_grant' }) lastGrant!: number;
 }

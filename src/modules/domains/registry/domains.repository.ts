@@ -5,15 +5,20 @@ import { acrossTenants } from '../../../common/tenant-scope';
 import { Database } from '../../../database/database.service';
 import { lockList } from '../../../database/sql/lock-list.sql';
 import type { Transaction } from '../../../database/transaction';
-import type { DmarcReport, DmarcSource, DmarcTotals } from './dmarc-report';
-import { Domain, RemovedDomain, removedDomain, type SendingState, type WarmingStatus } from './domain.entity';
+import type { DmarcReport, DmarcSource, DmarcTotals, TlsReport, TlsResult, TlsTotals } from './aggregate-report';
 import { DomainCheck } from './domain-check.entity';
+import { Domain, RemovedDomain, removedDomain, type SendingState, type WarmingStatus } from './domain.entity';
 import { addSources, deleteOldDmarc, sumDmarc, sumDmarcSources } from './sql/dmarc-sources.sql';
-import { countDueDomains, type DueDomain, type DueDomains, listDueOwners, takeDueDomains } from './sql/domains.sql';
-import { listInboundHosts } from './sql/inbound-hosts.sql';
+import {
+  countDueDomains,
+  type DueDomain,
+  type DueDomains,
+  listDueOwners,
+  listInboundHosts,
+  takeDueDomains,
+} from './sql/domains.sql';
 
 import { addTlsResults, countTlsReports, deleteOldTlsResults, sumTlsResults } from './sql/tls-results.sql';
-import type { TlsReport, TlsResult, TlsTotals } from './tls-report';
 
 export type { DueDomain };
 

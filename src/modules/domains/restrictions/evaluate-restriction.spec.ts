@@ -1,8 +1,14 @@
 import fc from 'fast-check';
 import { DAY, HOUR, MINUTE } from '../../../common/clock';
 import { SENDING_FREELY, type SendingState } from '../registry/domain.entity';
-import { evaluateRestriction, type SendingRecord, slowedLimit } from './evaluate-restriction';
-import { type Counts, exceededLimit, NO_COUNTS } from './rates';
+import {
+  type Counts,
+  evaluateRestriction,
+  exceededLimit,
+  NO_COUNTS,
+  type SendingRecord,
+  slowedLimit,
+} from './evaluate-restriction';
 
 const now = new Date('2026-01-10T12:00:00.000Z');
 const ago = (ms: number) => new Date(now.getTime() - ms);

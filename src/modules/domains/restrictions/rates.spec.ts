@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { DAY, HOUR } from '../../../common/clock';
-import { type Counts, exceededLimit, isAboveLimit, evaluatedFrom } from './rates';
+import { type Counts, evaluatedFrom, exceededLimit, isAboveLimit } from './evaluate-restriction';
 
 const now = new Date('2026-01-10T12:00:00.000Z');
 const ago = (ms: number) => new Date(now.getTime() - ms);

@@ -1,15 +1,39 @@
-import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleInit } from '@nestjs/common';
 import { SYSTEM } from '../../../audit/audit.service';
-import { Clock, MINUTE } from '../../../common/clock';
 import { forEachPage } from '../../../common/async/promises';
+import { Clock, MINUTE } from '../../../common/clock';
+import { InstallationGauges } from '../../../common/jobs/installation-gauges';
 import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
 import { AppConfig } from '../../../config/config';
 import { type DomainOwner, StatsService } from '../../stats/stats.service';
 import type { Domain } from '../registry/domain.entity';
-import { evaluateRestriction, type SendingRecord } from './evaluate-restriction';
-import { evaluatedFrom, LIMITS_PER_MILLE, MIN_RECIPIENTS, NO_COUNTS } from './rates';
+import {
+  evaluatedFrom,
+  evaluateRestriction,
+  LIMITS_PER_MILLE,
+  MIN_RECIPIENTS,
+  NO_COUNTS,
+  type SendingRecord,
+} from './evaluate-restriction';
 import { RestrictionsService } from './restrictions.service';
 import { WarmUpService } from './warm-up.service';
+
+/** How many domains are restricted, shown by a worker. */
+@Injectable()
+export class RestrictionsMetrics implements OnModuleInit {
+  constructor(
+    private readonly restrictions: RestrictionsService,
+    private readonly gauges: InstallationGauges,
+  ) {}
+
+  onModuleInit(): void {
+    const gauge = { name: 'domains_restricted', help: 'Domains that are slowed or paused', label: 'status' };
+    this.gauges.showOfWorkers(gauge, async () => {
+      const { slowed, paused } = await this.restrictions.count();
+      return { slowed, paused };
+    });
+  }
+}
 
 const BATCH = 500;
 const LIMITS = { minRecipients: MIN_RECIPIENTS, perMille: LIMITS_PER_MILLE };

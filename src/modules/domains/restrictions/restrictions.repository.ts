@@ -4,12 +4,18 @@ import { In, LessThan, type Repository } from 'typeorm';
 import { acrossTenants } from '../../../common/tenant-scope';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
-import { Domain } from '../registry/domain.entity';
-import { countRestricted, type DomainScore, type RestrictedCounts, writeScores } from './sql/domains.sql';
+import { Domain, WarmUpUsage } from '../registry/domain.entity';
+import {
+  countRestricted,
+  type DomainScore,
+  type RestrictedCounts,
+  returnRecipients,
+  startWarmUp,
+  type UnusedReservation,
+  writeScores,
+} from './sql/restrictions.sql';
 import { type ReservationRow, reserveRecipients } from './sql/reserve-recipients.sql';
-import { returnRecipients, startWarmUp, type UnusedReservation } from './sql/warm-up.sql';
 import { utcDay } from './warm-up-schedule';
-import { WarmUpUsage } from './warm-up-usage.entity';
 
 export type { UnusedReservation };
 

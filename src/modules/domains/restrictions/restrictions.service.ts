@@ -3,8 +3,7 @@ import { OPERATOR, SYSTEM } from '../../../audit/audit.service';
 import { Clock } from '../../../common/clock';
 import type { Domain, PauseReason, SendingState } from '../registry/domain.entity';
 import { DomainTransitionsService } from '../registry/domain-transitions.service';
-import { slowedLimit } from './evaluate-restriction';
-import { type Counts, evidenceOf } from './rates';
+import { type Counts, evidenceOf, slowedLimit } from './evaluate-restriction';
 import { RestrictionsRepository } from './restrictions.repository';
 
 /**

@@ -1,7 +1,7 @@
 import { SECOND } from '../../../common/clock';
 import { AppError } from '../../../common/errors/app-error';
 import type { PauseReason, SendingState, WarmingStatus } from '../registry/domain.entity';
-import { LIMITS_PER_MILLE, PAUSE_MS } from './rates';
+import { LIMITS_PER_MILLE, PAUSE_MS } from './evaluate-restriction';
 import { nextDay } from './warm-up-schedule';
 
 /** What a batch may use of a domain's day. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { DAY } from '../../../common/clock';
-import type { Counts } from './rates';
+import type { Counts } from './evaluate-restriction';
 import { DAILY_LIMITS, evaluateWarmUp, nextDay, utcDay, warmUpLimit, type WarmUpState } from './warm-up-schedule';
 
 describe('the warm-up schedule', () => {

@@ -1,6 +1,6 @@
 import { DAY } from '../../../common/clock';
 import type { PauseReason, WarmingStatus } from '../registry/domain.entity';
-import { type Counts, exceededLimit, PAUSE_MS } from './rates';
+import { type Counts, exceededLimit, PAUSE_MS } from './evaluate-restriction';
 
 /** Recipients a day, by the day at which a step ends: what receivers bear of a domain that they do not know yet. */
 const STEPS: readonly { readonly untilDay: number; readonly limit: number }[] = [

@@ -5,7 +5,7 @@ import { forEachPage } from '../../../common/async/promises';
 import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
 import { StatsService } from '../../stats/stats.service';
 import type { Domain, PauseReason } from '../registry/domain.entity';
-import { type Counts, evaluatedFrom, evidenceOf, NO_COUNTS } from './rates';
+import { type Counts, evaluatedFrom, evidenceOf, NO_COUNTS } from './evaluate-restriction';
 import { RestrictionsRepository } from './restrictions.repository';
 import { WarmUpChangesService } from './warm-up-changes.service';
 import { evaluateWarmUp, utcDay, type WarmUpState } from './warm-up-schedule';

@@ -1,6 +1,6 @@
 import type { DkimKey } from '../dkim/dkim-key.entity';
 import type { DkimStatus, Domain, VerificationStatus } from '../registry/domain.entity';
-import { wrong } from './txt-records';
+import { wrong } from './dns-lookups';
 import {
   type CheckedRecord,
   isGone,

@@ -1,6 +1,5 @@
 import type { RecordCheck, WantedRecord } from '../registry/wanted-records';
-import { missing, shown, unreachable, VERIFIED, wrong } from './txt-records';
-import type { DnsLookups } from './dns-lookups';
+import { type DnsLookups, missing, shown, unreachable, VERIFIED, wrong } from './dns-lookups';
 
 const MAXIMUM_HOPS = 8;
 

@@ -1,8 +1,7 @@
 import type { DnsAnswer } from '../../../common/dns/dns-resolver';
 import type { RecordCheck, WantedRecord } from '../registry/wanted-records';
 import { evaluateTrail, followAlias } from './check-alias';
-import type { DnsLookups } from './dns-lookups';
-import { firstTag, missing, parseTagList, shown, textsAt, VERIFIED, wrong } from './txt-records';
+import { type DnsLookups, firstTag, missing, parseTagList, shown, textsAt, VERIFIED, wrong } from './dns-lookups';
 
 type Tags = ReadonlyMap<string, string>;
 

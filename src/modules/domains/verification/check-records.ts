@@ -5,9 +5,18 @@ import type { RecordCheck, WantedRecord } from '../registry/wanted-records';
 import { checkAlias } from './check-alias';
 import { checkDelegatedKey, evaluateDkim } from './check-dkim';
 import { checkSpf } from './check-spf';
-import { DnsLookups } from './dns-lookups';
+import {
+  DnsLookups,
+  evaluateOwnership,
+  firstTag,
+  missing,
+  parseTagList,
+  shown,
+  unreachable,
+  VERIFIED,
+  wrong,
+} from './dns-lookups';
 import { parseSpf } from './parse-spf';
-import { evaluateOwnership, firstTag, missing, parseTagList, shown, unreachable, VERIFIED, wrong } from './txt-records';
 
 type PublishedKey = Pick<DkimKey, 'selector' | 'publicKey'>;
 

@@ -1,6 +1,6 @@
 import type { DnsAnswer } from '../../../common/dns/dns-resolver';
 import type { RecordCheck } from '../registry/wanted-records';
-import { missing, shown, unreachable, VERIFIED, wrong } from './txt-records';
+import { missing, shown, unreachable, VERIFIED, wrong } from './dns-lookups';
 import { isSpfRecord, parseSpf, type SpfMechanism, type SpfModifier, type SpfRecord } from './parse-spf';
 
 /** RFC 7208 section 4.6.4: mechanisms and modifiers that make a receiver query the DNS. */

@@ -14,9 +14,8 @@ import {
   wantedRecords,
 } from '../registry/wanted-records';
 import { checkRecords } from './check-records';
-import { DnsLookups } from './dns-lookups';
+import { DnsLookups, foundFor } from './dns-lookups';
 import type { CheckedRecord } from './record-state';
-import { foundFor } from './txt-records';
 
 const RESULTS: readonly RecordCheck['result'][] = ['verified', 'missing', 'wrong', 'unreachable'];
 

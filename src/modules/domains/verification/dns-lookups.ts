@@ -1,6 +1,6 @@
 import { SECOND } from '../../../common/clock';
 import type { DnsAnswer, DnsResolver, MxRecord } from '../../../common/dns/dns-resolver';
-import type { WantedRecord } from '../registry/wanted-records';
+import type { RecordCheck, WantedRecord } from '../registry/wanted-records';
 
 const TOTAL_MS = 10 * SECOND;
 /** A zone of many aliases and includes must not turn one check into hundreds of queries. */
@@ -62,4 +62,78 @@ export class DnsLookups {
     this.queries += count;
     return this.queries > MAXIMUM_QUERIES ? { kind: 'temporary', reason: 'too many look-ups' } : query();
   }
+}
+
+const SHOWN_CHARACTERS = 100;
+const TAG_NAME = /^[a-z][a-z0-9_]*$/i;
+
+export const VERIFIED: RecordCheck = { result: 'verified' };
+
+export function missing(problem: string): RecordCheck {
+  return { result: 'missing', problem };
+}
+
+export function wrong(problem: string): RecordCheck {
+  return { result: 'wrong', problem };
+}
+
+export function unreachable(name: string, reason: string): RecordCheck {
+  return { result: 'unreachable', problem: `The DNS servers of ${name} gave no usable answer (${reason})` };
+}
+
+/** The texts of the TXT records at a name, or what it means that there are none. */
+export function textsAt(host: string, answer: DnsAnswer<string>): readonly string[] | RecordCheck {
+  if (answer.kind === 'found') return answer.records;
+  if (answer.kind === 'temporary') return unreachable(host, answer.reason);
+  return missing(`There is no TXT record at ${host}`);
+}
+
+/** What a customer's zone says, fit for a sentence and for a text column: short, printable ASCII only. */
+export function shown(text: string): string {
+  const printable = text.slice(0, SHOWN_CHARACTERS).replace(/[^\x20-\x7e]/g, '?');
+  return `"${printable}${text.length > SHOWN_CHARACTERS ? '…' : ''}"`;
+}
+
+const MAX_FOUND = 5;
+const MAX_FOUND_CHARACTERS = 300;
+/** Of the many texts at a domain's own name, those that are meant. */
+const KINDS: Readonly<Partial<Record<WantedRecord['purpose'], RegExp>>> = { spf: /v=spf1/i, dmarc: /v=DMARC1/i };
+
+/** What a zone has where a record should be, to be shown beside it: some, short, without control characters. */
+export function foundFor({ purpose }: Pick<WantedRecord, 'purpose'>, seen: readonly string[]): string[] {
+  const meant = seen.filter((text) => KINDS[purpose]?.test(text));
+  return (meant.length > 0 ? meant : seen)
+    .slice(0, MAX_FOUND)
+    .map((text) => text.slice(0, MAX_FOUND_CHARACTERS).replace(/[^\x20-\x7e]/g, '?'));
+}
+
+/** The ownership record: one of the TXT records is the wanted value; others beside it do not matter. */
+export function evaluateOwnership({ host, value }: WantedRecord, answer: DnsAnswer<string>): RecordCheck {
+  const records = textsAt(host, answer);
+  if ('result' in records) return records;
+  const texts = records.map((text) => text.trim());
+  if (texts.includes(value)) return VERIFIED;
+  if (texts.some((text) => text.replaceAll('"', '') === value)) {
+    return wrong(`The TXT record at ${host} has quotation marks within its text`);
+  }
+  return wrong(`The TXT record at ${host} is another one; it must be ${value}`);
+}
+
+/**
+ * The tags of a DKIM or DMARC record in their order (RFC 6376 section 3.2): names are case-sensitive, white space around
+ * names and values does not count. Undefined for anything else, which a tag that is there twice makes it too.
+ */
+export function parseTagList(text: string): ReadonlyMap<string, string> | undefined {
+  const tags = new Map<string, string>();
+  for (const tag of text.replace(/;\s*$/, '').split(';')) {
+    const equals = tag.indexOf('=');
+    const name = tag.slice(0, Math.max(equals, 0)).trim();
+    if (!TAG_NAME.test(name) || tags.has(name)) return undefined;
+    tags.set(name, tag.slice(equals + 1).trim());
+  }
+  return tags;
+}
+
+export function firstTag(tags: ReadonlyMap<string, string>): string | undefined {
+  return tags.keys().next().value;
 }

@@ -15,8 +15,7 @@ import { DomainsRepository } from '../registry/domains.repository';
 import { applyChecks, type Decision } from './apply-checks';
 import { type DnsCheck, DnsCheckService } from './dns-check.service';
 import { nextCheckAt } from './next-check-at';
-import { checkOf, type RecordState } from './record-state';
-import { reportOn, type VerificationReport, type VerifiedRecord } from './verification-report';
+import { checkOf, type RecordState, reportOn, type VerificationReport, type VerifiedRecord } from './record-state';
 
 /** Domains checked on request at a time in one process: at most some 800 queries within ten seconds. */
 const MAXIMUM_AT_ONCE = 20;

@@ -1,7 +1,7 @@
 import type { FieldErrors } from '../../../common/errors/app-error';
 import { unknownFields } from '../../../common/http/field-path';
 import { parseTimestamp } from '../../../common/http/timestamps';
-import { isRecord } from '../../../common/is-record';
+import { isRecord } from '../../../common/values';
 
 /** What no header of a mail may hold: CR and LF would begin another one. */
 export const CONTROL_CHARACTER = /[\u0000-\u0008\u000a-\u001f\u007f]/;

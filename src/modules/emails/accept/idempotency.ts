@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { endOfPiece, EVENT_LOOP } from '../../../common/async/fair-turns';
 import { ValidationError } from '../../../common/errors/app-error';
 import type { Mode } from '../../../common/tenant';
-import { isRecord } from '../../../common/is-record';
-import { sizeOfValue } from '../../../common/value-size';
+import { isRecord, sizeOfValue } from '../../../common/values';
 
 /** A request, or an item of a batch, that is to take effect once under its key. */
 export interface IdempotencyClaim {

@@ -1,5 +1,5 @@
 import { addressKey, type Mailbox, parseMailbox } from '../../../common/mail-address';
-import { isRecord } from '../../../common/is-record';
+import { isRecord } from '../../../common/values';
 import type { FieldReader } from './field-reader';
 import type { Recipient, RecipientKind, Sender } from './send-request';
 

@@ -1,6 +1,6 @@
 import { DAY, MINUTE, SECOND } from '../../../common/clock';
 import type { FieldErrors } from '../../../common/errors/app-error';
-import { isLongerThan } from '../../../common/value-size';
+import { isLongerThan } from '../../../common/values';
 import { CONTROL_CHARACTER, FieldReader } from './field-reader';
 import { isIdempotencyKey } from './idempotency';
 import { readRecipients, readReplyTo, readSender } from './parse-addresses';

@@ -1,5 +1,5 @@
 import { isUuid } from '../../../common/ids';
-import { isLongerThan } from '../../../common/value-size';
+import { isLongerThan } from '../../../common/values';
 import { MAX_VARIABLES_BYTES, MAX_VERSION, TEMPLATE_NAME } from '../../templates/template-renderer.service';
 import type { FieldReader } from './field-reader';
 import type { TemplateReference } from './send-request';

@@ -1,4 +1,4 @@
-import { toPagination } from '../../../common/id-cursor';
+import { toPagination } from '../../../common/ids';
 import { withPresentPhase } from '../../../delivery/ports/smtp-phase';
 import type { Waiting } from '../../../delivery/queue/waiting';
 import type { Email, EmailEvent } from '../email.entity';

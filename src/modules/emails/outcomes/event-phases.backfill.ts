@@ -8,7 +8,7 @@ import { BackfillsJob } from '../../../database/backfills.job';
 import type { Transaction } from '../../../database/transaction';
 import { FORMER_PHASES } from '../../../delivery/ports/smtp-phase';
 import { OutcomesRepository } from './outcomes.repository';
-import type { EventPosition } from './sql/event-phases.sql';
+import type { EventPosition } from './sql/stored-events.sql';
 
 const BATCH = 2_000;
 const FIRST = { mode: MODES[0] ?? '', emailId: NIL_ID, sequence: -1 };

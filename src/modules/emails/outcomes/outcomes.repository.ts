@@ -7,12 +7,16 @@ import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { EmailChanges, EmailState, RecipientState } from './email-state';
-import { findComplaint } from './sql/find-complaint.sql';
-import { findDeliveredTo } from './sql/delivered-to.sql';
-import { countEvents, type EventPosition, type RenamedBatch, renamePhases } from './sql/event-phases.sql';
-import { loadRecipients, lockEmails } from './sql/lock-emails.sql';
+import { findComplaint, findDeliveredTo, loadRecipients, lockEmails } from './sql/lock-emails.sql';
+import {
+  countEvents,
+  type EventPosition,
+  listStoredReplies,
+  type RenamedBatch,
+  renamePhases,
+  type StoredReply,
+} from './sql/stored-events.sql';
 import { claimStatsCheck, recountAccepted, recountEvents } from './sql/stats-check.sql';
-import { listStoredReplies, type StoredReply } from './sql/stored-replies.sql';
 import { insertEvents, writeOutcomes } from './sql/write-outcomes.sql';
 import { StatsCheckRun } from './stats-check.entity';
 import type { RecountedRow, RecountPage } from './stats-counts';

@@ -6,7 +6,7 @@ import type { Tenant } from '../../../common/tenant';
 import { BUILT_IN_CLASSIFIER, type ReplyClassifier } from '../../../delivery/policy/classify-reply';
 import { readPhase } from '../../../delivery/ports/smtp-phase';
 import { OutcomesRepository } from './outcomes.repository';
-import type { StoredReply } from './sql/stored-replies.sql';
+import type { StoredReply } from './sql/stored-events.sql';
 
 type Ending = 'suppressions' | 'bounces' | 'retries';
 type Difference = Record<Ending, { added: number; removed: number }>;

@@ -7,8 +7,12 @@ import { Metrics } from '../../../common/metrics/metrics';
 import { AppConfig } from '../../../config/config';
 import { DeliveryQueueRepository } from '../../../delivery/queue/delivery-queue.repository';
 import { distinctMonths, idsOf, type Month, monthOf } from './months';
-import { PartitionCreationService, type PartitionsReport } from './partition-creation.service';
-import { PartitionRemovalService, type Removed } from './partition-removal.service';
+import {
+  PartitionCreationService,
+  PartitionRemovalService,
+  type PartitionsReport,
+  type Removed,
+} from './partitions.service';
 import { RetentionRepository } from './retention.repository';
 
 interface RetentionReport extends Removed {

@@ -2,10 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../../../database/database.service';
 import type { Transaction } from '../../../database/transaction';
 import type { Month, MonthlyTable } from './months';
-import { type ContentPage, deleteContents, type DeletedContents } from './sql/delete-contents.sql';
 import {
   type Added,
   addPartition,
+  type ContentPage,
+  deleteContents,
+  type DeletedContents,
   deleteDefaultRows,
   dropPartition,
   type Dropped,
@@ -13,7 +15,7 @@ import {
   listDefaultRows,
   listPartitions,
   lockPartitions,
-} from './sql/partitions.sql';
+} from './sql/retention.sql';
 
 export interface TableMonth {
   readonly table: MonthlyTable;

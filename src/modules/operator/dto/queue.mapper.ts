@@ -3,8 +3,7 @@ import { isUuid } from '../../../common/ids';
 import { parseDomain } from '../../../common/mail-domain';
 import type { DeliveryCursor, DeliveryFilter, ListedDelivery } from '../../../delivery/queue/delivery-queue.repository';
 import type { Waiting } from '../../../delivery/queue/waiting';
-import type { WaitingDelivery } from '../operator-deliveries.service';
-import type { QueueActionState } from '../queue.service';
+import type { QueueActionState, WaitingDelivery } from '../queue.service';
 import type { ListDeliveriesQuery, QueueActionDto, OpenDeliveryDto, StartedQueueActionDto } from './queue.dto';
 
 /** @throws ValidationError */

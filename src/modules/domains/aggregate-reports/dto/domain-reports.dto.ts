@@ -1,7 +1,13 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { QueryInteger } from '../../../../common/http/dto-decorators';
-import { DMARC_ADVICE, type DmarcPolicy } from '../../registry/dmarc-report';
-import { TLS_POLICY_TYPES, TLS_SUCCESS, type TlsPolicyType, type TlsTotals } from '../../registry/tls-report';
+import {
+  DMARC_ADVICE,
+  type DmarcPolicy,
+  TLS_POLICY_TYPES,
+  TLS_SUCCESS,
+  type TlsPolicyType,
+  type TlsTotals,
+} from '../../registry/aggregate-report';
 import type { DmarcView } from '../dmarc-reports.service';
 
 const COUNT = { type: 'integer', minimum: 0 } as const;

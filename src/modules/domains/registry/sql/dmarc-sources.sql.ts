@@ -1,6 +1,6 @@
 // What receivers report of mail in domains' names.
 import type { Statement } from '../../../../database/statement';
-import type { DmarcPolicy, DmarcReport, DmarcSource } from '../dmarc-report';
+import type { DmarcPolicy, DmarcReport, DmarcSource } from '../aggregate-report';
 
 export interface DomainOfReport {
   readonly organizationId: string;

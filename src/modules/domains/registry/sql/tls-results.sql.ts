@@ -1,6 +1,6 @@
 // What senders report of their connections to domains' mail exchangers.
 import type { Statement } from '../../../../database/statement';
-import type { TlsReport, TlsResult } from '../tls-report';
+import type { TlsReport, TlsResult } from '../aggregate-report';
 
 interface Owner {
   readonly organizationId: string;

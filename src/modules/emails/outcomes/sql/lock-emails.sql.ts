@@ -1,3 +1,9 @@
+import type { Tenant } from '../../../../common/tenant';
+import type { Statement } from '../../../../database/statement';
+import type { EmailKey } from '../../../../delivery/ports/delivery';
+import type { EmailState, RecipientState } from '../email-state';
+import { ERASED_SENDER } from '../erased-recipient';
+
 // Locks a tenant's emails that outcomes are about; the row's lock orders all writers of one email.
 // Reads: emails (primary key). Locks: rows in primary-key order, for no-key update; of several tenants one statement each, in
 // the order of `groupByTenant`. Rows: the emails of one batch.
@@ -5,11 +11,6 @@
 // look-ups stand in a subquery of their own, which is asked for one key after the other, in order, whatever the planner of a
 // node knows of the tables: joined, it may find the rows of the tenant first.
 // Not the ORM: a batch of keys in one round trip.
-import type { Tenant } from '../../../../common/tenant';
-import type { Statement } from '../../../../database/statement';
-import { ERASED_SENDER } from '../erased-recipient';
-import type { EmailState, RecipientState } from '../email-state';
-
 export type LockedEmail = Omit<EmailState, 'recipients'>;
 
 const LOCK = `
@@ -62,4 +63,44 @@ export function loadRecipients(
   emailIds: readonly string[],
 ): Statement<LoadedRecipient> {
   return { name: 'load-recipients', text: LOAD, values: [organizationId, mode, emailIds] };
+}
+
+// Which mail exchangers took a tenant's emails: for what their recipients' servers tell later by mail.
+// Reads: email_events (primary key; the events of each email). Locks: none; the emails are locked. Rows: the deliveries of the
+// emails that one batch of reports is about. Not asked of what the worker records.
+// Not the ORM: a batch of keys in one round trip.
+export interface DeliveredTo {
+  readonly emailId: string;
+  readonly recipient: string;
+  readonly mxHost: string;
+}
+
+// What a relay notifies of names hosts that this service has not spoken to.
+const FIND = `
+  select found.*
+  from unnest($3::uuid[]) as wanted (id)
+  cross join lateral (
+    select e.email_id as "emailId", e.data ->> 'recipient' as recipient, e.data ->> 'mxHost' as "mxHost"
+    from email_events e
+    where e.organization_id = $1 and e.mode = $2 and e.email_id = wanted.id and e.event_type = 'delivered'
+      and e.source = 'smtp' and e.data ? 'mxHost'
+    order by e.sequence
+  ) found`;
+
+export function findDeliveredTo({ organizationId, mode }: Tenant, emailIds: readonly string[]): Statement<DeliveredTo> {
+  return { name: 'find-delivered-to', text: FIND, values: [organizationId, mode, [...new Set(emailIds)]] };
+}
+
+// Whether an email has a complaint that is of no one recipient.
+// Reads: email_events (primary key). Locks: none. Rows: 0 or 1, of one email's events.
+// Not the ORM: the look into the event's JSON, within a transaction and without one.
+const TEXT = `
+  select 1 as found
+  from email_events
+  where organization_id = $1 and mode = $2 and email_id = $3 and event_type = 'spam_report'
+    and data ->> 'recipient' is null
+  limit 1`;
+
+export function findComplaint({ organizationId, mode, emailId }: EmailKey): Statement<{ found: 1 }> {
+  return { name: 'find-complaint', text: TEXT, values: [organizationId, mode, emailId] };
 }

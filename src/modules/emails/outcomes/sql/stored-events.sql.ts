@@ -1,0 +1,98 @@
+import type { Tenant } from '../../../../common/tenant';
+import type { Statement } from '../../../../database/statement';
+
+// Former names of phases in stored events, batch by batch (docs/upgrading.md, backfills).
+// Tables: email_events (primary key; each batch one range of one organization and mode). Locks: the rows it changes. Rows: a batch.
+// The present names come as JSON: to make it of a column's text takes a function that is not immutable, which an update of
+// distributed rows must not have (docs/scaling.md).
+// Not the ORM: one round trip for a batch, read and written at once.
+/** The last event that has been looked at. */
+export interface EventPosition {
+  readonly organizationId: string;
+  /** Events of emails from this id on have been written since the backfill began. */
+  readonly before: string;
+  readonly mode: string;
+  readonly emailId: string;
+  readonly sequence: number;
+}
+
+export interface RenamedBatch {
+  readonly examined: number;
+  readonly changed: number;
+  readonly last: Pick<EventPosition, 'emailId' | 'sequence'>;
+}
+
+/** As the last analysis found it: an estimate that costs nothing. */
+const COUNT = `
+  select coalesce(sum(greatest(reltuples, 0)), 0)::float8 as rows from pg_class
+  where oid in (select relid from pg_partition_tree('email_events') where isleaf)`;
+
+const RENAME = `
+  with batch as materialized (
+    select mode, email_id, sequence, data->>'phase' as phase from email_events
+    where organization_id = $1 and mode = $2 and (email_id, sequence) > ($3, $4) and email_id < $8
+    order by email_id, sequence
+    limit $7
+  ), changed as (
+    update email_events v set data = jsonb_set(v.data, '{phase}', n.present)
+    from batch b, unnest($5::text[], $6::jsonb[]) as n (former, present)
+    where v.organization_id = $1 and v.mode = b.mode and v.email_id = b.email_id and v.sequence = b.sequence
+      and n.former = b.phase
+    returning 1
+  )
+  select
+    (select count(*) from batch)::int as examined,
+    (select count(*) from changed)::int as changed,
+    json_build_object('emailId', email_id, 'sequence', sequence) as last
+  from batch
+  order by email_id desc, sequence desc
+  limit 1`;
+
+export function countEvents(): Statement<{ rows: number }> {
+  return { name: 'estimate-events', text: COUNT, values: [] };
+}
+
+/** Looks at the next events of one organization and mode; no row when there are no more. */
+export function renamePhases(
+  { organizationId, mode, emailId, sequence, before }: EventPosition,
+  names: ReadonlyMap<string, string>,
+  limit: number,
+): Statement<RenamedBatch> {
+  const present = [...names.values()].map((name) => JSON.stringify(name));
+  const values = [organizationId, mode, emailId, sequence, [...names.keys()], present, limit, before];
+  return { name: 'rename-phases', text: RENAME, values };
+}
+
+// One page of a tenant's event log, of which those come back that a reply led to.
+// Reads: email_events (index email_events_feed). Locks: none. Rows: one page. Not the ORM: a walk by ids with a filter.
+/** A refusal as it was recorded. */
+export interface StoredReply {
+  readonly id: string;
+  /** Null: there was no reply of a server. */
+  readonly code: number | null;
+  readonly enhancedCode: string | null;
+  readonly phase: string | null;
+  readonly lines: readonly string[] | null;
+  readonly response: string | null;
+  readonly ruleId: string | null;
+  /** What the rule called for; null of what was recorded before that was kept. */
+  readonly action: string | null;
+}
+
+const TEXT = `
+  select
+    id, case when event_type in ('deferred', 'bounced', 'failed') and source = 'smtp' then (data ->> 'code')::int end as code,
+    data ->> 'enhancedCode' as "enhancedCode", data ->> 'phase' as phase, data -> 'lines' as lines,
+    data ->> 'response' as response, data ->> 'ruleId' as "ruleId", trace ->> 'action' as action
+  from email_events
+  where organization_id = $1 and mode = $2 and id > $3
+  order by id
+  limit $4`;
+
+export function listStoredReplies(
+  { organizationId, mode }: Tenant,
+  after: string,
+  limit: number,
+): Statement<StoredReply> {
+  return { name: 'list-stored-replies', text: TEXT, values: [organizationId, mode, after, limit] };
+}

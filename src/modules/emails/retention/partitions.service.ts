@@ -1,0 +1,137 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { OrganizationsService } from '../../../auth/organizations.service';
+import { Clock } from '../../../common/clock';
+import { deleteInBatches } from '../../../common/jobs/delete-in-batches';
+import { AppConfig } from '../../../config/config';
+import { Database } from '../../../database/database.service';
+import { StatsService } from '../../stats/stats.service';
+import { distinctMonths, type Month, MONTHLY_TABLES, type MonthlyTable, monthOf, spanOf } from './months';
+import { type DefaultRows, RetentionRepository, type TableMonth } from './retention.repository';
+
+const MONTHS_AHEAD = 3;
+/** Accepting waits while rows move; copying so much takes a second or two. */
+const MAX_MOVED_BYTES = 128 * 2 ** 20;
+
+export interface PartitionsReport {
+  /** Months after this one that every table has a partition for. */
+  readonly ahead: number;
+  /** Rows in the default partitions. */
+  readonly defaultRows: ReadonlyMap<MonthlyTable, number>;
+}
+
+/**
+ * Creates partitions ahead of time, and those that were missing: mail that came meanwhile lies in the default partitions
+ * and moves. More of it than may move stays there until its retention ends; it is found all the same.
+ */
+@Injectable()
+export class PartitionCreationService {
+  private readonly logger = new Logger(PartitionCreationService.name);
+
+  constructor(
+    private readonly partitions: RetentionRepository,
+    private readonly config: AppConfig,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @throws UnavailableError when a table is in use for long; it is tried again at the next run */
+  async run(): Promise<PartitionsReport> {
+    const now = this.clock.now();
+    const existing = keysOf(await this.partitions.listPartitions());
+    for (const month of this.wanted(now, await this.partitions.listDefaultRows())) {
+      for (const table of MONTHLY_TABLES) {
+        if (!existing.has(keyOf({ table, month }))) await this.add({ table, month });
+      }
+    }
+    return this.report(now);
+  }
+
+  private wanted(now: Date, defaultRows: readonly DefaultRows[]): Month[] {
+    const current = monthOf(now);
+    const oldest = monthOf(now, -this.config.retention.emailMonths);
+    const missed = defaultRows.map(({ month }) => month).filter((month) => month >= oldest && month < current);
+    const ahead = Array.from({ length: MONTHS_AHEAD + 1 }, (_, later) => monthOf(now, later));
+    return [...ahead, ...distinctMonths(missed)];
+  }
+
+  private async add(part: TableMonth): Promise<void> {
+    const result = await this.partitions.addPartition(part, MAX_MOVED_BYTES);
+    if (result !== 'too_large') return;
+    this.logger.warn(
+      `${part.table}: too much of ${part.month.toISOString().slice(0, 7)} lies in the default partition`,
+    );
+  }
+
+  private async report(now: Date): Promise<PartitionsReport> {
+    const existing = keysOf(await this.partitions.listPartitions());
+    const isComplete = (month: Month) => MONTHLY_TABLES.every((table) => existing.has(keyOf({ table, month })));
+    let ahead = 0;
+    while (isComplete(monthOf(now, ahead + 1))) ahead += 1;
+    const defaultRows = new Map<MonthlyTable, number>(MONTHLY_TABLES.map((table) => [table, 0]));
+    for (const { table, rows } of await this.partitions.listDefaultRows()) {
+      defaultRows.set(table, (defaultRows.get(table) ?? 0) + rows);
+    }
+    return { ahead, defaultRows };
+  }
+}
+
+function keysOf(parts: readonly TableMonth[]): Set<string> {
+  return new Set(parts.map(keyOf));
+}
+
+function keyOf({ table, month }: TableMonth): string {
+  return `${table} ${month.getTime()}`;
+}
+
+const BATCH = 5_000;
+/** Organizations whose counters one statement changes. */
+const PAGE = 100;
+const CHILDREN = MONTHLY_TABLES.filter((table) => table !== 'emails');
+
+export interface Removed {
+  readonly partitions: number;
+  /** Deleted one by one, from the default partitions. */
+  readonly rows: number;
+}
+
+/**
+ * Removes a month of every organization's emails. The emails themselves go first, together with their counts: a reader that
+ * finds one finds all that belongs to it, and what a failure leaves for the next run belongs to no email any more.
+ */
+@Injectable()
+export class PartitionRemovalService {
+  constructor(
+    private readonly database: Database,
+    private readonly partitions: RetentionRepository,
+    private readonly organizations: OrganizationsService,
+    private readonly stats: StatsService,
+  ) {}
+
+  /** Does nothing when another process is changing partitions. @throws UnavailableError when a lock is not to be had soon */
+  async remove(month: Month): Promise<Removed> {
+    const emails = await this.dropEmails(month);
+    if (emails === undefined) return { partitions: 0, rows: 0 };
+    let [partitions, rows] = [emails, await this.deleteDefaultRows('emails', month)];
+    for (const table of CHILDREN) {
+      if ((await this.partitions.dropPartition({ table, month })) === 'dropped') partitions += 1;
+      rows += await this.deleteDefaultRows(table, month);
+    }
+    return { partitions, rows };
+  }
+
+  /** Returns the number of dropped partitions; undefined while another process is changing partitions. */
+  private async dropEmails(month: Month): Promise<number | undefined> {
+    const organizations = await this.organizations.list();
+    return this.database.transaction(async (tx) => {
+      if (!(await this.partitions.lockPartitions(tx))) return undefined;
+      for (let start = 0; start < organizations.length; start += PAGE) {
+        const ids = organizations.slice(start, start + PAGE).map(({ id }) => id);
+        await this.stats.forgetEmails(ids, spanOf(month), tx);
+      }
+      return (await this.partitions.dropPartition({ table: 'emails', month }, tx)) === 'dropped' ? 1 : 0;
+    });
+  }
+
+  private deleteDefaultRows(table: MonthlyTable, month: Month): Promise<number> {
+    return deleteInBatches(BATCH, (limit) => this.partitions.deleteDefaultRows({ table, month }, limit));
+  }
+}

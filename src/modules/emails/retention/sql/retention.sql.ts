@@ -1,0 +1,176 @@
+import type { Mode } from '../../../../common/tenant';
+import type { Statement } from '../../../../database/statement';
+import { idsOf, type Month, MONTHLY_TABLES, type MonthlyTable } from '../months';
+
+// Deletes the contents of emails that are at their end, and have been for long enough, among the next $5 of a tenant.
+// Writes: email_contents, email_attachments (primary keys). Reads: email_recipients, email_events (primary keys).
+// Locks: the contents, skip locked. Rows: $5 emails; what has been deleted is not read again, because the contents are walked,
+// not the emails.
+// Not the ORM: five tables in one round trip.
+const TEXT = `
+  with examined as materialized (
+    select email_id
+    from email_contents
+    where organization_id = $1 and mode = $2 and email_id > $3 and email_id < $4
+    order by email_id
+    limit $5
+  ), over as materialized (
+    select c.email_id
+    from examined l
+    join email_contents c on c.organization_id = $1 and c.mode = $2 and c.email_id = l.email_id
+    where not exists (
+      select 1 from email_recipients r
+      where r.organization_id = $1 and r.mode = $2 and r.email_id = l.email_id and r.status = any ($7)
+    ) and not exists (
+      select 1 from email_events e
+      where e.organization_id = $1 and e.mode = $2 and e.email_id = l.email_id
+        and e.occurred_at > $6 and e.event_type = any ($8)
+    )
+    order by c.email_id
+    for update of c skip locked
+  ), without_attachments as (
+    delete from email_attachments a using over o
+    where a.organization_id = $1 and a.mode = $2 and a.email_id = o.email_id
+  ), deleted as (
+    delete from email_contents c using over o
+    where c.organization_id = $1 and c.mode = $2 and c.email_id = o.email_id
+    returning 1
+  )
+  select
+    (select count(*) from examined)::int as "examined",
+    (select email_id from examined order by email_id desc limit 1) as "lastId",
+    (select count(*) from deleted)::int as deleted`;
+
+/** Of recipients: not at their end. */
+const OPEN = ['queued', 'scheduled', 'sending'];
+/** Events that bring a recipient to an end, or to another one. */
+const ENDS = ['sent', 'delivered', 'bounced', 'hard_bounce', 'soft_bounce', 'blocked', 'failed', 'cancelled'];
+
+export interface ContentPage {
+  readonly organizationId: string;
+  readonly mode: Mode;
+  /** Ids of emails: between these, both exclusive. */
+  readonly afterId: string;
+  readonly beforeId: string;
+  /** What came to its end later keeps its content. */
+  readonly endedBefore: Date;
+}
+
+export interface DeletedContents {
+  readonly examined: number;
+  readonly lastId: string | null;
+  readonly deleted: number;
+}
+
+export function deleteContents(page: ContentPage, limit: number): Statement<DeletedContents> {
+  const { organizationId, mode, afterId, beforeId, endedBefore } = page;
+  return {
+    name: 'delete-contents',
+    text: TEXT,
+    values: [organizationId, mode, afterId, beforeId, limit, endedBefore, OPEN, ENDS],
+  };
+}
+
+// Which months the tables have partitions for, and of which months rows lie in the default partitions.
+// Reads: the catalogue, and the default partitions (whole: as a rule they are empty). Locks: none. Rows: some dozens.
+// Not the ORM: the catalogue; the same of several tables.
+const PARTITIONS = `
+  select t.name as table, to_date(right(c.relname, 7), 'YYYY_MM')::timestamp at time zone 'UTC' as month
+  from unnest($1::text[]) as t (name)
+  join pg_inherits i on i.inhparent = t.name::regclass
+  join pg_class c on c.oid = i.inhrelid
+  where c.relname ~ '_[0-9]{4}_[0-9]{2}$'`;
+
+export function listPartitions(): Statement<{ table: MonthlyTable; month: Month }> {
+  return { name: 'list-partitions', text: PARTITIONS, values: [MONTHLY_TABLES] };
+}
+
+const countDefaultRows = (table: MonthlyTable) => `
+  select '${table}' as table, month, count(*)::float8 as rows
+  from (
+    select date_trunc(
+      'month', to_timestamp(('x' || translate(left(${keyOf(table)}::text, 13), '-', ''))::bit(48)::bigint / 1000.0), 'UTC'
+    ) as month
+    from ${table}_default
+  ) made
+  group by month`;
+
+/** Rows of default partitions, by the month to which they belong. */
+export function listDefaultRows(): Statement<{ table: MonthlyTable; month: Month; rows: number }> {
+  return { name: 'list-default-rows', text: MONTHLY_TABLES.map(countDefaultRows).join(' union all '), values: [] };
+}
+
+// Makes this transaction the one that changes partitions, or returns that another one is.
+// Reads: nothing. Locks: the advisory lock of create_month_partitions, until the end of the transaction. Rows: one.
+// Not the ORM: advisory locks.
+
+const LOCK = `select pg_try_advisory_xact_lock(hashtext('create_month_partitions')) as "isOurs"`;
+
+export function lockPartitions(): Statement<{ isOurs: boolean }> {
+  return { name: 'lock-partitions', text: LOCK, values: [] };
+}
+
+// Adds or drops a month of a table.
+// Writes: the catalogue, and the rows that move out of the default partition. Locks: an advisory lock; the table against
+// all others, waited for 1.5 s at most, since others wait behind it.
+// Not the ORM: functions of the schema (migration 0027).
+
+/** `busy`: another process is changing partitions. `too_large`: more would have to be moved than may wait. */
+export type Added = 'created' | 'present' | 'busy' | 'too_large';
+export type Dropped = 'dropped' | 'absent' | 'busy';
+
+export function addPartition(table: MonthlyTable, month: Month, maxMovedBytes: number): Statement<{ result: Added }> {
+  const text = 'select add_month_partition($1, $2::date, $3) as result';
+  return { name: 'add-partition', text, values: [table, dateOf(month), maxMovedBytes] };
+}
+
+export function dropPartition(table: MonthlyTable, month: Month): Statement<{ result: Dropped }> {
+  const text = 'select drop_month_partition($1, $2::date) as result';
+  return { name: 'drop-partition', text, values: [table, dateOf(month)] };
+}
+
+function dateOf(month: Month): string {
+  return month.toISOString().slice(0, 10);
+}
+
+// The key of the $3th row of a month in a default partition; nothing when there are fewer.
+// Reads: one default partition (whole: as a rule it is empty). Locks: none. Rows: one.
+// Not the ORM: a place in an order.
+
+const nthKey = (table: MonthlyTable) => `
+  select ${keyOf(table)} as key
+  from ${table}_default
+  where ${keyOf(table)} >= $1 and ${keyOf(table)} < $2
+  order by ${keyOf(table)}
+  offset $3::int - 1
+  limit 1`;
+
+export function findNthDefaultKey(table: MonthlyTable, month: Month, place: number): Statement<{ key: string }> {
+  const { from, to } = idsOf(month);
+  return { name: `find-default-key-of-${table}`, text: nthKey(table), values: [from, to, place] };
+}
+
+// Deletes the rows of a month from a default partition, up to a key.
+// Writes: one default partition (whole: as a rule it is empty). Locks: the rows. Rows: what lies between two keys.
+// Without organization: retention is the same for all. By keys, without row locks and limits: so it also runs where the rows
+// are on several nodes (docs/scaling.md). Not the ORM: the count of a delete.
+
+const deleteFrom = (table: MonthlyTable) => `
+  delete from ${table}_default
+  where ${keyOf(table)} >= $1 and ${keyOf(table)} < $2 and ($3::uuid is null or ${keyOf(table)} <= $3)
+  returning 1 as deleted`;
+
+/** @param lastKey undefined: up to the month's end */
+export function deleteDefaultRows(
+  table: MonthlyTable,
+  month: Month,
+  lastKey: string | undefined,
+): Statement<{ deleted: 1 }> {
+  const { from, to } = idsOf(month);
+  return { name: `delete-default-rows-of-${table}`, text: deleteFrom(table), values: [from, to, lastKey ?? null] };
+}
+
+/** The column by which a table is partitioned. */
+export function keyOf(table: MonthlyTable): string {
+  return table === 'emails' ? 'id' : 'email_id';
+}

@@ -1,0 +1,121 @@
+import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { atMost } from '../../common/bounded-cache';
+import { Clock, SECOND } from '../../common/clock';
+import type { RecipientLinkTarget } from '../emails/recipient-links.service';
+import type { Recognition } from './automation';
+
+export type HitKind = 'opened' | 'clicked';
+
+/** One fetch of a pixel or a link, until it is written. */
+export interface Hit extends Recognition {
+  readonly kind: HitKind;
+  readonly target: RecipientLinkTarget;
+  /** The same for the same link of the same recipient, and for no other. */
+  readonly linkKey: string;
+  readonly occurredAt: Date;
+  /** By the clock that never jumps. */
+  readonly atMs: number;
+  /** At most 256 printable ASCII characters. */
+  readonly userAgent: string;
+  /** The client is known, so when it comes and how often tells nothing of it. */
+  readonly isOnThisMachine: boolean;
+  /** The network of the client, not its address. */
+  readonly ip: string | undefined;
+  /** Where a click leads. */
+  readonly url?: string;
+}
+
+/** What became of a hit: an event that counts, one that does not, nothing since its email is gone. */
+export type HitResult = 'recorded' | 'automated' | 'gone';
+
+/** The same link again within this time is one hit: mail programs reload, people click twice. */
+const REPEATED_MS = 10 * SECOND;
+const MAX_LINKS = 20_000;
+
+/** So many different links of one mail, within so short a time, are followed by filters and not by people. */
+export const BURST_LINKS = 3;
+export const BURST_MS = 2 * SECOND;
+
+const MAX_DELIVERIES = 10_000;
+
+interface Clicks {
+  /** Times of the latest clicks, the oldest first. */
+  readonly latest: number[];
+  burst: { readonly fromMs: number; readonly toMs: number } | undefined;
+}
+
+/**
+ * Finds the bursts of clicks of each delivery; a click belongs to one whether it comes early or late in it. No link comes
+ * twice within `BURST_MS`: repetitions are not noted.
+ */
+export class LinkBursts {
+  private readonly deliveries = new LRUCache<string, Clicks>(atMost(MAX_DELIVERIES));
+
+  /** Clicks come in the order of their times. */
+  note(delivery: string, atMs: number): void {
+    const clicks = this.deliveries.get(delivery) ?? { latest: [], burst: undefined };
+    this.deliveries.set(delivery, clicks);
+    clicks.latest.push(atMs);
+    if (clicks.latest.length > BURST_LINKS) clicks.latest.shift();
+    const [fromMs = atMs] = clicks.latest;
+    if (clicks.latest.length === BURST_LINKS && atMs - fromMs <= BURST_MS) {
+      clicks.burst = extend(clicks.burst, fromMs, atMs);
+    }
+  }
+
+  /** Whether a time is within the latest burst. */
+  covers(delivery: string, atMs: number): boolean {
+    const burst = this.deliveries.get(delivery)?.burst;
+    return burst !== undefined && atMs >= burst.fromMs && atMs <= burst.toMs;
+  }
+}
+
+function extend(burst: Clicks['burst'], fromMs: number, toMs: number): NonNullable<Clicks['burst']> {
+  return burst && fromMs <= burst.toMs ? { fromMs: burst.fromMs, toMs } : { fromMs, toMs };
+}
+
+/**
+ * What has come lately, in this process and in bounded memory. Behind a load balancer each process sees its share: a
+ * repetition may be reported twice, and then counts once all the same.
+ */
+@Injectable()
+export class HitHistory {
+  private readonly recent = new LRUCache<string, number>(atMost(MAX_LINKS));
+  private readonly bursts = new LinkBursts();
+
+  constructor(private readonly clock: Clock) {}
+
+  /** Whether a hit like it is already known; if not, it is from now on. */
+  isRepeated(linkKey: string, isAutomated: boolean): boolean {
+    const nowMs = this.clock.monotonicMs();
+    const key = nameOf(linkKey, isAutomated);
+    const knownAtMs = this.recent.get(key);
+    if (knownAtMs !== undefined && nowMs - knownAtMs < REPEATED_MS) return true;
+    this.recent.set(key, nowMs);
+    return false;
+  }
+
+  /** Takes note of a click that may be a person's. */
+  note({ target, atMs }: Hit): void {
+    this.bursts.note(deliveryOf(target), atMs);
+  }
+
+  /** Whether it fell among many clicks; known for sure once `BURST_MS` have passed since. */
+  isInBurst({ target, atMs }: Hit): boolean {
+    return this.bursts.covers(deliveryOf(target), atMs);
+  }
+
+  /** What turned out to be a machine's does not hide the person who comes after it. */
+  forget({ linkKey }: Hit): void {
+    this.recent.delete(nameOf(linkKey, false));
+  }
+}
+
+function nameOf(linkKey: string, isAutomated: boolean): string {
+  return isAutomated ? `${linkKey} automated` : linkKey;
+}
+
+function deliveryOf({ emailId, position }: Hit['target']): string {
+  return `${emailId} ${position}`;
+}

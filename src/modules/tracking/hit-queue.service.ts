@@ -1,0 +1,140 @@
+import { type BeforeApplicationShutdown, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
+import { Clock, SECOND } from '../../common/clock';
+import { UnavailableError } from '../../common/errors/app-error';
+import { translateDatabaseError } from '../../database/database-errors';
+import { TrackingMetrics } from './tracking.metrics';
+import { BURST_MS, type Hit } from './hit-history';
+import { HitWriter } from './hit-writer.service';
+
+const TICK_MS = SECOND / 4;
+const MAX_BATCH = 500;
+/** Five thousand a second while the database responds; at the most some 25 MB. */
+const MAX_WAITING = 10_000;
+/** For each place that is free, how many hits of one organization may wait: alone it has nine tenths, and leaves the rest. */
+const SHARE_PER_FREE = 9;
+const RETRY_MS = SECOND;
+
+/**
+ * Hits wait here until it is known what they belong to, then they are written together. No request waits for them, and they
+ * are kept in memory only: a crash loses those of the last two and a half seconds.
+ *
+ * waiting → written; while the database is away they wait, and further ones are dropped once the queue is full, or has so many
+ * of the organization that too few places would be left for others; a hit that
+ * cannot be written although the database responds is dropped by itself.
+ */
+@Injectable()
+export class HitQueue implements OnModuleInit, BeforeApplicationShutdown {
+  private readonly logger = new Logger(HitQueue.name);
+  private readonly waiting: Hit[] = [];
+  /** How many of them each organization has, by its ordinal. */
+  private readonly waitingOf = new Map<number, number>();
+  private timer: NodeJS.Timeout | undefined;
+  private flushing: Promise<void> | undefined;
+  private pausedUntilMs = -Infinity;
+
+  constructor(
+    private readonly writer: HitWriter,
+    private readonly clock: Clock,
+    private readonly metrics: TrackingMetrics,
+  ) {
+    metrics.showWaiting(() => this.waiting.length);
+  }
+
+  onModuleInit(): void {
+    this.timer = setInterval(() => void this.flushDue(), TICK_MS);
+  }
+
+  /** Writes all that waits; what the database does not take now is lost. */
+  async beforeApplicationShutdown(): Promise<void> {
+    clearInterval(this.timer);
+    await this.flushing;
+    await this.flush(Infinity);
+    if (this.waiting.length > 0) this.drop(this.waiting.splice(0), 'the process stops');
+  }
+
+  add(hit: Hit): void {
+    const free = MAX_WAITING - this.waiting.length;
+    const mine = this.waitingOf.get(hit.target.organizationOrdinal) ?? 0;
+    if (mine >= SHARE_PER_FREE * free) this.metrics.count(hit.kind, 'dropped');
+    else this.enqueue(hit);
+  }
+
+  private enqueue(hit: Hit): void {
+    this.waiting.push(hit);
+    this.note([hit], 1);
+  }
+
+  private note(hits: readonly Hit[], change: 1 | -1): void {
+    for (const { target } of hits) {
+      const count = (this.waitingOf.get(target.organizationOrdinal) ?? 0) + change;
+      if (count > 0) this.waitingOf.set(target.organizationOrdinal, count);
+      else this.waitingOf.delete(target.organizationOrdinal);
+    }
+  }
+
+  private async flushDue(): Promise<void> {
+    const nowMs = this.clock.monotonicMs();
+    if (this.flushing || nowMs < this.pausedUntilMs) return;
+    this.flushing = this.flush(nowMs - BURST_MS).finally(() => (this.flushing = undefined));
+    await this.flushing;
+  }
+
+  /** Hits up to a time; stops at the first batch that finds the database away. */
+  private async flush(upToMs: number): Promise<void> {
+    for (;;) {
+      const batch = this.takeUpTo(upToMs);
+      if (batch.length === 0) return;
+      if (!(await this.write(batch))) {
+        this.waiting.unshift(...batch);
+        this.note(batch, 1);
+        return;
+      }
+    }
+  }
+
+  private takeUpTo(upToMs: number): Hit[] {
+    const end = this.waiting.findIndex(({ atMs }, index) => atMs > upToMs || index >= MAX_BATCH);
+    const taken = this.waiting.splice(0, end === -1 ? this.waiting.length : end);
+    this.note(taken, -1);
+    return taken;
+  }
+
+  /** False when the database is away, so that it is to be tried again. */
+  private async write(batch: readonly Hit[]): Promise<boolean> {
+    try {
+      const results = await this.writer.write(batch);
+      results.forEach((result, index) => this.metrics.count((batch[index] as Hit).kind, result));
+      this.pausedUntilMs = -Infinity;
+      return true;
+    } catch (error) {
+      const translated = translateDatabaseError(error);
+      if (translated instanceof UnavailableError) {
+        this.pause(translated);
+        return false;
+      }
+      return this.writeEach(batch, error as Error);
+    }
+  }
+
+  /** One that cannot be written must not fail the others of its batch. */
+  private async writeEach(batch: readonly Hit[], error: Error): Promise<boolean> {
+    if (batch.length === 1) {
+      this.drop(batch, error.message);
+      return true;
+    }
+    for (const hit of batch) {
+      if (!(await this.write([hit]))) this.drop([hit], 'the database is away');
+    }
+    return true;
+  }
+
+  private pause(error: Error): void {
+    if (this.pausedUntilMs === -Infinity) this.logger.warn(`Opens and clicks wait for the database: ${error.message}`);
+    this.pausedUntilMs = this.clock.monotonicMs() + RETRY_MS;
+  }
+
+  private drop(hits: readonly Hit[], reason: string): void {
+    this.logger.error(`${hits.length} opens and clicks are lost: ${reason}`);
+    for (const { kind } of hits) this.metrics.count(kind, 'dropped');
+  }
+}

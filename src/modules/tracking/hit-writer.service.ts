@@ -1,0 +1,74 @@
+import { Injectable } from '@nestjs/common';
+import { SECOND } from '../../common/clock';
+import { Database } from '../../database/database.service';
+import type { DeliveryOutcome, RecordedOutcome } from '../../delivery/ports/outcome';
+import { OutcomeRecorder } from '../emails/outcomes/outcome-recorder.service';
+import { RecipientLinksService } from '../emails/recipient-links.service';
+import { type MailRecipient, EmailLookupService } from '../emails/email-lookup.service';
+import type { Automation } from './automation';
+import { type Hit, HitHistory, type HitKind, type HitResult } from './hit-history';
+
+/** Sooner after the email was first handed over no person reacts: filters do, before they let the mail in. */
+const REACTION_MS: Record<HitKind, number> = { opened: 0, clicked: 2 * SECOND };
+
+/** A hit whose recipient is known, and what it was in the end. */
+interface ResolvedHit {
+  readonly hit: Hit;
+  readonly recipient: MailRecipient;
+  readonly automation: Automation | undefined;
+}
+
+/** Makes outcomes of hits: a query for their recipients, and one transaction. */
+@Injectable()
+export class HitWriter {
+  constructor(
+    private readonly links: RecipientLinksService,
+    private readonly recipients: EmailLookupService,
+    private readonly outcomes: OutcomeRecorder,
+    private readonly database: Database,
+    private readonly history: HitHistory,
+  ) {}
+
+  /** Committed when it resolves; one result for each hit. @throws UnavailableError */
+  async write(hits: readonly Hit[]): Promise<HitResult[]> {
+    const resolved = await this.resolve(hits);
+    const outcomes = resolved.flatMap((entry) => (entry ? [outcomeOf(entry)] : []));
+    await this.database.transaction((tx) => this.outcomes.record(outcomes, tx));
+    return resolved.map((entry) => {
+      if (!entry) return 'gone';
+      if (entry.automation && !entry.hit.automation) this.history.forget(entry.hit);
+      return entry.automation ? 'automated' : 'recorded';
+    });
+  }
+
+  private async resolve(hits: readonly Hit[]): Promise<(ResolvedHit | undefined)[]> {
+    const keys = await Promise.all(hits.map(({ target }) => this.links.keyOf(target)));
+    const recipients = await this.recipients.findRecipients(keys);
+    return hits.map((hit, index) => {
+      const recipient = recipients[index];
+      return recipient && { hit, recipient, automation: this.automationOf(hit, recipient) };
+    });
+  }
+
+  private automationOf(hit: Hit, { sentAt }: MailRecipient): Automation | undefined {
+    if (hit.automation || hit.isOnThisMachine) return hit.automation;
+    if (this.history.isInBurst(hit)) return 'many-links';
+    const isEarly = sentAt !== null && hit.occurredAt.getTime() < sentAt.getTime() + REACTION_MS[hit.kind];
+    return isEarly ? 'at-delivery' : undefined;
+  }
+}
+
+function outcomeOf({ hit, recipient, automation }: ResolvedHit): RecordedOutcome {
+  const { organizationId, mode, emailId, position, domainId, address } = recipient;
+  const { kind, occurredAt, userAgent, ip, url, proxy } = hit;
+  const data = {
+    ...(url !== undefined && { url }),
+    ...(userAgent !== '' && { userAgent }),
+    ...(ip !== undefined && { ip }),
+    ...(proxy && { proxy }),
+    ...(automation && { automatedReason: automation }),
+  };
+  const outcome: DeliveryOutcome = { kind, data, ...(automation && { automated: true }) };
+  const key = { organizationId, mode, emailId, position };
+  return { ...key, domainId, recipient: address, outcome, source: 'tracking', occurredAt };
+}
