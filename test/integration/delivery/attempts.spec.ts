@@ -7,7 +7,7 @@ import { DeliveryScene } from '../../setup/delivery-scene';
 
 const DIRECT = { DELIVERY_MODE: 'direct', MAIL_HOST: 'mail.waybill.test', ALLOW_PRIVATE_DESTINATIONS: 'true' };
 /** Of one attempt's trace in the row, so that the queue's history stays small. */
-const MAX_TRACE_BYTES = 400;
+const MAX_TRACE_BYTES = 250;
 
 describe('the flight recorder', () => {
   let scene: DeliveryScene;

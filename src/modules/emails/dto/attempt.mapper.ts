@@ -1,7 +1,7 @@
 import { readPhase } from '../../../delivery/ports/smtp-phase';
 import type { EmailEvent } from '../email.entity';
 import type { AttemptDto } from './attempt.dto';
-import type { StoredTrace } from '../outcomes/stored-trace';
+import { phasesOf, type StoredTrace } from '../outcomes/stored-trace';
 
 /** Events that an attempt ends with. */
 const ENDINGS: ReadonlySet<string> = new Set(['sent', 'delivered', 'deferred', 'unknown', 'bounced', 'failed']);
@@ -47,7 +47,7 @@ function toAttempt({ eventType, occurredAt, data, trace }: EmailEvent): AttemptD
     outcome: eventType,
     ...routeOf(stored, data),
     ...tlsOf(stored),
-    ...(stored.phases && { phasesMs: phasesOf(stored.phases) }),
+    ...timesOf(stored),
     ...replyOf(data),
     ...ruleOf(stored, data),
     ...textOf('tlsFailure', data),
@@ -73,10 +73,12 @@ function tlsOf({ tls, policy }: StoredTrace): Partial<Pick<AttemptDto, 'tls'>> {
 }
 
 /** Logging in at a relay is part of its greeting. */
-function phasesOf(phases: NonNullable<StoredTrace['phases']>): NonNullable<AttemptDto['phasesMs']> {
+function timesOf(stored: StoredTrace): Pick<AttemptDto, 'phasesMs'> {
+  const phases = phasesOf(stored);
+  if (phases === undefined) return {};
   const { auth, greeting, ...others } = phases;
   const welcome = (greeting ?? 0) + (auth ?? 0);
-  return { ...others, ...((greeting !== undefined || auth !== undefined) && { greeting: welcome }) };
+  return { phasesMs: { ...others, ...((greeting !== undefined || auth !== undefined) && { greeting: welcome }) } };
 }
 
 function replyOf({ code, enhancedCode, lines, response }: EmailEvent['data']): Partial<Pick<AttemptDto, 'reply'>> {
