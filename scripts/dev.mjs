@@ -1,29 +1,66 @@
 // `npm run dev`: compiles, starts the service, and does both again at every change; the console is built beside it.
 import { spawn } from 'node:child_process';
-import { existsSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { createInterface } from 'node:readline';
+import { compilerOf } from './build/compile.mjs';
 import { watchConsole } from './build/console.mjs';
 
 const root = path.resolve(import.meta.dirname, '..');
-const nest = path.join(root, 'node_modules/@nestjs/cli/bin/nest.js');
-const main = path.join(root, 'dist/main.js');
+/** The compiler's last line on a change. */
+const DONE = /Found (\d+) errors?\. Watching for file changes/;
+/** In groups of their own: Ctrl-C reaches this process alone, which ends them in order. */
+const DETACHED = process.platform !== 'win32';
 
-const hasGroups = process.platform !== 'win32';
+let service;
+let turn = Promise.resolve();
+let isEnding = false;
 
-// So that the compiler has nothing to remove while something else is written there.
+async function endService(signal) {
+  if (!service || service.exitCode !== null || service.signalCode !== null) return;
+  const ended = once(service, 'exit');
+  service.kill(signal);
+  await ended;
+}
+
+/** One that ends by itself, for a setting that is wrong, begins again at the next change. */
+async function startAgain() {
+  await endService('SIGTERM');
+  if (isEnding) return;
+  const options = { cwd: root, stdio: 'inherit', detached: DETACHED };
+  service = spawn(process.execPath, [path.join(root, 'dist/main.js')], options);
+}
+
+// Nothing may stay of sources that are gone.
 rmSync(path.join(root, 'dist'), { recursive: true, force: true, maxRetries: 5 });
-const service = spawn(process.execPath, [nest, 'start', '--watch', '--preserveWatchOutput'], {
+const args = [compilerOf(root), '-p', 'tsconfig.json', '--watch', '--preserveWatchOutput'];
+const compiler = spawn(process.execPath, args, {
   cwd: root,
-  stdio: 'inherit',
-  detached: hasGroups,
+  stdio: ['ignore', 'pipe', 'inherit'],
+  detached: DETACHED,
 });
-service.once('exit', (code) => process.exit(code ?? 0));
+compiler.once('exit', (code) => {
+  if (!isEnding) void end('SIGTERM', code ?? 1);
+});
 
-// The compiler does not hand signals on to the service that it has started: both get them, as a group of their own.
-const end = (signal) => (hasGroups ? process.kill(-service.pid, signal) : service.kill(signal));
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => end(signal));
+let isConsoleWatched = false;
+createInterface({ input: compiler.stdout }).on('line', (line) => {
+  console.log(line);
+  const errors = DONE.exec(line)?.[1];
+  if (errors !== '0') return;
+  turn = turn.then(startAgain);
+  // The console's files are put beside those of the compiler.
+  if (!isConsoleWatched) void watchConsole(root);
+  isConsoleWatched = true;
+});
 
-// The console's files are put beside those of the compiler.
-while (!existsSync(main)) await delay(200);
-await watchConsole(root);
+async function end(signal, exitCode) {
+  if (isEnding) return;
+  isEnding = true;
+  await turn;
+  await endService(signal);
+  if (compiler.exitCode === null) compiler.kill();
+  process.exit(exitCode ?? service?.exitCode ?? 0);
+}
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => void end(signal));

@@ -44,7 +44,7 @@ async function buildOf(commit) {
     say(`building ${commit.slice(0, 12)}`);
     await extract(commit, making);
     await addDependencies(making);
-    await execute(process.execPath, [path.join('node_modules', '@nestjs/cli/bin/nest.js'), 'build'], { cwd: making });
+    await execute('npm', ['run', 'build'], { cwd: making });
     await rename(making, folder);
   } catch (error) {
     await rm(making, { recursive: true, force: true });
