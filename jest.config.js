@@ -23,7 +23,7 @@ module.exports = {
   testSequencer: '<rootDir>/test/setup/slow-first-sequencer.js',
   reporters: ['default', '<rootDir>/test/setup/summary-reporter.js'],
   // Waits end by their condition; this is for a machine with much else to do.
-  testTimeout: 120_000,
+  testTimeout: 240_000,
   // One more than the cores that CI has: much of the integration and end-to-end tests is waiting. Four took 436 s instead of 487, and waits
   // with a limit were nearer to it.
   maxWorkers: 3,

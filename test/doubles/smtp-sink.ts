@@ -5,6 +5,7 @@ import { behaviourOf } from './smtp-sink-behaviour';
 import type { SinkBehaviour } from './smtp-sink-behaviour';
 import { createSecureContext } from 'node:tls';
 import { SmtpSinkSession } from './smtp-sink-session';
+import { WAIT_LIMIT_MS } from '../setup/wait-for';
 import { TEST_CERTIFICATE } from './tls-certificate';
 
 export interface SmtpSinkOptions {
@@ -55,8 +56,6 @@ interface Waiter {
   isMet: () => boolean;
   resolve: () => void;
 }
-
-const WAIT_MS = 15_000;
 
 /**
  * A receiving server for tests on 127.0.0.1 that accepts all mail, unless a recipient's local part (see `behaviourOf`) or
@@ -111,7 +110,7 @@ export class SmtpSink {
     return this.sockets.size;
   }
 
-  /** Waits for at least that many messages and returns them; fails after 15 seconds. */
+  /** Waits for at least that many messages and returns them; fails after a minute. */
   async waitForMessages(count: number): Promise<readonly SinkMessage[]> {
     await this.waitFor(() => this.messageCount >= count, `${count} messages`);
     return this.messages;
@@ -125,7 +124,7 @@ export class SmtpSink {
       const timer = setTimeout(() => {
         this.waiters.delete(waiter);
         reject(new Error(`The sink waited in vain for ${what}; it has ${this.messageCount} messages`));
-      }, WAIT_MS);
+      }, WAIT_LIMIT_MS);
       this.waiters.add(waiter);
     });
   }

@@ -62,7 +62,7 @@ async function add(name: string): Promise<any> {
 async function sendFrom(from: string) {
   const before = sink.messages.length;
   await api.send({ from });
-  await waitFor(() => sink.messages.length > before, { what: 'the mail', timeoutMs: 20_000 });
+  await waitFor(() => sink.messages.length > before, { what: 'the mail' });
   return verifyDkim(sink.messages.at(-1)!.content, database.url);
 }
 
@@ -91,7 +91,6 @@ it('is verified without being asked, as soon as the records are there', async ()
   publish(domain);
   await waitFor(async () => (await read(domain.id)).verification_status === 'verified', {
     what: 'the background look',
-    timeoutMs: 25_000,
   });
 });
 

@@ -28,7 +28,7 @@ describe('a start that fails', () => {
   it('because of Ctrl-C while the database is being made calls it no failure, and the next ones work', async () => {
     const broken = ServiceProcess.launch({ WAYBILL_DATA_DIR: dataDir });
     const isMaking = () => broken.lines.some(({ msg }) => msg.startsWith('creating a database'));
-    await waitFor(isMaking, { what: 'initdb', timeoutMs: 20_000 });
+    await waitFor(isMaking, { what: 'initdb' });
     await broken.kill('SIGINT');
     expect(broken.exitCode).toBe(0);
     expect(broken.describe()).not.toMatch(/initdb|"level":"(error|fatal)"|\bat .*\.js:/);
@@ -54,7 +54,7 @@ describe('a start that fails', () => {
 
   it('because of its configuration logs a line for each thing to correct', async () => {
     const broken = ServiceProcess.launch({ WAYBILL_DATA_DIR: dataDir, DELIVERY_MODE: 'direct', LOG_LEVEL: 'loud' });
-    await waitFor(() => broken.exitCode !== null, { what: 'its end', timeoutMs: 20_000 });
+    await waitFor(() => broken.exitCode !== null, { what: 'its end' });
     await waitFor(() => broken.lines.length >= 2, { what: 'its lines' });
     expect(broken.exitCode).toBe(1);
     // A fatal line is written at once, at times before one that is already on its way.

@@ -6,7 +6,7 @@ import { Client } from 'pg';
 import { SmtpSink } from '../doubles/smtp-sink';
 import { TcpProxy } from '../doubles/tcp-proxy';
 import { createTestDatabase, type TestDatabase } from '../setup/test-database';
-import { waitFor } from '../setup/wait-for';
+import { WAIT_LIMIT_MS, waitFor } from '../setup/wait-for';
 import { ApiClient } from './kit/api-client';
 import { ServiceProcess } from './kit/service-process';
 import { type Tenant, TenantFactory } from './kit/tenant';
@@ -33,7 +33,7 @@ const env = () => ({
 });
 
 /** Sends SIGTERM to the process alone, as a container does, and waits until it has ended by itself. */
-async function terminate(service: ServiceProcess, timeoutMs = 30_000): Promise<void> {
+async function terminate(service: ServiceProcess, timeoutMs = WAIT_LIMIT_MS): Promise<void> {
   service.child.kill('SIGTERM');
   try {
     await waitFor(() => service.exitCode !== null, { what: 'the end of the process', timeoutMs });
@@ -53,7 +53,7 @@ describe('a stop', () => {
   beforeAll(async () => {
     tenants = await TenantFactory.open(database.url);
     tenant = await tenants.create();
-    front = await ServiceProcess.start({ ...env(), WAYBILL_ROLES: 'api', SHUTDOWN_DELAY_SECONDS: '3' });
+    front = await ServiceProcess.start({ ...env(), WAYBILL_ROLES: 'api', SHUTDOWN_DELAY_SECONDS: '5' });
     api = new ApiClient(front.port, tenant.liveKey);
   });
   beforeEach(async () => {
@@ -91,7 +91,7 @@ describe('a stop', () => {
     sink.behaviours.set('late@example.com', '250-late-1000');
     const late = await api.send({ to: ['late@example.com'] });
     const ids = await Promise.all(tarpits.map((to) => api.send({ to: [to] })));
-    const stuck = await startWorker({ DELIVERY_CONCURRENCY: '10', LEASE_SECONDS: '5' });
+    const stuck = await startWorker({ DELIVERY_CONCURRENCY: '10', DRAIN_SECONDS: '4' });
     await sink.waitFor(() => sink.openConnections >= 8, 'the conversations');
     await waitFor(() => sink.commands.some((line) => line.includes('late@')), { what: 'the mail that is taken late' });
     await terminate(stuck);
@@ -137,7 +137,7 @@ describe('a stop', () => {
 
 describe('SIGTERM during the start', () => {
   /** Well before the minute that a database is waited for. */
-  const SOON_MS = 15_000;
+  const SOON_MS = 30_000;
 
   async function expectBrokenOff(service: ServiceProcess): Promise<void> {
     await terminate(service, SOON_MS);
@@ -181,7 +181,6 @@ describe('SIGTERM during the start', () => {
     const service = ServiceProcess.launch({ WAYBILL_DATA_DIR: dataDir });
     await waitFor(() => service.lines.some(({ msg }) => msg.startsWith('creating a database')), {
       what: 'initdb',
-      timeoutMs: 20_000,
     });
     await expectBrokenOff(service);
     expect(readdirSync(dataDir).filter((name) => name.includes('partial'))).toEqual([]);

@@ -31,7 +31,6 @@ async function launch(): Promise<ServiceProcess> {
   const { lines } = service;
   await waitFor(() => lines.some(({ msg }) => /^not ready: |^ready$/.test(msg)), {
     what: 'the service to wait',
-    timeoutMs: 30_000,
   });
   return service;
 }
@@ -65,7 +64,7 @@ describe('a service that does not migrate', () => {
     noTrace(waiting);
 
     expect(await runWith(env, ['migrate'])).toMatchObject({ exitCode: 0 });
-    await waitFor(() => waiting.line('ready'), { what: 'the service to be ready', timeoutMs: 30_000 });
+    await waitFor(() => waiting.line('ready'), { what: 'the service to be ready' });
     expect(waiting.line('the schema is up to date')).toBeDefined();
     expect(await probe(waiting.port, '/health/startup')).toMatchObject({ status: 200, body: { status: 'ready' } });
     await waiting.stop();

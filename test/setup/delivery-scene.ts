@@ -61,7 +61,7 @@ export class DeliveryScene {
         const rows = await this.read(id);
         return isAsWanted(rows) && rows;
       },
-      { what, timeoutMs: 20_000 },
+      { what },
     );
   }
 

@@ -93,7 +93,8 @@ export class WorkerSession {
     return id;
   }
 
-  private async renew(): Promise<void> {
+  /** Extends the lease; its own timer does so every third of it. A failure is told in the log, and tried again. */
+  async renew(): Promise<void> {
     const id = this.current;
     if (id === undefined) return;
     const startedMs = this.clock.monotonicMs();

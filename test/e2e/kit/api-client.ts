@@ -122,7 +122,7 @@ export class ApiClient {
         const email = await this.email(id);
         return isSo(email) ? email : undefined;
       },
-      { what: `email ${id} ${what}`, timeoutMs: 20_000 },
+      { what: `email ${id} ${what}` },
     ).catch(async (error: unknown) => {
       throw new Error(`${String(error)}: ${JSON.stringify(await this.email(id))}`);
     });

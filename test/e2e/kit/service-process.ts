@@ -59,7 +59,6 @@ export class ServiceProcess {
     try {
       await waitFor(() => service.exited || service.line('ready') !== undefined, {
         what: 'the service',
-        timeoutMs: 60_000,
       });
       if (service.exited) throw new Error(`The service ended at its start:\n${service.describe()}`);
     } catch (error) {

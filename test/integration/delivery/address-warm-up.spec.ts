@@ -55,7 +55,7 @@ describe('a new address', () => {
     return Object.fromEntries(counts);
   };
   const untilWaiting = (count: number) =>
-    waitFor(async () => (await scene.queue()).waiting === count, { what: `${count} to wait`, timeoutMs: 20_000 });
+    waitFor(async () => (await scene.queue()).waiting === count, { what: `${count} to wait` });
 
   it('sends its daily volume to each provider, of all workers together; the rest waits for the next day and says so', async () => {
     const workers = [await start([address(2)]), await start([address(2)])];

@@ -163,7 +163,7 @@ describe('plans', () => {
     }
     await loadSkewedData(db);
     facts = await findFacts(db);
-  }, 120_000);
+  });
   afterAll(async () => {
     for (const client of Object.values(clients)) client?.release();
     await dataSource.destroy();

@@ -82,7 +82,7 @@ describe('a mail that kills its workers', () => {
 
   it('ends alone: whoever was in hand with it arrives, once', async () => {
     const innocent = Array.from({ length: 49 }, (_, n) => `r${n}`);
-    const worker = await scene.startWorker({ hopPort: sink.port, isRunning: false, env: { LEASE_SECONDS: '2' } });
+    const worker = await startParts();
     const reaper = (await startParts()).get(Claimer);
     const [poison = '', ...others] = await scene.acceptTo('poison', ...innocent);
     const source = worker.get(MessageSource);
@@ -93,6 +93,7 @@ describe('a mail that kills its workers', () => {
       // As if the process had died, and another one had been started.
       company.push(emails.length);
       await scene.db.query('update worker_sessions set lease_until = now()');
+      worker.get(WorkerSession).abandon();
       await reaper.freeDead(500);
       throw new UnavailableError();
     });

@@ -15,7 +15,6 @@ import { outcomeOfClaim } from '../../factories/outcomes';
 import { readCounters } from '../../factories/stored-email';
 import type { Core } from '../../setup/core-context';
 import { DeliveryScene } from '../../setup/delivery-scene';
-import { waitFor } from '../../setup/wait-for';
 
 describe('workers that died', () => {
   let scene: DeliveryScene;
@@ -126,20 +125,27 @@ describe('workers that died', () => {
   it('are given time to settle by whoever has not watched a whole lease: it may have been an outage', async () => {
     await scene.acceptTo('ada');
     await claimAndDie(await startParts());
-    const fresh = await scene.startWorker({ hopPort: sink.port, isRunning: false, env: { LEASE_SECONDS: '2' } });
+    const fresh = await startParts();
     const session = fresh.get(WorkerSession);
     await fresh.get(DeadSessionsJob).reap();
     await session.begin();
     await fresh.get(DeadSessionsJob).reap();
     expect(await scene.queue()).toEqual({ claimed: 1 });
-    await waitFor(() => session.hasWatchedLease, { what: 'a whole lease' });
+    await watchLease(session);
     await fresh.get(DeadSessionsJob).reap();
     expect(await scene.queue()).toEqual({ ready: 1 });
   });
 
-  describe('when a worker has just begun', () => {
-    const HAS_WATCHED = `update worker_sessions set watched_since = now() - interval '1 minute'`;
+  const HAS_WATCHED = `update worker_sessions set watched_since = now() - interval '1 minute'`;
 
+  /** As if a whole lease had passed, with all its renewals. */
+  async function watchLease(session: WorkerSession): Promise<void> {
+    expect(session.hasWatchedLease).toBe(false);
+    await scene.db.query(`${HAS_WATCHED} where id = $1`, [session.id]);
+    await session.renew();
+  }
+
+  describe('when a worker has just begun', () => {
     /** Whether a new worker may free claims at once, beside one that has watched for a minute. */
     async function mayReap(change: string): Promise<boolean> {
       const [other, next] = [await startParts(), await startParts()];
@@ -185,19 +191,28 @@ describe('workers that died', () => {
   }
 
   it('do not lose their lease because the pool is busy', async () => {
-    const env = { LEASE_SECONDS: '1', DATABASE_POOL_SIZE: '1' };
+    const env = { DATABASE_POOL_SIZE: '1' };
     const worker = await scene.startWorker({ hopPort: sink.port, isRunning: false, env });
     const session = worker.get(WorkerSession);
     await session.begin();
     const { id } = session;
-    const leaseUntil = async () =>
-      (await scene.db.query<{ lease_until: Date }>('select lease_until from worker_sessions'))[0]?.lease_until ?? 0;
-    await worker.get(Database).transaction(async () => {
-      for (const turn of [1, 2, 3]) {
-        const before = await leaseUntil();
-        await waitFor(async () => (await leaseUntil()) > before, { what: `renewal ${turn}` });
-      }
+    const leaseUntil = async () => {
+      const seconds = 'select extract(epoch from lease_until)::float8 as until from worker_sessions';
+      return (await scene.db.query<{ until: number }>(seconds))[0]?.until ?? NaN;
+    };
+    let free: (value: unknown) => void = () => undefined;
+    const isBusy = new Promise((resolve) => {
+      const held = new Promise((freed) => (free = freed));
+      void worker.get(Database).transaction(async () => {
+        resolve(true);
+        await held;
+      });
     });
+    await isBusy;
+    const before = await leaseUntil();
+    await session.renew();
+    expect(await leaseUntil()).toBeGreaterThan(before);
+    free(undefined);
     expect(session.id).toBe(id);
   });
 
@@ -206,8 +221,7 @@ describe('workers that died', () => {
     beforeEach(() => (WAYBILL_DATA_DIR = mkdtempSync(join(tmpdir(), 'waybill-shared-'))));
     afterEach(() => rmSync(WAYBILL_DATA_DIR, { recursive: true }));
 
-    const start = (LEASE_SECONDS = '30') =>
-      scene.startWorker({ hopPort: sink.port, isRunning: false, env: { WAYBILL_DATA_DIR, LEASE_SECONDS } });
+    const start = () => scene.startWorker({ hopPort: sink.port, isRunning: false, env: { WAYBILL_DATA_DIR } });
     const journals = () => readdirSync(join(WAYBILL_DATA_DIR, 'journal'));
 
     async function claimAndNote(worker: Core) {
@@ -225,9 +239,8 @@ describe('workers that died', () => {
       const [id = ''] = await scene.acceptTo('ada');
       await claimAndNote(await start());
       await scene.db.query('update worker_sessions set lease_until = now()');
-      const other = await start('1');
-      await other.get(WorkerSession).begin();
-      await waitFor(() => other.get(WorkerSession).hasWatchedLease, { what: 'a whole lease' });
+      const other = await start();
+      await watchLease(await begun(other));
       await other.get(DeadSessionsJob).reap();
       expect(await scene.queue()).toEqual({});
       expect((await scene.read(id)).email.status).toBe('delivered');

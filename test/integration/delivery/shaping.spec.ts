@@ -151,7 +151,6 @@ describe('domains with the same mail exchangers', () => {
     await send(4);
     await waitFor(async () => (await scene.queue()).ready === 4, {
       what: 'the mail to wait, or to be given back',
-      timeoutMs: 20_000,
     });
     expect(await service(first).get(KEY)).toMatchObject({ state: 'paused', cause: 'their maintenance' });
     expect((await first.get(HeldDestinations).get()).counts).toEqual({ paused: 1, probing: 0, slowed: 0 });
@@ -176,7 +175,7 @@ describe('domains with the same mail exchangers', () => {
     expect({ state, domains, lastHour }).toEqual({
       ...{ state: 'paused', domains: ['d0.example'], lastHour: { delivered: 0, deferred: 0, bounced: 0 } },
     });
-    await waitFor(async () => (await scene.queue()).ready === 1, { what: 'the mail to wait', timeoutMs: 20_000 });
+    await waitFor(async () => (await scene.queue()).ready === 1, { what: 'the mail to wait' });
     const detail = await scene.core.get(EmailsService).detail(scene.tenant.as('live'), id);
     expect(toDetailDto(detail).recipients[0]?.waiting).toMatchObject({
       reason: 'destination_paused',

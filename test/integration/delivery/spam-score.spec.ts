@@ -83,7 +83,7 @@ function suite(): void {
     await scene.close();
     await sink.stop();
     scores = await scoresOf(sink.messages.map(({ content }) => content));
-  }, 180_000);
+  });
 
   it.each(NAMES)(`is no worse than ${MOST} of 5: %s`, (name) => {
     const found = scores.get(name);

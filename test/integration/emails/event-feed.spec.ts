@@ -229,7 +229,7 @@ describe('the event feed', () => {
         seen.push(...page);
         return !wasWriting && page.length === 0;
       },
-      { what: 'the end of the feed', timeoutMs: 30_000 },
+      { what: 'the end of the feed' },
     );
     await all;
     expect(seen).toEqual([...written].sort());

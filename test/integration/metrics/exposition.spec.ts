@@ -79,7 +79,7 @@ describe('the metrics of a process', () => {
         const ended = samples(families, 'waybill_deliveries_total').reduce((sum, { value }) => sum + value, 0);
         return ended >= 2 && families;
       },
-      { what: 'both deliveries to be settled', timeoutMs: 20_000 },
+      { what: 'both deliveries to be settled' },
     );
     expect(samples(now, 'waybill_emails_accepted_total')).toEqual([
       expect.objectContaining({ labels: { mode: 'live' }, value: 0 }),
@@ -103,7 +103,7 @@ describe('the metrics of a process', () => {
           }
           return samples(families, 'waybill_workers')[0]?.value === 2 && families;
         },
-        { what: 'both workers to be counted', timeoutMs: 20_000 },
+        { what: 'both workers to be counted' },
       );
       const states = samples(both, 'waybill_queue_deliveries').map(({ labels }) => labels.state);
       expect(states).toEqual([...new Set(states)]);
@@ -121,7 +121,7 @@ describe('the log', () => {
   it('has each attempt at debug and each end at info, without an address', async () => {
     const id = await send('soft-bounced@simulator.waybill.test');
     const common = { context: 'Delivery', emailId: id, position: 0, mode: 'test', attemptMs: expect.any(Number) };
-    await waitFor(() => linesOf('delivery ended', id).length > 0, { what: 'the end', timeoutMs: 20_000 });
+    await waitFor(() => linesOf('delivery ended', id).length > 0, { what: 'the end' });
     const attempts = linesOf('delivery attempt', id);
     expect(attempts).toEqual([
       expect.objectContaining({ ...common, level: 'debug', attempt: 1, outcome: 'deferred', class: expect.any(String) }),

@@ -54,7 +54,7 @@ const spansWhen = (traceId: string, isComplete: (spans: ReceivedSpan[]) => boole
       const spans = receiver.spans(traceId);
       return isComplete(spans) && spans;
     },
-    { what: 'the spans', timeoutMs: 20_000 },
+    { what: 'the spans' },
   );
 const named = (spans: ReceivedSpan[], name: string) => spans.filter((span) => span.name === name);
 const attribute = (span: ReceivedSpan | undefined, name: string) =>

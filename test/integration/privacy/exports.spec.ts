@@ -200,7 +200,7 @@ describe('an export', () => {
     const worker = await startWorker(scene.db.url, { clock: scene.clock, hopPort: 9 });
     const isCompleted = async () => (await scene.read(acme.api, id)).status === 'completed';
     try {
-      await waitFor(isCompleted, { what: 'the export', timeoutMs: 20_000 });
+      await waitFor(isCompleted, { what: 'the export' });
     } finally {
       await worker.close();
     }

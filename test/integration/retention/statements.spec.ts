@@ -21,7 +21,7 @@ describe('the statements of retention', () => {
     const session = client;
     await loadSkewedData({ query: (text) => session.query(text) });
     await client.query('analyze');
-  }, 120_000);
+  });
   afterAll(async () => {
     client?.release();
     await db.drop();

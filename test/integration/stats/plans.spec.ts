@@ -105,7 +105,7 @@ describe('statistics at scale', () => {
     clients.custom = await poolOf(dataSource).connect();
     await clients.generic.query('set plan_cache_mode = force_generic_plan');
     await clients.custom.query('set plan_cache_mode = force_custom_plan');
-  }, 120_000);
+  });
   afterAll(async () => {
     for (const client of Object.values(clients)) client.release();
     await dataSource.destroy();
