@@ -6,8 +6,8 @@ export type ServerSettings = Record<string, string>;
 /** For a small service on a machine of its own: durable, modest in memory and disk, and quiet about people's addresses. */
 const DEFAULTS: ServerSettings = {
   synchronous_commit: 'on',
-  // The rest is cached by the system. 256 MB accepted and delivered no faster, and counted to the service's memory.
-  shared_buffers: '64MB',
+  // The rest is cached by the system. 64 and 256 MB accepted and delivered no faster, and count to the service's memory.
+  shared_buffers: '32MB',
   max_wal_size: '1GB',
   wal_compression: 'on',
   timezone: 'UTC',
