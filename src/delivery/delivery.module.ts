@@ -15,9 +15,9 @@ import { ClaimPlanner } from './worker/claim-plan';
 import { Claimer } from './worker/claimer';
 import { CrashRecovery } from './worker/crash-recovery';
 import { DeadSessionsJob } from './worker/dead-sessions.job';
-import { DeliveryLog, DeliveryReport } from './worker/delivery-log';
-import { DeliveryTraces } from './worker/delivery-traces';
+import { DeliveryLog, DeliveryReport, DeliveryTraces } from './worker/delivery-log';
 import { DeliveryMetrics } from './worker/delivery.metrics';
+import { WorkerMetrics } from './worker/worker.metrics';
 import { DeliveryPipeline } from './worker/delivery-pipeline';
 import { DeliveryWorker } from './worker/delivery-worker';
 import { EgressSyncJob } from './worker/egress-sync.job';
@@ -28,9 +28,8 @@ import { MessagePreparer } from './worker/message-preparer';
 import { PromoteDueJob } from './worker/promote-due.job';
 import { QueueActionsJob } from './worker/queue-actions.job';
 import { QueueSweepJob } from './worker/queue-sweep.job';
-import { ResultCommit } from './worker/result-commit';
+import { ResultCommit, Settler } from './worker/settler';
 import { ResultJournal } from './worker/result-journal';
-import { Settler } from './worker/settler';
 import { TellSendingJob } from './worker/tell-sending.job';
 import { UnattemptedEndings } from './worker/unattempted-endings';
 import { ShapingSync } from './worker/shaping-sync.job';
@@ -40,7 +39,6 @@ import { WarmUpSyncJob } from './worker/warm-up-sync.job';
 import { WorkSignal } from './worker/work-signal';
 import { WorkerSlots } from './worker/worker-slots';
 import { WorkerSession } from './worker/worker-session';
-import { WorkerMetrics } from './worker/worker.metrics';
 
 const slots: Provider = {
   provide: WorkerSlots,

@@ -1,4 +1,4 @@
-import { SMTP_PHASES } from '../../src/delivery/ports/smtp-phase';
+import { SMTP_PHASES } from '../../src/delivery/ports/attempt-trace';
 import type { ReplyToClassify } from '../../src/delivery/policy/classify-reply';
 import { RULE_FILES } from '../../src/delivery/policy/reply-rules';
 

@@ -3,7 +3,7 @@ import { BUILT_IN_CLASSIFIER } from '../../src/delivery/policy/classify-reply';
 import type { RetryFacts } from '../../src/delivery/policy/retry-schedule';
 import { rejection, type TransmissionResult } from '../../src/delivery/policy/transmission-result';
 import type { SmtpFacts } from '../../src/delivery/ports/outcome';
-import type { SmtpPhase } from '../../src/delivery/ports/smtp-phase';
+import type { SmtpPhase } from '../../src/delivery/ports/attempt-trace';
 
 /** When every delivery of these tests was due for the first time. */
 export const FIRST_DUE = new Date('2026-03-01T12:00:00Z');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Clock, DatabaseClock } from '../../src/common/clock';
 import { EgressClient } from '../../src/common/egress/egress-client';
 import { Router } from '../../src/delivery/routing/router';
-import { FixedRouter } from '../../src/delivery/routing/fixed-router';
+import { FixedRouter } from '../../src/delivery/routing/create-router';
 import { WorkerModule } from '../../src/worker.module';
 import { contextOf, type Core, processOf, testConfig } from './core-context';
 

@@ -3,8 +3,7 @@ import { FakeClock } from '../../../test/doubles/fake-clock';
 import { DAY, HOUR, MINUTE } from '../../common/clock';
 import { UnavailableError } from '../../common/errors/app-error';
 import type { UnusedVolume } from '../shaping/destinations.repository';
-import { DEFAULT_SCHEDULE, parseWarmUpSchedule } from './warm-up-schedule';
-import { WarmUpVolumes } from './warm-up-volumes';
+import { DEFAULT_SCHEDULE, parseWarmUpSchedule, WarmUpVolumes } from './warm-up-volumes';
 
 const ADDRESS = '127.0.0.2';
 const OTHER = '127.0.0.3';

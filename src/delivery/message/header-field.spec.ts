@@ -1,6 +1,5 @@
 import fc from 'fast-check';
-import { encodeWords } from './encoded-words';
-import { addressField, customField, unstructuredField } from './header-field';
+import { addressField, customField, encodeWords, unstructuredField } from './header-field';
 import { anyCharacter } from '../../../test/factories/any-character';
 
 /** RFC 2047 section 2 as a reader applies it; every word must decode on its own. */

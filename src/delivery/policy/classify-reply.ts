@@ -1,4 +1,4 @@
-import type { SmtpPhase } from '../ports/smtp-phase';
+import type { SmtpPhase } from '../ports/attempt-trace';
 import {
   isBeforeRecipient,
   type ReplyAction,

@@ -5,7 +5,7 @@ import {
   type DestinationLimiterOptions,
   type DestinationState,
   type ReleaseSignal,
-} from './destination-state';
+} from './destination-bounds';
 
 export { DESTINATION_LIMITER_DEFAULTS };
 export type { DestinationLimiterOptions, DestinationState, ReleaseSignal };

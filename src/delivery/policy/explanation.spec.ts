@@ -9,7 +9,7 @@ import {
   timeout,
   unknownUser,
 } from '../../../test/factories/transmissions';
-import type { SmtpPhase } from '../ports/smtp-phase';
+import type { SmtpPhase } from '../ports/attempt-trace';
 import { BUILT_IN_CLASSIFIER, ReplyClassifier } from './classify-reply';
 import type { RetryFacts } from './retry-schedule';
 import { compileOwnRules } from './rule-file';

@@ -1,7 +1,6 @@
 import type { Transaction } from '../../database/transaction';
-import type { AttemptTrace, TlsFault, TlsPolicy } from './attempt-trace';
+import type { AttemptTrace, SmtpPhase, TlsFault, TlsPolicy } from './attempt-trace';
 import type { ClaimedDelivery, DeliveryKey } from './delivery';
-import type { SmtpPhase } from './smtp-phase';
 
 /** What the remote side said, as far as an SMTP conversation got. */
 export interface SmtpFacts {

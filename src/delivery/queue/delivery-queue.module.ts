@@ -6,17 +6,23 @@ import { EgressPools } from '../egress/egress-pools';
 import { EgressService } from '../egress/egress.service';
 import { readEgressPools } from '../egress/pool-file';
 import { SourceChooser } from '../egress/source-chooser';
-import { parseWarmUpSchedule } from '../egress/warm-up-schedule';
-import { WarmUpVolumes } from '../egress/warm-up-volumes';
-import { BlockListCheck, EgressAddressState, EgressSuspension, EgressVolume } from '../shaping/egress.entity';
-import { DestinationReport, DestinationRule } from '../shaping/destination.entity';
+import { parseWarmUpSchedule, WarmUpVolumes } from '../egress/warm-up-volumes';
+import {
+  BlockListCheck,
+  DestinationReport,
+  DestinationRule,
+  EgressAddressState,
+  EgressSuspension,
+  EgressVolume,
+  MtaStsPolicyRow,
+  TlsSessionRow,
+} from '../shaping/shaping.entity';
 import { DestinationsRepository } from '../shaping/destinations.repository';
 import { DestinationsService } from '../shaping/destinations.service';
 import { HeldDestinations } from '../shaping/held-destinations.service';
 import { DnsResolver } from '../../common/dns/dns-resolver';
 import { DnssecResolver } from '../../common/dns/dnssec-resolver';
 import { NodeDnsResolver } from '../../common/dns/node-dns-resolver';
-import { MtaStsPolicyRow, TlsSessionRow } from '../shaping/tls.entity';
 import { DanePolicies } from '../tls/dane.service';
 import { MtaStsFetcher } from '../tls/mta-sts-fetcher';
 import { MtaStsPolicies } from '../tls/mta-sts.service';

@@ -24,7 +24,12 @@ import {
   type OpenDelivery,
   type OpenRange,
 } from './sql/open-deliveries.sql';
-import { rescheduleDeliveries } from './sql/reschedule-deliveries.sql';
+import {
+  rescheduleDeliveries,
+  withdrawDeliveries,
+  type WithdrawnDelivery,
+  withdrawRecipients,
+} from './sql/withdraw-deliveries.sql';
 import {
   countQueueBy,
   type DeliveryCursor,
@@ -38,7 +43,6 @@ import {
 import { claimSuspects, hasSuspect } from './sql/suspect-deliveries.sql';
 import { lastMeasure, measureBloat, measureQueue, type QueueBloat, type QueueMeasure } from './sql/measure-queue.sql';
 import { formatCall, type WorkCall } from './work-call';
-import { withdrawDeliveries, type WithdrawnDelivery, withdrawRecipients } from './sql/withdraw-deliveries.sql';
 
 /**
  * The hot queue: open deliveries only. A row's state:

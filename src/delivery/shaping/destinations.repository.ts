@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { In } from 'typeorm';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
-import { DestinationRule, type RuleEffect } from './destination.entity';
+import { DestinationRule, type RuleEffect } from './shaping.entity';
 import {
   type HeldListing,
   type Listing,

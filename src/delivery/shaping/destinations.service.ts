@@ -7,7 +7,7 @@ import { newId } from '../../common/ids';
 import { parseDomain } from '../../common/mail-domain';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
-import type { RuleEffect, RuleSource } from './destination.entity';
+import type { RuleEffect, RuleSource } from './shaping.entity';
 import { DestinationsRepository, type FoldedGroup, type ListedRule, type WantedRule } from './destinations.repository';
 import { type ProviderProfile, profileOf } from '../ports/provider-profiles';
 import { limitsOf } from './worker-share';

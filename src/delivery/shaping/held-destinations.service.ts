@@ -3,7 +3,7 @@ import { BriefCache } from '../../common/async/promises';
 import { Clock, SECOND } from '../../common/clock';
 import { acrossTenants } from '../../common/tenant-scope';
 import { AppConfig } from '../../config/config';
-import { nextHopOf } from '../routing/fixed-router';
+import { nextHopOf } from '../routing/create-router';
 import { type Destination, DestinationsService, type ShownRule } from './destinations.service';
 
 /** Workers tell each other every two seconds: a newer look sees nothing new. */

@@ -1,5 +1,5 @@
 import { HOUR } from '../../common/clock';
-import type { RuleEffect } from './destination.entity';
+import type { RuleEffect } from './shaping.entity';
 
 /** What a reply tells of a receiver's limits. */
 export interface LearnedRule {

@@ -1,5 +1,5 @@
 import type { Bounds } from '../policy/destination-bounds';
-import type { DestinationRule } from './destination.entity';
+import type { DestinationRule } from './shaping.entity';
 import { profileOf } from '../ports/provider-profiles';
 
 /** Which part of the common limits is this worker's. */

@@ -1,5 +1,4 @@
-import type { TlsPolicy } from '../ports/attempt-trace';
-import type { SmtpPhase } from '../ports/smtp-phase';
+import type { SmtpPhase, TlsPolicy } from '../ports/attempt-trace';
 import { NO_CAPABILITIES, readCapabilities } from './smtp-capabilities';
 import { allowsPlaintext, isLoopback, policyOf, type SmtpCredentials, tlsOptionsFor } from './smtp-endpoint';
 import { isNegative, isPositive, type SmtpReply } from './smtp-reply';

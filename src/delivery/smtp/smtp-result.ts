@@ -1,6 +1,5 @@
-import type { ConversationTrace, TlsFault, TlsPolicy } from '../ports/attempt-trace';
+import type { ConversationTrace, SmtpPhase, TlsFault, TlsPolicy } from '../ports/attempt-trace';
 import type { SmtpFacts } from '../ports/outcome';
-import type { SmtpPhase } from '../ports/smtp-phase';
 import { lastLine, wholeLines } from './smtp-reply';
 import type { SmtpReply } from './smtp-reply';
 

@@ -1,6 +1,5 @@
 import { SystemClock } from '../../common/clock';
-import type { ConversationTrace, PhaseTimes } from '../ports/attempt-trace';
-import type { SmtpPhase } from '../ports/smtp-phase';
+import type { ConversationTrace, PhaseTimes, SmtpPhase } from '../ports/attempt-trace';
 import { NO_CAPABILITIES, type SmtpCapabilities } from './smtp-capabilities';
 import { demandOf, policyOf, type SmtpEndpoint } from './smtp-endpoint';
 import type { LocalRefusal } from './smtp-envelope';

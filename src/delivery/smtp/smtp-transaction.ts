@@ -1,4 +1,4 @@
-import type { SmtpPhase } from '../ports/smtp-phase';
+import type { SmtpPhase } from '../ports/attempt-trace';
 import { finalDot, withFinalDot } from './dot-stuffing';
 import { mailCommand, rcptCommand } from './smtp-envelope';
 import type { SmtpEnvelope } from './smtp-envelope';

@@ -2,7 +2,7 @@ import { connect as connectTcp } from 'node:net';
 import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { TLSSocket, type ConnectionOptions, type DetailedPeerCertificate } from 'node:tls';
-import { Deadline } from './deadline';
+import { Deadline } from './smtp-timeouts';
 import { SmtpReplyParser } from './smtp-reply';
 import type { SmtpReply } from './smtp-reply';
 import type { Encryption } from '../ports/attempt-trace';

@@ -6,7 +6,7 @@ import { Clock, DAY, HOUR, SECOND } from '../../common/clock';
 import { DnsResolver } from '../../common/dns/dns-resolver';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { AppConfig } from '../../config/config';
-import { readReportTargets } from './report-targets';
+import { readReportTargets } from './tls-report-data.service';
 import { DestinationsRepository, type SessionCount } from '../shaping/destinations.repository';
 import { TlsSessionCounts } from './tls-session-counts';
 

@@ -3,7 +3,7 @@ import { AppError } from '../../common/errors/app-error';
 import { isUuid } from '../../common/ids';
 import type { Settlement } from '../ports/outcome';
 import { WorkerSessionsRepository } from '../queue/worker-sessions.repository';
-import { ResultCommit } from './result-commit';
+import { ResultCommit } from './settler';
 import { ResultJournal } from './result-journal';
 
 const BATCH = 200;

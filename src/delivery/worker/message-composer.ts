@@ -9,12 +9,11 @@ import type { ClaimedDelivery } from '../ports/delivery';
 import { type CompleteMessage, MessageSource, type OutgoingMessage } from '../ports/message-source';
 import type { SigningKey } from '../ports/sender-sources';
 import { signMessage } from '../dkim/sign-message';
-import { isReportMail } from '../tls/report-targets';
+import { isReportMail } from '../tls/tls-report-data.service';
 import { ByteBudget } from './byte-budget';
 import { ComposedMessage } from './composed-message';
 import { ComposingTurns } from './composing-turns';
-import { RecipientHeaders } from './recipient-headers';
-import { RecipientTracking } from './recipient-tracking';
+import { RecipientHeaders, RecipientTracking } from './recipient-tracking';
 
 /** What composing takes at its peak for each byte of content: the row, base64 or quoted-printable, and the signed copy. */
 const PEAK = { attachments: 4, body: 6, any: 4 * 1024 };

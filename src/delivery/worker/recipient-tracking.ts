@@ -1,9 +1,16 @@
+import { type Clock, DAY } from '../../common/clock';
+import { deriveKey } from '../../common/encryption/encryption';
+import { domainOf } from '../../common/mail-address';
 import type { AppConfig } from '../../config/config';
 import { contentOf } from '../message/content';
-import { trackHtmlInTurns } from '../message/track-html';
+import type { HeaderField } from '../message/header-block';
 import { webUrlOf } from '../message/html-links';
+import { trackHtmlInTurns } from '../message/track-html';
+import { DELIVERY_LIFE_MS } from '../policy/retry-schedule';
+import type { ClaimedDelivery } from '../ports/delivery';
 import type { CompleteMessage, OutgoingMessage } from '../ports/message-source';
 import { MAX_URL_LENGTH, RecipientLink, type RecipientLinkTarget } from '../tokens/recipient-link';
+import { FOR_EVER, ReturnPath } from '../tokens/return-path';
 
 /** What stands between `<` and `>` in a `List-Unsubscribe` field (RFC 2369 section 2). */
 const LISTED_ADDRESSES = /<([^<>]*)>/g;
@@ -62,4 +69,83 @@ function unsubscribeUrls(headers: OutgoingMessage['headers']): ReadonlySet<strin
   return new Set(
     fields.flatMap(([, value]) => [...value.matchAll(LISTED_ADDRESSES)].map(([, address = '']) => webUrlOf(address))),
   );
+}
+
+/** Bounces may come this long after the last attempt. */
+const RETURN_PATH_MS = 30 * DAY;
+/** RFC 5321 section 4.5.3.1.3, without the angle brackets. */
+const MAX_ADDRESS_CHARACTERS = 254;
+const LINK = 'List-Unsubscribe';
+const ONE_CLICK = 'List-Unsubscribe-Post';
+const FEEDBACK = 'Feedback-ID';
+/** What stands for a tag that is not there, or that could name a person. */
+const NO_TAG = 'none';
+const MAX_TAG_LENGTH = 32;
+
+/** What names the single recipient outside of the content: the envelope sender and the unsubscribe header fields. */
+export class RecipientHeaders {
+  private readonly returnPath: ReturnPath;
+  private readonly unsubscribing: ReturnPath;
+  private readonly links: RecipientLink;
+  private readonly ownHost: string;
+  private readonly publicUrl: string;
+
+  constructor({ masterKey, delivery, http }: AppConfig, clock: Clock) {
+    this.returnPath = new ReturnPath(deriveKey(masterKey, 'return-path'), clock);
+    this.unsubscribing = new ReturnPath(deriveKey(masterKey, 'unsubscribe-address'), clock, 'unsubscribe');
+    this.links = new RecipientLink(masterKey);
+    this.ownHost = delivery.mailHost;
+    this.publicUrl = http.publicUrl;
+  }
+
+  /**
+   * An address that names the delivery, so that a bounce names its mail. At the sender's own host if it has
+   * one, and the address stays within what a path may hold.
+   * @param ordinal the organization's
+   */
+  envelopeSender(claim: ClaimedDelivery, ordinal: number, alignedHost: string | undefined): string {
+    const { mode, emailId, position, firstDueAt } = claim;
+    const expiresAt = new Date(firstDueAt.getTime() + DELIVERY_LIFE_MS + RETURN_PATH_MS);
+    const localPart = this.returnPath.issue({ organizationOrdinal: ordinal, mode, emailId, position }, expiresAt);
+    const aligned = `${localPart}@${alignedHost ?? this.ownHost}`;
+    return aligned.length <= MAX_ADDRESS_CHARACTERS ? aligned : `${localPart}@${this.ownHost}`;
+  }
+
+  /**
+   * The header fields by which the recipient of bulk mail unsubscribes with one click (RFC 8058 section 3.1). None for
+   * transactional mail, and none where the customer has a `List-Unsubscribe` of their own: then the link is theirs, and so
+   * is the list of those who followed it.
+   * @param ordinal the organization's
+   */
+  unsubscribeFields(claim: ClaimedDelivery, ordinal: number, headers: OutgoingMessage['headers']): HeaderField[] {
+    if (claim.category !== 'bulk') return [];
+    const given = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
+    if (given.has(LINK.toLowerCase())) return [];
+    const { mode, emailId, position } = claim;
+    const target = { organizationOrdinal: ordinal, mode, emailId, position };
+    const token = this.links.issue('unsubscribe', target);
+    // For mail programs that show a button for addresses only.
+    const address = `${this.unsubscribing.issue(target, FOR_EVER)}@${this.ownHost}`;
+    const fields: HeaderField[] = [
+      [LINK, `<${this.publicUrl}/u/${token}>, <mailto:${address}?subject=unsubscribe>`],
+      [ONE_CLICK, 'List-Unsubscribe=One-Click'],
+    ];
+    return fields.filter(([name]) => !given.has(name.toLowerCase()));
+  }
+
+  /**
+   * `Feedback-ID: <tag>:<domain>:<category>:<organization>`, by which Gmail reports complaints of a stream of mail. The
+   * same for all recipients, and nothing of a person: of the tags the first, unless it could be an address or a name in
+   * it. A customer's own is refused at the acceptance.
+   * @param ordinal the organization's
+   */
+  feedbackFields({ category }: ClaimedDelivery, ordinal: number, message: OutgoingMessage): HeaderField[] {
+    const sender = `wb${String(ordinal).padStart(6, '0')}`;
+    return [[FEEDBACK, `${tagOf(message.tag)}:${domainOf(message.from.email)}:${category}:${sender}`]];
+  }
+}
+
+function tagOf(tag: string | undefined): string {
+  const isPlain = tag !== undefined && tag.length <= MAX_TAG_LENGTH && /^[\w.-]+$/.test(tag);
+  return isPlain ? tag : NO_TAG;
 }

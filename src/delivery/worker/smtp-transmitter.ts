@@ -13,7 +13,7 @@ import type { SmtpPool } from '../smtp/smtp-pool';
 import { type SmtpResult, toSmtpFacts } from '../smtp/smtp-result';
 import { SMTP_TIMEOUTS } from '../smtp/smtp-timeouts';
 import { NextHopPools } from '../smtp/next-hop-pools';
-import { tlsDemandOf } from '../tls/tls-demand';
+import { tlsDemandOf } from '../tls/policy-router';
 import type { Conversation } from '../smtp/conversation';
 import type { SignedMessage } from './message-composer';
 

@@ -3,7 +3,7 @@ import { Clock, SECOND } from '../../common/clock';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import type { ClaimedDelivery } from '../ports/delivery';
 import { DeliveryPipeline } from './delivery-pipeline';
-import { ResultCommit } from './result-commit';
+import { ResultCommit } from './settler';
 import { WorkerSession } from './worker-session';
 
 const EVERY_MS = SECOND;

@@ -1,6 +1,6 @@
 import { INBOUND_RECEIVED } from '../../common/event-types';
 import type { EmailKey } from '../../delivery/ports/delivery';
-import { withPresentPhase } from '../../delivery/ports/smtp-phase';
+import { withPresentPhase } from '../../delivery/ports/attempt-trace';
 
 /** An event as clients read it, by webhook or by the pull feed. */
 export interface FeedEvent extends EmailKey {

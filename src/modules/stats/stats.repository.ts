@@ -15,9 +15,16 @@ import {
   sumLive,
   sumRecipients,
 } from './sql/live-sums.sql';
-import { type ProviderSums, sumByProvider } from './sql/sum-by-provider.sql';
+import {
+  type ProviderSums,
+  sumByBoth,
+  sumByDomain,
+  sumByHour,
+  sumByProvider,
+  sumPeriod,
+  type Sums,
+} from './sql/sum-period.sql';
 import { appendDeltas, foldDeltas, forgetEmails, forgetRates, noteAmounts, readRates } from './sql/write-counters.sql';
-import { sumByBoth, sumByDomain, sumByHour, sumPeriod, type Sums } from './sql/sum-period.sql';
 import type { HourlyDelta, SentAmounts } from './stat-delta';
 
 export type {

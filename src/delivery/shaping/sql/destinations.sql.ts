@@ -1,6 +1,6 @@
 // What workers tell each other, and operators, of groups of destinations.
 import type { Statement } from '../../../database/statement';
-import type { DestinationRule } from '../destination.entity';
+import type { DestinationRule } from '../shaping.entity';
 
 /** What one worker tells of one group. */
 export interface ReportedGroup {

@@ -1,4 +1,4 @@
-import { readPhase } from '../../../delivery/ports/smtp-phase';
+import { readPhase } from '../../../delivery/ports/attempt-trace';
 import type { EmailEvent } from '../email.entity';
 import type { AttemptDto } from './attempt.dto';
 import { phasesOf, type StoredTrace } from '../outcomes/stored-trace';

@@ -1,5 +1,5 @@
 import { toPagination } from '../../../common/ids';
-import { withPresentPhase } from '../../../delivery/ports/smtp-phase';
+import { withPresentPhase } from '../../../delivery/ports/attempt-trace';
 import type { Waiting } from '../../../delivery/queue/waiting';
 import type { Email, EmailEvent } from '../email.entity';
 import type { EmailContentView } from '../email-content.service';

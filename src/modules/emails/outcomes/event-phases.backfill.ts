@@ -6,7 +6,7 @@ import { MODES } from '../../../common/tenant';
 import type { Backfill, BackfillBatch } from '../../../database/backfill';
 import { BackfillsJob } from '../../../database/backfills.job';
 import type { Transaction } from '../../../database/transaction';
-import { FORMER_PHASES } from '../../../delivery/ports/smtp-phase';
+import { FORMER_PHASES } from '../../../delivery/ports/attempt-trace';
 import { OutcomesRepository } from './outcomes.repository';
 import type { EventPosition } from './sql/stored-events.sql';
 
@@ -14,7 +14,7 @@ const BATCH = 2_000;
 const FIRST = { mode: MODES[0] ?? '', emailId: NIL_ID, sequence: -1 };
 
 /**
- * Gives the phases in stored events their present names (delivery/ports/smtp-phase.ts), so that a later release can do
+ * Gives the phases in stored events their present names (delivery/ports/attempt-trace.ts), so that a later release can do
  * without the former ones. One organization and mode after the other, in the order of the primary key; of the mail that is
  * accepted meanwhile none.
  */

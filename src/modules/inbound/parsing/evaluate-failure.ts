@@ -3,7 +3,7 @@ import {
   countsAgainstSender,
   type ReplyClassifier,
 } from '../../../delivery/policy/classify-reply';
-import type { SmtpPhase } from '../../../delivery/ports/smtp-phase';
+import type { SmtpPhase } from '../../../delivery/ports/attempt-trace';
 import { printable, type Report } from './report';
 
 /** An SMTP reply as far as a text shows one. */

@@ -1,4 +1,4 @@
-import { Deadline } from './deadline';
+import { Deadline } from './smtp-timeouts';
 
 describe('Deadline', () => {
   let deadline: Deadline;

@@ -1,4 +1,4 @@
-import { readPhase } from './smtp-phase';
+import { readPhase } from './attempt-trace';
 
 describe('readPhase', () => {
   it.each([

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { isReportMail, readReportTargets } from './report-targets';
+import { isReportMail, readReportTargets } from './tls-report-data.service';
 
 const told = (text: string) => {
   const targets = readReportTargets(['v=spf1 -all', text]);
