@@ -56,25 +56,6 @@ function repliedBy(outcome: DeliveryOutcome): Record<string, unknown> {
   return { code, enhancedCode, mxHost, tls, phase, ruleId };
 }
 
-/** Tells all who watch what has been committed: the counters, the log, and the traces. */
-@Injectable()
-export class DeliveryReport {
-  constructor(
-    private readonly metrics: DeliveryMetrics,
-    private readonly log: DeliveryLog,
-    private readonly traces: DeliveryTraces,
-    private readonly sessions: TlsSessionCounts,
-  ) {}
-
-  /** @param outdated how many more had come too late */
-  settled(taken: readonly Settlement[], outdated: number): void {
-    this.metrics.settled(taken, outdated);
-    this.log.settled(taken);
-    this.traces.settled(taken);
-    this.sessions.settled(taken);
-  }
-}
-
 /**
  * The part of a send's trace that comes after its acceptance. The context travels with the delivery through the queue;
  * every attempt adds its spans when its result is committed:
@@ -164,4 +145,23 @@ function factsOf({ outcomes: [{ outcome }] }: Settlement): SpanAttributes {
     'waybill.smtp.phase': smtp?.phase,
     'waybill.smtp.tls': smtp?.tls,
   };
+}
+
+/** Tells all who watch what has been committed: the counters, the log, and the traces. */
+@Injectable()
+export class DeliveryReport {
+  constructor(
+    private readonly metrics: DeliveryMetrics,
+    private readonly log: DeliveryLog,
+    private readonly traces: DeliveryTraces,
+    private readonly sessions: TlsSessionCounts,
+  ) {}
+
+  /** @param outdated how many more had come too late */
+  settled(taken: readonly Settlement[], outdated: number): void {
+    this.metrics.settled(taken, outdated);
+    this.log.settled(taken);
+    this.traces.settled(taken);
+    this.sessions.settled(taken);
+  }
 }
