@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type ReplyClassification, ReplyClassifier } from '../delivery/policy/classify-reply';
-import { readOwnRules } from '../delivery/policy/reply-rules';
+import { classifierOf, type ReplyClassification, type ReplyClassifier } from '../delivery/policy/classify-reply';
 import { REPLY_STAGES, type ReplyStage } from '../delivery/policy/reply-rule';
 import { CliError } from './session/cli-error';
 import { type Replay, ReplayRepliesService } from '../modules/emails/outcomes/replay-replies.service';
@@ -32,11 +31,6 @@ export function addClassifyCommand(program: Command, session: CliSession): void 
       if (replay !== undefined) await session.run((services) => replayReplies(services, classifier, replay));
       else session.output.result(classify(classifier, reply ?? '', stage));
     });
-}
-
-/** @throws ConfigurationError that names the rule that is wrong */
-export function classifierOf(file: string | undefined): ReplyClassifier {
-  return new ReplyClassifier(file ? readOwnRules(file) : []);
 }
 
 async function replayReplies(services: Services, classifier: ReplyClassifier, days: number): Promise<Report> {

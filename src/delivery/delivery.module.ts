@@ -3,7 +3,7 @@ import { Clock } from '../common/clock';
 import { AppConfig } from '../config/config';
 import { BlockListsJob } from './block-lists/block-lists.job';
 import { DeliveryQueueModule } from './queue/delivery-queue.module';
-import { ClassificationModule } from './policy/classification.module';
+import { classifierOf, ReplyClassifier } from './policy/classify-reply';
 import { DESTINATION_LIMITER_DEFAULTS } from './policy/destination-limiter';
 import { EgressCheck } from './egress/egress-check';
 import { CountTlsSessionsJob } from './tls/count-tls-sessions.job';
@@ -63,6 +63,12 @@ const planner: Provider = {
     }),
 };
 
+const classifier: Provider = {
+  provide: ReplyClassifier,
+  inject: [AppConfig],
+  useFactory: ({ delivery }: AppConfig) => classifierOf(delivery.classificationRules),
+};
+
 const budget: Provider = {
   provide: ByteBudget,
   inject: [AppConfig],
@@ -83,6 +89,7 @@ const STAGES: Provider[] = [
   DeliveryPipeline,
   slots,
   planner,
+  classifier,
   budget,
   AttemptDispatcher,
   ShapingSync,
@@ -113,7 +120,7 @@ export class DeliveryModule {
   static register(imports: NonNullable<DynamicModule['imports']>): DynamicModule {
     return {
       module: DeliveryModule,
-      imports: [ClassificationModule, DeliveryQueueModule, ...imports],
+      imports: [DeliveryQueueModule, ...imports],
       providers: [...STAGES, ...WORKER, ...JOBS],
     };
   }

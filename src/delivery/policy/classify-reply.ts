@@ -8,7 +8,7 @@ import {
   type ReplyStage,
   stageOf,
 } from './reply-rule';
-import { REPLY_RULES, UNREADABLE_REPLY } from './reply-rules';
+import { readOwnRules, REPLY_RULES, UNREADABLE_REPLY } from './reply-rules';
 
 /** A refusal as the remote side put it. Every field but the code may be missing. */
 export interface ReplyToClassify {
@@ -65,6 +65,14 @@ export class ReplyClassifier {
     if (isBeforeRecipient(reply.phase)) return { ...found, ...beforeRecipient(rule) };
     return { ...found, action: sparing(rule.action, reply.recipientCount ?? 1), tryNextHost: false };
   }
+}
+
+/**
+ * @param file the operator's own rules (`CLASSIFICATION_RULES`); undefined or empty: the built-in ones only
+ * @throws ConfigurationError that names the rule that is wrong
+ */
+export function classifierOf(file: string | undefined): ReplyClassifier {
+  return new ReplyClassifier(file ? readOwnRules(file) : []);
 }
 
 /** With the built-in rules alone. */

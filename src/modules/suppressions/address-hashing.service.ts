@@ -6,7 +6,7 @@ import { type EncryptedRecords, masterKeysAfter } from '../../common/encryption/
 import { AppConfig } from '../../config/config';
 import type { Transaction } from '../../database/transaction';
 import type { AddressLookup, EncryptedHashKey } from './suppression';
-import { HashKeysRepository } from './hash-keys.repository';
+import { SuppressionsRepository } from './suppressions.repository';
 
 const KEY_BYTES = 32;
 const MAX_DECRYPTED = 1_000;
@@ -22,7 +22,7 @@ export class AddressHashing {
   private readonly decrypted = new Map<string, Buffer>();
 
   constructor(
-    private readonly keys: HashKeysRepository,
+    private readonly suppressions: SuppressionsRepository,
     private readonly clock: Clock,
     private readonly config: AppConfig,
   ) {
@@ -31,7 +31,7 @@ export class AddressHashing {
 
   /** How an address is named; undefined when no address of the organization has been erased. */
   async find(address: AddressLookup, tx?: Transaction): Promise<AddressLookup | undefined> {
-    const key = await this.keys.find(address.organizationId, tx);
+    const key = await this.suppressions.findHashKey(address.organizationId, tx);
     return key ? this.hash(address, key) : undefined;
   }
 
@@ -40,7 +40,7 @@ export class AddressHashing {
     const { organizationId } = address;
     const secret = this.keyring.encrypt(randomBytes(KEY_BYTES), organizationId);
     const fresh = { organizationId, secret, createdAt: this.clock.now() };
-    return this.hash(address, await this.keys.findOrInsert(fresh, tx));
+    return this.hash(address, await this.suppressions.findOrInsertHashKey(fresh, tx));
   }
 
   /** @throws DecryptionError */
@@ -55,11 +55,11 @@ export class AddressHashing {
     const keyring = hashKeyring(masterKeysAfter(masterKey, this.config));
     const decrypt = ({ organizationId, secret }: EncryptedHashKey) => keyring.decrypt(secret, organizationId);
     return {
-      rows: () => this.keys.all(),
+      rows: () => this.suppressions.allHashKeys(),
       nameOf: ({ organizationId }) => organizationId,
       isCurrent: ({ secret }) => keyring.isCurrent(secret),
       decrypt,
-      reEncrypt: (key) => this.keys.replace(key, keyring.encrypt(decrypt(key), key.organizationId)),
+      reEncrypt: (key) => this.suppressions.replaceHashKey(key, keyring.encrypt(decrypt(key), key.organizationId)),
     };
   }
 

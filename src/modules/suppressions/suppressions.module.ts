@@ -3,7 +3,6 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../../audit/audit.module';
 import { AddressHashing } from './address-hashing.service';
 import { ClearSuppressionsJob } from './clear-suppressions.job';
-import { HashKeysRepository } from './hash-keys.repository';
 import { MissingDomain, SoftBounces, Suppression, SuppressionHashKey } from './suppression.entity';
 import { SuppressionErasure } from './suppression-erasure.service';
 import { SuppressionImportService } from './suppression-import.service';
@@ -16,7 +15,7 @@ import { SuppressionsService } from './suppressions.service';
   imports: [TypeOrmModule.forFeature([Suppression, SoftBounces, MissingDomain, SuppressionHashKey]), AuditModule],
   controllers: [SuppressionsController],
   providers: [
-    ...[AddressHashing, ClearSuppressionsJob, HashKeysRepository, SuppressionErasure],
+    ...[AddressHashing, ClearSuppressionsJob, SuppressionErasure],
     ...[SuppressionImportService, SuppressionListService, SuppressionsRepository, SuppressionsService],
   ],
   exports: [

@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { In, IsNull, type Repository } from 'typeorm';
+import { In, IsNull, MoreThan, type Repository } from 'typeorm';
+import { NIL_ID } from '../../common/ids';
 import type { Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
-import { MissingDomain, SoftBounces, Suppression } from './suppression.entity';
+import { MissingDomain, SoftBounces, Suppression, SuppressionHashKey } from './suppression.entity';
 import {
   addSuppressions,
   recordMissingDomains,
@@ -28,6 +29,9 @@ import type {
   SuppressionReason,
 } from './suppression';
 
+/** Hash keys that are read at a time. */
+const PAGE = 100;
+
 export interface SuppressionFilter {
   readonly reason?: SuppressionReason;
   /** Normal form of the address. */
@@ -38,12 +42,13 @@ export interface SuppressionFilter {
   readonly offset: number;
 }
 
-/** The suppression lists, and the soft bounces that lead to entries. */
+/** The suppression lists, the soft bounces that lead to entries, and the keys under which erased addresses are hashed. */
 @Injectable()
 export class SuppressionsRepository {
   constructor(
     private readonly database: Database,
     @InjectRepository(Suppression) private readonly suppressions: Repository<Suppression>,
+    @InjectRepository(SuppressionHashKey) private readonly hashKeys: Repository<SuppressionHashKey>,
   ) {}
 
   /** Every entry in force at `now`, by index into `addresses`; and the keys of organizations with hashed entries. */
@@ -149,5 +154,36 @@ export class SuppressionsRepository {
   /** Returns how many were deleted. */
   async deleteExpiredBefore(before: Date, limit: number): Promise<number> {
     return (await this.database.run(deleteOldSuppressions(before, limit))).length;
+  }
+
+  findHashKey(organizationId: string, tx?: Transaction): Promise<SuppressionHashKey | null> {
+    const keys = tx?.manager.getRepository(SuppressionHashKey) ?? this.hashKeys;
+    return keys.findOneBy({ organizationId });
+  }
+
+  /** Returns the key that the organization has, which is another one if it had one already. */
+  async findOrInsertHashKey(key: SuppressionHashKey, tx: Transaction): Promise<SuppressionHashKey> {
+    await tx.manager.createQueryBuilder().insert().into(SuppressionHashKey).values(key).orIgnore().execute();
+    return tx.manager.findOneByOrFail(SuppressionHashKey, { organizationId: key.organizationId });
+  }
+
+  /** Those of all organizations: the master key is the operator's. */
+  async *allHashKeys(): AsyncGenerator<SuppressionHashKey> {
+    for (let after = NIL_ID; ;) {
+      const page = await this.hashKeys.find({
+        where: { organizationId: MoreThan(after) },
+        order: { organizationId: 'ASC' },
+        take: PAGE,
+      });
+      const last = page.at(-1);
+      if (!last) return;
+      yield* page;
+      after = last.organizationId;
+    }
+  }
+
+  /** False when it is no longer as it was read. */
+  async replaceHashKey({ organizationId, secret }: EncryptedHashKey, encrypted: Buffer): Promise<boolean> {
+    return (await this.hashKeys.update({ organizationId, secret }, { secret: encrypted })).affected === 1;
   }
 }

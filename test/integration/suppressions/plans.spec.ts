@@ -6,7 +6,7 @@ import { createDataSource, poolOf } from '../../../src/database/data-source';
 import { Database } from '../../../src/database/database.service';
 import type { Statement } from '../../../src/database/statement';
 import type { Transaction } from '../../../src/database/transaction';
-import { SoftBounces, Suppression } from '../../../src/modules/suppressions/suppression.entity';
+import { SoftBounces, Suppression, SuppressionHashKey } from '../../../src/modules/suppressions/suppression.entity';
 import {
   deleteOldSoftBounces,
   deleteOldSuppressions,
@@ -147,13 +147,18 @@ describe('on a long list', () => {
   ): Promise<Statement<unknown>[]> {
     const dataSource = await createDataSource(db.url, {
       poolSize: 1,
-      entities: [Suppression, SoftBounces],
+      entities: [Suppression, SoftBounces, SuppressionHashKey],
     }).initialize();
     try {
       const asked: Statement<unknown>[] = [];
       const logQuery = (text: string, values: unknown[] = []) => asked.push({ name: newId(), text, values });
       dataSource.setOptions({ logger: { logQuery } as unknown as Logger });
-      const lists = new SuppressionsRepository(new Database(dataSource), dataSource.getRepository(Suppression));
+      const hashKeys = dataSource.getRepository(SuppressionHashKey);
+      const lists = new SuppressionsRepository(
+        new Database(dataSource),
+        dataSource.getRepository(Suppression),
+        hashKeys,
+      );
       await work(lists, dataSource.manager);
       return asked;
     } finally {

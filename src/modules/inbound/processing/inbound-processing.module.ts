@@ -4,7 +4,7 @@ import { EgressClient } from '../../../common/egress/egress-client';
 import { PublicEgressGuard } from '../../../common/egress/egress-guard';
 import { AppConfig } from '../../../config/config';
 import { DeliveryQueueModule } from '../../../delivery/queue/delivery-queue.module';
-import { ClassificationModule } from '../../../delivery/policy/classification.module';
+import { classifierOf, ReplyClassifier } from '../../../delivery/policy/classify-reply';
 import { PublicKeysModule } from '../../domains/dkim/public-keys.module';
 import { EmailsModule } from '../../emails/emails.module';
 import { InboundModule } from '../inbound.module';
@@ -17,10 +17,15 @@ import { ReportSettlement } from './report-settlement.service';
 
 /** Role `worker`: processes stored reports, and sends those on TLS. Apart from the listener, which must not load emails and domains. */
 @Module({
-  imports: [ClassificationModule, DeliveryQueueModule, EmailsModule, InboundModule, PublicKeysModule],
+  imports: [DeliveryQueueModule, EmailsModule, InboundModule, PublicKeysModule],
   providers: [
     ...[FeedbackIdentification, ProcessingMetrics, ProcessReportsJob, ReportExaminer, ReportSettlement],
     ...[TlsReportSender, ReportTlsJob],
+    {
+      provide: ReplyClassifier,
+      inject: [AppConfig],
+      useFactory: ({ delivery }: AppConfig) => classifierOf(delivery.classificationRules),
+    },
     {
       provide: EgressClient,
       inject: [AppConfig],
