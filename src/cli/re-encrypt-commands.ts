@@ -59,8 +59,8 @@ async function encryptAgain(services: Services, config: AppConfig, masterKey: Bu
 async function countReadable({ what, counted, named, records }: EncryptedKind): Promise<number> {
   const { total, unreadable } = await examine(records);
   if (unreadable.length === 0) return total;
-  const message = `${unreadable.length} of ${total} ${what} open under neither master key; nothing has been changed`;
-  const details = { [counted]: total, closed: unreadable.length, [named]: unreadable.slice(0, MAX_NAMED) };
+  const message = `${unreadable.length} of ${total} ${what} decrypt under neither master key; nothing has been changed`;
+  const details = { [counted]: total, unreadable: unreadable.length, [named]: unreadable.slice(0, MAX_NAMED) };
   throw new CliError('unhealthy', message, details);
 }
 
@@ -76,21 +76,21 @@ function replaceStored({ database, dataDir, masterKey }: AppConfig, newKey: Buff
 function encryptedKinds(services: Services, masterKey: Buffer): EncryptedKind[] {
   return [
     {
-      ...{ what: 'DKIM keys', counted: 'keys', written: 'resealed', named: 'domains' },
+      ...{ what: 'DKIM keys', counted: 'keys', written: 'reEncrypted', named: 'domains' },
       records: services.get(EncryptedDkimKeysService).recordsUnder(masterKey),
     },
     {
-      ...{ what: 'webhook secrets', counted: 'webhooks', written: 'webhooksResealed', named: 'ids' },
+      ...{ what: 'webhook secrets', counted: 'webhooks', written: 'webhooksReEncrypted', named: 'ids' },
       records: services.get(EncryptedSecretsService).recordsUnder(masterKey),
     },
     // Their subjects, and the parts of their results.
     {
-      ...{ what: 'privacy records', counted: 'privacyRecords', written: 'privacyRecordsResealed', named: 'ids' },
+      ...{ what: 'privacy records', counted: 'privacyRecords', written: 'privacyRecordsReEncrypted', named: 'ids' },
       records: services.get(EncryptedPrivacyService).recordsUnder(masterKey),
     },
     // Of the suppressions of erased addresses.
     {
-      ...{ what: 'hash keys', counted: 'hashKeys', written: 'hashKeysResealed', named: 'organizations' },
+      ...{ what: 'hash keys', counted: 'hashKeys', written: 'hashKeysReEncrypted', named: 'organizations' },
       records: services.get(AddressHashing).recordsUnder(masterKey),
     },
   ];

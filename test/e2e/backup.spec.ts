@@ -101,7 +101,7 @@ describe('an embedded service and its backup', () => {
     await again.stop();
     expect(again.exitCode).toBe(0);
     // Every secret opens: of the DKIM key, of the webhook.
-    const rewrapped = await runWith({ WAYBILL_DATA_DIR: second }, ['keys', 'rewrap', '--json']);
-    expect(JSON.parse(rewrapped.stdout)).toMatchObject({ keys: 1, webhooks: 1 });
+    const reEncrypted = await runWith({ WAYBILL_DATA_DIR: second }, ['keys', 're-encrypt', '--json']);
+    expect(JSON.parse(reEncrypted.stdout)).toMatchObject({ keys: 1, webhooks: 1 });
   });
 });

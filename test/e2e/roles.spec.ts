@@ -86,7 +86,7 @@ describe('a process', () => {
 
     it.each(['api', 'worker', 'inbound'])('does not start in the role %s', async (roles) => {
       await expect(start(roles, { MASTER_KEY: other })).rejects.toThrow(
-        'MASTER_KEY opens none of the DKIM keys in this database',
+        'MASTER_KEY decrypts none of the DKIM keys in this database',
       );
     });
 

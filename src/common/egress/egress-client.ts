@@ -23,7 +23,7 @@ export interface EgressPost extends EgressGet {
 type Outgoing = EgressGet & { readonly body?: string | Buffer };
 
 /** What came back beside the status; the body is its beginning. */
-export interface EgressAnswer {
+export interface EgressResponse {
   /** By lower-case name; of several of one name all, with commas between them. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
@@ -37,7 +37,7 @@ export type EgressResult =
       readonly kind: 'answered';
       readonly status: number;
       readonly retryAfter: string | undefined;
-      readonly answer: EgressAnswer;
+      readonly answer: EgressResponse;
     }
   | { readonly kind: 'failed'; readonly failure: EgressFailure };
 
@@ -229,7 +229,7 @@ export class EgressClient {
   }
 
   /** Reads to the end or to the limit. An end that is late or broken changes nothing: the status is known. */
-  private drain(response: IncomingMessage): Promise<Pick<EgressAnswer, 'body' | 'isCut'>> {
+  private drain(response: IncomingMessage): Promise<Pick<EgressResponse, 'body' | 'isCut'>> {
     const { maxResponseBytes, keptResponseBytes } = this.limits;
     const kept: Buffer[] = [];
     let [bytes, pieces] = [0, 0];

@@ -52,9 +52,9 @@ export class WebhookDeliveriesService {
   ) {}
 
   /** Forgets what endpoints have answered to events that somebody is erased from: an answer may echo what it was sent. */
-  async eraseAnswers(tenant: Tenant, eventIds: readonly string[], tx: Transaction): Promise<void> {
+  async eraseResponses(tenant: Tenant, eventIds: readonly string[], tx: Transaction): Promise<void> {
     for (let at = 0; at < eventIds.length; at += ERASED_AT_ONCE) {
-      await this.messages.eraseAnswers(tenant, eventIds.slice(at, at + ERASED_AT_ONCE), tx);
+      await this.messages.eraseResponses(tenant, eventIds.slice(at, at + ERASED_AT_ONCE), tx);
     }
   }
 
@@ -70,7 +70,7 @@ export class WebhookDeliveriesService {
   async detail(tenant: Tenant, id: string, deliveryId: string): Promise<DeliveryDetail> {
     const endpoint = await this.endpoints.find(tenant, id);
     if (!endpoint) throw new NotFoundError('Webhook');
-    const message = await this.messages.findWithAnswer(endpoint, deliveryId);
+    const message = await this.messages.findWithResponse(endpoint, deliveryId);
     if (!message) throw new NotFoundError('Delivery');
     const { organizationId, mode, emailId, sequence } = message;
     const isOfEvent = emailId !== null && sequence !== null;

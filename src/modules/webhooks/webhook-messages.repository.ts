@@ -7,7 +7,7 @@ import type { Transaction } from '../../database/transaction';
 import { bringForward, type ForwardInput } from './sql/endpoint-health.sql';
 import { type DispatchMeasure, measureDispatch } from './sql/measure-dispatch.sql';
 import { type ClaimInput, claimMessages, settleMessages } from './sql/message-claims.sql';
-import { deleteOldMessages, endOfDisabled, eraseAnswers, freeOrphanedClaims } from './sql/message-sweeps.sql';
+import { deleteOldMessages, endOfDisabled, eraseResponses, freeOrphanedClaims } from './sql/message-sweeps.sql';
 import { renewMessages } from './sql/replays.sql';
 import { type WebhookEndpoint, WebhookMessage, type WebhookMessageState } from './webhook.entity';
 import type { ClaimedMessage, SettledMessage } from './webhook-queue';
@@ -55,10 +55,10 @@ export class WebhookMessagesRepository {
   }
 
   /** With what its last attempt was answered. */
-  findWithAnswer(owner: Owner, id: string): Promise<WebhookMessage | null> {
+  findWithResponse(owner: Owner, id: string): Promise<WebhookMessage | null> {
     return this.messages
       .createQueryBuilder('message')
-      .addSelect('message.lastAnswer')
+      .addSelect('message.lastResponse')
       .where({ ...ofEndpoint(owner), id })
       .getOne();
   }
@@ -97,8 +97,8 @@ export class WebhookMessagesRepository {
   }
 
   /** Of a thousand events or so. */
-  async eraseAnswers(tenant: Tenant, eventIds: readonly string[], tx: Transaction): Promise<void> {
-    await tx.run(eraseAnswers(tenant, eventIds));
+  async eraseResponses(tenant: Tenant, eventIds: readonly string[], tx: Transaction): Promise<void> {
+    await tx.run(eraseResponses(tenant, eventIds));
   }
 
   async measure(now: Date): Promise<DispatchMeasure> {

@@ -1,5 +1,5 @@
 import type { Mode } from '../../common/tenant';
-import type { WebhookAnswer } from './webhook-answer';
+import type { WebhookResponse } from './webhook-response';
 import type { WebhookEndpoint, WebhookMessage } from './webhook.entity';
 
 export interface EndpointKey {
@@ -58,7 +58,7 @@ export interface SettledMessage {
   readonly status: number | null;
   readonly error: string | null;
   /** Null where nothing was answered. */
-  readonly answer: WebhookAnswer | null;
+  readonly answer: WebhookResponse | null;
   readonly deliveredAt: Date | null;
   /** Undefined when it says nothing of the endpoint. */
   readonly result: EndpointResult | undefined;

@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Mode } from '../../common/tenant';
-import type { WebhookAnswer } from './webhook-answer';
+import type { WebhookResponse } from './webhook-response';
 
 /** Why an endpoint is not sent to: the customer's request, a response 410, or five days of nothing but failures. */
 export type DisabledReason = 'request' | 'gone' | 'failing';
@@ -58,7 +58,7 @@ export class WebhookMessage {
   /** What went wrong last, or why it was given up. */
   @Column('text', { name: 'last_error', nullable: true }) lastError!: string | null;
   /** What the last attempt was answered; null where nothing was. */
-  @Column('jsonb', { name: 'last_answer', nullable: true, select: false }) lastAnswer?: WebhookAnswer | null;
+  @Column('jsonb', { name: 'last_answer', nullable: true, select: false }) lastResponse?: WebhookResponse | null;
   @Column('timestamptz', { name: 'delivered_at', nullable: true }) deliveredAt!: Date | null;
   @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
 }

@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { deriveEncryptionKey } from '../../../src/common/encryption/encryption';
-import { keyIdOf } from '../../../src/common/encryption/encryption';
+import { deriveEncryptionKey, keyIdOf } from '../../../src/common/encryption/encryption';
 import type { AppConfig } from '../../../src/config/config';
 import { loadConfig } from '../../../src/config/load-config';
 import { DkimKeyring } from '../../../src/modules/domains/dkim/dkim-keyring';
@@ -14,12 +13,12 @@ interface KeyRow {
   organizationId: string;
   domainId: string;
   selector: string;
-  sealed: Buffer;
+  encrypted: Buffer;
 }
 
 const NO_OTHERS = {
-  ...{ webhooks: 0, webhooksResealed: 0, privacyRecords: 0, privacyRecordsResealed: 0 },
-  ...{ hashKeys: 0, hashKeysResealed: 0 },
+  ...{ webhooks: 0, webhooksReEncrypted: 0, privacyRecords: 0, privacyRecordsReEncrypted: 0 },
+  ...{ hashKeys: 0, hashKeysReEncrypted: 0 },
 };
 const newKey = (): string => randomBytes(32).toString('base64');
 const keyringOf = (config: Pick<AppConfig, 'masterKey'>) => new DkimKeyring(config as AppConfig);
@@ -28,18 +27,18 @@ const idOf = (key: string): number => deriveEncryptionKey(Buffer.from(key, 'base
 function readKeys(url: string): Promise<KeyRow[]> {
   return query(
     url,
-    `select organization_id as "organizationId", domain_id as "domainId", selector, private_key_sealed as sealed
+    `select organization_id as "organizationId", domain_id as "domainId", selector, private_key_sealed as encrypted
      from dkim_keys order by domain_id`,
   );
 }
 
-describe('waybill keys rewrap', () => {
+describe('waybill keys re-encrypt', () => {
   let cli: CliKit;
   let organizationId: string;
   let folder: string;
   beforeAll(async () => {
     cli = await CliKit.create();
-    organizationId = (await cli.json('org', 'create', 'Sealed')).id;
+    organizationId = (await cli.json('org', 'create', 'Encrypted')).id;
     for (const name of ['one', 'two', 'three']) await cli.json('domain', 'add', organizationId, `${name}.example.com`);
     await query(cli.url, 'create table first_keys as table dkim_keys');
   });
@@ -60,7 +59,7 @@ describe('waybill keys rewrap', () => {
   const value = ({ stdout, stderr }: CliResult): unknown => (stdout ? JSON.parse(stdout) : stderr);
   const plainKeys = async (masterKey: string): Promise<string[]> => {
     const keyring = keyringOf({ masterKey: Buffer.from(masterKey, 'base64') });
-    return (await readKeys(cli.url)).map((row) => keyring.decrypt(row.sealed, row).toString('hex'));
+    return (await readKeys(cli.url)).map((row) => keyring.decrypt(row.encrypted, row).toString('hex'));
   };
   const copyKeys = (count: number) =>
     query(
@@ -74,8 +73,8 @@ describe('waybill keys rewrap', () => {
     const [before, replacement] = [cli.environment.MASTER_KEY ?? '', newKey()];
     const plain = await plainKeys(before);
     writeFileSync(join(folder, 'new.key'), `${replacement}\n`);
-    const report = await cli.json('keys', 'rewrap', '--new-key', join(folder, 'new.key'));
-    expect(report).toEqual({ keys: 3, resealed: 3, ...NO_OTHERS, fileReplaced: false });
+    const report = await cli.json('keys', 're-encrypt', '--new-key', join(folder, 'new.key'));
+    expect(report).toEqual({ keys: 3, reEncrypted: 3, ...NO_OTHERS, fileReplaced: false });
     expect(await plainKeys(replacement)).toEqual(plain);
     await expect(plainKeys(before)).rejects.toThrow('Encrypted with another key');
     expect(value(await run({ MASTER_KEY: replacement }, 'doctor', '--json'))).toMatchObject({ healthy: true });
@@ -87,20 +86,20 @@ describe('waybill keys rewrap', () => {
     const both = { MASTER_KEY: replacement, MASTER_KEY_PREVIOUS: before };
     expect(value(await run(both, 'doctor', '--json'))).toMatchObject({ healthy: true });
     await run(both, 'domain', 'add', organizationId, 'meanwhile.example.com');
-    expect(value(await run(both, 'keys', 'rewrap', '--json'))).toEqual({
+    expect(value(await run(both, 'keys', 're-encrypt', '--json'))).toEqual({
       keys: 4,
-      resealed: 3,
+      reEncrypted: 3,
       ...NO_OTHERS,
       fileReplaced: false,
     });
-    expect(value(await run(both, 'keys', 'rewrap', '--json'))).toEqual({
+    expect(value(await run(both, 'keys', 're-encrypt', '--json'))).toEqual({
       keys: 4,
-      resealed: 0,
+      reEncrypted: 0,
       ...NO_OTHERS,
       fileReplaced: false,
     });
     expect(await plainKeys(replacement)).toHaveLength(4);
-    expect((await run(both, 'keys', 'rewrap')).stdout).toMatch(/keys +4\nresealed +0/);
+    expect((await run(both, 'keys', 're-encrypt')).stdout).toMatch(/keys +4\nreEncrypted +0/);
   });
 
   it('goes on where it was interrupted', async () => {
@@ -110,26 +109,27 @@ describe('waybill keys rewrap', () => {
     const [first] = await readKeys(cli.url);
     await query(
       cli.url,
-      `update dkim_keys set private_key_sealed = '\\x${renewed!.encrypt(old!.decrypt(first!.sealed, first!), first!).toString('hex')}'
+      `update dkim_keys set private_key_sealed = '\\x${renewed!.encrypt(old!.decrypt(first!.encrypted, first!), first!).toString('hex')}'
        where domain_id = '${first!.domainId}'`,
     );
     const report = value(
-      await run({ REPLACEMENT: replacement }, 'keys', 'rewrap', '--new-key', 'env:REPLACEMENT', '--json'),
+      await run({ REPLACEMENT: replacement }, 'keys', 're-encrypt', '--new-key', 'env:REPLACEMENT', '--json'),
     );
-    expect(report).toMatchObject({ keys: 3, resealed: 2 });
+    expect(report).toMatchObject({ keys: 3, reEncrypted: 2 });
     expect(await plainKeys(replacement)).toEqual(plain);
   });
 
   it('refuses, and changes nothing, when a key decrypts under neither', async () => {
     await copyKeys(1);
     const before = await readKeys(cli.url);
-    const error = await cli.failure('keys', 'rewrap');
-    expect(error.message).toBe('1 of 4 DKIM keys open under neither master key; nothing has been changed');
-    expect(error.details).toMatchObject({ keys: 4, closed: 1, domains: [expect.stringMatching(/\/copy1$/)] });
+    const error = await cli.failure('keys', 're-encrypt');
+    expect(error.message).toBe('1 of 4 DKIM keys decrypt under neither master key; nothing has been changed');
+    expect(error.details).toMatchObject({ keys: 4, unreadable: 1, domains: [expect.stringMatching(/\/copy1$/)] });
     writeFileSync(join(folder, 'new.key'), newKey());
+    // By its former name.
     await cli.failure('keys', 'rewrap', '--new-key', join(folder, 'new.key'));
-    expect(value(await run({ MASTER_KEY: newKey() }, 'keys', 'rewrap'))).toContain(
-      '4 of 4 DKIM keys open under neither',
+    expect(value(await run({ MASTER_KEY: newKey() }, 'keys', 're-encrypt'))).toContain(
+      '4 of 4 DKIM keys decrypt under neither',
     );
     expect(await readKeys(cli.url)).toEqual(before);
   });
@@ -145,9 +145,9 @@ describe('waybill keys rewrap', () => {
       );
     }
     const replacement = newKey();
-    const report = value(await run({ NEW: replacement }, 'keys', 'rewrap', '--new-key', 'env:NEW', '--json'));
-    expect(report).toMatchObject({ keys: 253, resealed: 253 });
-    expect(new Set((await readKeys(cli.url)).map(({ sealed }) => keyIdOf(sealed)))).toEqual(
+    const report = value(await run({ NEW: replacement }, 'keys', 're-encrypt', '--new-key', 'env:NEW', '--json'));
+    expect(report).toMatchObject({ keys: 253, reEncrypted: 253 });
+    expect(new Set((await readKeys(cli.url)).map(({ encrypted }) => keyIdOf(encrypted)))).toEqual(
       new Set([idOf(replacement)]),
     );
   });
@@ -156,19 +156,19 @@ describe('waybill keys rewrap', () => {
     ['a file that is not there', () => join(folder, 'none.key'), 'ENOENT'],
     ['a variable that is not set', () => 'env:NONE', 'NONE must hold 32 bytes in base64'],
   ])('says what is wrong with %s', async (_what, source, message) => {
-    const error = await cli.failure('keys', 'rewrap', '--new-key', source());
+    const error = await cli.failure('keys', 're-encrypt', '--new-key', source());
     expect(error).toMatchObject({ code: 'invalid_configuration', message: expect.stringContaining(message) });
   });
 
   it('never shows what it found instead of a key', async () => {
     writeFileSync(join(folder, 'new.key'), 'geheim');
-    const { stderr } = await cli.run('keys', 'rewrap', '--new-key', join(folder, 'new.key'));
+    const { stderr } = await cli.run('keys', 're-encrypt', '--new-key', join(folder, 'new.key'));
     expect(stderr).toContain('must hold 32 bytes in base64');
     expect(stderr).not.toContain('geheim');
   });
 });
 
-describe('waybill keys rewrap on the embedded database', () => {
+describe('waybill keys re-encrypt on the embedded database', () => {
   const workshop = new EmbeddedWorkshop();
   afterEach(() => workshop.stopServers());
   afterAll(() => workshop.cleanUp());
@@ -188,8 +188,8 @@ describe('waybill keys rewrap on the embedded database', () => {
 
     const replacement = newKey();
     writeFileSync(join(dataDir, 'new.key'), replacement);
-    const report = await json('keys', 'rewrap', '--new-key', join(dataDir, 'new.key'));
-    expect(report).toEqual({ keys: 1, resealed: 1, ...NO_OTHERS, fileReplaced: true });
+    const report = await json('keys', 're-encrypt', '--new-key', join(dataDir, 'new.key'));
+    expect(report).toEqual({ keys: 1, reEncrypted: 1, ...NO_OTHERS, fileReplaced: true });
     expect(readFileSync(join(dataDir, 'master.key'), 'utf8')).toBe(`${replacement}\n`);
     expect(readFileSync(join(dataDir, 'master.key.previous'), 'utf8')).toBe(before);
     for (const file of ['master.key', 'master.key.previous']) {
@@ -198,8 +198,8 @@ describe('waybill keys rewrap on the embedded database', () => {
     const config = loadConfig(env);
     expect(config.previousMasterKey?.toString('base64')).toBe(before.trim());
     const [row] = await readKeys(url);
-    expect(keyringOf({ masterKey: config.masterKey }).decrypt(row!.sealed, row!).length).toBeGreaterThan(1_000);
+    expect(keyringOf({ masterKey: config.masterKey }).decrypt(row!.encrypted, row!).length).toBeGreaterThan(1_000);
     expect(await json('doctor')).toMatchObject({ healthy: true });
-    expect(await json('keys', 'rewrap')).toEqual({ keys: 1, resealed: 0, ...NO_OTHERS, fileReplaced: false });
+    expect(await json('keys', 're-encrypt')).toEqual({ keys: 1, reEncrypted: 0, ...NO_OTHERS, fileReplaced: false });
   });
 });

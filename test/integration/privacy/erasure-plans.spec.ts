@@ -14,7 +14,7 @@ import {
 } from '../../../src/modules/emails/privacy/sql/erase-emails.sql';
 import { readErasableEvents, writeEvents } from '../../../src/modules/emails/privacy/sql/erase-events.sql';
 import { findReceived, findSenders, measureErasable } from '../../../src/modules/emails/privacy/sql/find-erasable.sql';
-import { eraseAnswers } from '../../../src/modules/webhooks/sql/message-sweeps.sql';
+import { eraseResponses } from '../../../src/modules/webhooks/sql/message-sweeps.sql';
 import { explainBoth } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';
 
@@ -102,7 +102,7 @@ describe('among many emails', () => {
     ['reading a content', 10, () => readContent(SUBJECT, ids()[0] ?? '')],
     ['reading events', 10, () => readErasableEvents(SUBJECT, events(), 10)],
     ['writing events', 10, () => writeEvents(SUBJECT, events())],
-    ['forgetting answers of webhooks', 100, () => eraseAnswers(SUBJECT, eventIds)],
+    ['forgetting answers of webhooks', 100, () => eraseResponses(SUBJECT, eventIds)],
   ])('%s touches only the rows asked for', async (_name, rows, make) => {
     const plan = await explainBoth(client as PoolClient, make());
     const scans = plan.filter((node) => node['Relation Name'] !== undefined && node['Node Type'].includes('Scan'));

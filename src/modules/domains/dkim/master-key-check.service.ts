@@ -24,7 +24,7 @@ export class MasterKeyCheck implements OnModuleInit {
     const { tried, known } = await this.sample();
     if (tried === 0 || known > 0) return;
     throw new Error(
-      'MASTER_KEY opens none of the DKIM keys in this database: they were encrypted under another key. Set that one, as ' +
+      'MASTER_KEY decrypts none of the DKIM keys in this database: they were encrypted under another key. Set that one, as ' +
         'MASTER_KEY or, while the key is being changed, as MASTER_KEY_PREVIOUS',
     );
   }

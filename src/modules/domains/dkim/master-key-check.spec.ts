@@ -24,7 +24,7 @@ describe('the check of the master key', () => {
 
   it('ends the start when no key is known', async () => {
     sample.mockResolvedValueOnce({ tried: 5, known: 0 });
-    await expect(check.onModuleInit()).rejects.toThrow('MASTER_KEY opens none of the DKIM keys');
+    await expect(check.onModuleInit()).rejects.toThrow('MASTER_KEY decrypts none of the DKIM keys');
   });
 
   it('waits for a database that is being restarted', async () => {

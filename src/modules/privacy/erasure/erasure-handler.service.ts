@@ -53,7 +53,7 @@ export class ErasureHandler implements PrivacyRequestHandler {
     const erasePage = await this.withLease(leased, () => this.steps.prepare(target, before));
     return this.database.transaction(async (tx) => {
       const page = await erasePage(tx);
-      await this.webhooks.eraseAnswers(target.request, page.eventIds ?? [], tx);
+      await this.webhooks.eraseResponses(target.request, page.eventIds ?? [], tx);
       const progress = advance(before, page);
       if (progress.step === 'done') await this.complete(leased, progress, tx);
       else await this.work.saveProgress(leased, { ...progress }, tx);

@@ -4,7 +4,7 @@ import { EVENT_LOOP } from '../../../common/async/fair-turns';
 import { Clock, MINUTE } from '../../../common/clock';
 import { EgressClient, type EgressResult } from '../../../common/egress/egress-client';
 import type { FeedEvent } from '../../events/events.service';
-import { toWebhookAnswer } from '../webhook-answer';
+import { toWebhookResponse } from '../webhook-response';
 import { payloadOf, WEBHOOK_HEADERS } from '../webhook-payload';
 import type { ClaimedMessage } from '../webhook-queue';
 import { WebhookSecrets } from '../webhook-secrets.service';
@@ -13,7 +13,7 @@ import { type AttemptDecision, evaluateAttempt, release } from './evaluate-attem
 /** A secret that does not open is the operator's mistake, anything else ours: it does not count against the endpoint. */
 const UNSENDABLE_PAUSE_MS = MINUTE;
 /** A longer answer takes a millisecond to be cleared of addresses: one in a turn, however many come together. */
-const SHORT_ANSWER_BYTES = 128;
+const SHORT_RESPONSE_BYTES = 128;
 
 /** One attempt: signs, sends, and decides what the response means. */
 @Injectable()
@@ -34,8 +34,8 @@ export class WebhookSender {
       const decision = evaluateAttempt(message, outcome, { now: this.clock.now(), random: Math.random() });
       if (outcome.kind === 'failed') return decision;
       const durationMs = Math.round(this.clock.monotonicMs() - startedMs);
-      if (outcome.answer.body.length > SHORT_ANSWER_BYTES) await EVENT_LOOP.next(message.organizationId);
-      const answer = toWebhookAnswer(outcome.answer, durationMs);
+      if (outcome.answer.body.length > SHORT_RESPONSE_BYTES) await EVENT_LOOP.next(message.organizationId);
+      const answer = toWebhookResponse(outcome.answer, durationMs);
       return { ...decision, settled: { ...decision.settled, answer } };
     } catch (error) {
       this.logger.error(`Webhook endpoint ${message.endpointId} is not sent to: ${(error as Error).message}`);

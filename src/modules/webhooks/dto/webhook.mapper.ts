@@ -1,5 +1,5 @@
 import { INBOUND_RECEIVED } from '../../../common/event-types';
-import type { WebhookAnswer } from '../webhook-answer';
+import type { WebhookResponse } from '../webhook-response';
 import type { DeliveriesView, DeliveryDetail } from '../webhook-deliveries.service';
 import type { WebhookEndpoint, WebhookMessage } from '../webhook.entity';
 import type { CreatedWebhook } from '../webhooks.service';
@@ -36,17 +36,17 @@ export function toDeliveriesDto({ deliveries, hasMore }: DeliveriesView, { limit
 }
 
 export function toDeliveryDetailDto({ message, url, payload }: DeliveryDetail): WebhookDeliveryDetailDto {
-  const { id, lastAttemptAt, lastAnswer, lastStatus } = message;
+  const { id, lastAttemptAt, lastResponse, lastStatus } = message;
   const sentAt = lastAttemptAt && { 'webhook-timestamp': String(Math.floor(lastAttemptAt.getTime() / 1_000)) };
   const headers = { ...WEBHOOK_HEADERS, 'webhook-id': id, ...sentAt };
   return {
     ...toDeliveryDto(message),
     request: { url, headers, ...(payload !== undefined && { body: payload }) },
-    ...(lastAnswer && lastStatus !== null && { answer: toAnswerDto(lastStatus, lastAnswer) }),
+    ...(lastResponse && lastStatus !== null && { answer: toResponseDto(lastStatus, lastResponse) }),
   };
 }
 
-function toAnswerDto(status: number, { headers, body, isCut, durationMs }: WebhookAnswer) {
+function toResponseDto(status: number, { headers, body, isCut, durationMs }: WebhookResponse) {
   return { status, headers: { ...headers }, body, truncated: isCut, durationMs };
 }
 

@@ -91,7 +91,7 @@ export function claimMessages(input: ClaimInput): Statement<ClaimedMessage> {
 }
 
 /** JSON's null rather than none: what the attempt under way is answered is not kept, as somebody has been erased from its event. */
-export const NO_ANSWER = `'null'::jsonb`;
+export const NO_RESPONSE = `'null'::jsonb`;
 
 // Writes what became of attempts; a claim that has ended meanwhile is another's, and its row stays as it is. A claim counts an
 // attempt: a row without any has been renewed since, and what did not reach its receiver begins anew, due as the renewal says.
@@ -126,7 +126,7 @@ const SETTLE = `
     last_status = case when h.is_charged then h.status else m.last_status end,
     last_error = case when h.is_charged then h.error else coalesce(h.error, m.last_error) end,
     last_answer = case
-      when m.last_answer = ${NO_ANSWER} then null
+      when m.last_answer = ${NO_RESPONSE} then null
       when h.is_charged then h.answer::jsonb
       else m.last_answer
     end,

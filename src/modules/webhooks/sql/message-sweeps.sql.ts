@@ -1,7 +1,7 @@
 // What background jobs and erasures do to messages, a batch at a time.
 import type { Tenant } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
-import { NO_ANSWER } from './message-claims.sql';
+import { NO_RESPONSE } from './message-claims.sql';
 
 // Frees the claims of processes that are no more, and ends what waits for endpoints that are disabled.
 // Writes: webhook_messages (indexes webhook_messages_sending and webhook_messages_due). Reads: webhook_endpoints.
@@ -74,7 +74,7 @@ export function deleteOldMessages(before: Date, limit: number): Statement<{ dele
 // Reads: webhook_endpoints (the tenant's). Writes: webhook_messages (primary key, one look-up for each event and endpoint).
 // Locks: the rows in the order of their keys. Rows: the messages of $3.
 // Not the ORM: look-ups by two columns of the key, whatever the planner knows of the table.
-const ERASE_ANSWERS = `
+const ERASE_RESPONSES = `
   with answered as materialized (
     select m.endpoint_id, m.id
     from (select id from webhook_endpoints where organization_id = $1 and mode = $2 order by id) e
@@ -92,10 +92,10 @@ const ERASE_ANSWERS = `
     ) m
   )
   update webhook_messages m
-  set last_answer = case when m.state in ('pending', 'sending') then ${NO_ANSWER} end
+  set last_answer = case when m.state in ('pending', 'sending') then ${NO_RESPONSE} end
   from answered a
   where m.organization_id = $1 and m.mode = $2 and m.endpoint_id = a.endpoint_id and m.id = a.id and m.id = any($3::uuid[])`;
 
-export function eraseAnswers({ organizationId, mode }: Tenant, eventIds: readonly string[]): Statement<never> {
-  return { name: 'erase-webhook-answers', text: ERASE_ANSWERS, values: [organizationId, mode, [...eventIds].sort()] };
+export function eraseResponses({ organizationId, mode }: Tenant, eventIds: readonly string[]): Statement<never> {
+  return { name: 'erase-webhook-answers', text: ERASE_RESPONSES, values: [organizationId, mode, [...eventIds].sort()] };
 }

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { toWebhookAnswer } from './webhook-answer';
+import { toWebhookResponse } from './webhook-response';
 
 const answer = (body: string, headers: Record<string, string> = {}) =>
-  toWebhookAnswer({ headers, body: Buffer.from(body), isCut: false }, 7);
+  toWebhookResponse({ headers, body: Buffer.from(body), isCut: false }, 7);
 
-describe('toWebhookAnswer', () => {
+describe('toWebhookResponse', () => {
   it('keeps headers that help, and none that may hold a secret', () => {
     const headers = {
       'content-type': 'text/html',

@@ -1,8 +1,8 @@
-import type { EgressAnswer } from '../../common/egress/egress-client';
+import type { EgressResponse } from '../../common/egress/egress-client';
 import { withoutEncodedAddresses } from '../../common/erasure/without-addresses';
 
 /** What a receiver has answered, as far as it is kept: what helps to find out why it refuses, and no secret. */
-export interface WebhookAnswer {
+export interface WebhookResponse {
   readonly headers: Readonly<Record<string, string>>;
   /** The beginning. */
   readonly body: string;
@@ -22,7 +22,7 @@ function toStorable(text: string): string {
   return withoutEncodedAddresses(text.replaceAll('\0', '\uFFFD'));
 }
 
-export function toWebhookAnswer({ headers, body, isCut }: EgressAnswer, durationMs: number): WebhookAnswer {
+export function toWebhookResponse({ headers, body, isCut }: EgressResponse, durationMs: number): WebhookResponse {
   const kept = KEPT_HEADERS.flatMap((name) => {
     const value = headers[name];
     return value === undefined ? [] : [[name, toStorable(value.slice(0, MAX_HEADER_LENGTH))] as const];
