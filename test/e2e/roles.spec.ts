@@ -73,13 +73,13 @@ describe('a process', () => {
     const other = Buffer.alloc(32, 'other').toString('base64');
     beforeAll(async () => {
       const owner = { organizationId: newId(), domainId: newId(), selector: 'wb1' };
-      const sealed = new DkimKeyring(testConfig({ MASTER_KEY })).encrypt(Buffer.from('key'), owner);
+      const encrypted = new DkimKeyring(testConfig({ MASTER_KEY })).encrypt(Buffer.from('key'), owner);
       const client = new Client(database.url);
       await client.connect();
       await client.query(
         `insert into dkim_keys (organization_id, domain_id, selector, private_key_sealed, public_key)
          values ($1, $2, $3, $4, '')`,
-        [...Object.values(owner), sealed],
+        [...Object.values(owner), encrypted],
       );
       await client.end();
     });

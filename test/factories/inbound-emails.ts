@@ -40,7 +40,7 @@ export interface InboundFields {
 /** The address of `Name <address>`, in lower case. */
 const addressIn = (mailbox: string) => mailbox.replace(/^.*<|>$/g, '').toLowerCase();
 
-/** Mail that has come, with its bytes; answers its id. */
+/** Mail that has come, with its bytes; returns its id. */
 export async function insertInboundEmail(
   db: Queryable,
   { organizationId, mode = 'live', domainId = newId(), webhookId, from = SENDER, to = RECIPIENT }: InboundFields,

@@ -54,7 +54,7 @@ describe('isPublicAddress', () => {
     ['no address', ''],
   ])('refuses %s %s', (_what, address) => expect(isPublicAddress(address)).toBe(false));
 
-  it('judges mapped and NAT64 addresses as the IPv4 addresses that they are', () => {
+  it('treats mapped and NAT64 addresses as the IPv4 addresses that they are', () => {
     fc.assert(
       fc.property(fc.ipV4(), (address) => {
         const expected = isPublicAddress(address);

@@ -44,7 +44,7 @@ describe('the explanation of an ending', () => {
       atEndOfLife(24),
       /within its time: it was tried 24 times; the last answer was: Greylisted$/,
     ],
-    ['silence to the end', timeout, atEndOfLife(24), /within its time: it was tried 24 times; nobody answered$/],
+    ['silence to the end', timeout, atEndOfLife(24), /within its time: it was tried 24 times; no server answered$/],
     ['its own limit', greylisted, afterExpiry, /within its time: it was tried once; the last answer was: Greylisted$/],
   ])('of %s is in plain words', (_name, result, given, words) => {
     expect(resolveOutcome(result, given)).toMatchObject({ explanation: expect.stringMatching(words) });

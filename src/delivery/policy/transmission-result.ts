@@ -168,7 +168,7 @@ function times(attempts: number): string {
 }
 
 function answer({ response }: SmtpFacts): string {
-  return response === undefined ? 'nobody answered' : `the last answer was: ${response}`;
+  return response === undefined ? 'no server answered' : `the last answer was: ${response}`;
 }
 
 /** A host that refuses everybody, for this long. */

@@ -44,7 +44,7 @@ describe('AuthenticationService', () => {
   it.each([
     ['192.0.2.1', 'pass', 'pass'],
     ['192.0.2.9', 'fail', 'fail'],
-  ])('judges by SPF and DMARC: %s is a sender', async (address, spf, dmarc) => {
+  ])('decides by SPF and DMARC: %s is a sender', async (address, spf, dmarc) => {
     const texts = {
       'sender.example': [`v=spf1 ip4:${address} -all`],
       '_dmarc.sender.example': ['v=DMARC1; p=reject'],

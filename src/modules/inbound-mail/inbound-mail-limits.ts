@@ -22,6 +22,6 @@ export class InboundMailLimits {
   readonly maxHeaderLines: number = 1_000;
   /** Of a body that is authenticated: RFC 5322 has 998, and some mail has all its html in one. */
   readonly maxLineBytes: number = 128 * 1024;
-  /** Signatures and sealed hops that are looked at: each may cost a hash of the whole message. */
+  /** Signatures and ARC seals that are looked at: each may cost a hash of the whole message. */
   readonly maxSignatures: number = 20;
 }

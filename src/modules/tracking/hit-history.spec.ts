@@ -22,14 +22,14 @@ describe('LinkBursts', () => {
       fc.property(history, (clicks) => {
         const bursts = new LinkBursts();
         const found: boolean[] = [];
-        const judge = (upToMs: number): void => {
+        const evaluate = (upToMs: number): void => {
           for (const atMs of clicks.slice(found.length)) if (atMs <= upToMs) found.push(bursts.covers('d', atMs));
         };
         for (const atMs of clicks) {
-          judge(atMs - BURST_MS - 1);
+          evaluate(atMs - BURST_MS - 1);
           bursts.note('d', atMs);
         }
-        judge(Infinity);
+        evaluate(Infinity);
         expect(found).toEqual(clicks.map((click) => isInBurst(click, clicks)));
       }),
       { numRuns: 1_000 },

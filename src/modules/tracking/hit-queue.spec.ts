@@ -13,7 +13,7 @@ const AWAY = new UnavailableError();
 class StubWriter {
   readonly written: string[] = [];
   readonly sizes: number[] = [];
-  /** Answers why a batch cannot be written. */
+  /** Why a batch cannot be written. */
   fails: (keys: readonly string[]) => Error | undefined = () => undefined;
 
   write(hits: readonly Hit[]): Promise<HitResult[]> {

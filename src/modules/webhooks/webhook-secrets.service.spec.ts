@@ -20,20 +20,20 @@ describe('WebhookSecrets', () => {
     expect(secrets.create().equals(secret)).toBe(false);
   });
 
-  it('opens what it has sealed for the same endpoint, and for no other', () => {
-    const sealed = secrets.encrypt(Buffer.from('secret'), OWNER);
-    expect(secrets.decrypt(sealed, OWNER).toString()).toBe('secret');
+  it('decrypts what it has encrypted for the same endpoint, and for no other', () => {
+    const encrypted = secrets.encrypt(Buffer.from('secret'), OWNER);
+    expect(secrets.decrypt(encrypted, OWNER).toString()).toBe('secret');
     for (const other of [{ organizationId: 'other' }, { mode: 'test' }, { id: 'two' }]) {
-      expect(() => secrets.decrypt(sealed, { ...OWNER, ...other })).toThrow('encrypted for another context');
+      expect(() => secrets.decrypt(encrypted, { ...OWNER, ...other })).toThrow('encrypted for another context');
     }
   });
 
-  it('opens what the previous master key has sealed', () => {
-    const sealed = secrets.encrypt(Buffer.from('secret'), OWNER);
+  it('decrypts what the previous master key has encrypted', () => {
+    const encrypted = secrets.encrypt(Buffer.from('secret'), OWNER);
     const after = secretsOf(randomBytes(32), masterKey);
-    expect(after.decrypt(sealed, OWNER).toString()).toBe('secret');
-    expect([after.isCurrent(sealed), secrets.isCurrent(sealed)]).toEqual([false, true]);
-    expect(() => secretsOf(randomBytes(32)).decrypt(sealed, OWNER)).toThrow('Encrypted with another key');
+    expect(after.decrypt(encrypted, OWNER).toString()).toBe('secret');
+    expect([after.isCurrent(encrypted), secrets.isCurrent(encrypted)]).toEqual([false, true]);
+    expect(() => secretsOf(randomBytes(32)).decrypt(encrypted, OWNER)).toThrow('Encrypted with another key');
   });
 
   it('signs with the current secret, and with the one before as long as it is valid', () => {

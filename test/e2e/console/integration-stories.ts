@@ -68,7 +68,7 @@ export function integrationStories(sceneOf: () => ConsoleScene): void {
     await page.getByText('Nothing is sent to it.').waitFor();
     await button(page, 'Remove').click();
     await button(page, 'Remove the webhook').click();
-    await page.getByText('Nobody is told yet').waitFor();
+    await page.getByText('No endpoint yet').waitFor();
   });
 
   it('writes a template, fills it in, makes a new version, and deletes it', async () => {

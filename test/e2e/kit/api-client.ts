@@ -92,7 +92,7 @@ export class ApiClient {
     }
   }
 
-  /** Sends one email and answers its id. */
+  /** Sends one email and returns its id. */
   async send(fields: Record<string, unknown> = {}): Promise<string> {
     const email = { to: ['someone@example.com'], subject: 'Hello', text: 'Hello there', ...fields };
     const { status, body } = await this.post('/v1/emails', email);
@@ -106,12 +106,12 @@ export class ApiClient {
     return body.data;
   }
 
-  /** Waits until the email has one of the statuses, and answers it. */
+  /** Waits until the email has one of the statuses, and returns it. */
   waitForStatus(id: string, ...statuses: string[]): Promise<any> {
     return this.waitForEmail(id, `to be ${statuses.join(' or ')}`, ({ status }) => statuses.includes(status));
   }
 
-  /** Waits until the email has an event of the type, and answers it. */
+  /** Waits until the email has an event of the type, and returns it. */
   waitForEvent(id: string, type: string): Promise<any> {
     return this.waitForEmail(id, `to have an event ${type}`, (email) => eventTypes(email).includes(type));
   }

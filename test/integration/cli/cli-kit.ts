@@ -48,7 +48,7 @@ export class CliKit {
     return runWith(this.environment, args);
   }
 
-  /** Runs with `--json`, expects success and nothing but one JSON line, and answers its value. */
+  /** Runs with `--json`, expects success and nothing but one JSON line, and returns its value. */
   async json<T = any>(...args: string[]): Promise<T> {
     const { exitCode, stdout, stderr } = await this.run(...args, '--json');
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
@@ -56,7 +56,7 @@ export class CliKit {
     return JSON.parse(stdout) as T;
   }
 
-  /** Runs with `--json`, expects failure and nothing but one JSON line on standard error, and answers the error. */
+  /** Runs with `--json`, expects failure and nothing but one JSON line on standard error, and returns the error. */
   async failure(...args: string[]): Promise<{ code: string; message: string; details?: any }> {
     const { exitCode, stdout, stderr } = await this.run(...args, '--json');
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });

@@ -115,8 +115,8 @@ describe('waybill doctor', () => {
   });
 
   it('finds a master key that is not the one', async () => {
-    const { id } = await cli.json('org', 'create', 'Sealed');
-    await cli.json('domain', 'add', id, 'sealed.example.com');
+    const { id } = await cli.json('org', 'create', 'Encrypted');
+    await cli.json('domain', 'add', id, 'encrypted.example.com');
     expect(byName((await cli.json('doctor')).checks)['master key']?.details).toEqual({ opened: 1 });
     const other = { ...cli.environment, MASTER_KEY: randomBytes(32).toString('base64') };
     const { exitCode, stdout, stderr } = await runWith(other, ['doctor']);

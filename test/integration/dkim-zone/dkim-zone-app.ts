@@ -62,7 +62,7 @@ export class DkimZoneApp {
     return new DkimZoneApp(module, database, await module.get(DkimZoneServer).listen(), clock);
   }
 
-  /** Publishes a key for a domain, by default a new one; answers the domain's id. */
+  /** Publishes a key for a domain, by default a new one; returns the domain's id. */
   async publish(fields: Partial<NewKey> = {}): Promise<string> {
     const { domainId = newId(), selector = 'wb1', state = 'active', publicKey = PUBLIC_KEY, expiresAt = null } = fields;
     await this.query(

@@ -169,7 +169,7 @@ describe('the job of restrictions', () => {
     });
   });
 
-  it('lets a paused domain send slowly a day later, and judges it anew', async () => {
+  it('lets a paused domain send slowly a day later, and evaluates it anew', async () => {
     await pause();
     await later(DAY - MINUTE);
     expect(await status()).toBe('paused');
@@ -184,7 +184,7 @@ describe('the job of restrictions', () => {
     expect(await status()).toBe('paused');
   });
 
-  it('resumes at the operator’s word, and judges from then on', async () => {
+  it('resumes at the operator’s word, and evaluates it from then on', async () => {
     await pause();
     await scene.core.get(RestrictionsService).resumeByOperator(scene.tenant.domainId);
     await watch();

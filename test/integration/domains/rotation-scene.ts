@@ -79,7 +79,7 @@ export class RotationScene {
     return this.app.get(DkimKeysService).removeExpired();
   }
 
-  /** Sends a mail through a worker that remembers nothing, and answers its bytes. */
+  /** Sends a mail through a worker that remembers nothing, and returns its bytes. */
   async send(): Promise<Buffer> {
     const { organizationId } = this.owner;
     const before = this.sink.messages.length;

@@ -109,7 +109,7 @@ describe('watching warm-ups', () => {
     expect(await history()).toEqual([]);
   });
 
-  it('judges only domains in their warm-up', async () => {
+  it('evaluates only domains in their warm-up', async () => {
     await count({ accepted: 1_000, bounced: 1_000 });
     for (const status of ['not_started', 'warmed']) {
       await put(status, 5);

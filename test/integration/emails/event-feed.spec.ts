@@ -209,12 +209,12 @@ describe('the event feed', () => {
 
   it('leaves out nothing that many writers record while it is followed', async () => {
     const written: string[] = [];
-    const writers = Array.from({ length: 4 }, async (_, lane) => {
+    const writers = Array.from({ length: 4 }, async (_, index) => {
       for (let n = 0; n < 15; n += 1) {
         const writer = await openWriter();
         const { eventIds } = await writer.insert(['queued', 'sending']);
         // Transactions of different lengths that overlap: some commit long after later ones.
-        for (let step = 0; step < lane * 3; step += 1) eventIds.push(...(await writer.insert(['opened'])).eventIds);
+        for (let step = 0; step < index * 3; step += 1) eventIds.push(...(await writer.insert(['opened'])).eventIds);
         await writer.end('commit');
         written.push(...eventIds);
       }

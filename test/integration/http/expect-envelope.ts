@@ -6,7 +6,7 @@ interface ErrorBody {
   details?: { validation?: Record<string, string[]>; allowed?: string[] };
 }
 
-/** Checks what every error answer has in common, and answers its error. */
+/** Checks what every error answer has in common, and returns its error. */
 export function expectEnvelope(response: RawResponse, status: number, code: string): ErrorBody {
   expect({ status: response.status, body: response.body }).toEqual({
     status,

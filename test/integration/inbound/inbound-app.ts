@@ -138,7 +138,7 @@ export class InboundApp {
     return client;
   }
 
-  /** Sends one message in a connection of its own; answers the reply to its end of data. */
+  /** Sends one message in a connection of its own; returns the reply to its end of data. */
   async deliver(message: string, ...recipients: readonly string[]): Promise<string> {
     const client = await this.transaction(...recipients);
     await client.command('DATA');

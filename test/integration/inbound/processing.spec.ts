@@ -31,7 +31,7 @@ describe('working off reports', () => {
     );
   const dispositions = async () => (await rows()).map(({ disposition }) => disposition);
 
-  /** Posts bounces of so many new mails; answers the mails. */
+  /** Posts bounces of so many new mails; returns the mails. */
   async function bounces(count: number, message = SOFT_BOUNCE_REPORT): Promise<string[]> {
     const ids: string[] = [];
     for (let index = 0; index < count; index += 1) {

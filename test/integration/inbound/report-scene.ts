@@ -64,7 +64,7 @@ export class ReportScene {
     await core.get(Database).transaction((tx) => core.get(OutcomeRecorder).record([recorded], tx));
   }
 
-  /** Sends one message to the listener; answers its last reply. */
+  /** Sends one message to the listener; returns its last reply. */
   async post(message: string, recipient: string, sender = ''): Promise<string> {
     const client = await RawSmtpClient.greeted(this.port);
     try {
@@ -82,7 +82,7 @@ export class ReportScene {
     await worker.get(ProcessReportsJob).processOpen();
   }
 
-  /** Posts a report that must be taken and works it off; answers what it turned out to be. */
+  /** Posts a report that must be taken and works it off; returns what it turned out to be. */
   async report(message: string, recipient: string, sender?: string): Promise<string | null> {
     expect(await this.post(message, recipient, sender)).toMatch(/^250 /);
     await this.workOff();

@@ -122,7 +122,7 @@ export class MailboxApp {
     return (JSON.parse(await this.page('/mailbox/messages.json')) as { data: ListedMessage[] }).data;
   }
 
-  /** Sends one message over SMTP, bytes as they are (dots are stuffed); answers its id. */
+  /** Sends one message over SMTP, bytes as they are (dots are stuffed); returns its id. */
   async deliver(message: string | Buffer, recipients: readonly string[] = ['to@example.com']): Promise<string> {
     const client = await RawSmtpClient.greeted(this.smtpPort);
     await client.command('MAIL FROM:<from@example.org> SMTPUTF8');

@@ -180,9 +180,9 @@ function failIn(worker: Core, step: number): void {
   const parts = worker.get(ExportParts);
   const write = parts.write.bind(parts);
   let calls = 0;
-  jest.spyOn(parts, 'write').mockImplementation(async (sealed, tx) => {
+  jest.spyOn(parts, 'write').mockImplementation(async (encrypted, tx) => {
     calls += 1;
-    await write(sealed, tx);
+    await write(encrypted, tx);
     if (calls === step) throw new Error('broken');
   });
 }

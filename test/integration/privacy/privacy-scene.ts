@@ -64,7 +64,7 @@ export class PrivacyScene {
     return worker;
   }
 
-  /** Asks for an export and answers its id. */
+  /** Asks for an export and returns its id. */
   async request(api: ApiClient, email: string, fields: object = {}): Promise<string> {
     return dataOf(await api.post('/v1/gdpr/export', { email, ...fields }), 202).requestId;
   }

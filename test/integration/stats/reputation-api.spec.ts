@@ -18,7 +18,7 @@ beforeEach(async () => {
 const ago = (days: number) => new Date(scene.app.clock.now().getTime() - days * DAY);
 
 describe('GET /v1/stats/reputation', () => {
-  it('judges the organization and each domain by the same formula', async () => {
+  it('evaluates the organization and each domain by the same formula', async () => {
     const other = await scene.addDomain(acme, `o${newId().slice(-12)}.example`);
     await scene.count(acme, domainId, ago(29), { accepted: 100, delivered: 90, bounced: 10 });
     await scene.fold();

@@ -108,7 +108,7 @@ describe('SMTP submission', () => {
     ]);
   });
 
-  it('judges the From alone: of a domain that the key may use, in one field', async () => {
+  it('checks the From alone: of a domain that the key may use, in one field', async () => {
     const client = await session();
     for (const from of [
       'a@other.example',

@@ -66,7 +66,7 @@ export class DispatchScene {
     const { mode = 'live', domainId = null, previousUntil = null } = fields;
     const secrets = this.core.get(WebhookSecrets);
     const [id, secret, previousSecret] = [newId(), secrets.create(), secrets.create()];
-    const seal = (plain: Buffer) => secrets.encrypt(plain, { organizationId, mode, id });
+    const encrypt = (plain: Buffer) => secrets.encrypt(plain, { organizationId, mode, id });
     const position = await this.core.get(EventsService).head();
     await this.db.query(
       `insert into webhook_endpoints (
@@ -74,7 +74,7 @@ export class DispatchScene {
          position, created_at, updated_at
        ) values ($1, $2, $3, $4, $5, $6, true, $7, $8, $9, $10, $11, $11)`,
       [
-        ...[organizationId, mode, id, domainId, url, events, seal(secret), previousUntil && seal(previousSecret)],
+        ...[organizationId, mode, id, domainId, url, events, encrypt(secret), previousUntil && encrypt(previousSecret)],
         ...[previousUntil, position, this.clock.now()],
       ],
     );
@@ -154,7 +154,7 @@ export class DispatchScene {
   async clear(): Promise<void> {
     for (const core of this.processes) await core.get(WebhookDispatcher).ended();
     await this.db.query('delete from webhook_messages; delete from webhook_endpoints');
-    // Pauses of the endpoints are over, and their lanes forgotten.
+    // Pauses of the endpoints are over, and their slots forgotten.
     this.clock.advance(3_600_000);
   }
 

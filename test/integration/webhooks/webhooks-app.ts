@@ -51,7 +51,7 @@ export class WebhooksApp {
     return { organizationId, domainId, keyId, api, key };
   }
 
-  /** Adds a webhook and answers it with its secret. */
+  /** Adds a webhook and returns it with its secret. */
   async add(api: ApiClient, fields: Record<string, unknown> = {}): Promise<any> {
     return dataOf(await api.post('/v1/webhooks', { url: URL, events: ['*'], ...fields }), 201);
   }

@@ -48,7 +48,7 @@ function InboundEmailPage({ id }: { id: string }) {
           up={UP}
           lead={
             <>
-              <bdi>{email.from || email.envelope.from || 'nobody'}</bdi> to <bdi>{email.envelope.to.join(', ')}</bdi>
+              <bdi>{email.from || email.envelope.from || 'no sender'}</bdi> to <bdi>{email.envelope.to.join(', ')}</bdi>
             </>
           }
           actions={<Actions email={email} />}

@@ -24,7 +24,7 @@ const COLUMNS: readonly Column<InboundListItem>[] = [
     look: 'wide',
     cell: ({ from, envelope }) => (
       <span className="cut">
-        <bdi>{from || envelope.from || 'nobody'}</bdi>
+        <bdi>{from || envelope.from || 'no sender'}</bdi>
       </span>
     ),
   },

@@ -89,7 +89,7 @@ function WebhooksPage() {
         columns={COLUMNS}
         empty={{
           icon: 'webhooks',
-          title: 'Nobody is told yet',
+          title: 'No endpoint yet',
           text: 'Add the address of a program that wants to know of deliveries, bounces and clicks.',
           action: add,
         }}

@@ -12,7 +12,7 @@ describe('compareCounts', () => {
     ['changes meanwhile', 3, 3, 4, { compared: 1, unsettled: 1, differing: 0 }],
     ['appears meanwhile', undefined, 1, 1, { compared: 1, unsettled: 1, differing: 0 }],
     ['is not there at all', undefined, undefined, undefined, { compared: 0, unsettled: 0, differing: 0 }],
-  ])('judges a counter that %s', (_name, before, counted, after, expected) => {
+  ])('says whether a counter is right that %s', (_name, before, counted, after, expected) => {
     const { drifts, ...comparison } = compareCounts(counts(before), counts(counted), counts(after));
     expect({ ...comparison, differing: drifts.length }).toEqual(expected);
   });
