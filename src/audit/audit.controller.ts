@@ -6,8 +6,7 @@ import { CursorPaginationDto } from '../common/http/envelope.dto';
 import { ApiErrors, ApiList } from '../common/http/openapi.decorators';
 import { Unbound } from '../common/http/key-restrictions.guard';
 import { AuditService } from './audit.service';
-import { AuditEntryDto, ListAuditEntriesQuery } from './dto/audit-entry.dto';
-import { toAuditEntriesDto, toAuditFilter } from './dto/audit-entry.mapper';
+import { AuditEntryDto, ListAuditEntriesQuery, toAuditEntriesDto, toAuditFilter } from './dto/audit-entry.dto';
 
 @ApiTags('Privacy')
 @Controller('v1/audit-log')

@@ -5,8 +5,14 @@ import { ApiData, ApiErrors, ApiList } from '../common/http/openapi.decorators';
 import { RateLimitClass } from '../common/http/request-limits';
 import { PathId } from '../common/http/path-id.decorator';
 import { ApiKeysService } from './api-keys.service';
-import { toApiKeyDto, toNewApiKey } from './dto/api-key.mapper';
-import { ApiKeyDto, CreateApiKeyDto, CreatedApiKeyDto, RevokedApiKeyDto } from './dto/api-key.dto';
+import {
+  ApiKeyDto,
+  CreateApiKeyDto,
+  CreatedApiKeyDto,
+  RevokedApiKeyDto,
+  toApiKeyDto,
+  toNewApiKey,
+} from './dto/api-key.dto';
 import { RequireScope } from '../common/http/scopes';
 
 @ApiTags('API keys')

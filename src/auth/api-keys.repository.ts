@@ -3,7 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, MoreThan, type Repository } from 'typeorm';
 import { acrossTenants } from '../common/tenant-scope';
 import { Database } from '../database/database.service';
-import { lockList } from '../database/sql/lock-list.sql';
+import { lockList } from '../database/sql/locks.sql';
 import type { Transaction } from '../database/transaction';
 import { ApiKey, OperatorKey } from './auth.entity';
 import { findKeyByHash, type KeyByHash, type KeyUse, touchKeys } from './sql/api-keys.sql';

@@ -2,8 +2,7 @@ import type { Command } from 'commander';
 import { OrganizationsService } from '../auth/organizations.service';
 import { validateDto } from '../common/http/validate-dto';
 import { AuditService } from '../audit/audit.service';
-import { ListAuditEntriesQuery } from '../audit/dto/audit-entry.dto';
-import { toAuditEntryDto, toAuditFilter } from '../audit/dto/audit-entry.mapper';
+import { ListAuditEntriesQuery, toAuditEntryDto, toAuditFilter } from '../audit/dto/audit-entry.dto';
 import { type CliSession, parseId, type Services } from './session/cli-session';
 import { type Report, table } from './session/output';
 

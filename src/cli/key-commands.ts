@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander';
 import { ApiKeysService } from '../auth/api-keys.service';
-import { CreateApiKeyDto } from '../auth/dto/api-key.dto';
-import { toApiKeyDto, toNewApiKey } from '../auth/dto/api-key.mapper';
+import { CreateApiKeyDto, toApiKeyDto, toNewApiKey } from '../auth/dto/api-key.dto';
 import { OrganizationsService } from '../auth/organizations.service';
 import { ALL_SCOPES } from '../common/http/scopes';
 import { validateDto } from '../common/http/validate-dto';

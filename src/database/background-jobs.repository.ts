@@ -6,7 +6,7 @@ import { JobLeases } from '../common/jobs/periodic-jobs';
 import type { BackfillBatch } from './backfill';
 import { BackfillRun } from './background-job.entity';
 import { Database } from './database.service';
-import { releaseJobLease, takeJobLease } from './sql/job-leases.sql';
+import { releaseJobLease, takeJobLease } from './sql/locks.sql';
 import type { Transaction } from './transaction';
 
 /** Leases in the table `job_leases`; each process is one holder. */

@@ -1,5 +1,5 @@
 import { OPERATOR_SCOPES, SCOPES } from '../common/http/scopes';
-import { ERROR_CODES } from '../common/errors/error-codes';
+import { ERROR_CODES } from '../common/errors/app-error';
 
 /** The introduction of the API documentation, as Markdown. The tables come from the code that enforces them. */
 export function describeApi(): string {

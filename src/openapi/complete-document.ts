@@ -8,7 +8,7 @@ import type {
   ResponsesObject,
   SecurityRequirementObject,
 } from '@nestjs/swagger';
-import { ERROR_CODES, type ErrorCode } from '../common/errors/error-codes';
+import { ERROR_CODES, type ErrorCode } from '../common/errors/app-error';
 import { describeErrors, ERROR_SCHEMA } from '../common/http/openapi.decorators';
 import { TAG_DESCRIPTIONS } from './api-description';
 import { withExamples } from './examples';

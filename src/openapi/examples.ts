@@ -1,5 +1,5 @@
 import type { MediaTypeObject, OpenAPIObject, ReferenceObject, ResponseObject, ResponsesObject } from '@nestjs/swagger';
-import { ERROR_CODES, type ErrorCode } from '../common/errors/error-codes';
+import { ERROR_CODES, type ErrorCode } from '../common/errors/app-error';
 import { isRecord } from '../common/values';
 import type { Schema } from './schemas';
 

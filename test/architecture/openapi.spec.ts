@@ -4,7 +4,7 @@ import type { OpenAPIObject, ResponseObject } from '@nestjs/swagger';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { ALL_OPERATOR_SCOPES, ALL_SCOPES } from '../../src/common/http/scopes';
 import { EVENT_TYPES } from '../../src/common/event-types';
-import { ERROR_CODES } from '../../src/common/errors/error-codes';
+import { ERROR_CODES } from '../../src/common/errors/app-error';
 import { buildOpenApiDocument } from '../../src/openapi/openapi-document';
 import { listOperations, type Operation } from '../../src/openapi/operations';
 import { SEND_RAW_FIELDS } from '../../src/modules/emails/accept/raw/send-raw.service';

@@ -2,6 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional, Matches } from 'class-validator';
 import { Timestamp } from '../../common/http/dto-decorators';
 import { CursorQuery } from '../../common/http/envelope.dto';
+import type { AuditEntry, AuditFilter } from '../audit.service';
 
 const ACTOR = /^[\w:-]{1,64}$/;
 const NAME = /^[a-z][a-z_.]{0,63}$/;
@@ -47,4 +48,22 @@ export class AuditEntryDto {
   @ApiProperty() targetId!: string;
   @ApiProperty({ type: 'object', additionalProperties: true, description: 'More about it; no personal data' })
   data!: object;
+}
+
+export function toAuditFilter({ actor, action, targetType, targetId, from, to }: ListAuditEntriesQuery): AuditFilter {
+  const filter = { actor, action, targetType, targetId, from, to };
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
+}
+
+export function toAuditEntryDto(entry: AuditEntry): AuditEntryDto {
+  const { id, occurredAt, actor, action, targetType, targetId, data } = entry;
+  return { id, timestamp: occurredAt.toISOString(), actor, action, targetType, targetId, data };
+}
+
+export function toAuditEntriesDto(entries: readonly AuditEntry[], limit: number, hasMore: boolean) {
+  const last = entries.at(-1);
+  return {
+    data: entries.map(toAuditEntryDto),
+    pagination: { limit, hasMore, ...(hasMore && last && { nextCursor: last.id }) },
+  };
 }

@@ -10,8 +10,12 @@ import {
   IsUUID,
   Length,
 } from 'class-validator';
-import { type Mode, MODES } from '../../common/tenant';
+import { ValidationError } from '../../common/errors/app-error';
 import { ALL_SCOPES, type Scope } from '../../common/http/scopes';
+import { parseTimestamp } from '../../common/http/timestamps';
+import { type Mode, MODES } from '../../common/tenant';
+import type { NewApiKey } from '../api-keys.service';
+import type { ApiKey } from '../auth.entity';
 
 export class CreateApiKeyDto {
   @ApiProperty({ minLength: 1, maxLength: 100, example: 'Shop backend' }) @IsString() @Length(1, 100) name!: string;
@@ -65,4 +69,31 @@ export class CreatedApiKeyDto extends ApiKeyDto {
 export class RevokedApiKeyDto {
   @ApiProperty({ format: 'uuid' }) id!: string;
   @ApiProperty({ enum: [true] }) revoked!: true;
+}
+
+/** @throws ValidationError for a malformed expiresAt */
+export function toNewApiKey(body: CreateApiKeyDto): NewApiKey {
+  const expiresAt = body.expiresAt === undefined ? undefined : parseTimestamp(body.expiresAt);
+  if (body.expiresAt !== undefined && expiresAt === undefined) {
+    throw new ValidationError({ expiresAt: ['expiresAt must be an ISO 8601 timestamp with an offset'] });
+  }
+  return { name: body.name, mode: body.mode, scopes: body.scopes, expiresAt, domainId: body.domainId };
+}
+
+type Shown = Omit<ApiKey, 'hash' | 'organizationId' | 'lastUsedAt' | 'revokedAt'> &
+  Partial<Pick<ApiKey, 'lastUsedAt' | 'revokedAt'>>;
+
+export function toApiKeyDto(key: Shown): ApiKeyDto {
+  return {
+    id: key.id,
+    name: key.name,
+    mode: key.mode,
+    scopes: key.scopes,
+    prefix: key.prefix,
+    createdAt: key.createdAt.toISOString(),
+    ...(key.expiresAt && { expiresAt: key.expiresAt.toISOString() }),
+    ...(key.domainId && { domainId: key.domainId }),
+    ...(key.lastUsedAt && { lastUsedAt: key.lastUsedAt.toISOString() }),
+    ...(key.revokedAt && { revokedAt: key.revokedAt.toISOString() }),
+  };
 }

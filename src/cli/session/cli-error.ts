@@ -1,6 +1,5 @@
 import { CommanderError } from 'commander';
-import { AppError } from '../../common/errors/app-error';
-import type { ErrorCode } from '../../common/errors/error-codes';
+import { AppError, type ErrorCode } from '../../common/errors/app-error';
 import { ConfigurationError } from '../../config/load-config';
 
 /** The API's codes, and those of situations that only an operator meets. */

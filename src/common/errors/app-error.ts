@@ -1,4 +1,64 @@
-import type { ErrorCode } from './error-codes';
+/**
+ * Every error code of the API with its HTTP status and the sentence that the documentation shows.
+ * The single place where a status is decided.
+ */
+export const ERROR_CODES = {
+  invalid_request: {
+    status: 400,
+    summary: 'The request is malformed or failed validation; details.validation names the fields.',
+  },
+  invalid_api_key: { status: 401, summary: 'The API key is missing, malformed or unknown.' },
+  expired_api_key: { status: 401, summary: 'The API key has expired.' },
+  revoked_api_key: { status: 401, summary: 'The API key has been revoked.' },
+  insufficient_permissions: { status: 403, summary: 'The API key lacks the scope that the message names.' },
+  account_suspended: { status: 403, summary: 'The organization is suspended.' },
+  domain_not_allowed: { status: 403, summary: 'The API key is bound to another domain.' },
+  resource_not_found: { status: 404, summary: 'No such resource, address or path.' },
+  method_not_allowed: { status: 405, summary: 'The path exists, but not for this method; see the Allow header.' },
+  request_timeout: { status: 408, summary: 'The request did not arrive in time.' },
+  domain_already_exists: { status: 409, summary: 'The domain is already registered.' },
+  default_domain_in_use: { status: 409, summary: 'The default domain cannot be deleted while other domains exist.' },
+  dkim_rotation_in_progress: { status: 409, summary: 'The previous DKIM key is still within its 48 hours.' },
+  suppression_exists: { status: 409, summary: 'The address is already suppressed for this reason.' },
+  suppression_not_removable: { status: 409, summary: 'Bounce, complaint and blocklist entries cannot be removed.' },
+  idempotency_in_progress: { status: 409, summary: 'The first request with this idempotency key is still running.' },
+  template_already_exists: { status: 409, summary: 'The organization has a template of this name already.' },
+  template_limit_reached: { status: 409, summary: 'The organization has as many templates as it may have.' },
+  inbound_route_already_exists: { status: 409, summary: 'The organization has a route for this address already.' },
+  inbound_route_limit_reached: { status: 409, summary: 'The organization has as many inbound routes as it may have.' },
+  api_key_limit_reached: { status: 409, summary: 'The organization has as many usable API keys as it may have.' },
+  webhook_limit_reached: { status: 409, summary: 'The organization has as many webhooks of this mode as it may have.' },
+  webhook_disabled: { status: 409, summary: 'The webhook is disabled: nothing is sent to it.' },
+  webhook_replay_in_progress: { status: 409, summary: 'An earlier replay to this webhook is still running.' },
+  export_not_available: { status: 409, summary: 'The export is not completed, or its result has been deleted.' },
+  email_not_reschedulable: { status: 409, summary: 'The email is no longer scheduled or queued.' },
+  email_not_resendable: {
+    status: 409,
+    summary: 'The content or the recipients of the email are no longer stored.',
+  },
+  email_not_cancellable: { status: 409, summary: 'The email is no longer scheduled or queued.' },
+  payload_too_large: { status: 413, summary: 'The body or the attachments exceed the size limit.' },
+  unsupported_media_type: { status: 415, summary: 'Only application/json in UTF-8 is accepted.' },
+  expectation_failed: { status: 417, summary: 'The Expect header cannot be met.' },
+  domain_not_verified: { status: 422, summary: 'The sender domain is unknown to the organization or not verified.' },
+  recipient_suppressed: { status: 422, summary: 'Every recipient is suppressed; see details.suppressedRecipients.' },
+  template_not_found: { status: 422, summary: 'The organization has no such template, or no such version of it.' },
+  template_render_failed: {
+    status: 422,
+    summary: 'The template cannot be rendered; details.validation names the variables that are missing.',
+  },
+  idempotency_key_reused: { status: 422, summary: 'The idempotency key was used with another body.' },
+  rate_limit_exceeded: { status: 429, summary: 'Too many requests; retry after the seconds in Retry-After.' },
+  sending_limit_exceeded: { status: 429, summary: 'A recipient limit (test mode or warm-up) is reached.' },
+  headers_too_large: { status: 431, summary: 'The request headers exceed the size limit.' },
+  internal_error: { status: 500, summary: 'An unforeseen error; quote the request id.' },
+  service_unavailable: {
+    status: 503,
+    summary: 'The database is away or the service is stopping; retry after the seconds in Retry-After.',
+  },
+} as const satisfies Record<string, { status: number; summary: string }>;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
 
 export interface AppErrorOptions {
   /** Machine-readable facts for the client, shown as `error.details`. */

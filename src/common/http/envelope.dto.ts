@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional, IsUUID } from 'class-validator';
-import { ERROR_CODES, type ErrorCode } from '../errors/error-codes';
+import { ERROR_CODES, type ErrorCode } from '../errors/app-error';
 import { QueryInteger } from './dto-decorators';
 
 class ErrorBodyDto {

@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { NextFunction } from 'express';
-import { AppError, NotFoundError, ValidationError } from '../errors/app-error';
-import { ERROR_CODES, type ErrorCode } from '../errors/error-codes';
+import { AppError, ERROR_CODES, type ErrorCode, NotFoundError, ValidationError } from '../errors/app-error';
 
 /** What frameworks' own 4xx and 503 mean in the contract; other 4xx are malformed requests, other 5xx internal errors. */
 const CODES_BY_STATUS: ReadonlyMap<number, readonly [code: ErrorCode, message: string]> = new Map([

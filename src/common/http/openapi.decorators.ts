@@ -1,6 +1,6 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiExtraModels, ApiResponse, getSchemaPath } from '@nestjs/swagger';
-import { ERROR_CODES, type ErrorCode } from '../errors/error-codes';
+import { ERROR_CODES, type ErrorCode } from '../errors/app-error';
 import { ErrorEnvelopeDto } from './envelope.dto';
 
 type Decorator = MethodDecorator & ClassDecorator;

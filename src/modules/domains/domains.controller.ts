@@ -11,8 +11,15 @@ import { DkimKeysService } from './dkim/dkim-keys.service';
 import { DomainDetailsService } from './domain-details.service';
 import { DomainRegistrationService } from './domain-registration.service';
 import { DomainsService } from './domains.service';
-import { AddDomainDto, ChangeDomainDto, DomainDto, DomainVerificationDto, ListDomainsQuery } from './dto/domain.dto';
-import { toDomainDto, toVerificationDto } from './dto/domain.mapper';
+import {
+  AddDomainDto,
+  ChangeDomainDto,
+  DomainDto,
+  DomainVerificationDto,
+  ListDomainsQuery,
+  toDomainDto,
+  toVerificationDto,
+} from './dto/domain.dto';
 import { DomainVerificationService } from './verification/domain-verification.service';
 
 @ApiTags('Domains')

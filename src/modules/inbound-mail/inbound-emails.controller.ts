@@ -17,8 +17,9 @@ import {
   InboundEmailListItemDto,
   ListInboundEmailsQuery,
   RemovedInboundEmailDto,
+  toInboundEmailDto,
+  toListItem,
 } from './dto/inbound-email.dto';
-import { toInboundEmailDto, toListItem } from './dto/inbound-email.mapper';
 import { InboundEmailsService, type TakeMemory } from './inbound-emails.service';
 
 /** Never a type that a browser shows: the sender, who is not trusted, chose the bytes. */

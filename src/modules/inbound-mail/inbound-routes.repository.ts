@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { Database } from '../../database/database.service';
-import { lockList } from '../../database/sql/lock-list.sql';
+import { lockList } from '../../database/sql/locks.sql';
 import type { Transaction } from '../../database/transaction';
 import type { RouteMatch } from './inbound-email';
 import { InboundRoute, InboundUsage } from './inbound-email.entity';

@@ -1,8 +1,7 @@
 import { Body, Controller, Get, Patch, Post, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { ApiKeysService } from '../../auth/api-keys.service';
-import { CreateApiKeyDto, CreatedApiKeyDto } from '../../auth/dto/api-key.dto';
-import { toApiKeyDto, toNewApiKey } from '../../auth/dto/api-key.mapper';
+import { CreateApiKeyDto, CreatedApiKeyDto, toApiKeyDto, toNewApiKey } from '../../auth/dto/api-key.dto';
 import { PaginationDto } from '../../common/http/envelope.dto';
 import { ApiData, ApiList, ApiOperatorErrors } from '../../common/http/openapi.decorators';
 import { PathId } from '../../common/http/path-id.decorator';

@@ -10,8 +10,7 @@ import { type Reception, receiveMessage } from '../../common/mime/receive-messag
 import { withinTenants } from '../../common/tenant-scope';
 import type { TraceContext } from '../../common/tracing/tracing';
 import { SendRawService } from '../emails/accept/raw/send-raw.service';
-import { SubmissionLogin } from './submission-login';
-import { SubmissionLimits } from './submission-limits';
+import { SubmissionLimits, SubmissionLogin } from './submission-login';
 import {
   badAddress,
   bareLineEnds,

@@ -1,6 +1,5 @@
 import { DiskFullError } from '../../common/disk-space';
-import { AppError, ValidationError } from '../../common/errors/app-error';
-import type { ErrorCode } from '../../common/errors/error-codes';
+import { AppError, type ErrorCode, ValidationError } from '../../common/errors/app-error';
 import { InvalidSenderError } from '../emails/accept/raw/send-raw.service';
 
 /** Why something was refused; the label of a metric. */

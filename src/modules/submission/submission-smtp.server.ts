@@ -16,8 +16,7 @@ import { Tracing } from '../../common/tracing/tracing';
 import { AppConfig } from '../../config/config';
 import { isLoopback } from '../../common/dns/public-address';
 import { EnhancedSmtpServer } from './enhanced-smtp-server';
-import { SubmissionLogin } from './submission-login';
-import { SubmissionLimits } from './submission-limits';
+import { SubmissionLimits, SubmissionLogin } from './submission-login';
 import { SubmissionReception } from './submission-reception';
 import {
   dataTooSlow,

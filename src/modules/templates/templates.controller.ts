@@ -19,8 +19,12 @@ import {
   TemplateListItemDto,
   TemplateVersionDto,
   TemplateVersionQuery,
+  toListItem,
+  toRenderedDto,
+  toTemplateDto,
+  toTemplateUse,
+  toVersionDto,
 } from './dto/template.dto';
-import { toListItem, toRenderedDto, toTemplateDto, toTemplateUse, toVersionDto } from './dto/template.mapper';
 import { type TemplateAuthor, TemplatesService } from './templates.service';
 
 /** Both parts at their longest, as JSON. */

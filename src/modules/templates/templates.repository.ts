@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, LessThanOrEqual, type Repository } from 'typeorm';
-import { lockList } from '../../database/sql/lock-list.sql';
+import { lockList } from '../../database/sql/locks.sql';
 import type { Transaction } from '../../database/transaction';
 import { Template, TemplateVersion } from './template.entity';
 

@@ -1,8 +1,7 @@
 import { applyDecorators, type ArgumentsHost, Catch, type ExceptionFilter, Header } from '@nestjs/common';
 import { ApiResponse } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { NotFoundError } from '../../common/errors/app-error';
-import { ERROR_CODES, type ErrorCode } from '../../common/errors/error-codes';
+import { ERROR_CODES, type ErrorCode, NotFoundError } from '../../common/errors/app-error';
 import { statusOf, toAppError } from '../../common/http/error-response';
 import { escapeHtml, type Markup, PAGE_HEADERS, pageFrame } from '../../common/http/html-page';
 import { describeErrors } from '../../common/http/openapi.decorators';

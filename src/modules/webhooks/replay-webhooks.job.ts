@@ -7,7 +7,7 @@ import { EventsService } from '../events/events.service';
 import type { OpenReplay } from './sql/replays.sql';
 import { WebhookMessagesRepository } from './webhook-messages.repository';
 import { WebhookReplaysRepository } from './webhook-endpoints.repository';
-import { isSubscribed } from './webhook-subscription';
+import { isSubscribed } from './webhook-queue';
 
 const EVERY_MS = 2 * SECOND;
 /** Events of one step. */

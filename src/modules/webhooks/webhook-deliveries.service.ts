@@ -10,7 +10,7 @@ import { WebhookChangesService } from './webhook-changes.service';
 import type { WebhookEndpoint, WebhookMessage } from './webhook.entity';
 import { WebhookEndpointsRepository, WebhookReplaysRepository } from './webhook-endpoints.repository';
 import { type DeliveryFilter, type DeliveryPage, WebhookMessagesRepository } from './webhook-messages.repository';
-import { payloadOf } from './webhook-payload';
+import { payloadOf } from './webhook-queue';
 
 /** The event type of a test. */
 export const TEST_EVENT_TYPE = 'webhook.test';

@@ -3,7 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, LessThan, type Repository } from 'typeorm';
 import type { Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
-import { lockList } from '../../database/sql/lock-list.sql';
+import { lockList } from '../../database/sql/locks.sql';
 import type { Transaction } from '../../database/transaction';
 import { endFailure, type EndpointChange, type HealthInput, recordHealth } from './sql/endpoint-health.sql';
 import { advanceFollowers, listFollowers } from './sql/feed-positions.sql';

@@ -5,9 +5,15 @@ import type { Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import { bringForward, type ForwardInput } from './sql/endpoint-health.sql';
-import { type DispatchMeasure, measureDispatch } from './sql/measure-dispatch.sql';
+import {
+  deleteOldMessages,
+  type DispatchMeasure,
+  endOfDisabled,
+  eraseResponses,
+  freeOrphanedClaims,
+  measureDispatch,
+} from './sql/message-sweeps.sql';
 import { type ClaimInput, claimMessages, settleMessages } from './sql/message-claims.sql';
-import { deleteOldMessages, endOfDisabled, eraseResponses, freeOrphanedClaims } from './sql/message-sweeps.sql';
 import { renewMessages } from './sql/replays.sql';
 import { type WebhookEndpoint, WebhookMessage, type WebhookMessageState } from './webhook.entity';
 import type { ClaimedMessage, SettledMessage } from './webhook-queue';

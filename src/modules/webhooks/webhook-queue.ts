@@ -1,6 +1,45 @@
 import type { Mode } from '../../common/tenant';
+import { type FeedEvent, toPayload, type WebhookPayload } from '../events/events.service';
 import type { WebhookResponse } from './webhook-response';
 import type { WebhookEndpoint, WebhookMessage } from './webhook.entity';
+
+/** Which events an endpoint receives. */
+export type Subscription = Pick<WebhookEndpoint, 'events' | 'domainId'>;
+
+/** Subscribes to all types, those that will be added as well. */
+export const EVERY_TYPE = '*';
+
+/** @param endpointId the endpoint's own: an event that names a webhook is for that one, whatever it subscribes to */
+export function isSubscribed(
+  { events, domainId }: Subscription,
+  event: Pick<FeedEvent, 'eventType' | 'domainId' | 'webhookId'>,
+  endpointId?: string,
+): boolean {
+  if (event.webhookId) return event.webhookId === endpointId;
+  const isWanted = events.includes(EVERY_TYPE) || events.includes(event.eventType);
+  return isWanted && (domainId === null || domainId === event.domainId);
+}
+
+/** Headers of every webhook, beside those of Standard Webhooks. */
+export const WEBHOOK_HEADERS = { 'content-type': 'application/json', 'user-agent': 'Waybill-Webhooks/1.0' } as const;
+
+/** The JSON that a message is sent with; undefined when the event that it is about is no more. */
+export function payloadOf(
+  message: Pick<WebhookMessage, 'emailId' | 'eventType' | 'createdAt' | 'endpointId'>,
+  event: FeedEvent | undefined,
+): string | undefined {
+  if (message.emailId === null) return JSON.stringify(testPayload(message));
+  return event && JSON.stringify(toPayload(event));
+}
+
+/** A test says nothing but that it is one. */
+function testPayload({
+  eventType,
+  createdAt,
+  endpointId,
+}: Pick<WebhookMessage, 'eventType' | 'createdAt' | 'endpointId'>): WebhookPayload {
+  return { type: eventType, timestamp: createdAt.toISOString(), data: { webhookId: endpointId } };
+}
 
 export interface EndpointKey {
   readonly organizationId: string;

@@ -5,7 +5,7 @@ import { Database } from '../../../src/database/database.service';
 import { DomainDetailsService } from '../../../src/modules/domains/domain-details.service';
 import { DomainRegistrationService } from '../../../src/modules/domains/domain-registration.service';
 import { DomainsService } from '../../../src/modules/domains/domains.service';
-import { toDomainDto } from '../../../src/modules/domains/dto/domain.mapper';
+import { toDomainDto } from '../../../src/modules/domains/dto/domain.dto';
 import { RestrictionsService } from '../../../src/modules/domains/restrictions/restrictions.service';
 import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { sendBody } from '../../factories/send-requests';

@@ -1,7 +1,7 @@
+import type { Backfill } from '../../../src/database/backfill';
 import { BackfillsJob } from '../../../src/database/backfills.job';
 import { DAY } from '../../../src/common/clock';
 import { firstIdAt } from '../../../src/common/ids';
-import type { Backfill } from '../../../src/database/backfill';
 import { EventPhasesBackfill } from '../../../src/modules/emails/outcomes/event-phases.backfill';
 import { DomainsApp } from '../domains/domains-app';
 

@@ -3,7 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { Any, In, IsNull, Not, type Repository } from 'typeorm';
 import { acrossTenants } from '../../../common/tenant-scope';
 import { Database } from '../../../database/database.service';
-import { lockList } from '../../../database/sql/lock-list.sql';
+import { lockList } from '../../../database/sql/locks.sql';
 import type { Transaction } from '../../../database/transaction';
 import type { DmarcReport, DmarcSource, DmarcTotals, TlsReport, TlsResult, TlsTotals } from './aggregate-report';
 import { DomainCheck } from './domain-check.entity';

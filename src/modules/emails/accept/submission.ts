@@ -1,5 +1,4 @@
-import { AppError } from '../../../common/errors/app-error';
-import type { ErrorCode } from '../../../common/errors/error-codes';
+import { AppError, type ErrorCode } from '../../../common/errors/app-error';
 import type { Mode } from '../../../common/tenant';
 import type { TraceContext } from '../../../common/tracing/tracing';
 import type { SuppressionReason } from '../../suppressions/suppressions.service';

@@ -1,5 +1,5 @@
 import { ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
-import { ERROR_CODES, type ErrorCode } from '../../../common/errors/error-codes';
+import { ERROR_CODES, type ErrorCode } from '../../../common/errors/app-error';
 import { SUPPRESSION_REASONS, type SuppressionReason } from '../../suppressions/suppressions.service';
 
 /** Documentation of the request body; `accept/parse-send-request.ts` does the validation (a test compares the two). */

@@ -1,9 +1,12 @@
-import { type PipeTransform } from '@nestjs/common';
+import type { PipeTransform } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional, IsString, Length, MaxLength } from 'class-validator';
 import { NotFoundError } from '../../../common/errors/app-error';
 import { QueryInteger } from '../../../common/http/dto-decorators';
+import type { MessageFile } from '../../../common/mime/message-view';
+import { decodeField } from '../../../common/mime/part-text';
 import { MAIL_MARKS, type MailMark } from '../inbound-email';
+import type { InboundEmail, ShownInboundEmail } from '../inbound-emails.service';
 
 const MAX_ADDRESS = 320;
 
@@ -53,7 +56,7 @@ class InboundHeaderDto {
   @ApiProperty() value!: string;
 }
 
-export class InboundAttachmentDto {
+class InboundAttachmentDto {
   @ApiProperty({ type: 'integer' }) index!: number;
   @ApiProperty() filename!: string;
   @ApiProperty({ description: 'As the sender says' }) contentType!: string;
@@ -97,4 +100,30 @@ export class InboundAttachmentIndexPipe implements PipeTransform<string, number>
     if (!/^(0|[1-9]\d{0,3})$/.test(value)) throw new NotFoundError('Attachment');
     return Number(value);
   }
+}
+
+export function toListItem(email: InboundEmail): InboundEmailListItemDto {
+  const { id, routeId, envelopeFrom, envelopeTo, data, sizeBytes, receivedAt } = email;
+  const { to, cc, references, marks, authentication, ...shown } = data;
+  return {
+    ...{ id, routeId, envelope: { from: envelopeFrom, to: envelopeTo } },
+    ...{ ...shown, to: [...to], cc: [...cc], references: [...references], marks: [...marks] },
+    authentication: { ...authentication, dkim: [...authentication.dkim] },
+    ...{ sizeBytes, receivedAt: receivedAt.toISOString() },
+  };
+}
+
+export function toInboundEmailDto({ email, message }: ShownInboundEmail): InboundEmailDto {
+  const { fields, text, html, files } = message;
+  return {
+    ...toListItem(email),
+    ...(text !== undefined && { text }),
+    ...(html !== undefined && { html }),
+    headers: fields.list.map(({ spelledName, value }) => ({ name: spelledName, value: decodeField(value) })),
+    attachments: files.map(toAttachment),
+  };
+}
+
+function toAttachment({ index, filename, contentType, size, contentId }: MessageFile): InboundAttachmentDto {
+  return { index, filename, contentType, size, ...(contentId !== undefined && { contentId }) };
 }

@@ -2,7 +2,7 @@ import type { ReplyClassifier } from '../../../delivery/policy/classify-reply';
 import { evaluateFailure, MAXIMUM_RESPONSE_LENGTH, type FailureGrounds } from './evaluate-failure';
 import { readHeader, type HeaderFields } from '../../../common/mime/mime-message';
 import { decodeField } from '../../../common/mime/part-text';
-import { PARSING_LIMITS } from './parsing-limits';
+import { PARSING_LIMITS } from './unpack';
 import { printable, type Report } from './report';
 
 /** Actions of RFC 3464 section 2.3.3, the worst first. */

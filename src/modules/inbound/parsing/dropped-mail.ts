@@ -1,6 +1,6 @@
 import { leavesOf, type MessagePart } from '../../../common/mime/mime-message';
 import { matchesPattern, type MessageView, type MessagePattern } from './message-view';
-import { PARSING_LIMITS } from './parsing-limits';
+import { PARSING_LIMITS } from './unpack';
 import type { IgnoreReason } from './report';
 
 /** Fields that only autoresponders write. */

@@ -1,6 +1,6 @@
 import { matchesPattern, type MessageView, type MessagePattern } from './message-view';
 import { HeaderFields, leavesOf, type MessagePart, readHeader } from '../../../common/mime/mime-message';
-import { PARSING_LIMITS } from './parsing-limits';
+import { PARSING_LIMITS } from './unpack';
 import { decodedBody } from '../../../common/mime/part-text';
 import { type OriginalMessage, printable, type Report } from './report';
 

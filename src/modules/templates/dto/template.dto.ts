@@ -1,7 +1,9 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsInt, IsObject, IsOptional, IsString, Length, Matches, Max, MaxLength, Min } from 'class-validator';
+import { ValidationError } from '../../../common/errors/app-error';
 import { QueryInteger } from '../../../common/http/dto-decorators';
-import { MAX_VERSION, TEMPLATE_NAME } from '../template-renderer.service';
+import { MAX_VARIABLES_BYTES, MAX_VERSION, TEMPLATE_NAME, type TemplateUse } from '../template-renderer.service';
+import type { ListedVersion, RenderedTemplate, TemplateView } from '../templates.service';
 
 const MAX_SUBJECT = 998;
 const MAX_HTML = 512 * 1024;
@@ -106,4 +108,36 @@ export class RenderedTemplateDto {
 export class RemovedTemplateDto {
   @ApiProperty({ format: 'uuid' }) id!: string;
   @ApiProperty({ enum: [true] }) deleted!: true;
+}
+
+export function toListItem({ template, version }: TemplateView<ListedVersion>): TemplateListItemDto {
+  return {
+    id: template.id,
+    name: template.name,
+    subject: version.subject,
+    version: version.version,
+    variables: version.variables,
+    createdAt: template.createdAt.toISOString(),
+    updatedAt: template.updatedAt.toISOString(),
+  };
+}
+
+export function toTemplateDto(view: TemplateView): TemplateDto {
+  const { html, text } = view.version;
+  return { ...toListItem(view), ...(html !== null && { html }), ...(text !== null && { text }) };
+}
+
+export function toVersionDto({ version, subject, variables, createdAt }: ListedVersion): TemplateVersionDto {
+  return { version, subject, variables, createdAt: createdAt.toISOString() };
+}
+
+export function toRenderedDto({ version, subject, html, text }: RenderedTemplate): RenderedTemplateDto {
+  return { version, subject, ...(html !== undefined && { html }), ...(text !== undefined && { text }) };
+}
+
+/** @throws ValidationError when too much is to be filled in */
+export function toTemplateUse({ variables = {}, version }: RenderTemplateDto): TemplateUse {
+  const json = JSON.stringify(variables);
+  if (Buffer.byteLength(json) <= MAX_VARIABLES_BYTES) return { version, variables: json };
+  throw new ValidationError({ variables: [`variables must be at most ${MAX_VARIABLES_BYTES} bytes of JSON`] });
 }

@@ -4,7 +4,7 @@ import { BriefCache } from '../../../common/async/promises';
 import { Clock, SECOND } from '../../../common/clock';
 import { InstallationGauges } from '../../../common/jobs/installation-gauges';
 import { Metrics } from '../../../common/metrics/metrics';
-import type { DispatchMeasure } from '../sql/measure-dispatch.sql';
+import type { DispatchMeasure } from '../sql/message-sweeps.sql';
 import { WebhookMessagesRepository } from '../webhook-messages.repository';
 import { ATTEMPT_RESULTS, type AttemptResult } from './evaluate-attempt';
 

@@ -5,8 +5,7 @@ import { UnavailableError } from '../../../common/errors/app-error';
 import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
 import { EventsService, type FeedEvent } from '../../events/events.service';
 import { WebhookEndpointsRepository } from '../webhook-endpoints.repository';
-import type { Advance, EndpointKey, Follower, NewMessage } from '../webhook-queue';
-import { isSubscribed } from '../webhook-subscription';
+import { type Advance, type EndpointKey, type Follower, isSubscribed, type NewMessage } from '../webhook-queue';
 import { DispatchMetrics } from './dispatch.metrics';
 
 const EVERY_MS = SECOND / 2;

@@ -5,8 +5,7 @@ import { Clock, MINUTE } from '../../../common/clock';
 import { EgressClient, type EgressResult } from '../../../common/egress/egress-client';
 import type { FeedEvent } from '../../events/events.service';
 import { toWebhookResponse } from '../webhook-response';
-import { payloadOf, WEBHOOK_HEADERS } from '../webhook-payload';
-import type { ClaimedMessage } from '../webhook-queue';
+import { type ClaimedMessage, payloadOf, WEBHOOK_HEADERS } from '../webhook-queue';
 import { WebhookSecrets } from '../webhook-secrets.service';
 import { type AttemptDecision, evaluateAttempt, release } from './evaluate-attempt';
 

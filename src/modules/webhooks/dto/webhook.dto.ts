@@ -4,7 +4,7 @@ import { IsString, MaxLength } from 'class-validator';
 import { Timestamp } from '../../../common/http/dto-decorators';
 import { EVENT_TYPES, INBOUND_RECEIVED } from '../../../common/event-types';
 import type { DisabledReason } from '../webhook.entity';
-import { EVERY_TYPE } from '../webhook-subscription';
+import { EVERY_TYPE } from '../webhook-queue';
 import { MAX_URL_LENGTH } from '../webhook-url.service';
 
 const SUBSCRIPTIONS = [...EVENT_TYPES, INBOUND_RECEIVED, EVERY_TYPE] as const;

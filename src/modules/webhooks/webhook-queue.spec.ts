@@ -1,4 +1,4 @@
-import { isSubscribed } from './webhook-subscription';
+import { isSubscribed } from './webhook-queue';
 
 const event = { eventType: 'delivered', domainId: 'one' };
 

@@ -1,8 +1,8 @@
+import type { Statement } from '../statement';
+
 // The leases of background jobs that two processes must not run at a time.
 // Writes: job_leases (primary key). Locks: one row. Rows: one.
 // Not the ORM: taken by one conditional insert, and by the database's clock.
-import type { Statement } from '../statement';
-
 const TAKE = `
   insert into job_leases as held (job, holder, held_until)
   values ($1, $2, clock_timestamp() + $3 * interval '1 second')
@@ -20,4 +20,14 @@ export function takeJobLease(job: string, holder: string, leaseSeconds: number):
 
 export function releaseJobLease(job: string, holder: string): Statement<never> {
   return { name: 'release-job-lease', text: RELEASE, values: [job, holder] };
+}
+
+// Makes additions to a list follow one another, so that their number can be limited.
+// Takes no table: an advisory lock until the end of the transaction. Lists whose hashes meet merely wait for each other. Rows: 1.
+// Not the ORM: it has no advisory locks, and row locks cannot hold back a first entry.
+const LOCK = 'select pg_advisory_xact_lock(hashtextextended($1, 0))';
+
+/** @param list what it holds, and of whom: `domains of …`; processes of all releases have to name it alike */
+export function lockList(list: string): Statement<unknown> {
+  return { name: 'lock-list', text: LOCK, values: [list] };
 }
