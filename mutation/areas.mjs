@@ -8,7 +8,7 @@ export const AREAS = {
     tests: ['src/delivery/policy/*.spec.ts'],
   },
   'smtp-replies': {
-    mutate: ['src/delivery/smtp/smtp-reply.ts', 'src/delivery/smtp/smtp-capabilities.ts'],
+    mutate: ['src/delivery/smtp/smtp-reply.ts', 'src/delivery/smtp/smtp-envelope.ts'],
     tests: ['src/delivery/smtp/smtp-reply.spec.ts', 'src/delivery/smtp/smtp-capabilities.spec.ts'],
   },
   'smtp-wire': {

@@ -24,7 +24,7 @@ if (process.exitCode === 0 && !isFresh()) {
   const { ApiModule } = load('./api.module.js');
   const { ProcessModule } = load('./bootstrap/process.module.js');
   const { loadConfig } = load('./config/load-config.js');
-  const { buildOpenApiDocument } = load('./openapi/openapi-document.js');
+  const { buildOpenApiDocument } = load('./openapi/docs.js');
   const config = loadConfig({ MASTER_KEY: Buffer.alloc(32).toString('base64') });
   const module = ProcessModule.register({
     config,

@@ -11,7 +11,7 @@ export async function buildDocument(dist) {
   const { PATH_METADATA } = await import('@nestjs/common/constants.js');
   const { loadConfig } = require(join(dist, 'config/load-config.js'));
   const { AppConfig } = require(join(dist, 'config/config.js'));
-  const { buildOpenApiDocument } = require(join(dist, 'openapi/openapi-document.js'));
+  const { buildOpenApiDocument } = require(join(dist, 'openapi/docs.js'));
   const controllers = readdirSync(dist, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.controller.js'))
     .flatMap((file) => Object.values(require(join(dist, file))))

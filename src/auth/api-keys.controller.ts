@@ -1,9 +1,8 @@
 import { Body, Controller, Delete, Get, HttpCode, Post } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentPrincipal, type Principal } from '../common/http/principal';
-import { ApiData, ApiErrors, ApiList } from '../common/http/openapi.decorators';
+import { ApiData, ApiErrors, ApiList, PathId } from '../common/http/openapi.decorators';
 import { RateLimitClass } from '../common/http/request-limits';
-import { PathId } from '../common/http/path-id.decorator';
 import { ApiKeysService } from './api-keys.service';
 import {
   ApiKeyDto,

@@ -25,8 +25,7 @@ import { HealthService } from '../modules/health/health.service';
 import { InboundSmtpServer } from '../modules/inbound/inbound-smtp.server';
 import { type SubmissionPorts, SubmissionSmtpServer } from '../modules/submission/submission-smtp.server';
 import { DispatchLoop } from '../modules/webhooks/dispatch/dispatch-loop.service';
-import { buildOpenApiDocument } from '../openapi/openapi-document';
-import { setUpDocs } from '../openapi/docs';
+import { buildOpenApiDocument, setUpDocs } from '../openapi/docs';
 import { withChosenPort } from './choose-port';
 import { type Modules, ProcessModule } from './process.module';
 

@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander';
 import { OPERATOR } from '../audit/audit.service';
 import type { ShownPool } from '../delivery/egress/egress.service';
-import { OperatorEgressService } from '../modules/operator/operator-egress.service';
+import { OperatorEgressService } from '../modules/operator/operator-destinations.service';
 import type { CliSession, Services } from './session/cli-session';
 import { type Report, table } from './session/output';
 

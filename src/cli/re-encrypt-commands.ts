@@ -5,7 +5,7 @@ import { StoredMasterKey } from '../config/data-dir';
 import { EncryptedDkimKeysService } from '../modules/domains/dkim/encrypted-dkim-keys.service';
 import { EncryptedPrivacyService } from '../modules/privacy/requests/encrypted-privacy.service';
 import { AddressHashing } from '../modules/suppressions/address-hashing.service';
-import { EncryptedSecretsService } from '../modules/webhooks/encrypted-secrets.service';
+import { EncryptedSecretsService } from '../modules/webhooks/webhook-secrets.service';
 import { CliError } from './session/cli-error';
 import type { CliSession, Services } from './session/cli-session';
 import { fields, type Report } from './session/output';

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { statfs } from 'node:fs/promises';
+import { open, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { Logger } from '@nestjs/common';
 import { SECOND } from './clock';
@@ -100,4 +100,14 @@ async function freeBytesOf(folder: string): Promise<number> {
 export function nearestExisting(folder: string): string {
   const parent = path.dirname(folder);
   return existsSync(folder) || parent === folder ? folder : nearestExisting(parent);
+}
+
+/** Makes the names of new files in a folder survive a loss of power: fsync of a file does not (fsync(2)). */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }

@@ -2,11 +2,49 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { HttpServer, INestApplication } from '@nestjs/common';
-import type { OpenAPIObject } from '@nestjs/swagger';
+import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { contentType } from 'mime-types';
 import { NotFoundError } from '../common/errors/app-error';
+import { ErrorEnvelopeDto } from '../common/http/envelope.dto';
 import { sendFile, type StaticFile, staticFile } from '../common/http/static-file';
+import { RELEASE } from '../common/release';
+import { describeApi } from './api-description';
+import { completeDocument } from './complete-document';
+
+/** The API as OpenAPI 3.1, generated from the controllers of `app`, which need not be initialised. */
+export function buildOpenApiDocument(app: INestApplication): OpenAPIObject {
+  const base = new DocumentBuilder()
+    .setOpenAPIVersion('3.1.0')
+    .setTitle('Waybill')
+    .setVersion(RELEASE)
+    .setDescription(describeApi())
+    .setLicense('MIT', 'https://spdx.org/licenses/MIT.html')
+    .addServer('/')
+    .addBearerAuth({
+      type: 'http',
+      scheme: 'bearer',
+      bearerFormat: 'wb_live_… or wb_test_…',
+      description: 'An API key',
+    })
+    .addBearerAuth(
+      { type: 'http', scheme: 'bearer', bearerFormat: 'wb_op_…', description: "An operator's key" },
+      'operator',
+    )
+    .build();
+  const generated = SwaggerModule.createDocument(app, base, {
+    operationIdFactory: operationId,
+    extraModels: [ErrorEnvelopeDto],
+    autoTagControllers: false,
+  });
+  return completeDocument(generated);
+}
+
+/** `EmailsController.list` → `emails.list` */
+function operationId(controller: string, method: string): string {
+  const resource = controller.replace(/Controller$/, '');
+  return `${resource.charAt(0).toLowerCase()}${resource.slice(1)}.${method}`;
+}
 
 /** Scripts only from files of our own, so that nothing that finds its way into the page can run. */
 const PAGE_POLICY = [

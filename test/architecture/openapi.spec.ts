@@ -5,7 +5,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { ALL_OPERATOR_SCOPES, ALL_SCOPES } from '../../src/common/http/scopes';
 import { EVENT_TYPES } from '../../src/common/event-types';
 import { ERROR_CODES } from '../../src/common/errors/app-error';
-import { buildOpenApiDocument } from '../../src/openapi/openapi-document';
+import { buildOpenApiDocument } from '../../src/openapi/docs';
 import { listOperations, type Operation } from '../../src/openapi/operations';
 import { SEND_RAW_FIELDS } from '../../src/modules/emails/accept/raw/send-raw.service';
 import { SEND_REQUEST_FIELDS } from '../../src/modules/emails/accept/parse-send-request';

@@ -1,4 +1,4 @@
-import { DkimKeyMaker, type DkimKeyPair } from '../../src/modules/domains/dkim/dkim-key-maker';
+import { DkimKeyMaker, type DkimKeyPair } from '../../src/modules/domains/dkim/dkim-keyring';
 
 /** More than any test compares with each other. */
 const MADE = 16;

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Keyring } from './keyring';
+import { Keyring } from './encryption';
 import { type EncryptedRecords, examine, masterKeysAfter, reEncrypt } from './re-encrypt';
 
 interface Row {

@@ -1,4 +1,4 @@
-import type { MasterKeys } from './keyring';
+import type { MasterKeys } from './encryption';
 
 /** One kind of data that is stored encrypted under the master key; each feature provides an adapter for its own. */
 export interface EncryptedRecords<Row> {

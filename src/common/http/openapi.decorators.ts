@@ -1,6 +1,7 @@
-import { applyDecorators, type Type } from '@nestjs/common';
+import { applyDecorators, Param, type PipeTransform, type Type } from '@nestjs/common';
 import { ApiExtraModels, ApiResponse, getSchemaPath } from '@nestjs/swagger';
-import { ERROR_CODES, type ErrorCode } from '../errors/app-error';
+import { ERROR_CODES, type ErrorCode, NotFoundError } from '../errors/app-error';
+import { isUuid } from '../ids';
 import { ErrorEnvelopeDto } from './envelope.dto';
 
 type Decorator = MethodDecorator & ClassDecorator;
@@ -106,4 +107,19 @@ function documentErrors(codes: readonly ErrorCode[]): Decorator {
     }),
   );
   return applyDecorators(ApiExtraModels(ErrorEnvelopeDto), ...responses);
+}
+
+/** A path id that is no UUID names nothing: 404, exactly like an unknown one. Returns it in lower case. */
+class UuidPipe implements PipeTransform<string, string> {
+  constructor(private readonly what: string) {}
+
+  transform(value: string): string {
+    if (!isUuid(value)) throw new NotFoundError(this.what);
+    return value.toLowerCase();
+  }
+}
+
+/** `@PathId()`, `@PathId('id', 'Email')`: a path id, named in the message when it is none. */
+export function PathId(name = 'id', what = 'Resource'): ParameterDecorator {
+  return Param(name, new UuidPipe(what));
 }

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
-import { syncFolder } from '../../common/sync-folder';
+import { syncFolder } from '../../common/disk-space';
 
 /**
  * A backup is one gzip stream: the line `WAYBILL-BACKUP 1`, then parts. A part is its type (J: JSON, D: bytes of a table's

@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import type { Transaction } from '../../database/transaction';
 
 export interface SigningKey {
   /** The `d=` of the signature. */
@@ -43,4 +44,20 @@ export abstract class OrdinalSource {
 export abstract class WeightSource {
   /** By organization id: 1 to 100. Those that are left out have 1. At most a few seconds old. */
   abstract weights(): Promise<ReadonlyMap<string, number>>;
+}
+
+/** Something that the engine has done by itself and the operator of the installation wants to know. */
+export interface OperatorEntry {
+  /** Like `egress.suspended`. */
+  readonly action: string;
+  readonly targetType: string;
+  readonly targetId: string;
+  /** Small and free of personal data. */
+  readonly data: object;
+}
+
+/** Where the engine tells operators of it; bound to the audit log by the worker's root module. */
+export abstract class OperatorLog {
+  /** In the transaction that makes the change: both are written, or neither. */
+  abstract record(entries: readonly OperatorEntry[], tx: Transaction): Promise<void>;
 }

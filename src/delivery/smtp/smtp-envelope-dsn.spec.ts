@@ -1,6 +1,5 @@
 import fc from 'fast-check';
-import { dsnMailParameters, dsnRcptParameters, toXtext } from './smtp-envelope';
-import { NO_CAPABILITIES } from './smtp-capabilities';
+import { dsnMailParameters, dsnRcptParameters, NO_CAPABILITIES, toXtext } from './smtp-envelope';
 
 const OFFERED = { ...NO_CAPABILITIES, dsn: true };
 

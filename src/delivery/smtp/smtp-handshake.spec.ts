@@ -1,5 +1,5 @@
 import { authenticate } from './smtp-handshake';
-import { NO_CAPABILITIES } from './smtp-capabilities';
+import { NO_CAPABILITIES } from './smtp-envelope';
 import type { SmtpReply } from './smtp-reply';
 import { SmtpSession } from './smtp-session';
 import { SMTP_TIMEOUTS } from './smtp-timeouts';

@@ -1,5 +1,5 @@
 import type { SmtpPhase, TlsPolicy } from '../ports/attempt-trace';
-import { NO_CAPABILITIES, readCapabilities } from './smtp-capabilities';
+import { NO_CAPABILITIES, readCapabilities } from './smtp-envelope';
 import { allowsPlaintext, isLoopback, policyOf, type SmtpCredentials, tlsOptionsFor } from './smtp-endpoint';
 import { isNegative, isPositive, type SmtpReply } from './smtp-reply';
 import type { SmtpFailed, SmtpFailureCause, SmtpRefusal } from './smtp-result';

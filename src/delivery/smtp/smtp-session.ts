@@ -1,8 +1,7 @@
 import { SystemClock } from '../../common/clock';
 import type { ConversationTrace, PhaseTimes, SmtpPhase } from '../ports/attempt-trace';
-import { NO_CAPABILITIES, type SmtpCapabilities } from './smtp-capabilities';
+import { type LocalRefusal, NO_CAPABILITIES, type SmtpCapabilities } from './smtp-envelope';
 import { demandOf, policyOf, type SmtpEndpoint } from './smtp-endpoint';
-import type { LocalRefusal } from './smtp-envelope';
 import type { SmtpReply } from './smtp-reply';
 import type { SmtpAccepted, SmtpFailed, SmtpRejected } from './smtp-result';
 import type { SmtpTimeLimit, SmtpTimeouts } from './smtp-timeouts';

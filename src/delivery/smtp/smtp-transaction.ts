@@ -1,7 +1,6 @@
 import type { SmtpPhase } from '../ports/attempt-trace';
 import { finalDot, withFinalDot } from './dot-stuffing';
-import { mailCommand, rcptCommand } from './smtp-envelope';
-import type { SmtpEnvelope } from './smtp-envelope';
+import { mailCommand, rcptCommand, type SmtpEnvelope } from './smtp-envelope';
 import { isNegative, isPositive } from './smtp-reply';
 import type { SmtpReply } from './smtp-reply';
 import type { SmtpFailed, SmtpRejected, SmtpResult } from './smtp-result';

@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, fdatasyncSync, ftruncateSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { fdatasync } from 'node:fs';
 import { dirname } from 'node:path';
-import { syncFolder } from '../../common/sync-folder';
+import { syncFolder } from '../../common/disk-space';
 
 /** A folder and files that hold recipients' addresses: for this user only. */
 const FOLDER_MODE = 0o700;

@@ -3,8 +3,7 @@ import { ApiOperation, type ApiOperationOptions, ApiPropertyOptional, ApiRespons
 import type { Response } from 'express';
 import { QueryBoolean } from '../../common/http/dto-decorators';
 import { bytesInTurns, escapedInTurns } from '../../common/http/large-responses';
-import { ApiErrors } from '../../common/http/openapi.decorators';
-import { PathId } from '../../common/http/path-id.decorator';
+import { ApiErrors, PathId } from '../../common/http/openapi.decorators';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { BodyBudget, holdUntilRead } from '../../common/http/request-body';
 import { RequireScope } from '../../common/http/scopes';

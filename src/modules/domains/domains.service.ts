@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AuditService, OPERATOR } from '../../audit/audit.service';
+import { DomainDirectory } from '../../auth/domain-directory';
 import { Clock } from '../../common/clock';
 import { AppError, NotFoundError } from '../../common/errors/app-error';
 import { isUuid } from '../../common/ids';
@@ -7,9 +8,9 @@ import { AppConfig } from '../../config/config';
 import { violatedConstraint } from '../../database/database-errors';
 import { Database } from '../../database/database.service';
 import { alreadyExists, DomainRegistrationService } from './domain-registration.service';
-import type { Domain } from './registry/domain.entity';
 import { normalizeDomainName, normalizeSenderDomain } from './registry/domain-name';
 import { domainEvent } from './registry/domain-transitions.service';
+import type { Domain } from './registry/domain.entity';
 import { type DomainFilter, DomainsRepository } from './registry/domains.repository';
 
 /** The sender domains of an organization, as other features and the command line see them. */
@@ -124,4 +125,22 @@ function notVerified(name: string): AppError {
   return new AppError('domain_not_verified', `${name} is not verified; mail cannot be sent from it`, {
     suggestion: 'Publish its records, verify it, and then make it the default',
   });
+}
+
+/** For auth and stats. Apart from `DomainsService`, which needs auth's keys itself: the two would wait for each other. */
+@Injectable()
+export class DomainDirectoryService extends DomainDirectory {
+  constructor(private readonly domains: DomainsRepository) {
+    super();
+  }
+
+  async owns(organizationId: string, domainId: string): Promise<boolean> {
+    return isUuid(domainId) && (await this.domains.find(organizationId, domainId)) !== null;
+  }
+
+  async namesOf(organizationId: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    if (ids.length === 0) return new Map();
+    const named = await this.domains.findNames(organizationId, ids);
+    return new Map(named.map(({ id, domain }) => [id, domain]));
+  }
 }

@@ -1,12 +1,37 @@
 import { Injectable } from '@nestjs/common';
 import type { DeliveryKey, EmailKey } from '../../delivery/ports/delivery';
+import type { LastDeferral } from '../../delivery/queue/waiting';
 import { SuppressionsService } from '../suppressions/suppressions.service';
 import { EmailsRepository, type MailRecipient } from './emails.repository';
-import type { LastDeferral } from '../../delivery/queue/waiting';
 import { hasSeen, type LastingOutcome } from './outcomes/email-state';
 import { isErased } from './outcomes/erased-recipient';
-import { lastDeferrals } from './outcomes/last-deferrals';
 import { OutcomesRepository } from './outcomes/outcomes.repository';
+import type { StoredTrace } from './outcomes/stored-trace';
+
+/** What is read of an event. */
+interface Facts {
+  readonly eventType: string;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly trace: StoredTrace | null;
+}
+
+/** What each recipient's last attempt came to, by address. @param events of one email, in their order */
+export function lastDeferrals(events: readonly Facts[]): Map<string, LastDeferral> {
+  const deferrals = events.filter(({ eventType }) => eventType === 'deferred' || eventType === 'unknown');
+  return new Map(
+    deferrals.map(({ data, trace }) => [
+      String(data.recipient),
+      {
+        ...{ reason: textOf(data.reason), response: textOf(data.response), explanation: textOf(data.explanation) },
+        ...{ action: trace?.action, mxHost: textOf(data.mxHost) },
+      },
+    ]),
+  );
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
 
 /** A recipient as we know it: what a report says of it comes from outside. */
 export interface ReportedRecipient {

@@ -18,7 +18,7 @@ import {
 } from './email-list.service';
 import { EmailsRepository } from './emails.repository';
 import { isErased } from './outcomes/erased-recipient';
-import { lastDeferrals } from './outcomes/last-deferrals';
+import { lastDeferrals } from './email-lookup.service';
 import { OutcomeRecorder } from './outcomes/outcome-recorder.service';
 
 /** One page of a list, each email with its content if that is still there. */

@@ -12,12 +12,11 @@ import { ApiBody, ApiHeader, ApiOperation, ApiTags, getSchemaPath } from '@nestj
 import type { Request, Response } from 'express';
 import { ValidationError } from '../../common/errors/app-error';
 import { CurrentPrincipal, type Principal, requirePrincipal } from '../../common/http/principal';
-import { ApiData, ApiErrors } from '../../common/http/openapi.decorators';
+import { ApiData, ApiErrors, PathId } from '../../common/http/openapi.decorators';
 import { RateLimitClass } from '../../common/http/request-limits';
 import { BATCH_BODY, holdMore, SEND_BODY, TakesBody } from '../../common/http/request-body';
 import { RequireScope } from '../../common/http/scopes';
 import { SendRawService } from './accept/raw/send-raw.service';
-import { PathId } from '../../common/http/path-id.decorator';
 import { EmailChangesService } from './email-changes.service';
 import { type AcceptedRequest, SendEmailsService, type Submitter } from './accept/send-emails.service';
 import { AcceptedEmailDto, BATCH_EXAMPLES, BatchResultDto, SEND_EXAMPLES, SendEmailDto } from './dto/send-email.dto';

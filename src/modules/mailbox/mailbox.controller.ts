@@ -4,7 +4,7 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { AcrossTenants, Public } from '../../common/http/scopes';
 import { TakesBody } from '../../common/http/request-body';
-import { PathId } from '../../common/http/path-id.decorator';
+import { PathId } from '../../common/http/openapi.decorators';
 import { AppConfig } from '../../config/config';
 import { downloadAs, HTML_TYPE, MESSAGE_POLICY, PAGE_POLICY, STYLESHEET } from './page-layout';
 import { AttachmentIndexPipe, ListMailboxQuery, toMessageDto } from './dto/mailbox.dto';

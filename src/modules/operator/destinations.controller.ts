@@ -1,8 +1,7 @@
 import { Body, Controller, Delete, Get, Param, Patch, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { PaginationDto } from '../../common/http/envelope.dto';
-import { ApiData, ApiList, ApiOperatorErrors } from '../../common/http/openapi.decorators';
-import { PathId } from '../../common/http/path-id.decorator';
+import { ApiData, ApiList, ApiOperatorErrors, PathId } from '../../common/http/openapi.decorators';
 import { CurrentOperator, type Operator } from '../../common/http/principal';
 import { RequireOperatorScope } from '../../common/http/scopes';
 import { ChangeDestinationDto, DestinationDto, ListDestinationsQuery, toDestinationDto } from './dto/destination.dto';

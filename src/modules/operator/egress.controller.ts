@@ -11,7 +11,7 @@ import {
   toEgressAddressDto,
   toEgressPoolDto,
 } from './dto/egress.dto';
-import { OperatorEgressService } from './operator-egress.service';
+import { OperatorEgressService } from './operator-destinations.service';
 
 @ApiTags('Operator')
 @Controller('operator/v1/egress')

@@ -3,8 +3,7 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { ApiKeysService } from '../../auth/api-keys.service';
 import { CreateApiKeyDto, CreatedApiKeyDto, toApiKeyDto, toNewApiKey } from '../../auth/dto/api-key.dto';
 import { PaginationDto } from '../../common/http/envelope.dto';
-import { ApiData, ApiList, ApiOperatorErrors } from '../../common/http/openapi.decorators';
-import { PathId } from '../../common/http/path-id.decorator';
+import { ApiData, ApiList, ApiOperatorErrors, PathId } from '../../common/http/openapi.decorators';
 import { CurrentOperator, type Operator } from '../../common/http/principal';
 import { RequireOperatorScope } from '../../common/http/scopes';
 import {

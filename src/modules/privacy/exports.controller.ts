@@ -2,10 +2,9 @@ import { Body, Controller, Get, Headers, HttpCode, Post, Query } from '@nestjs/c
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { RequireScope } from '../../common/http/scopes';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
-import { ApiData, ApiErrors } from '../../common/http/openapi.decorators';
+import { ApiData, ApiErrors, PathId } from '../../common/http/openapi.decorators';
 import { RateLimitClass } from '../../common/http/request-limits';
 import { Unbound } from '../../common/http/key-restrictions.guard';
-import { PathId } from '../../common/http/path-id.decorator';
 import {
   ListPrivacyRequestsQuery,
   PrivacyExportDto,

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../common/clock';
-import { Keyring, type MasterKeys } from '../../common/encryption/keyring';
+import { Keyring, type MasterKeys } from '../../common/encryption/encryption';
 import { type EncryptedRecords, masterKeysAfter } from '../../common/encryption/re-encrypt';
 import { AppConfig } from '../../config/config';
 import type { Transaction } from '../../database/transaction';

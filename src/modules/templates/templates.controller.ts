@@ -2,8 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Query } from '@ne
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { PaginationDto } from '../../common/http/envelope.dto';
 import { LiveOnly, Unbound } from '../../common/http/key-restrictions.guard';
-import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
-import { PathId } from '../../common/http/path-id.decorator';
+import { ApiData, ApiErrors, ApiList, PathId } from '../../common/http/openapi.decorators';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
 import { RateLimitClass } from '../../common/http/request-limits';
 import { DEFAULT_BODY, MIB, TakesBody } from '../../common/http/request-body';

@@ -4,7 +4,7 @@ import { Database } from '../../database/database.service';
 import type { DeliveryOutcome, RecordedOutcome } from '../../delivery/ports/outcome';
 import { OutcomeRecorder } from '../emails/outcomes/outcome-recorder.service';
 import { RecipientLinksService } from '../emails/recipient-links.service';
-import { type MailRecipient, EmailLookupService } from '../emails/email-lookup.service';
+import { EmailLookupService, type MailRecipient } from '../emails/email-lookup.service';
 import type { Automation } from './automation';
 import { type Hit, HitHistory, type HitKind, type HitResult } from './hit-history';
 

@@ -5,7 +5,7 @@ import { domainOf, maskAddress } from '../../common/mail-address';
 import { Database } from '../../database/database.service';
 import type { RecordedOutcome } from '../../delivery/ports/outcome';
 import { OutcomeRecorder } from '../emails/outcomes/outcome-recorder.service';
-import { type MailRecipient, EmailLookupService } from '../emails/email-lookup.service';
+import { EmailLookupService, type MailRecipient } from '../emails/email-lookup.service';
 import { RecipientLinksService } from '../emails/recipient-links.service';
 
 /** `one-click`: the mail program's own button (RFC 8058); `page`: the button on our page. */

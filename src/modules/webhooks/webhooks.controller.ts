@@ -2,8 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Patch, Post } from '@nestjs/co
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { RequireScope } from '../../common/http/scopes';
 import { CurrentPrincipal, type Principal } from '../../common/http/principal';
-import { ApiData, ApiErrors, ApiList } from '../../common/http/openapi.decorators';
-import { PathId } from '../../common/http/path-id.decorator';
+import { ApiData, ApiErrors, ApiList, PathId } from '../../common/http/openapi.decorators';
 import { AddWebhookDto, ChangeWebhookDto, CreatedWebhookDto, RemovedWebhookDto, WebhookDto } from './dto/webhook.dto';
 import { toCreatedDto, toWebhookDto } from './dto/webhook.mapper';
 import { WebhooksService } from './webhooks.service';

@@ -6,7 +6,7 @@ import { EgressGuard, PublicEgressGuard } from '../../common/egress/egress-guard
 import { AppConfig } from '../../config/config';
 import { EventsModule } from '../events/events.module';
 import { CleanUpWebhooksJob } from './clean-up-webhooks.job';
-import { EncryptedSecretsService } from './encrypted-secrets.service';
+import { EncryptedSecretsService, WebhookSecrets } from './webhook-secrets.service';
 import { ReplayWebhooksJob } from './replay-webhooks.job';
 import { WebhookChangesService } from './webhook-changes.service';
 import { WebhookDeliveriesController } from './webhook-deliveries.controller';
@@ -14,7 +14,6 @@ import { WebhookDeliveriesService } from './webhook-deliveries.service';
 import { WebhookEndpoint, WebhookMessage, WebhookRemoval, WebhookReplay } from './webhook.entity';
 import { WebhookEndpointsRepository, WebhookReplaysRepository } from './webhook-endpoints.repository';
 import { WebhookMessagesRepository } from './webhook-messages.repository';
-import { WebhookSecrets } from './webhook-secrets.service';
 import { WebhookUrlService } from './webhook-url.service';
 import { WebhooksController } from './webhooks.controller';
 import { WebhooksService } from './webhooks.service';

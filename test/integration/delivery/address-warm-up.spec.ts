@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EgressService } from '../../../src/delivery/egress/egress.service';
 import { DestinationsRepository } from '../../../src/delivery/shaping/destinations.repository';
-import { WarmUpSyncJob } from '../../../src/delivery/worker/warm-up-sync.job';
+import { WarmUpSyncJob } from '../../../src/delivery/worker/egress.job';
 import { toDetailDto } from '../../../src/modules/emails/dto/email.mapper';
 import { EmailsService } from '../../../src/modules/emails/emails.service';
 import { PortRouter } from '../../doubles/port-router';

@@ -5,7 +5,7 @@ import { checkEgress } from '../../../src/cli/doctor/database-checks';
 import type { Services } from '../../../src/cli/session/cli-session';
 import { Metrics } from '../../../src/common/metrics/metrics';
 import { EgressService } from '../../../src/delivery/egress/egress.service';
-import { EgressSyncJob } from '../../../src/delivery/worker/egress-sync.job';
+import { EgressSyncJob } from '../../../src/delivery/worker/egress.job';
 import type { StoredEmail } from '../../factories/stored-email';
 import { PortRouter } from '../../doubles/port-router';
 import { ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';

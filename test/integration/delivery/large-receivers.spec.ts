@@ -4,7 +4,7 @@ import type { ReplyAction } from '../../../src/delivery/policy/reply-rule';
 import { RULE_FILES } from '../../../src/delivery/policy/reply-rules';
 import { DestinationsService } from '../../../src/delivery/shaping/destinations.service';
 import { EgressService } from '../../../src/delivery/egress/egress.service';
-import { EgressSyncJob } from '../../../src/delivery/worker/egress-sync.job';
+import { EgressSyncJob } from '../../../src/delivery/worker/egress.job';
 import { ShapingSync } from '../../../src/delivery/worker/shaping-sync.job';
 import { toDetailDto } from '../../../src/modules/emails/dto/email.mapper';
 import { EmailsService } from '../../../src/modules/emails/emails.service';

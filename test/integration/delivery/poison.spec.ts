@@ -4,7 +4,7 @@ import { MessageSource } from '../../../src/delivery/ports/message-source';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { Claimer } from '../../../src/delivery/worker/claimer';
 import { DeliveryPipeline } from '../../../src/delivery/worker/delivery-pipeline';
-import { PromoteDueJob } from '../../../src/delivery/worker/promote-due.job';
+import { PromoteDueJob } from '../../../src/delivery/worker/queue.job';
 import { Settler } from '../../../src/delivery/worker/settler';
 import { WorkerSession } from '../../../src/delivery/worker/worker-session';
 import { ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';

@@ -5,7 +5,7 @@ import { Database } from '../../../src/database/database.service';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
 import { WorkerSessionsRepository } from '../../../src/delivery/queue/worker-sessions.repository';
 import { Claimer } from '../../../src/delivery/worker/claimer';
-import { DeadSessionsJob } from '../../../src/delivery/worker/dead-sessions.job';
+import { DeadSessionsJob } from '../../../src/delivery/worker/claims.job';
 import { JournalTakeover } from '../../../src/delivery/worker/journal-takeover';
 import { ResultJournal } from '../../../src/delivery/worker/result-journal';
 import { Settler } from '../../../src/delivery/worker/settler';

@@ -4,7 +4,7 @@ import { type Destination, DestinationsService } from '../../../src/delivery/sha
 import { HeldDestinations } from '../../../src/delivery/shaping/held-destinations.service';
 import { DestinationsRepository } from '../../../src/delivery/shaping/destinations.repository';
 import { type Route, Router } from '../../../src/delivery/routing/router';
-import { QueueSweepJob } from '../../../src/delivery/worker/queue-sweep.job';
+import { QueueSweepJob } from '../../../src/delivery/worker/queue.job';
 import { ShapingSync } from '../../../src/delivery/worker/shaping-sync.job';
 import { WorkerSlots } from '../../../src/delivery/worker/worker-slots';
 import { toDetailDto } from '../../../src/modules/emails/dto/email.mapper';

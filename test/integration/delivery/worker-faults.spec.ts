@@ -3,7 +3,7 @@ import { UnavailableError } from '../../../src/common/errors/app-error';
 import { Database } from '../../../src/database/database.service';
 import { MessageSource } from '../../../src/delivery/ports/message-source';
 import { DeliveryQueueRepository } from '../../../src/delivery/queue/delivery-queue.repository';
-import { QueueSweepJob } from '../../../src/delivery/worker/queue-sweep.job';
+import { QueueSweepJob } from '../../../src/delivery/worker/queue.job';
 import { Claimer } from '../../../src/delivery/worker/claimer';
 import { FakeClock } from '../../doubles/fake-clock';
 import { type ScriptedPeer, ScriptedSmtpServer } from '../../doubles/scripted-smtp-server';

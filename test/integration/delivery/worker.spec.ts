@@ -1,6 +1,6 @@
 import { DAY, HOUR, MINUTE } from '../../../src/common/clock';
-import { QueueSweepJob } from '../../../src/delivery/worker/queue-sweep.job';
-import { TellSendingJob } from '../../../src/delivery/worker/tell-sending.job';
+import { QueueSweepJob } from '../../../src/delivery/worker/queue.job';
+import { TellSendingJob } from '../../../src/delivery/worker/claims.job';
 import { FakeClock } from '../../doubles/fake-clock';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import { readCounters, type StoredEmail } from '../../factories/stored-email';

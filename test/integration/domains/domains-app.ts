@@ -9,8 +9,7 @@ import { type Modules, ProcessModule } from '../../../src/bootstrap/process.modu
 import { ALL_SCOPES, type Scope } from '../../../src/common/http/scopes';
 import { createHttpAdapter } from '../../../src/common/http/http-server';
 import { translateDatabaseError } from '../../../src/database/database-errors';
-import { setUpDocs } from '../../../src/openapi/docs';
-import { buildOpenApiDocument } from '../../../src/openapi/openapi-document';
+import { buildOpenApiDocument, setUpDocs } from '../../../src/openapi/docs';
 import { type DnsRecords, DnsServer } from '../../doubles/dns-server';
 import { FakeClock } from '../../doubles/fake-clock';
 import { ApiClient } from '../../e2e/kit/api-client';

@@ -25,7 +25,7 @@ import { Draining } from '../../../src/common/http/draining';
 import { QueryInteger, Timestamp } from '../../../src/common/http/dto-decorators';
 import { ErrorFilter } from '../../../src/common/http/error-response';
 import { createHttpAdapter, type HttpServerOptions } from '../../../src/common/http/http-server';
-import { PathId } from '../../../src/common/http/path-id.decorator';
+import { PathId } from '../../../src/common/http/openapi.decorators';
 import { DtoPipe } from '../../../src/common/http/validate-dto';
 import { AppError } from '../../../src/common/errors/app-error';
 

@@ -3,7 +3,7 @@ import { MINUTE } from '../../../src/common/clock';
 import { InstallationGauges } from '../../../src/common/jobs/installation-gauges';
 import { JobLeases } from '../../../src/common/jobs/periodic-jobs';
 import { Metrics } from '../../../src/common/metrics/metrics';
-import { ProcessingMetrics } from '../../../src/modules/inbound/processing/processing.metrics';
+import { ProcessingMetrics } from '../../../src/modules/inbound/processing/report-settlement.service';
 import { InboundRepository } from '../../../src/modules/inbound/inbound.repository';
 import { ReportExaminer } from '../../../src/modules/inbound/processing/report-examiner.service';
 import { waitFor } from '../../setup/wait-for';

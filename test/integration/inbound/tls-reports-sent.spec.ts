@@ -4,7 +4,7 @@ import { EGRESS_LIMITS, EgressClient } from '../../../src/common/egress/egress-c
 import { PublicEgressGuard } from '../../../src/common/egress/egress-guard';
 import type { MtaStsState } from '../../../src/delivery/tls/mta-sts.service';
 import { PolicyRouter } from '../../../src/delivery/tls/policy-router';
-import { CountTlsSessionsJob } from '../../../src/delivery/tls/count-tls-sessions.job';
+import { CountTlsSessionsJob } from '../../../src/delivery/tls/tls.job';
 import { TlsSessionCounts } from '../../../src/delivery/tls/tls-session-counts';
 import { DestinationsRepository, type SessionCount } from '../../../src/delivery/shaping/destinations.repository';
 import { parseTlsReport, readTlsReport } from '../../../src/modules/inbound/parsing/tls-report';

@@ -6,8 +6,7 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Public } from '../../../src/common/http/scopes';
 import { ErrorFilter } from '../../../src/common/http/error-response';
 import { createHttpAdapter } from '../../../src/common/http/http-server';
-import { setUpDocs } from '../../../src/openapi/docs';
-import { buildOpenApiDocument } from '../../../src/openapi/openapi-document';
+import { buildOpenApiDocument, setUpDocs } from '../../../src/openapi/docs';
 
 @ApiTags('Health')
 @Controller('things')

@@ -1,6 +1,6 @@
 import { DAY, HOUR } from '../../../src/common/clock';
 import type { Mode } from '../../../src/common/tenant';
-import { ReputationJob } from '../../../src/modules/domains/restrictions/reputation.job';
+import { ReputationJob } from '../../../src/modules/domains/restrictions/restrictions.job';
 import { RestrictionsRepository } from '../../../src/modules/domains/restrictions/restrictions.repository';
 import { type Counter, StatsService } from '../../../src/modules/stats/stats.service';
 import { FakeClock } from '../../doubles/fake-clock';

@@ -8,7 +8,7 @@ import { EmailsModule } from '../../../src/modules/emails/emails.module';
 import { EventsService } from '../../../src/modules/events/events.service';
 import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { SweepMessagesJob } from '../../../src/modules/webhooks/dispatch/sweep-messages.job';
-import { EndpointRecovery } from '../../../src/modules/webhooks/dispatch/endpoint-recovery.service';
+import { EndpointRecovery } from '../../../src/modules/webhooks/dispatch/attempt-settler.service';
 import { ExpandEventsJob } from '../../../src/modules/webhooks/dispatch/expand-events.job';
 import { WebhookDispatcher } from '../../../src/modules/webhooks/dispatch/webhook-dispatcher.service';
 import { WebhookDispatchModule } from '../../../src/modules/webhooks/dispatch/webhook-dispatch.module';

@@ -1,6 +1,10 @@
+import { createPrivateKey, generateKeyPair, type KeyObject } from 'node:crypto';
+import { promisify } from 'node:util';
 import { Injectable } from '@nestjs/common';
-import { Keyring } from '../../../common/encryption/keyring';
+import { Clock } from '../../../common/clock';
+import { Keyring } from '../../../common/encryption/encryption';
 import { AppConfig } from '../../../config/config';
+import { ALTERNATING_SELECTORS } from '../registry/wanted-records';
 import type { DkimKey } from './dkim-key.entity';
 
 export type KeyOwner = Pick<DkimKey, 'organizationId' | 'domainId' | 'selector'>;
@@ -39,4 +43,75 @@ export class DkimKeyring {
 
 function contextOf({ organizationId, domainId, selector }: KeyOwner): string {
   return `${organizationId}|${domainId}|${selector}`;
+}
+
+type Owner = Pick<DkimKey, 'organizationId' | 'domainId'>;
+
+export interface DkimKeyPair {
+  /** PKCS #8, DER. */
+  readonly privateKey: Buffer;
+  /** Base64 of the SubjectPublicKeyInfo: the `p=` of the DNS record (RFC 6376 section 3.6.1). */
+  readonly publicKey: string;
+}
+
+const RSA_BITS = 2048;
+const NUMBERED = /^wb(\d+)$/;
+/** The selector of a domain's very first key, delegated zone or not. */
+const FIRST_SELECTOR = ALTERNATING_SELECTORS[0];
+
+/** Makes the keys of domains: first the pair, outside of any transaction, then the row that holds it encrypted. */
+@Injectable()
+export class DkimKeyMaker {
+  constructor(
+    private readonly keyring: DkimKeyring,
+    private readonly config: AppConfig,
+    private readonly clock: Clock,
+  ) {}
+
+  /** In the thread pool: about 100 ms that must not stall the event loop. */
+  async generate(): Promise<DkimKeyPair> {
+    const { publicKey, privateKey } = await promisify(generateKeyPair)('rsa', {
+      modulusLength: RSA_BITS,
+      publicKeyEncoding: { type: 'spki', format: 'der' },
+      privateKeyEncoding: { type: 'pkcs8', format: 'der' },
+    });
+    return { privateKey, publicKey: publicKey.toString('base64') };
+  }
+
+  /** A new domain's key: nothing else could sign, so it does from the start. */
+  first(pair: DkimKeyPair, owner: Owner): DkimKey {
+    return this.encrypt(pair, { ...owner, selector: FIRST_SELECTOR }, 'active');
+  }
+
+  /** The key that takes over once its record has been seen; undefined when both selectors of a zone are taken. */
+  successor(pair: DkimKeyPair, owner: Owner, keys: readonly Pick<DkimKey, 'selector'>[]): DkimKey | undefined {
+    const taken = keys.map((key) => key.selector);
+    const selector = nextSelector(taken, this.config.dns.dkimZone !== undefined);
+    return selector === undefined ? undefined : this.encrypt(pair, { ...owner, selector }, 'pending');
+  }
+
+  private encrypt(
+    { privateKey, publicKey }: DkimKeyPair,
+    owner: Owner & Pick<DkimKey, 'selector'>,
+    state: DkimKey['state'],
+  ): DkimKey {
+    const encryptedPrivateKey = this.keyring.encrypt(privateKey, owner);
+    return { ...owner, encryptedPrivateKey, publicKey, state, createdAt: this.clock.now(), expiresAt: null };
+  }
+}
+
+export function parsePrivateKey(der: Buffer): KeyObject {
+  return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
+}
+
+/**
+ * The selector of a new key. In a delegated zone the one of the two that is free; otherwise one that the domain has not
+ * had before, because a resolver anywhere may still remember what an earlier one said.
+ * @param taken the selectors of all keys of the domain
+ * @returns undefined when both of the two are taken
+ */
+export function nextSelector(taken: readonly string[], isDelegated: boolean): string | undefined {
+  if (isDelegated) return ALTERNATING_SELECTORS.find((selector) => !taken.includes(selector));
+  const numbers = taken.map((selector) => Number(NUMBERED.exec(selector)?.[1] ?? 0));
+  return `wb${Math.max(0, ...numbers) + 1}`;
 }

@@ -7,7 +7,7 @@ import type { Transaction } from '../../../database/transaction';
 import { domainEvent } from '../registry/domain-transitions.service';
 import { DomainsRepository } from '../registry/domains.repository';
 import type { DkimKey } from './dkim-key.entity';
-import { DkimKeyMaker, type DkimKeyPair } from './dkim-key-maker';
+import { DkimKeyMaker, type DkimKeyPair } from './dkim-keyring';
 import { DkimKeysRepository } from './dkim-keys.repository';
 
 /** How long the old key stays published, from the rotation. */

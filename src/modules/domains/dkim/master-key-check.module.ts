@@ -3,8 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { DkimKey } from './dkim-key.entity';
 import { DkimKeyring } from './dkim-keyring';
 import { DkimKeysRepository } from './dkim-keys.repository';
-import { EncryptedDkimKeysService } from './encrypted-dkim-keys.service';
-import { MasterKeyCheck } from './master-key-check.service';
+import { EncryptedDkimKeysService, MasterKeyCheck } from './encrypted-dkim-keys.service';
 
 /**
  * Part of every process that encrypts, decrypts or signs. Apart from the rest of the domains: the role `inbound` needs no

@@ -1,8 +1,7 @@
 import { FakeClock } from '../../../../test/doubles/fake-clock';
 import { MINUTE } from '../../../common/clock';
 import { UnavailableError } from '../../../common/errors/app-error';
-import type { EncryptedDkimKeysService } from './encrypted-dkim-keys.service';
-import { MasterKeyCheck } from './master-key-check.service';
+import { type EncryptedDkimKeysService, MasterKeyCheck } from './encrypted-dkim-keys.service';
 
 const AWAY = new UnavailableError('The database is temporarily unavailable');
 const clock = new FakeClock();

@@ -4,11 +4,10 @@ import { LRUCache } from 'lru-cache';
 import { atMost } from '../../../common/bounded-cache';
 import { Clock, MINUTE, SECOND } from '../../../common/clock';
 import { type KeyState, type SigningKey, SigningKeySource } from '../../../delivery/ports/sender-sources';
-import { parsePrivateKey } from './dkim-key-maker';
+import { DkimKeyring, parsePrivateKey } from './dkim-keyring';
 import type { PauseReason } from '../registry/domain.entity';
 import type { DkimKey } from './dkim-key.entity';
 import { DkimKeysRepository } from './dkim-keys.repository';
-import { DkimKeyring } from './dkim-keyring';
 import { DomainsRepository, type Sender } from '../registry/domains.repository';
 import { returnPathHostOf, trackingHostOf } from '../registry/wanted-records';
 

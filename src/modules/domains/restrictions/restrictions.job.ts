@@ -1,7 +1,7 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleInit } from '@nestjs/common';
 import { SYSTEM } from '../../../audit/audit.service';
 import { forEachPage } from '../../../common/async/promises';
-import { Clock, MINUTE } from '../../../common/clock';
+import { Clock, HOUR, MINUTE } from '../../../common/clock';
 import { InstallationGauges } from '../../../common/jobs/installation-gauges';
 import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
 import { AppConfig } from '../../../config/config';
@@ -15,6 +15,7 @@ import {
   NO_COUNTS,
   type SendingRecord,
 } from './evaluate-restriction';
+import { RestrictionsRepository } from './restrictions.repository';
 import { RestrictionsService } from './restrictions.service';
 import { WarmUpService } from './warm-up.service';
 
@@ -127,3 +128,38 @@ export class RestrictionsJob implements OnApplicationBootstrap {
 }
 
 const PAST = { slow: 'slowed', pause: 'paused' } as const;
+
+const SCORED_AT_ONCE = 500;
+
+/** Keeps the domains' reputation scores current, from the live mail of their last 30 days. */
+@Injectable()
+export class ReputationJob implements OnApplicationBootstrap {
+  constructor(
+    private readonly domains: RestrictionsRepository,
+    private readonly stats: StatsService,
+    private readonly jobs: PeriodicJobs,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.jobs.start({ name: 'refresh-reputation', everyMs: HOUR, exclusive: true, run: () => this.run() });
+  }
+
+  /** One round over all domains; returns how many scores have changed. */
+  async run(): Promise<number> {
+    let changed = 0;
+    await forEachPage(
+      (after: DomainOwner | undefined) => this.domains.findKeys(after, SCORED_AT_ONCE),
+      async (page) => {
+        changed += await this.evaluate(page);
+      },
+    );
+    return changed;
+  }
+
+  private async evaluate(domains: readonly DomainOwner[]): Promise<number> {
+    const reputations = await this.stats.reputationsOf(domains);
+    return this.domains.writeScores(
+      domains.map((domain) => ({ ...domain, score: reputations.get(domain.domainId)?.overallScore ?? 100 })),
+    );
+  }
+}

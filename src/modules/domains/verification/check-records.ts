@@ -2,8 +2,7 @@ import { getDomain } from 'tldts';
 import type { DnsAnswer, DnsResolver } from '../../../common/dns/dns-resolver';
 import type { DkimKey } from '../dkim/dkim-key.entity';
 import type { RecordCheck, WantedRecord } from '../registry/wanted-records';
-import { checkAlias } from './check-alias';
-import { checkDelegatedKey, evaluateDkim } from './check-dkim';
+import { checkAlias, checkDelegatedKey, evaluateDkim } from './check-dkim';
 import { checkSpf } from './check-spf';
 import {
   DnsLookups,

@@ -7,9 +7,8 @@ import { type WarmUpBudget, WarmUpService } from '../../domains/restrictions/war
 import { type StatDelta, StatsService } from '../../stats/stats.service';
 import { AcceptPlan } from './accept-plan';
 import { AcceptRepository } from './accept.repository';
-import { MonthlyLimits } from './monthly-limits.service';
+import { MonthlyLimits, TestLimits } from './usage-limits.service';
 import type { AcceptedEmail, ScreenedSubmission, SubmissionOutcome } from './submission';
-import { TestLimits } from './test-limits.service';
 
 /** What one coalesced accept does between BEGIN and COMMIT. */
 @Injectable()

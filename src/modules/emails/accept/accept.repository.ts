@@ -12,19 +12,17 @@ import { deleteExpiredKeys, findStoredResponses, lockIdempotencyKeys, storeRespo
 import { linkResent } from '../sql/change-emails.sql';
 import { insertAttachments, insertEmails, insertRaw } from './sql/insert-emails.sql';
 import {
+  addTestUsage,
   type CountedUsage,
   deleteOldMonthlyUsage,
-  type LockedUsage,
-  lockMonthlyUsage,
-  setMonthlyUsage,
-} from './sql/monthly-usage.sql';
-import {
-  addTestUsage,
   deleteOldTestUsage,
   type DomainUsage,
+  type LockedUsage,
+  lockMonthlyUsage,
   lockTestUsage,
+  setMonthlyUsage,
   type UsedRecipients,
-} from './sql/test-usage.sql';
+} from './sql/usage.sql';
 import type { AcceptedEmail, KeyedResponse, KeyState } from './submission';
 
 /** What accepting writes: emails, the responses under their idempotency keys, the use of test mode. */

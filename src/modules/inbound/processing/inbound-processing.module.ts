@@ -11,9 +11,8 @@ import { InboundModule } from '../inbound.module';
 import { TlsReportSender, ReportTlsJob } from '../reporting/report-tls.job';
 import { FeedbackIdentification } from './feedback-identification.service';
 import { ProcessReportsJob } from './process-reports.job';
-import { ProcessingMetrics } from './processing.metrics';
+import { ProcessingMetrics, ReportSettlement } from './report-settlement.service';
 import { ReportExaminer } from './report-examiner.service';
-import { ReportSettlement } from './report-settlement.service';
 
 /** Role `worker`: processes stored reports, and sends those on TLS. Apart from the listener, which must not load emails and domains. */
 @Module({

@@ -3,7 +3,7 @@ import type { Transaction } from '../../../database/transaction';
 import { ReplyClassifier } from '../../../delivery/policy/classify-reply';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { RecordedOutcome } from '../../../delivery/ports/outcome';
-import { type ReportedRecipient, EmailLookupService } from '../../emails/email-lookup.service';
+import { EmailLookupService, type ReportedRecipient } from '../../emails/email-lookup.service';
 import { DmarcReportsService, type DmarcShare } from '../../domains/aggregate-reports/dmarc-reports.service';
 import { TlsReportsService } from '../../domains/aggregate-reports/tls-reports.service';
 import type { EmailComplaint } from '../../emails/outcomes/outcome-recorder.service';

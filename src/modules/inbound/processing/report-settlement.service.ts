@@ -1,12 +1,57 @@
-import { Injectable } from '@nestjs/common';
-import { Clock } from '../../../common/clock';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import type { Counter } from 'prom-client';
+import { BriefCache } from '../../../common/async/promises';
+import { Clock, SECOND } from '../../../common/clock';
+import { InstallationGauges } from '../../../common/jobs/installation-gauges';
+import { Metrics } from '../../../common/metrics/metrics';
 import { Database } from '../../../database/database.service';
 import { DmarcReportsService } from '../../domains/aggregate-reports/dmarc-reports.service';
 import { OutcomeRecorder } from '../../emails/outcomes/outcome-recorder.service';
 import type { ClaimedReport } from '../inbound-report';
 import { InboundRepository } from '../inbound.repository';
-import { ProcessingMetrics } from './processing.metrics';
+import type { ReportsMeasure } from '../sql/process-reports.sql';
 import type { Finding } from './report-examiner.service';
+
+/** The gauges of one scrape share one statement. */
+const CACHE_MS = 2 * SECOND;
+
+/** Those that one may be alerted to begin at 0; what is ignored, by its reason, begins with the first. */
+const DISPOSITIONS = [
+  ...['hard_bounce', 'soft_bounce', 'delivered', 'spam_report', 'unsubscribed'],
+  ...['dmarc', 'tls-report', 'unknown-email', 'duplicate', 'abandoned'],
+];
+
+/** What has become of reports, and how many are still to be worked off in the whole installation. */
+@Injectable()
+export class ProcessingMetrics implements OnModuleInit {
+  private readonly measure: BriefCache<ReportsMeasure>;
+  private readonly dispositions: Counter;
+
+  constructor(
+    reports: InboundRepository,
+    private readonly gauges: InstallationGauges,
+    metrics: Metrics,
+    clock: Clock,
+  ) {
+    this.measure = new BriefCache(() => reports.measure(clock.now()), CACHE_MS, clock);
+    this.dispositions = metrics.counter({
+      name: 'inbound_processed_total',
+      help: 'Reports that were worked off, by what they turned out to be',
+      labels: { disposition: DISPOSITIONS },
+    });
+  }
+
+  onModuleInit(): void {
+    const open = { name: 'inbound_open_reports', help: 'Reports that wait to be worked off' };
+    this.gauges.showOfWorkers(open, async () => (await this.measure.get()).open);
+    const oldest = { name: 'inbound_oldest_report_seconds', help: 'How long the oldest of them has waited' };
+    this.gauges.showOfWorkers(oldest, async () => (await this.measure.get()).oldestSeconds);
+  }
+
+  count(disposition: string): void {
+    this.dispositions.inc({ disposition });
+  }
+}
 
 /** Ends the work on a report and records what it came to, in one transaction. */
 @Injectable()

@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { deriveKey } from '../../../common/encryption/encryption';
-import { Keyring } from '../../../common/encryption/keyring';
+import { deriveKey, Keyring } from '../../../common/encryption/encryption';
 import { addressKey } from '../../../common/mail-address';
 import { AppConfig } from '../../../config/config';
 import type { PartKey, RequestKey } from './privacy-request.entity';

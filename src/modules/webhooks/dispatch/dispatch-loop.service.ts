@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { SECOND } from '../../../common/clock';
 import { AppConfig } from '../../../config/config';
-import { EndpointRecovery } from './endpoint-recovery.service';
+import { EndpointRecovery } from './attempt-settler.service';
 import { ExpandEventsJob } from './expand-events.job';
 import { WebhookDispatcher } from './webhook-dispatcher.service';
 

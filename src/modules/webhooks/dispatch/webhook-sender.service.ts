@@ -4,8 +4,8 @@ import { EVENT_LOOP } from '../../../common/async/fair-turns';
 import { Clock, MINUTE } from '../../../common/clock';
 import { EgressClient, type EgressResult } from '../../../common/egress/egress-client';
 import type { FeedEvent } from '../../events/events.service';
-import { toWebhookResponse } from '../webhook-response';
 import { type ClaimedMessage, payloadOf, WEBHOOK_HEADERS } from '../webhook-queue';
+import { toWebhookResponse } from '../webhook-response';
 import { WebhookSecrets } from '../webhook-secrets.service';
 import { type AttemptDecision, evaluateAttempt, release } from './evaluate-attempt';
 

@@ -1,9 +1,9 @@
 import { INBOUND_RECEIVED } from '../../../common/event-types';
+import { WEBHOOK_HEADERS } from '../webhook-queue';
 import type { WebhookResponse } from '../webhook-response';
 import type { DeliveriesView, DeliveryDetail } from '../webhook-deliveries.service';
 import type { WebhookEndpoint, WebhookMessage } from '../webhook.entity';
 import type { CreatedWebhook } from '../webhooks.service';
-import { WEBHOOK_HEADERS } from '../webhook-queue';
 import type { ListDeliveriesQuery, WebhookDeliveryDetailDto, WebhookDeliveryDto } from './delivery.dto';
 import type { CreatedWebhookDto, WebhookDto } from './webhook.dto';
 

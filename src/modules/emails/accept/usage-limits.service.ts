@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Clock, SECOND } from '../../../common/clock';
+import { Clock, DAY, SECOND } from '../../../common/clock';
 import { AppError } from '../../../common/errors/app-error';
+import { AppConfig } from '../../../config/config';
 import type { Transaction } from '../../../database/transaction';
 import { StatsService } from '../../stats/stats.service';
 import { AcceptRepository } from './accept.repository';
@@ -44,7 +45,7 @@ export class MonthlyLimits {
   }
 }
 
-interface Usage {
+interface MonthOfUse {
   readonly organizationId: string;
   readonly isStale: boolean;
   recipients: number;
@@ -53,7 +54,7 @@ interface Usage {
 /** What organizations may still send in this month. */
 class MonthlyBudget {
   constructor(
-    private readonly byOrganization: ReadonlyMap<string, Usage>,
+    private readonly byOrganization: ReadonlyMap<string, MonthOfUse>,
     readonly openedAt: Date,
   ) {}
 
@@ -76,11 +77,11 @@ class MonthlyBudget {
     if (usage) usage.recipients += recipients.length;
   }
 
-  usages(): readonly Usage[] {
+  usages(): readonly MonthOfUse[] {
     return [...this.byOrganization.values()];
   }
 
-  private usageOf({ organizationId, mode }: AcceptedEmail['command']): Usage | undefined {
+  private usageOf({ organizationId, mode }: AcceptedEmail['command']): MonthOfUse | undefined {
     return mode === 'live' ? this.byOrganization.get(organizationId) : undefined;
   }
 }
@@ -88,4 +89,86 @@ class MonthlyBudget {
 /** Its first day. */
 function monthOf(time: Date): string {
   return `${time.toISOString().slice(0, 7)}-01`;
+}
+
+interface DayOfUse {
+  organizationId: string;
+  domainId: string;
+  today: number;
+  lifetime: number;
+  added: number;
+}
+
+/** Test mode's limits on recipients, per sender domain and day and per sender domain in all. */
+@Injectable()
+export class TestLimits {
+  constructor(
+    private readonly accepts: AcceptRepository,
+    private readonly config: AppConfig,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Counts the recipients of test mail; returns the refusals by email id. Live mail passes untouched. */
+  async charge(emails: readonly AcceptedEmail[], tx: Transaction): Promise<Map<string, AppError>> {
+    const refused = new Map<string, AppError>();
+    const tests = emails.filter((email) => email.command.mode === 'test');
+    if (tests.length === 0) return refused;
+    const day = this.clock.now().toISOString().slice(0, 10);
+    const usages = await this.lock(tests, day, tx);
+    for (const email of tests) {
+      const usage = usages.get(email.command.domain.id);
+      const error = usage && this.chargeOne(usage, email.recipients.length);
+      if (error) refused.set(email.id, error);
+    }
+    const added = [...usages.values()].filter((usage) => usage.added > 0);
+    await this.accepts.addTestUsage(
+      added.map((usage) => ({ ...usage, recipients: usage.added })),
+      day,
+      tx,
+    );
+    return refused;
+  }
+
+  private async lock(emails: readonly AcceptedEmail[], day: string, tx: Transaction): Promise<Map<string, DayOfUse>> {
+    const usages = new Map<string, DayOfUse>();
+    for (const { command } of emails) {
+      const { id: domainId } = command.domain;
+      usages.set(domainId, { organizationId: command.organizationId, domainId, today: 0, lifetime: 0, added: 0 });
+    }
+    for (const row of await this.accepts.lockTestUsage([...usages.values()], day, tx)) {
+      const usage = usages.get(row.domainId);
+      if (usage) usage[row.isLifetime ? 'lifetime' : 'today'] = row.recipients;
+    }
+    return usages;
+  }
+
+  private chargeOne(usage: DayOfUse, requested: number): AppError | undefined {
+    const { testRecipientsPerDay, testRecipientsPerLifetime } = this.config.limits;
+    const lifetime = usage.lifetime + usage.added;
+    if (lifetime + requested > testRecipientsPerLifetime) {
+      return limitExceeded('in a lifetime', { limit: testRecipientsPerLifetime, used: lifetime, requested });
+    }
+    const used = usage.today + usage.added;
+    if (used + requested > testRecipientsPerDay) {
+      const nowMs = this.clock.now().getTime();
+      const resetsAt = new Date((Math.floor(nowMs / DAY) + 1) * DAY);
+      const details = { limit: testRecipientsPerDay, used, requested, resetsAt: resetsAt.toISOString() };
+      return limitExceeded('a day', details, Math.ceil((resetsAt.getTime() - nowMs) / SECOND));
+    }
+    usage.added += requested;
+    return undefined;
+  }
+}
+
+function limitExceeded(period: string, details: Record<string, unknown>, retryAfterSeconds?: number): AppError {
+  const { limit } = details;
+  return new AppError(
+    'sending_limit_exceeded',
+    `Test mode allows ${String(limit)} recipients ${period} per sender domain`,
+    {
+      details,
+      retryAfterSeconds,
+      suggestion: 'Use a live key for real mail, or raise the limit in the configuration',
+    },
+  );
 }

@@ -1,4 +1,4 @@
-import { nextSelector } from './dkim-key-maker';
+import { nextSelector } from './dkim-keyring';
 
 describe('nextSelector', () => {
   it.each([

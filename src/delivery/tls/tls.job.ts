@@ -2,16 +2,56 @@ import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
 import { atMost } from '../../common/bounded-cache';
-import { Clock, DAY, HOUR, SECOND } from '../../common/clock';
+import { Clock, DAY, HOUR, MINUTE, SECOND } from '../../common/clock';
 import { DnsResolver } from '../../common/dns/dns-resolver';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { AppConfig } from '../../config/config';
-import { readReportTargets } from './tls-report-data.service';
 import { DestinationsRepository, type SessionCount } from '../shaping/destinations.repository';
+import { MtaStsPolicies } from './mta-sts.service';
+import { readReportTargets } from './tls-report-data.service';
 import { TlsSessionCounts } from './tls-session-counts';
 
+/** Domains in one run; the next run goes on with the next ones. */
+const MAX_DOMAINS = 500;
+const FETCHES_AT_ONCE = 10;
+
+/** Fetches policies anew before they expire (RFC 8461 section 3.3), as long as mail asks for them; and forgets the others. */
+@Injectable()
+export class RefreshMtaStsJob implements OnApplicationBootstrap {
+  constructor(
+    private readonly policies: MtaStsPolicies,
+    private readonly destinations: DestinationsRepository,
+    private readonly jobs: PeriodicJobs,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.jobs.start({
+      name: 'refresh-mta-sts',
+      everyMs: 10 * MINUTE,
+      exclusive: true,
+      run: (going) => this.run(going),
+    });
+    this.jobs.startRemoval({
+      name: 'forget-mta-sts',
+      everyMs: 6 * HOUR,
+      run: () => this.destinations.removePolicies(),
+    });
+  }
+
+  async run(going = this.jobs.ending): Promise<void> {
+    const limit = pLimit(FETCHES_AT_ONCE);
+    const due = await this.destinations.duePolicies(MAX_DOMAINS);
+    await Promise.all(due.map((domain) => limit(() => this.refresh(domain, going))));
+  }
+
+  private async refresh(domain: string, going: AbortSignal): Promise<void> {
+    if (going.aborted) return;
+    await this.jobs.attempt(`The policy of ${domain}`, () => this.policies.refresh(domain));
+  }
+}
+
 const EVERY_MS = 30 * SECOND;
-const CONCURRENCY = 20;
+const LOOKUPS_AT_ONCE = 20;
 const MAX_REMEMBERED = 50_000;
 /** Whether a domain wants reports is looked up so often. */
 const LIFE_MS = HOUR;
@@ -46,7 +86,7 @@ export class CountTlsSessionsJob implements OnApplicationBootstrap {
   /** What cannot be written down now is counted with the next. */
   async run(): Promise<void> {
     const taken = this.counts.take();
-    const limit = pLimit(CONCURRENCY);
+    const limit = pLimit(LOOKUPS_AT_ONCE);
     const domains = [...new Set(taken.map(({ domain }) => domain))];
     const wants = new Map(
       await Promise.all(domains.map((domain) => limit(async () => [domain, await this.isWanted(domain)] as const))),

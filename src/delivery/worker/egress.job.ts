@@ -5,8 +5,10 @@ import { Metrics } from '../../common/metrics/metrics';
 import type { Transaction } from '../../database/transaction';
 import { EgressPools } from '../egress/egress-pools';
 import { DEFAULT_POOL } from '../egress/pool-file';
-import { OperatorLog } from '../ports/operator-log';
+import { WarmUpVolumes } from '../egress/warm-up-volumes';
+import { OperatorLog } from '../ports/sender-sources';
 import {
+  type AddressProgress,
   DestinationsRepository,
   type HeldSuspension,
   type WrittenSuspension,
@@ -14,7 +16,7 @@ import {
 import { WorkerSession } from './worker-session';
 
 /** What one worker has met, all heed within two of these. */
-const EVERY_MS = 2 * SECOND;
+const SYNC_EVERY_MS = 2 * SECOND;
 
 /** Shares with the other workers which receivers refuse which of our addresses, and tells the operator. */
 @Injectable()
@@ -37,7 +39,7 @@ export class EgressSyncJob implements OnApplicationBootstrap {
   }
 
   onApplicationBootstrap(): void {
-    this.jobs.start({ name: 'share-egress', everyMs: EVERY_MS, run: () => this.sync() });
+    this.jobs.start({ name: 'share-egress', everyMs: SYNC_EVERY_MS, run: () => this.sync() });
     const remove = () => this.destinations.removeSuspensions();
     this.jobs.startRemoval({ name: 'forget-egress-suspensions', everyMs: 6 * HOUR, run: remove });
   }
@@ -80,5 +82,72 @@ export class EgressSyncJob implements OnApplicationBootstrap {
         this.held.filter((one) => one.address === address).length,
       ]),
     );
+  }
+}
+
+/** What an operator changes, all workers heed within two of these. */
+const VOLUMES_EVERY_MS = 2 * SECOND;
+
+/** Makes the addresses of the pools known, hears how far they are with their warm-up, and gives back what is not used of it. */
+@Injectable()
+export class WarmUpSyncJob implements OnApplicationBootstrap {
+  private readonly logger = new Logger(WarmUpSyncJob.name);
+  private isRegistered = false;
+  private known: readonly AddressProgress[] = [];
+
+  constructor(
+    private readonly egress: EgressPools,
+    private readonly volumes: WarmUpVolumes,
+    private readonly destinations: DestinationsRepository,
+    private readonly jobs: PeriodicJobs,
+    session: WorkerSession,
+    metrics: Metrics,
+  ) {
+    session.onBegin(() => this.sync());
+    session.onEnd(() => this.volumes.giveBack(true).catch((error: unknown) => this.warn(error)));
+    if (egress.pools.length === 0) return;
+    const help = 'Day of the warm-up that an address of ours is in; absent once it is over';
+    metrics.gauge({ name: 'egress_warm_up_day', help, labels: ['address'] }, () => this.dayByAddress());
+  }
+
+  onApplicationBootstrap(): void {
+    if (this.egress.pools.length > 0) {
+      this.jobs.start({ name: 'share-warm-up', everyMs: VOLUMES_EVERY_MS, run: () => this.sync() });
+    }
+    const remove = () => this.destinations.removeOldVolumes();
+    this.jobs.startRemoval({ name: 'forget-warm-up-volumes', everyMs: 6 * HOUR, run: remove });
+  }
+
+  /** Never rejects. */
+  async sync(): Promise<void> {
+    try {
+      await this.register();
+      if (this.egress.pools.length === 0) return;
+      await this.volumes.giveBack();
+      this.known = await this.destinations.listAddresses();
+      this.volumes.heed(this.known);
+    } catch (error) {
+      this.warn(error);
+    }
+  }
+
+  private async register(): Promise<void> {
+    if (this.isRegistered) return;
+    const isOff = this.volumes.schedule.length === 0;
+    const addresses = this.egress.pools.flatMap((pool) => pool.addresses);
+    await this.destinations.registerAddresses(
+      addresses.map(({ address, warmUp }) => ({ address, isWarm: isOff || warmUp === false })),
+    );
+    this.isRegistered = true;
+  }
+
+  private dayByAddress(): Record<string, number> {
+    const own = new Set(this.egress.pools.flatMap((pool) => pool.addresses.map(({ address }) => address)));
+    const warming = this.known.filter(({ address, isWarm }) => !isWarm && own.has(address));
+    return Object.fromEntries(warming.map(({ address, day }) => [address, day]));
+  }
+
+  private warn(error: unknown): void {
+    this.logger.warn(`The warm-up of addresses is not shared: ${(error as Error).message}`);
   }
 }

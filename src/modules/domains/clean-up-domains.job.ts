@@ -1,9 +1,10 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { HOUR } from '../../../common/clock';
-import { deleteInBatches } from '../../../common/jobs/delete-in-batches';
-import { PeriodicJobs } from '../../../common/jobs/periodic-jobs';
-import { DmarcReportsService } from './dmarc-reports.service';
-import { TlsReportsService } from './tls-reports.service';
+import { HOUR, MINUTE } from '../../common/clock';
+import { deleteInBatches } from '../../common/jobs/delete-in-batches';
+import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
+import { DmarcReportsService } from './aggregate-reports/dmarc-reports.service';
+import { TlsReportsService } from './aggregate-reports/tls-reports.service';
+import { DkimKeysService } from './dkim/dkim-keys.service';
 
 /** Thirteen months, as emails. */
 const KEPT_DAYS = 400;
@@ -25,5 +26,23 @@ export class ClearReportsJob implements OnApplicationBootstrap {
 
   private clear(name: string, remove: (limit: number) => Promise<number>): void {
     this.jobs.startRemoval({ name, everyMs: HOUR, run: () => deleteInBatches(BATCH, remove) });
+  }
+}
+
+/** Removes retired DKIM keys once they need not be published any more. */
+@Injectable()
+export class ExpiredDkimKeysJob implements OnApplicationBootstrap {
+  constructor(
+    private readonly keys: DkimKeysService,
+    private readonly jobs: PeriodicJobs,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.jobs.start({
+      name: 'remove-expired-dkim-keys',
+      exclusive: true,
+      everyMs: 10 * MINUTE,
+      run: () => this.keys.removeExpired(),
+    });
   }
 }

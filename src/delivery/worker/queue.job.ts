@@ -1,10 +1,36 @@
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
-import { Clock, MINUTE, SECOND } from '../../common/clock';
+import { Clock, DAY, HOUR, MINUTE, SECOND } from '../../common/clock';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { DELIVERY_LIFE_MS } from '../policy/retry-schedule';
+import { OutcomeSink } from '../ports/outcome';
 import { DeliveryQueueRepository } from '../queue/delivery-queue.repository';
+import { QueueActionsService } from '../queue/queue-actions.service';
 import { DeliveryPipeline } from './delivery-pipeline';
+import { WorkSignal } from './work-signal';
 import { WorkerSession } from './worker-session';
+
+const EVERY_MS = 250;
+const BATCH = 5_000;
+
+/** Makes waiting deliveries ready once they are due. Several processes may run it: rows that are locked are skipped. */
+@Injectable()
+export class PromoteDueJob implements OnApplicationBootstrap {
+  constructor(
+    private readonly jobs: PeriodicJobs,
+    private readonly queue: DeliveryQueueRepository,
+    private readonly signal: WorkSignal,
+    private readonly clock: Clock,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.jobs.start({ name: 'promote-due', everyMs: EVERY_MS, run: () => this.promote() });
+  }
+
+  async promote(): Promise<void> {
+    const promoted = await this.queue.promoteDue(this.clock.now(), BATCH);
+    if (promoted > 0) this.signal.call();
+  }
+}
 
 const RELEASE_EVERY_MS = 10 * SECOND;
 /** Past the time limit of a claim's transaction: by then the claim is in hand, or its reply is lost. */
@@ -57,5 +83,32 @@ export class QueueSweepJob implements OnApplicationBootstrap {
 
   private ago(ms: number): Date {
     return new Date(this.clock.now().getTime() - ms);
+  }
+}
+
+const KEPT_DAYS = 30;
+
+/** Works off what operators want done with open deliveries. Several processes may run it: they take different actions. */
+@Injectable()
+export class QueueActionsJob implements OnApplicationBootstrap {
+  constructor(
+    private readonly jobs: PeriodicJobs,
+    private readonly actions: QueueActionsService,
+    private readonly outcomes: OutcomeSink,
+    private readonly clock: Clock,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.jobs.start({ name: 'queue-actions', everyMs: SECOND, run: () => this.workOff() });
+    this.jobs.startRemoval({ name: 'forget-queue-actions', everyMs: 6 * HOUR, run: () => this.forget() });
+  }
+
+  workOff(): Promise<void> {
+    return this.actions.workOff(this.outcomes, { signal: this.jobs.ending });
+  }
+
+  /** Returns the number of removed actions. */
+  forget(): Promise<number> {
+    return this.actions.removeCompletedBefore(new Date(this.clock.now().getTime() - KEPT_DAYS * DAY));
   }
 }
