@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
-import type { AttemptTrace } from '../../../delivery/ports/attempt-trace';
-import { SMTP_PHASES } from '../../../delivery/ports/smtp-phase';
+import { type AttemptTrace, SMTP_PHASES } from '../../../delivery/ports/attempt-trace';
 import { phasesOf, type StoredTrace, toStoredTrace } from './stored-trace';
 
 const AT = new Date('2026-11-23T10:00:00.000Z');

@@ -1,5 +1,4 @@
-import type { AttemptTrace, PhaseTimes, TlsPolicy } from '../../../delivery/ports/attempt-trace';
-import type { SmtpPhase } from '../../../delivery/ports/smtp-phase';
+import type { AttemptTrace, PhaseTimes, SmtpPhase, TlsPolicy } from '../../../delivery/ports/attempt-trace';
 
 /** The order of `times` in stored events: a new phase is added at the end. */
 const ORDER_OF_TIMES: readonly SmtpPhase[] = [
