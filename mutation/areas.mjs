@@ -9,7 +9,7 @@ export const AREAS = {
   },
   'smtp-replies': {
     mutate: ['src/delivery/smtp/smtp-reply.ts', 'src/delivery/smtp/smtp-envelope.ts'],
-    tests: ['src/delivery/smtp/smtp-reply.spec.ts', 'src/delivery/smtp/smtp-capabilities.spec.ts'],
+    tests: ['src/delivery/smtp/smtp-reply.spec.ts', 'src/delivery/smtp/smtp-envelope*.spec.ts'],
   },
   'smtp-wire': {
     mutate: ['src/delivery/smtp/smtp-wire.ts', 'src/delivery/smtp/dot-stuffing.ts'],

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
 const ROOT = path.join(__dirname, '../..');
@@ -35,6 +35,33 @@ describe('the documentation for those who extend the service', () => {
         return name.includes('/') ? name : `${folder}/${name}`;
       })
       .filter((name) => name !== 'src/' && !exists(`src/${name}`));
+    expect(missing).toEqual([]);
+  });
+});
+
+/** Everything that is read about the project; the change log speaks of files as they were. */
+const PAGES = ['', 'docs', 'docs/adr', 'docs/migrate-from', 'deploy', 'bench', 'chaos', 'mutation', 'sdk'].flatMap(
+  (folder) =>
+    readdirSync(path.join(ROOT, folder || '.'))
+      .filter((name) => /\.(?:md|mjs)$/.test(name) && name !== 'CHANGELOG.md')
+      .map((name) => path.posix.join(folder, name)),
+);
+/** A path from the root, such as `test/setup/wait-for.ts`, or one below `src/`, such as `modules/emails/email.entity.ts`. */
+const FROM_ROOT =
+  /(?<![\w./-])((?:src|test|bench|chaos|scripts|docs|mutation|deploy)\/[\w./-]+\.(?:ts|mjs|cjs|js|md|json|yaml))\b/g;
+const BELOW_SRC =
+  /(?<![\w/-])(?:\.\/)?((?:modules|common|delivery|auth|audit|database|throttling|config|bootstrap|openapi|cli)\/[\w./-]*\.(?:ts|js))\b/g;
+
+describe('pages and programs beside the source', () => {
+  it.each(PAGES)('%s names files that exist: follow what is moved', (page) => {
+    const text = read(page);
+    const written = new Set(EXAMPLE.map(({ file }) => file));
+    const fromRoot = [...text.matchAll(FROM_ROOT)].map(([, name = '']) => name);
+    // Programs load what has been compiled.
+    const belowSrc = [...text.matchAll(BELOW_SRC)].map(([, name = '']) => `src/${name.replace(/\.js$/, '.ts')}`);
+    const missing = [...new Set([...fromRoot, ...belowSrc])].filter(
+      (name) => !exists(name) && !exists(path.posix.join(path.posix.dirname(page), name)) && !written.has(name),
+    );
     expect(missing).toEqual([]);
   });
 });
