@@ -4,7 +4,7 @@ import { DomainDetailsService } from '../modules/domains/domain-details.service'
 import { DomainsService } from '../modules/domains/domains.service';
 import type { Domain } from '../modules/domains/registry/domain.entity';
 import { RestrictionsService } from '../modules/domains/restrictions/restrictions.service';
-import { WarmUpChangesService } from '../modules/domains/restrictions/warm-up-changes.service';
+import { WarmUpChangesService } from '../modules/domains/restrictions/warm-up.service';
 import { type CliSession, parseId, type Services } from './session/cli-session';
 import { fields, type Report, table } from './session/output';
 

@@ -1,6 +1,5 @@
 // Old code still runs against it: it only adds comments.
-import { ACCOUNTS } from './data-map/accounts';
-import { COUNTERS } from './data-map/counters';
+import { ACCOUNTS, COUNTERS } from './data-map/accounts';
 import { MAIL_COMMENTS } from './data-map/mail';
 import { RECEIVING } from './data-map/receiving';
 import { ForwardOnlyMigration } from './forward-only';

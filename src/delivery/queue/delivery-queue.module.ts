@@ -24,7 +24,7 @@ import { DnsResolver } from '../../common/dns/dns-resolver';
 import { DnssecResolver } from '../../common/dns/dnssec-resolver';
 import { NodeDnsResolver } from '../../common/dns/node-dns-resolver';
 import { DanePolicies } from '../tls/dane.service';
-import { MtaStsFetcher } from '../tls/mta-sts-fetcher';
+import { MtaStsFetcher } from '../tls/mta-sts-policy';
 import { MtaStsPolicies } from '../tls/mta-sts.service';
 import { TlsReportData } from '../tls/tls-report-data.service';
 import { TlsSessionCounts } from '../tls/tls-session-counts';

@@ -5,8 +5,14 @@ import { MicroBatcher } from '../../common/async/micro-batcher';
 import { endsWithin, SingleFlight, within } from '../../common/async/promises';
 import { type Clock, MINUTE, SECOND } from '../../common/clock';
 import type { DnsAnswer, DnsResolver } from '../../common/dns/dns-resolver';
-import { FETCH_SECONDS, type FetchedPolicy, type FetchFailureType, type MtaStsFetcher } from './mta-sts-fetcher';
-import { type MtaStsPolicy, readPolicyId } from './mta-sts-policy';
+import {
+  FETCH_SECONDS,
+  type FetchedPolicy,
+  type FetchFailureType,
+  type MtaStsFetcher,
+  type MtaStsPolicy,
+  readPolicyId,
+} from './mta-sts-policy';
 import type { DestinationsRepository, KnownPolicy } from '../shaping/destinations.repository';
 
 /** What holds for a domain now. Neither: it announces no policy. */

@@ -12,7 +12,7 @@ import {
   ListOrganizationsQuery,
   OrganizationDto,
   toOrganizationDto,
-} from './dto/organization.dto';
+} from './dto/operator.dto';
 import { OperatorOrganizationsService } from './operator-organizations.service';
 
 @ApiTags('Operator')

@@ -3,8 +3,14 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { AuditService } from '../../audit/audit.service';
 import { ApiCursorList, ApiData, ApiOperatorErrors } from '../../common/http/openapi.decorators';
 import { RequireOperatorScope } from '../../common/http/scopes';
-import { ListAuditQuery, OperatorAuditEntryDto, OperatorOverviewDto, WorkerDto } from './dto/operator.dto';
-import { toOperatorAuditEntryDto, toWorkerDto } from './dto/operator.dto';
+import {
+  ListAuditQuery,
+  OperatorAuditEntryDto,
+  OperatorOverviewDto,
+  toOperatorAuditEntryDto,
+  toWorkerDto,
+  WorkerDto,
+} from './dto/operator.dto';
 import { OperatorQueueService } from './queue.service';
 import { OverviewService } from './overview.service';
 

@@ -1,15 +1,54 @@
-import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
-import { SECOND } from '../../common/clock';
+import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleInit } from '@nestjs/common';
+import type { Counter } from 'prom-client';
+import { Clock, MINUTE, SECOND } from '../../common/clock';
+import { deleteInBatches } from '../../common/jobs/delete-in-batches';
+import { InstallationGauges } from '../../common/jobs/installation-gauges';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
+import { Metrics } from '../../common/metrics/metrics';
 import { ErasureHandler } from './erasure/erasure-handler.service';
 import { ExportHandler } from './export/export-handler.service';
-import { PrivacyMetrics } from './privacy.metrics';
+import type { PrivacyRequestType } from './requests/privacy-request.entity';
+import { PrivacyExportPartsRepository, PrivacyRequestsRepository } from './requests/privacy-requests.repository';
 import {
-  LeaseLostError,
   type LeasedRequest,
+  LeaseLostError,
   type PrivacyRequestHandler,
   PrivacyWork,
 } from './requests/privacy-work.service';
+
+const TYPES: readonly PrivacyRequestType[] = ['article_15_access', 'article_17_erasure'];
+
+/** Runs of this process, and how long the oldest open request of the installation has waited: the law gives a month. */
+@Injectable()
+export class PrivacyMetrics implements OnModuleInit {
+  private readonly runs: Counter;
+
+  constructor(
+    private readonly requests: PrivacyRequestsRepository,
+    private readonly gauges: InstallationGauges,
+    private readonly clock: Clock,
+    metrics: Metrics,
+  ) {
+    this.runs = metrics.counter({
+      name: 'privacy_runs_total',
+      help: 'Attempts at privacy requests',
+      labels: { type: TYPES, result: ['ok', 'failed'] },
+    });
+  }
+
+  onModuleInit(): void {
+    const name = 'privacy_oldest_request_seconds';
+    const help = 'How long the oldest open privacy request has waited';
+    this.gauges.showOfWorkers({ name, help }, async () => {
+      const oldest = await this.requests.oldestOpen();
+      return oldest ? (this.clock.now().getTime() - oldest.getTime()) / SECOND : 0;
+    });
+  }
+
+  countRun(type: PrivacyRequestType, result: 'ok' | 'failed'): void {
+    this.runs.inc({ type, result });
+  }
+}
 
 const EVERY_MS = 2 * SECOND;
 /** Of one run; then other processes have theirs. */
@@ -62,5 +101,32 @@ export class PrivacyRequestsJob implements OnApplicationBootstrap {
     } catch (error) {
       if (!(error instanceof LeaseLostError)) throw error;
     }
+  }
+}
+
+/** Of at most about 1 MiB each. */
+const BATCH = 100;
+
+/** Deletes results whose retention is over; the requests stay. */
+@Injectable()
+export class CleanUpExportsJob implements OnApplicationBootstrap {
+  constructor(
+    private readonly parts: PrivacyExportPartsRepository,
+    private readonly jobs: PeriodicJobs,
+    private readonly clock: Clock,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.jobs.startRemoval({
+      name: 'clean-up-exports',
+      everyMs: 5 * MINUTE,
+      run: () => this.cleanUp(),
+    });
+  }
+
+  /** In batches, so that no statement runs long. Returns how many parts were deleted. */
+  cleanUp(): Promise<number> {
+    const now = this.clock.now();
+    return deleteInBatches(BATCH, (limit) => this.parts.deleteOld(now, limit));
   }
 }

@@ -4,7 +4,19 @@ import { Database } from '../../database/database.service';
 import { ReadDatabase } from '../../database/read-database.service';
 import type { Transaction } from '../../database/transaction';
 import type { Period } from './period';
-import { countEmails, type CountedHour, type CountRange, locateEmails } from './sql/count-emails.sql';
+import {
+  type CountedHour,
+  countEmails,
+  type CountRange,
+  locateEmails,
+  type ProviderSums,
+  sumByBoth,
+  sumByDomain,
+  sumByHour,
+  sumByProvider,
+  sumPeriod,
+  type Sums,
+} from './sql/sum-period.sql';
 import {
   type DomainOwner,
   type DomainWindow,
@@ -15,15 +27,6 @@ import {
   sumLive,
   sumRecipients,
 } from './sql/live-sums.sql';
-import {
-  type ProviderSums,
-  sumByBoth,
-  sumByDomain,
-  sumByHour,
-  sumByProvider,
-  sumPeriod,
-  type Sums,
-} from './sql/sum-period.sql';
 import { appendDeltas, foldDeltas, forgetEmails, forgetRates, noteAmounts, readRates } from './sql/write-counters.sql';
 import type { HourlyDelta, SentAmounts } from './stat-delta';
 

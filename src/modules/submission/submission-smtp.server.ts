@@ -15,11 +15,9 @@ import type { Certificate } from '../../common/tls/self-signed';
 import { Tracing } from '../../common/tracing/tracing';
 import { AppConfig } from '../../config/config';
 import { isLoopback } from '../../common/dns/public-address';
-import { EnhancedSmtpServer } from './enhanced-smtp-server';
-import { SubmissionLimits, SubmissionLogin } from './submission-login';
-import { SubmissionReception } from './submission-reception';
 import {
   dataTooSlow,
+  EnhancedSmtpServer,
   keyEnded,
   loginNeeded,
   loginTooLate,
@@ -29,6 +27,8 @@ import {
   tlsNeeded,
   tooManySessions,
 } from './submission-refusal';
+import { SubmissionLimits, SubmissionLogin } from './submission-login';
+import { SubmissionReception } from './submission-reception';
 import { type SubmissionSession, SubmissionSessions } from './submission-session';
 import { SubmissionMetrics } from './submission.metrics';
 

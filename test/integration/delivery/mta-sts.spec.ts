@@ -1,6 +1,6 @@
 import { MINUTE } from '../../../src/common/clock';
 import { NodeDnsResolver } from '../../../src/common/dns/node-dns-resolver';
-import { MtaStsFetcher } from '../../../src/delivery/tls/mta-sts-fetcher';
+import { MtaStsFetcher } from '../../../src/delivery/tls/mta-sts-policy';
 import { DestinationsRepository } from '../../../src/delivery/shaping/destinations.repository';
 import { MtaStsPolicies } from '../../../src/delivery/tls/mta-sts.service';
 import { DnsServer } from '../../doubles/dns-server';

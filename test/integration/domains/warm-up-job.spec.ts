@@ -1,5 +1,5 @@
 import { DAY, HOUR, MINUTE } from '../../../src/common/clock';
-import { WarmUpChangesService } from '../../../src/modules/domains/restrictions/warm-up-changes.service';
+import { WarmUpChangesService } from '../../../src/modules/domains/restrictions/warm-up.service';
 import { WarmUpJob } from '../../../src/modules/domains/restrictions/warm-up.job';
 import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';
 import { StatsService } from '../../../src/modules/stats/stats.service';

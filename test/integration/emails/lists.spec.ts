@@ -5,7 +5,7 @@ import { EmailListService, type ListPage } from '../../../src/modules/emails/ema
 import type { Tenant as TenantKey } from '../../../src/common/tenant';
 import type { EmailFilter } from '../../../src/modules/emails/email-list.service';
 import { SEARCH_WINDOW } from '../../../src/modules/emails/sql/list-emails.sql';
-import { locateEmails } from '../../../src/modules/stats/sql/count-emails.sql';
+import { locateEmails } from '../../../src/modules/stats/sql/sum-period.sql';
 import { StatsService } from '../../../src/modules/stats/stats.service';
 import { addDomain, createTenant, type Tenant } from '../../factories/tenants';
 import { type Core, startCore } from '../../setup/core-context';

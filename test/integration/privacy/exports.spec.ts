@@ -1,6 +1,6 @@
 import { DAY } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
-import { CleanUpExportsJob } from '../../../src/modules/privacy/export/clean-up-exports.job';
+import { CleanUpExportsJob } from '../../../src/modules/privacy/privacy-requests.job';
 import { storeEmail } from '../../factories/subject-emails';
 import { waitFor } from '../../setup/wait-for';
 import { startWorker } from '../../setup/worker-context';

@@ -7,9 +7,14 @@ import type { Statement } from '../../../src/database/statement';
 import { countOpen } from '../../../src/delivery/queue/sql/open-deliveries.sql';
 import { recountAccepted } from '../../../src/modules/emails/outcomes/sql/stats-check.sql';
 import { recountEvents } from '../../../src/modules/emails/outcomes/sql/stats-check.sql';
-import { countEmails } from '../../../src/modules/stats/sql/count-emails.sql';
+import {
+  countEmails,
+  sumByBoth,
+  sumByDomain,
+  sumByHour,
+  sumPeriod,
+} from '../../../src/modules/stats/sql/sum-period.sql';
 import { sumLive } from '../../../src/modules/stats/sql/live-sums.sql';
-import { sumByBoth, sumByDomain, sumByHour, sumPeriod } from '../../../src/modules/stats/sql/sum-period.sql';
 import { loadSkewedData } from '../../factories/skewed-data';
 import { explainPrepared, type PlanNode } from '../../setup/explain';
 import { type OpenTestDatabase, openTestDatabase } from '../../setup/open-test-database';

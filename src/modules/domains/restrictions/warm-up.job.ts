@@ -7,9 +7,8 @@ import { StatsService } from '../../stats/stats.service';
 import type { Domain, PauseReason } from '../registry/domain.entity';
 import { type Counts, evaluatedFrom, evidenceOf, NO_COUNTS } from './evaluate-restriction';
 import { RestrictionsRepository } from './restrictions.repository';
-import { WarmUpChangesService } from './warm-up-changes.service';
+import { WarmUpChangesService, WarmUpService } from './warm-up.service';
 import { evaluateWarmUp, utcDay, type WarmUpState } from './warm-up-schedule';
-import { WarmUpService } from './warm-up.service';
 
 const BATCH = 500;
 
