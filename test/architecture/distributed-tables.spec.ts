@@ -4,7 +4,8 @@ import { sourcesNamed } from './source-files';
  * The tables that can be distributed over nodes by organization (docs/scaling.md). A statement about them is sent to the
  * node of one tenant, so it has the tenant as a parameter, compared with the column by which they are distributed, for every
  * such table that it names; or it is a plain write from arrays: it inserts rows, each with its organization, or updates rows that
- * are joined on it. It names no other table beside them: those are on no node.
+ * are joined on it. It names no other table beside them: those are on no node. What inserts does nothing else: ids of events are made
+ * where a statement's source is, by the clock of the coordinator only if that is arrays or values.
  */
 const LARGE = ['emails', 'email_contents', 'email_attachments', 'email_recipients', 'email_events'];
 
@@ -67,6 +68,8 @@ function problemsOf(sql: string): string[] {
   }
   const compared = [...sql.matchAll(/(?<![.\w])organization_id = \$\d/g)].length;
   if (bare > compared) problems.push(`${bare} tables without an alias, ${compared} comparisons with the tenant`);
+  const verbs = new Set([...sql.matchAll(MENTION)].map(([, verb = '']) => verb.toLowerCase()));
+  if (verbs.has('into') && verbs.size > 1) problems.push('an insert of what a node would have to read or change first');
   for (const [, table] of sql.matchAll(BESIDE)) problems.push(`${table}, which is on no node`);
   if (/\(\s*select\s+from\b/i.test(sql)) problems.push('a subquery without columns: nodes send its rows back');
   for (const change of changesIn(sql)) {
@@ -103,6 +106,13 @@ function callsIn(sql: string): string[] {
   return names.filter((name) => !WORDS.includes(name));
 }
 
+/** What an `alter table` does beside adding columns; a migration with it asks whether the rows are on nodes, which refuse most of it. */
+function changesOfTables(migration: string): string[] {
+  const alters = [...migration.matchAll(new RegExp(`alter table (?:only )?(${NAMES})\\b([^;]*);`, 'g'))];
+  const isAddition = (clauses: string) => clauses.split(/,(?![^(]*\))/).every((each) => /^\s*add column\s/.test(each));
+  return alters.filter(([, , clauses = '']) => !isAddition(clauses)).map(([, table = '']) => table);
+}
+
 const TEXTS = sourcesNamed(/\.sql\.ts$/).flatMap(({ name, text }) => textsOf(name, text));
 
 describe('statements about the large tables', () => {
@@ -124,6 +134,12 @@ describe('statements about the large tables', () => {
     ['select exists (select from emails where organization_id = $1)', 1],
     ['update email_events v set data = to_jsonb(v.sequence) where v.organization_id = $1 returning now()', 1],
     ['with d as (delete from emails e where e.organization_id = $1 and e.id = any ($2::uuid[])) select now()', 0],
+    [
+      'with c as (update emails e set status = $2 where e.organization_id = $1 returning e.id) insert into email_events (organization_id) select $1 from c',
+      1,
+    ],
+    ['insert into email_events (organization_id, email_id) select $1, id from emails where organization_id = $1', 1],
+    ['insert into email_events (organization_id, email_id) values ($1, event_id(clock_timestamp(), 1))', 0],
     ['update emails e set metadata = $2::text::jsonb where e.organization_id = $1', 0],
     ['delete from email_events e where e.organization_id = $1 and (e.data ->> 1)::int = 2', 1],
   ])('are told apart: %s', (sql, count) => expect(problemsOf(sql)).toHaveLength(count));
@@ -141,5 +157,35 @@ describe('statements about the large tables', () => {
   it('in MAINTENANCE exist', () => {
     const names = TEXTS.map(({ name }) => name);
     expect(Object.keys(MAINTENANCE).filter((name) => !names.includes(name))).toEqual([]);
+  });
+
+  it('have their tenant in every plan: none is planned for any values', () => {
+    const files = sourcesNamed(/\.sql\.ts$/).filter(({ text }) => text.includes('isPlannedOnce: true'));
+    expect(files.length).toBeGreaterThan(0);
+    expect(TEXTS.filter(({ file }) => files.some(({ name }) => name === file))).toEqual([]);
+  });
+});
+
+describe('migrations of the large tables', () => {
+  /** The first for which they can be distributed. */
+  const FIRST = '0043';
+
+  it.each([
+    ['alter table emails add column a uuid, add column b numeric(3, 1) not null default 0;', []],
+    [
+      'alter table emails add column a uuid; alter table email_events alter column b set storage main;',
+      ['email_events'],
+    ],
+    ['alter table emails add column a uuid, add constraint b check (a is null) not valid;', ['emails']],
+  ])('are told apart: %s', (sql, tables) => expect(changesOfTables(sql)).toEqual(tables));
+
+  it('ask whether a table is distributed before they change more than its columns', () => {
+    const unasked = sourcesNamed(/\/migrations\/\d{4}-/).flatMap(({ name, text }) => {
+      if ((/(\d{4})-/.exec(name)?.[1] ?? '') <= FIRST) return [];
+      return changesOfTables(text)
+        .filter((table) => !text.includes(`is_distributed('${table}'::regclass)`))
+        .map((table) => `${name}: ${table}`);
+    });
+    expect(unasked).toEqual([]);
   });
 });

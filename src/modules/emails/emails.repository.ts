@@ -7,7 +7,7 @@ import { Database } from '../../database/database.service';
 import type { Transaction } from '../../database/transaction';
 import type { DeliveryKey, EmailKey } from '../../delivery/ports/delivery';
 import { Email, EmailAttachment, EmailContent, EmailEvent, EmailRecipient } from './email.entity';
-import { rescheduleEmail } from './sql/change-emails.sql';
+import { addScheduledEvent, rescheduleEmail, rescheduleRecipients } from './sql/change-emails.sql';
 import { type Deferral, findDeferrals } from './sql/find-deferrals.sql';
 import {
   findMailRecipients,
@@ -136,7 +136,10 @@ export class EmailsRepository {
 
   /** Records when an email is sent instead, in the transaction that moves its deliveries. */
   async reschedule(email: EmailKey, scheduledAt: Date, now: Date, tx: Transaction): Promise<void> {
-    await tx.run(rescheduleEmail(email, scheduledAt, now));
+    const [changed] = await tx.run(rescheduleEmail(email, scheduledAt, now));
+    if (!changed) return;
+    tx.write(rescheduleRecipients(email, now));
+    tx.write(addScheduledEvent(email, changed.sequence, scheduledAt));
   }
 }
 

@@ -6,24 +6,34 @@ import type { Statement } from '../../../database/statement';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 
 const RESCHEDULE = `
-  with changed as (
-    update emails e
-    set scheduled_for = $4, status = 'scheduled', event_sequence = e.event_sequence + 1, updated_at = $5
-    where e.organization_id = $1 and e.mode = $2 and e.id = $3
-    returning e.event_sequence
-  ), recipients as (
-    update email_recipients r
-    set status = 'scheduled', updated_at = $5
-    where r.organization_id = $1 and r.mode = $2 and r.email_id = $3 and r.status in ('queued', 'scheduled')
-  )
-  insert into email_events (organization_id, mode, email_id, sequence, id, event_type, source, occurred_at, data)
-  select $1, $2, $3, event_sequence, event_id(clock_timestamp(), 1), 'scheduled', 'api', clock_timestamp(), $6::jsonb
-  from changed`;
+  update emails e
+  set scheduled_for = $4, status = 'scheduled', event_sequence = e.event_sequence + 1, updated_at = $5
+  where e.organization_id = $1 and e.mode = $2 and e.id = $3
+  returning e.event_sequence as sequence`;
 
-/** Records the new time, and an event that names it. */
-export function rescheduleEmail(email: EmailKey, scheduledAt: Date, now: Date): Statement<never> {
+const RESCHEDULE_RECIPIENTS = `
+  update email_recipients r
+  set status = 'scheduled', updated_at = $4
+  where r.organization_id = $1 and r.mode = $2 and r.email_id = $3 and r.status in ('queued', 'scheduled')`;
+
+// A statement of its own: behind a change of the same statement a node would make its id, by its own clock (docs/scaling.md).
+const ADD_SCHEDULED = `
+  insert into email_events (organization_id, mode, email_id, sequence, id, event_type, source, occurred_at, data)
+  values ($1, $2, $3, $4, event_id(clock_timestamp(), 1), 'scheduled', 'api', clock_timestamp(), $5::jsonb)`;
+
+/** Returns the number of its next event. */
+export function rescheduleEmail(email: EmailKey, scheduledAt: Date, now: Date): Statement<{ sequence: number }> {
+  return { name: 'reschedule-email', text: RESCHEDULE, values: [...keyOf(email), scheduledAt, now] };
+}
+
+export function rescheduleRecipients(email: EmailKey, now: Date): Statement<never> {
+  return { name: 'reschedule-recipients', text: RESCHEDULE_RECIPIENTS, values: [...keyOf(email), now] };
+}
+
+/** The event that names the new time. */
+export function addScheduledEvent(email: EmailKey, sequence: number, scheduledAt: Date): Statement<never> {
   const data = JSON.stringify({ scheduledAt: scheduledAt.toISOString() });
-  return { name: 'reschedule-email', text: RESCHEDULE, values: [...keyOf(email), scheduledAt, now, data] };
+  return { name: 'add-scheduled-event', text: ADD_SCHEDULED, values: [...keyOf(email), sequence, data] };
 }
 
 const SENT_AGAIN_AS = `
