@@ -5,7 +5,7 @@ import { BackupFileError, type BackupPart, readBackupFile } from './backup-file'
 /** One table of a backup. */
 export interface BackupTable {
   readonly name: string;
-  /** Those that are stored: generated ones are computed again. */
+  /** Those that are stored: generated ones are computed again, and what only fills a row is its default again. */
   readonly columns: readonly string[];
   /** Of a table partitioned by month: the months that there are, as `YYYY-MM-01`. */
   readonly months: readonly string[];

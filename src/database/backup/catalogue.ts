@@ -8,12 +8,16 @@ const OURS = (oid: string, namespace: string, catalogue: string): string => `
     select from pg_depend d where d.classid = '${catalogue}'::regclass and d.objid = ${oid} and d.deptype = 'e'
   )`;
 
+/** Their default makes them again, in rows of before as well, which are then compressed (docs/adr/0041-compressed-contents.md). */
+const MADE_AGAIN = `(c.relname, a.attname) in (values ('email_contents', 'padding'))`;
+
 /** Unlogged tables hold what a crash may lose as well. */
 const TABLES = `
   select c.relname as name,
     array(
       select a.attname::text from pg_attribute a
-      where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' order by a.attnum
+      where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' and not ${MADE_AGAIN}
+      order by a.attnum
     ) as columns,
     array(
       select translate(right(p.relname, 7), '_', '-') || '-01' from pg_inherits i join pg_class p on p.oid = i.inhrelid
