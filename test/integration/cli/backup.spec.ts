@@ -89,7 +89,7 @@ async function contentOf(url: string): Promise<Record<string, unknown>> {
   for (const { name } of tables) {
     content[name] = await query(
       url,
-      `select tableoid::regclass::text as partition, md5(string_agg(line, '|' order by line)), count(*)::int
+      `select t.tableoid::regclass::text as partition, md5(string_agg(line, '|' order by line)), count(*)::int
        from ${name} t cross join lateral (select (to_jsonb(t) - 'padding')::text as line) l group by 1 order by 1`,
     );
   }

@@ -90,7 +90,7 @@ describe('waybill cluster', () => {
       `insert into pg_dist_node values ('worker-1');
        create function nothing() returns trigger language plpgsql as 'begin return new; end';
        create trigger watch before insert on emails for each row execute function nothing();
-       alter table email_events add column counted bigint generated always as identity;
+       alter table email_events add column counted bigserial;
        create policy own on email_contents using (organization_id in (select id from organizations))`,
     );
     const { message } = await cli.failure('cluster', 'apply');

@@ -48,11 +48,12 @@ describe('an external database', () => {
     const lines: string[] = [];
     const log = (line: string): void => {
       lines.push(line);
-      proxy.listen(late, '127.0.0.1');
+      // A further line, with another reason, comes where the first answer takes long.
+      if (lines.length === 1) proxy.listen(late, '127.0.0.1');
     };
     const opened = await openDatabase(config(url.toString()), { log, migrate: false });
     expect(opened.url).toBe(url.toString());
-    expect(lines).toEqual([expect.stringMatching(/^waiting for the database at .*: connect ECONNREFUSED/)]);
+    expect(lines[0]).toMatch(/^waiting for the database at .*: connect ECONNREFUSED/);
     expect(lines.join()).not.toContain(url.password);
     proxy.close();
   });
