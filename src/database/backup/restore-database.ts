@@ -49,7 +49,9 @@ export async function restoreDatabase(
     await makeSchema(client, backup.header, options.note);
     await fill(client, file, backup, options.note);
     await client.query('commit');
-    options.note('committed');
+    options.note('committed; counting the rows for the planner');
+    // Until it has, plans are made as for empty tables. Vacuum would do it within minutes, so nothing is lost without it.
+    await client.query('analyze').catch((error: Error) => options.note(`analyze: ${error.message}`));
   } finally {
     await client.end();
   }
