@@ -19,6 +19,8 @@ describe('the flight recorder', () => {
   afterEach(async () => {
     await scene.clear();
     await sink.stop();
+    // What was held back is remembered for two seconds, where it was known in time.
+    (scene.clock as FakeClock).advance(2_000);
   });
   afterAll(() => scene.close());
 
