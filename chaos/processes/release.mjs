@@ -37,7 +37,9 @@ function releaseIn(folder, name) {
 /** The folder of a built commit. Kept for the next run. */
 async function buildOf(commit) {
   const folder = path.join(os.tmpdir(), 'waybill-releases', commit);
-  if (existsSync(folder)) return folder;
+  if (existsSync(path.join(folder, 'node_modules'))) return folder;
+  // A checkout whose packages it had a link to may be gone.
+  await rm(folder, { recursive: true, force: true });
   const making = `${folder}.${process.pid}`;
   try {
     await mkdir(making, { recursive: true });
