@@ -134,7 +134,7 @@ async function open({ databaseUrl }) {
     stats: get('./modules/stats/stats-report.service.js', 'StatsReportService'),
     retention: get('./modules/emails/retention/retention.repository.js', 'RetentionRepository'),
     removal: get('./modules/emails/retention/partitions.service.js', 'PartitionRemovalService'),
-    erasable: get('./modules/emails/privacy/erasable-emails.repository.js', 'ErasableEmailsRepository'),
+    erasable: get('./modules/emails/privacy/subject-emails.repository.js', 'ErasableEmailsRepository'),
     eraser: get('./modules/emails/privacy/email-eraser.service.js', 'EmailEraser'),
     close: () => services.close(),
   };

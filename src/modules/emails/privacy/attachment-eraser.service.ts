@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { Injectable } from '@nestjs/common';
 import { bytesHold } from '../../../common/erasure/byte-search';
 import { RAW_PART, RawMessagesStorage } from '../content/raw-messages.storage';
-import { ErasableEmailsRepository } from './erasable-emails.repository';
+import { ErasableEmailsRepository } from './subject-emails.repository';
 import type { StoredAttachment } from './sql/erase-contents.sql';
 import type { ErasedSubject } from './sql/erased.sql';
 

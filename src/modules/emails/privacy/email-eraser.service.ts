@@ -4,7 +4,7 @@ import { Clock } from '../../../common/clock';
 import type { Transaction } from '../../../database/transaction';
 import { erasedAddress } from '../outcomes/erased-recipient';
 import { eraseContent, eraseEventData, eraseHead, type SubjectIn } from './erase-texts';
-import { ErasableEmailsRepository } from './erasable-emails.repository';
+import { ErasableEmailsRepository } from './subject-emails.repository';
 import type { ErasedSubject } from './sql/erased.sql';
 
 /** An email to be erased; `position` is the subject's among the recipients, null when it is none of them. */

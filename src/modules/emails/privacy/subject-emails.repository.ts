@@ -1,8 +1,55 @@
 import { Injectable } from '@nestjs/common';
-import { ReadDatabase } from '../../../database/read-database.service';
 import { addressKey } from '../../../common/mail-address';
 import type { Tenant } from '../../../common/tenant';
-import { findSenders, measureErasable, type SenderPage } from './sql/find-erasable.sql';
+import { Database } from '../../../database/database.service';
+import { ReadDatabase } from '../../../database/read-database.service';
+import type { Transaction } from '../../../database/transaction';
+import { lockEmails } from '../outcomes/sql/lock-emails.sql';
+import {
+  countRawParts,
+  deleteContents,
+  emptyAttachment,
+  type ErasableContent,
+  nextAttachment,
+  readAttachmentPart,
+  readContent,
+  type StoredAttachment,
+  writeContent,
+  writeRawPart,
+} from './sql/erase-contents.sql';
+import {
+  type ErasableRecipient,
+  type FoundHead,
+  readErasableRecipients,
+  readHeads,
+  writeHead,
+  writeRecipients,
+} from './sql/erase-emails.sql';
+import {
+  type ErasableEvent,
+  type EventPlace,
+  type FoundEvent,
+  readErasableEvents,
+  writeEvents,
+} from './sql/erase-events.sql';
+import {
+  deleteHashedKeys,
+  type ErasedKey,
+  type KeyPlace,
+  readStoredKeys,
+  type StoredKey,
+  writeStoredKeys,
+} from './sql/erase-responses.sql';
+import type { ErasedSubject } from './sql/erased.sql';
+import {
+  type ErasableEmail,
+  findReceived,
+  findSenders,
+  type IdPage,
+  measureErasable,
+  type ReceivedRow,
+  type SenderPage,
+} from './sql/find-erasable.sql';
 import {
   listSubjectEmails,
   type PageLimits,
@@ -13,6 +60,127 @@ import {
   type SubjectRange,
   type SubjectScope,
 } from './sql/subject-emails.sql';
+
+interface AttachmentKey {
+  readonly emailId: string;
+  readonly position: number;
+}
+
+/** What emails hold of a data subject, to be removed in an erasure. */
+@Injectable()
+export class ErasableEmailsRepository {
+  constructor(private readonly database: Database) {}
+
+  findReceived(subject: ErasedSubject, page: IdPage, limit: number): Promise<ReceivedRow[]> {
+    return this.database.run(findReceived(subject, page, limit));
+  }
+
+  async findSenders(
+    subject: ErasedSubject,
+    page: IdPage,
+    limits: { readonly examined: number; readonly found: number },
+  ): Promise<SenderPage> {
+    const [found] = await this.database.run(findSenders(subject, page, limits));
+    return found ?? { ids: [], lastId: null };
+  }
+
+  /** In the order of their ids. */
+  measure(subject: ErasedSubject, emailIds: readonly string[]): Promise<ErasableEmail[]> {
+    return this.database.run(measureErasable(subject, emailIds));
+  }
+
+  /** Until the transaction ends no other one writes what happens to them. */
+  async lock(subject: ErasedSubject, emailIds: readonly string[], tx: Transaction): Promise<void> {
+    await tx.run(lockEmails(subject, emailIds));
+  }
+
+  readHeads(subject: ErasedSubject, emailIds: readonly string[], tx: Transaction): Promise<FoundHead[]> {
+    return tx.run(readHeads(subject, emailIds));
+  }
+
+  writeHeads(subject: ErasedSubject, heads: readonly FoundHead[], now: Date, tx: Transaction): void {
+    for (const head of heads) tx.write(writeHead(subject, head, now));
+  }
+
+  readRecipients(subject: ErasedSubject, emailIds: readonly string[], tx: Transaction): Promise<ErasableRecipient[]> {
+    return tx.run(readErasableRecipients(subject, emailIds));
+  }
+
+  writeRecipients(subject: ErasedSubject, rows: readonly ErasableRecipient[], tx: Transaction): void {
+    tx.write(writeRecipients(subject, rows));
+  }
+
+  async readContent(subject: ErasedSubject, emailId: string, tx: Transaction): Promise<ErasableContent | undefined> {
+    return (await tx.run(readContent(subject, emailId)))[0];
+  }
+
+  async writeContent(
+    subject: ErasedSubject,
+    emailId: string,
+    content: ErasableContent,
+    tx: Transaction,
+  ): Promise<void> {
+    await tx.run(writeContent(subject, emailId, content));
+  }
+
+  /** Returns how many there were. */
+  async deleteContents(subject: ErasedSubject, emailIds: readonly string[], tx: Transaction): Promise<number> {
+    return (await tx.run(deleteContents(subject, emailIds))).length;
+  }
+
+  /** The next events of each email, up to `limit` of each. */
+  readEvents(
+    subject: ErasedSubject,
+    places: readonly EventPlace[],
+    limit: number,
+    tx: Transaction,
+  ): Promise<FoundEvent[]> {
+    return tx.run(readErasableEvents(subject, places, limit));
+  }
+
+  writeEvents(subject: ErasedSubject, events: readonly ErasableEvent[], tx: Transaction): void {
+    tx.write(writeEvents(subject, events));
+  }
+
+  async nextAttachment(subject: ErasedSubject, emailId: string, after: number): Promise<StoredAttachment | undefined> {
+    return (await this.database.run(nextAttachment(subject, emailId, after)))[0];
+  }
+
+  /** Empty beyond its end. @param from the first byte, from 1 */
+  async readAttachmentPart(subject: ErasedSubject, key: AttachmentKey, from: number, length: number): Promise<Buffer> {
+    const [row] = await this.database.run(readAttachmentPart(subject, key, from, length));
+    return row?.part ?? Buffer.alloc(0);
+  }
+
+  async emptyAttachment(subject: ErasedSubject, key: AttachmentKey): Promise<void> {
+    await this.database.run(emptyAttachment(subject, key));
+  }
+
+  /** Replaces a raw message, all of it or nothing; its parts stay as many as they are. */
+  async writeRaw(subject: ErasedSubject, emailId: string, bytes: Buffer): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      const [row] = await tx.run(countRawParts(subject, emailId));
+      const parts = row?.parts ?? 0;
+      const length = Math.ceil(bytes.length / Math.max(1, parts));
+      for (let position = 0; position < parts; position += 1) {
+        const part = bytes.subarray(position * length, (position + 1) * length);
+        await tx.run(writeRawPart(subject, { emailId, position }, part));
+      }
+    });
+  }
+
+  readStoredKeys(subject: ErasedSubject, after: KeyPlace, limit: number, tx: Transaction): Promise<StoredKey[]> {
+    return tx.run(readStoredKeys(subject, after, limit));
+  }
+
+  writeStoredKeys(subject: ErasedSubject, keys: readonly ErasedKey[], tx: Transaction): void {
+    const hashed = keys.filter(({ isHashed }) => isHashed);
+    if (hashed.length > 0) tx.write(deleteHashedKeys(subject, hashed));
+    tx.write(writeStoredKeys(subject, keys));
+  }
+}
+
+export type { ErasableEmail, ErasedSubject, IdPage, KeyPlace, ReceivedRow };
 
 /** Emails of a page that are looked at for their sender. */
 const EXAMINED = 2_000;

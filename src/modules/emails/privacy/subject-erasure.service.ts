@@ -12,12 +12,12 @@ import { OutcomeRecorder } from '../outcomes/outcome-recorder.service';
 import { AttachmentEraser, type AttachmentPlace } from './attachment-eraser.service';
 import { EmailEraser, type ErasedCounts, type NamedEmail } from './email-eraser.service';
 import {
-  type ErasedSubject,
   ErasableEmailsRepository,
+  type ErasedSubject,
   type IdPage,
   type KeyPlace,
   type ReceivedRow,
-} from './erasable-emails.repository';
+} from './subject-emails.repository';
 import { nextBatch } from './erasure-batch';
 
 const RECEIVED = 50;
