@@ -5,9 +5,9 @@ import { acrossTenants } from '../common/tenant-scope';
 import { Database } from '../database/database.service';
 import type { Transaction } from '../database/transaction';
 import { ConsoleLink, ConsoleSession } from './auth.entity';
-import { endOldestSessions, findKeyBySession, type KeyBySession } from './sql/console-sessions.sql';
+import { endOldestSessions, findKeyBySession, type KeyBySession } from './sql/api-keys.sql';
 
-export type { KeyBySession } from './sql/console-sessions.sql';
+export type { KeyBySession } from './sql/api-keys.sql';
 
 @Injectable()
 export class ConsoleSessionsRepository {

@@ -1,6 +1,8 @@
-// The hot statements on api_keys: the look-up of every request's key, and the record of its use.
 import type { Mode } from '../../common/tenant';
 import type { Statement } from '../../database/statement';
+
+// The hot statements on api_keys and console_sessions: the look-up of every request's key, by itself or by a cookie's session, and the
+// record of its use.
 
 // The key and its organization's status by the key's SHA-256; run once per key and cache lifetime.
 // Reads: api_keys (unique index api_keys_hash), organizations (primary key). Locks: none. Rows: 0 or 1.
@@ -17,8 +19,8 @@ export interface KeyByHash {
   organizationStatus: 'active' | 'suspended';
 }
 
-const FIND_BY_HASH = `
-  select
+/** SQL: a key `k` with its organization `o`. */
+const KEY_COLUMNS = `
     k.id,
     k.organization_id as "organizationId",
     k.mode,
@@ -27,7 +29,10 @@ const FIND_BY_HASH = `
     k.session_only as "sessionOnly",
     k.expires_at as "expiresAt",
     k.revoked_at as "revokedAt",
-    o.status as "organizationStatus"
+    o.status as "organizationStatus"`;
+
+const FIND_BY_HASH = `
+  select ${KEY_COLUMNS}
   from api_keys k
   join organizations o on o.id = k.organization_id
   where k.hash = $1`;
@@ -65,4 +70,40 @@ export function touchKeys(uses: readonly KeyUse[]): Statement<never> {
     text: TOUCH,
     values: [uses.map((use) => use.organizationId), uses.map((use) => use.id), uses.map((use) => use.usedAt)],
   };
+}
+
+// The session's key and its organization's status, by the SHA-256 of the session id; run once per session and cache lifetime.
+// Reads: console_sessions (primary key), api_keys, organizations (primary keys). Locks: none. Rows: 0 or 1.
+// Not the ORM: on the path of every request of the console that misses the cache, like the look-up of a key.
+export interface KeyBySession extends KeyByHash {
+  sessionExpiresAt: Date;
+}
+
+const FIND_BY_SESSION = `
+  select ${KEY_COLUMNS},
+    s.expires_at as "sessionExpiresAt"
+  from console_sessions s
+  join api_keys k on k.organization_id = s.organization_id and k.id = s.key_id
+  join organizations o on o.id = s.organization_id
+  where s.hash = $1`;
+
+export function findKeyBySession(hash: Buffer): Statement<KeyBySession> {
+  return { name: 'find-key-by-console-session', text: FIND_BY_SESSION, values: [hash] };
+}
+
+// Ends the oldest sessions of a key, all but so many.
+// Writes: console_sessions (index console_sessions_key). Locks: the rows it deletes, oldest first. Rows: mostly none.
+// Not the ORM: it cannot delete by an offset.
+const END_OLDEST = `
+  delete from console_sessions
+  where hash in (
+    select hash
+    from console_sessions
+    where organization_id = $1 and key_id = $2
+    order by created_at desc, hash
+    offset $3
+  )`;
+
+export function endOldestSessions(organizationId: string, keyId: string, keep: number): Statement<never> {
+  return { name: 'end-oldest-console-sessions', text: END_OLDEST, values: [organizationId, keyId, keep] };
 }

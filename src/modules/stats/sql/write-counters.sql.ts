@@ -3,6 +3,7 @@ import type { Period } from '../period';
 import { COUNTERS, type HourlyDelta, PROVIDER_COUNTERS, type SentAmounts } from '../stat-delta';
 
 // Everything that writes counters: commits append deltas, a job folds them into hours, retention takes emails out.
+
 // Appends counters; a job folds them into stats_hourly.
 // Writes: stats_deltas (insert only, so that no two commits wait for one counter row: one hot hourly row held accepts
 // down to 1,700/s where 7,000/s were possible). Locks: none beyond the new rows. Rows: one per domain and hour of a batch,
@@ -132,6 +133,7 @@ export function forgetEmails(organizationIds: readonly string[], { from, to }: P
 }
 
 // How much mail the installation takes and delivers by the minute: for the operator's overview.
+
 // Notes what a run of the fold has counted.
 // Writes: sending_rates (insert only, so that no two workers wait for one row). Locks: none beyond the new row. Rows: one.
 const NOTE = `

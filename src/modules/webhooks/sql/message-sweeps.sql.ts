@@ -35,6 +35,7 @@ export function measureDispatch(now: Date): Statement<DispatchMeasure> {
 }
 
 // What background jobs and erasures do to messages, a batch at a time.
+
 // Frees the claims of processes that are no more, and ends what waits for endpoints that are disabled.
 // Writes: webhook_messages (indexes webhook_messages_sending and webhook_messages_due). Reads: webhook_endpoints.
 // Locks: rows, skip locked. Rows: up to a limit. Not the ORM: SKIP LOCKED inside an update with a limit.
