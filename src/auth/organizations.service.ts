@@ -38,7 +38,7 @@ export interface OrganizationChange {
 type ChangePart = readonly [action: string, changes: Partial<Organization>];
 
 const STATUS_ACTIONS = { active: 'organization.resumed', suspended: 'organization.suspended' } as const;
-/** A change is to be heeded within 5 s. */
+/** A change is to be applied within 5 s. */
 const SETTINGS_CACHE_MS = 3 * SECOND;
 const WEIGHTS_CACHE_MS = 3 * SECOND;
 const MAX_WEIGHT = 100;
@@ -138,7 +138,7 @@ export class OrganizationsService {
   }
 
   /**
-   * Its share of the deliveries beside other organizations with ready mail; every worker heeds it within 5 s.
+   * Its share of the deliveries beside other organizations with ready mail; every worker applies it within 5 s.
    * @throws NotFoundError for an unknown id, AppError invalid_request for anything but 1 to 100
    */
   async setWeight(id: string, weight: number): Promise<void> {
@@ -146,7 +146,7 @@ export class OrganizationsService {
   }
 
   /**
-   * All of a change or none of it; every process heeds it within 5 s.
+   * All of a change or none of it; every process applies it within 5 s.
    * @throws NotFoundError for an unknown id, AppError invalid_request
    */
   async update(

@@ -83,7 +83,7 @@ export async function startService(
   try {
     await disk.watch(metrics);
     if (http) {
-      tellOfRowSecurity(app.get(Database, ANYWHERE));
+      logRowSecurity(app.get(Database, ANYWHERE));
       await listen(app as NestExpressApplication, config, given.http.port);
     }
     const submission = await listenForMail(app, config);
@@ -104,7 +104,7 @@ function metricsOf(): Metrics {
 }
 
 /** Without it the service works, but a query that forgets its tenant would find everyone's rows. */
-function tellOfRowSecurity({ rowSecurity }: Database): void {
+function logRowSecurity({ rowSecurity }: Database): void {
   if (rowSecurity.state !== 'unavailable') return;
   Logger.warn(`Requests run without row-level security: ${rowSecurity.reason}`, 'Database');
 }

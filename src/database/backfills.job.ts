@@ -9,7 +9,7 @@ import { BackfillRunsRepository } from './background-jobs.repository';
 
 /** After a batch it rests for as many times as long as the batch took: mail goes first. */
 const REST = 3;
-const TELL_EVERY_MS = 30 * SECOND;
+const RECORD_EVERY_MS = 30 * SECOND;
 
 /** How far one has come, for people. */
 export interface BackfillProgress {
@@ -40,7 +40,7 @@ export class BackfillsJob implements OnApplicationBootstrap {
   }
 
   onApplicationBootstrap(): void {
-    this.jobs.start({ name: 'backfills', everyMs: TELL_EVERY_MS, exclusive: true, run: () => this.run() });
+    this.jobs.start({ name: 'backfills', everyMs: RECORD_EVERY_MS, exclusive: true, run: () => this.run() });
   }
 
   /** Ends when all are finished, or with the process: then another run goes on from there. */
@@ -68,7 +68,7 @@ export class BackfillsJob implements OnApplicationBootstrap {
     for (let toldAt = -Infinity; !this.jobs.ending.aborted;) {
       const beganAt = this.clock.monotonicMs();
       const run = await this.step(backfill);
-      const isTold = run.finishedAt === null && beganAt - toldAt < TELL_EVERY_MS;
+      const isTold = run.finishedAt === null && beganAt - toldAt < RECORD_EVERY_MS;
       if (!isTold) this.tell(run);
       if (run.finishedAt) return true;
       if (!isTold) toldAt = beganAt;

@@ -1,9 +1,9 @@
 import { isOlderRelease } from '../common/release';
-import { judgeSchema } from './schema-state';
+import { evaluateSchema } from './schema-state';
 
 const build = { known: ['A', 'B'], release: '1.4.0' };
 
-describe('judgeSchema', () => {
+describe('evaluateSchema', () => {
   it.each([
     ['current', ['A', 'B'], undefined, true, 'the schema is up to date'],
     ['empty', [], undefined, false, 'the database is empty: run `waybill migrate`'],
@@ -37,11 +37,11 @@ describe('judgeSchema', () => {
       'the schema was made by a later release, and this is 1.4.0: start that release',
     ],
   ] as const)('finds it %s after %j', (state, applied, origin, isUsable, sentence) => {
-    expect(judgeSchema(applied, origin, build)).toMatchObject({ state, isUsable, sentence });
+    expect(evaluateSchema(applied, origin, build)).toMatchObject({ state, isUsable, sentence });
   });
 
   it('is behind when another line of development has added something of its own', () => {
-    expect(judgeSchema(['A', 'C'], undefined, build)).toMatchObject({ state: 'behind', pending: ['B'] });
+    expect(evaluateSchema(['A', 'C'], undefined, build)).toMatchObject({ state: 'behind', pending: ['B'] });
   });
 });
 

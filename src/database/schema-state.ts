@@ -44,7 +44,7 @@ export async function readSchemaState(url: string): Promise<SchemaState> {
   client.on('error', () => undefined);
   await client.connect();
   try {
-    return judgeSchema(await readApplied(client), await readOrigin(client));
+    return evaluateSchema(await readApplied(client), await readOrigin(client));
   } finally {
     await client.end();
   }
@@ -74,7 +74,7 @@ async function readOrigin(client: Client): Promise<SchemaOrigin | undefined> {
 }
 
 /** @param origin undefined when the schema does not say */
-export function judgeSchema(
+export function evaluateSchema(
   applied: readonly string[],
   origin: SchemaOrigin | undefined,
   { known = KNOWN, release = RELEASE }: { readonly known?: readonly string[]; readonly release?: string } = {},
@@ -93,10 +93,10 @@ export function judgeSchema(
   if (applied.every((name) => known.includes(name))) {
     return { state: 'current', pending, isUsable: true, sentence: 'the schema is up to date' };
   }
-  return { state: 'newer', pending, ...judgeNewer(origin, release) };
+  return { state: 'newer', pending, ...evaluateNewer(origin, release) };
 }
 
-function judgeNewer(origin: SchemaOrigin | undefined, release: string): Pick<SchemaState, 'isUsable' | 'sentence'> {
+function evaluateNewer(origin: SchemaOrigin | undefined, release: string): Pick<SchemaState, 'isUsable' | 'sentence'> {
   const isUsable = origin !== undefined && !isOlderRelease(release, origin.oldest);
   const made = `the schema was made by ${origin ? `release ${origin.release}` : 'a later release'}, and this is ${release}`;
   if (isUsable) return { isUsable, sentence: `${made}, which still runs on it` };

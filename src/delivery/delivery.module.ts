@@ -13,7 +13,7 @@ import { ByteBudget } from './worker/byte-budget';
 import { ClaimPlanner } from './worker/claim-plan';
 import { Claimer } from './worker/claimer';
 import { CrashRecovery } from './worker/crash-recovery';
-import { DeadSessionsJob, GiveBackJob, TellSendingJob } from './worker/claims.job';
+import { DeadSessionsJob, GiveBackJob, RecordSendingJob } from './worker/claims.job';
 import { DeliveryLog, DeliveryReport, DeliveryTraces } from './worker/delivery-log';
 import { DeliveryMetrics } from './worker/delivery.metrics';
 import { WorkerMetrics } from './worker/worker.metrics';
@@ -103,7 +103,7 @@ const WORKER: Provider[] = [DeliveryWorker, CrashRecovery, WorkerSession, WorkSi
 const JOBS: Provider[] = [
   ...[PromoteDueJob, DeadSessionsJob, QueueSweepJob, QueueActionsJob],
   BlockListsJob,
-  ...[EgressCheck, EgressSyncJob, WarmUpSyncJob, GiveBackJob, TellSendingJob],
+  ...[EgressCheck, EgressSyncJob, WarmUpSyncJob, GiveBackJob, RecordSendingJob],
   ...[CountTlsSessionsJob, RefreshMtaStsJob],
 ];
 

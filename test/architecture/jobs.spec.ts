@@ -24,7 +24,7 @@ const SHARED: Record<string, string> = {
   'recheck-domains': 'work, divided by claims',
   'release-orphaned': 'takes what no other has locked',
   'replay-webhooks': 'work, divided by claims',
-  'tell-sending': "of the process's own claims",
+  'record-sending': "of the process's own claims",
 };
 /** Names that are made: of requests of privacy, work that is divided by claims. */
 const MADE = 'src/modules/privacy/privacy-requests.job.ts';

@@ -18,7 +18,7 @@ const MODULES = { delivery: 2, 'modules/domains': 3, 'modules/inbound': 2, 'modu
 /** Lower a number when two become one. */
 const REPOSITORIES = {
   ...{ auth: 3, delivery: 4 },
-  ...{ 'modules/domains': 3, 'modules/emails': 6, 'modules/inbound-mail': 2 },
+  ...{ 'modules/domains': 3, 'modules/emails': 5, 'modules/inbound-mail': 2 },
   ...{ 'modules/webhooks': 2 },
 };
 

@@ -13,7 +13,7 @@ const ACROSS_TENANTS: Record<string, string> = {
   'modules/console/console-session.controller.ts': 'a key, a link or a cookie says whose session it is',
   'modules/domains/registry/domains.repository.ts': 'a name that another organization has verified is taken',
   'modules/domains/restrictions/restrictions.repository.ts': 'reservations of earlier callers are given back together',
-  'modules/emails/email-lists.repository.ts': 'a search by address needs an index that policies close',
+  'modules/emails/emails.repository.ts': 'a search by address needs an index that policies close',
   'modules/events/events.repository.ts':
     'which transactions are open is no tenant’s, and hidden from the role of requests',
   'modules/health/health-indicators.ts': 'the queue is everyone’s',

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { openWithPassphrase, sealWithPassphrase } from '../../common/encryption/passphrase';
+import { decryptWithPassphrase, encryptWithPassphrase } from '../../common/encryption/passphrase';
 import type { AppConfig } from '../../config/config';
 import { BackupFileError, writeBackupFile } from '../../database/backup/backup-file';
 import { type BackupHeader, readBackupHeader, verifyBackup } from '../../database/backup/backup-format';
@@ -62,7 +62,7 @@ async function backUp(session: CliSession, file: string, options: KeyOptions): P
   const config = session.config();
   const note = (message: string): void => output.note(message);
   const passphrase = await readPassphrase(options);
-  const masterKey = passphrase && (await sealWithPassphrase(config.masterKey, passphrase, KEY_CONTEXT));
+  const masterKey = passphrase && (await encryptWithPassphrase(config.masterKey, passphrase, KEY_CONTEXT));
   const secrets = { masterKeyId: masterKeyId(config.masterKey), ...(masterKey && { masterKey }) };
   // As it is: a backup before an upgrade is one of the schema before it.
   const database = await openDatabase(config, { migrate: false, log: note, waitSeconds: 0 });
@@ -114,7 +114,7 @@ async function takeMasterKey({ masterKey }: BackupHeader, options: RestoreOption
   const passphrase = await readPassphrase(options);
   if (passphrase === undefined) return undefined;
   if (!masterKey) throw new CliError('invalid_request', 'The backup was made without --with-master-key');
-  return openWithPassphrase(masterKey, passphrase, KEY_CONTEXT).catch((error: Error) => {
+  return decryptWithPassphrase(masterKey, passphrase, KEY_CONTEXT).catch((error: Error) => {
     throw new CliError('invalid_request', error.message);
   });
 }

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, randomBytes, scrypt } from 'node:cryp
 import { DecryptionError } from './encryption';
 
 /** A secret encrypted under a pass phrase (scrypt, RFC 7914, and AES-256-GCM). Binary fields in base64. */
-export interface PassphraseSealed {
+export interface PassphraseEncrypted {
   readonly kdf: 'scrypt';
   /** CPU and memory cost, block size, parallelization. */
   readonly n: number;
@@ -25,12 +25,12 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /** @param context what the secret is; it does not open as anything else */
-export async function sealWithPassphrase(
+export async function encryptWithPassphrase(
   plain: Buffer,
   passphrase: string,
   context: string,
   cost = COST,
-): Promise<PassphraseSealed> {
+): Promise<PassphraseEncrypted> {
   const [salt, nonce] = [randomBytes(SALT_BYTES), randomBytes(NONCE_BYTES)];
   const cipher = createCipheriv(CIPHER, await keyOf(passphrase, salt, cost), nonce, { authTagLength: TAG_BYTES });
   cipher.setAAD(Buffer.from(context));
@@ -39,8 +39,8 @@ export async function sealWithPassphrase(
 }
 
 /** @throws DecryptionError when the pass phrase is another one, or the text has been altered */
-export async function openWithPassphrase(
-  { salt, nonce, sealed, ...cost }: PassphraseSealed,
+export async function decryptWithPassphrase(
+  { salt, nonce, sealed, ...cost }: PassphraseEncrypted,
   passphrase: string,
   context: string,
 ): Promise<Buffer> {

@@ -15,7 +15,7 @@ export interface PeriodicJob {
   readonly exclusive?: boolean;
   /**
    * @param going is aborted when the run is to come to an end: with the process, or because it stood still for longer than its
-   * lease and another process runs the job now. A run that takes long, or tells others, heeds it.
+   * lease and another process runs the job now. A run that takes long, or tells others, applies it.
    */
   readonly run: (going: AbortSignal) => Promise<unknown>;
 }

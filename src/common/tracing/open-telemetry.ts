@@ -57,7 +57,7 @@ export class OpenTelemetryTracing extends Tracing {
       .merge(resourceFromAttributes(facts))
       .merge(detectResources({ detectors: [envDetector] }));
     const exporter = protocol === 'http/json' ? new JsonExporter() : new ProtobufExporter();
-    setGlobalErrorHandler(tellOnce());
+    setGlobalErrorHandler(reportOnce());
     this.provider = new BasicTracerProvider({ resource, spanProcessors: [new BatchSpanProcessor(exporter)] });
     this.tracer = this.provider.getTracer(SERVICE, version);
   }
@@ -97,7 +97,7 @@ export class OpenTelemetryTracing extends Tracing {
 }
 
 /** Of a collector that is away, once a minute and not at every batch. */
-function tellOnce(): (error: unknown) => void {
+function reportOnce(): (error: unknown) => void {
   const logger = new Logger('Tracing');
   let toldAtMs = -Infinity;
   return (error) => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { PassphraseSealed } from '../../common/encryption/passphrase';
+import type { PassphraseEncrypted } from '../../common/encryption/passphrase';
 import { BackupFileError, type BackupPart, readBackupFile } from './backup-file';
 
 /** One table of a backup. */
@@ -28,7 +28,7 @@ export interface BackupHeader {
   /** Tells the master key without revealing it. */
   readonly masterKeyId: number;
   /** The master key itself, under a pass phrase. */
-  readonly masterKey?: PassphraseSealed;
+  readonly masterKey?: PassphraseEncrypted;
   readonly tables: readonly BackupTable[];
   readonly sequences: readonly BackupSequence[];
 }

@@ -71,7 +71,7 @@ export class EgressPools {
   suspend(source: EgressSource | undefined, key: string, cause: string): void {
     const address = source?.address ?? DEFAULT_POOL;
     const forMs = this.pools.length > 0 ? SUSPENDED_MS : PAUSED_MS;
-    this.heed({ address, key, forMs });
+    this.apply({ address, key, forMs });
     this.news.push({ address, key, cause: cause.slice(0, MAX_CAUSE), forMs });
   }
 
@@ -88,12 +88,12 @@ export class EgressPools {
   }
 
   /** What any worker has suspended, in the place of all that was known before; its own news hold on. */
-  heedAll(suspensions: readonly Pick<Suspension, 'address' | 'key' | 'forMs'>[]): void {
+  applyAll(suspensions: readonly Pick<Suspension, 'address' | 'key' | 'forMs'>[]): void {
     this.suspendedUntilMs.clear();
-    for (const one of [...suspensions, ...this.news]) this.heed(one);
+    for (const one of [...suspensions, ...this.news]) this.apply(one);
   }
 
-  private heed({ address, key, forMs }: Pick<Suspension, 'address' | 'key' | 'forMs'>): void {
+  private apply({ address, key, forMs }: Pick<Suspension, 'address' | 'key' | 'forMs'>): void {
     this.suspendedUntilMs.set(`${address} ${key}`, this.clock.monotonicMs() + forMs);
   }
 

@@ -91,7 +91,7 @@ export class EgressService {
   }
 
   /**
-   * Ends the warm-up of an address, or begins it again with day 1; workers heed it within 5 s.
+   * Ends the warm-up of an address, or begins it again with day 1; workers apply it within 5 s.
    * @param also in the same transaction
    * @throws NotFoundError for an address of no pool
    */
@@ -106,7 +106,7 @@ export class EgressService {
   }
 
   /**
-   * Mail leaves from the address again, whatever the receiver said; workers heed it within 5 s.
+   * Mail leaves from the address again, whatever the receiver said; workers apply it within 5 s.
    * @param key the receiver, as the group of destinations; undefined: all that refuse the address
    * @param also in the same transaction, with the receivers
    * @throws NotFoundError when it is not suspended there

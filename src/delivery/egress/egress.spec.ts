@@ -98,11 +98,11 @@ describe('a mail', () => {
     expect(next(own)).not.toBe('none');
   });
 
-  it('heeds what other workers have met, and forgets what is over', () => {
+  it('applies what other workers have met, and forgets what is over', () => {
     const { egress, next } = setUp();
-    egress.heedAll([{ address: '127.0.0.4', key: 'mx', forMs: HOUR }]);
+    egress.applyAll([{ address: '127.0.0.4', key: 'mx', forMs: HOUR }]);
     expect(next({ category: 'bulk' })).toBe('none');
-    egress.heedAll([]);
+    egress.applyAll([]);
     expect(next({ category: 'bulk' })).toBe('127.0.0.4');
   });
 

@@ -73,7 +73,7 @@ export class WarmUpVolumes {
   ) {}
 
   /** What the database says of the addresses, in the place of what was known. */
-  heed(addresses: readonly AddressProgress[]): void {
+  apply(addresses: readonly AddressProgress[]): void {
     const warming = new Set(addresses.filter(({ isWarm }) => !isWarm).map(({ address }) => address));
     for (const address of warming) if (!this.warming.has(address)) this.forget(address);
     this.warming = this.schedule.length > 0 ? warming : new Set();

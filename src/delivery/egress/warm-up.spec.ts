@@ -54,7 +54,7 @@ function setUp({ volume = 50, workers = 1, schedule = DEFAULT_SCHEDULE } = {}) {
   const clock = new FakeClock();
   const ledger = new Ledger(volume, clock);
   const all = Array.from({ length: workers }, () => new WarmUpVolumes(ledger, schedule, clock));
-  for (const one of all) one.heed([progress(ADDRESS)]);
+  for (const one of all) one.apply([progress(ADDRESS)]);
   const take = async (worker = 0, provider = 'google') => (await all[worker]?.take(ADDRESS, provider)) === undefined;
   return { clock, ledger, all, take };
 }
@@ -141,14 +141,14 @@ describe('the volume of a new address', () => {
   it('ends when the warm-up is over, or an operator skips it, and begins anew when it is restarted', async () => {
     const { ledger, all, take } = setUp({ volume: 1 });
     expect([await take(), await take()]).toEqual([true, false]);
-    all[0]?.heed([progress(ADDRESS, true)]);
+    all[0]?.apply([progress(ADDRESS, true)]);
     expect([await take(), await take()]).toEqual([true, true]);
     ledger.taken.clear();
-    all[0]?.heed([progress(ADDRESS)]);
+    all[0]?.apply([progress(ADDRESS)]);
     expect([await take(), await take()]).toEqual([true, false]);
     ledger.isWarm = true;
-    all[0]?.heed([progress(ADDRESS, true), progress(OTHER)]);
-    all[0]?.heed([progress(ADDRESS)]);
+    all[0]?.apply([progress(ADDRESS, true), progress(OTHER)]);
+    all[0]?.apply([progress(ADDRESS)]);
     expect([await take(), await take()]).toEqual([true, true]);
   });
 

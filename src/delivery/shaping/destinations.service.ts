@@ -69,7 +69,7 @@ const EFFECT_WORDS: Readonly<Record<RuleEffect, string>> = {
   rate_per_minute: 'messages a minute',
 };
 
-/** Groups of destinations as operators see and change them. Every worker heeds a change within 5 s. */
+/** Groups of destinations as operators see and change them. Every worker applies a change within 5 s. */
 @Injectable()
 export class DestinationsService {
   constructor(

@@ -123,7 +123,7 @@ describe('a reply', () => {
     '451 4.7.652 The mail server [192.0.2.1] has exceeded the maximum number of connections. (S3115)',
     '421 4.4.5 - Too many connections from your host',
     '421 Too many concurrent SMTP connections; please try again later.',
-  ])('that wants fewer connections is heeded: %s', (text) => {
+  ])('that wants fewer connections is applied: %s', (text) => {
     expect(learnRule(text, then)).toMatchObject({ effect: 'max_connections', value: 5 });
     expect(learnRule(text, { active: 1, perMinute: 1 })).toMatchObject({ value: 1 });
   });
@@ -132,7 +132,7 @@ describe('a reply', () => {
     '421-4.7.28 Gmail has detected an unusual rate of email originating from your IP address',
     '450 4.7.1 Error: too much mail from 192.0.2.1',
     '452 4.2.1 Rate limit exceeded, slow down',
-  ])('that wants less mail is heeded: %s', (text) => {
+  ])('that wants less mail is applied: %s', (text) => {
     expect(learnRule(text, then)).toMatchObject({ effect: 'rate_per_minute', value: 120 });
   });
 

@@ -72,7 +72,7 @@ describe('proofByTlsa', () => {
     expect(matches([record(3, 1, 1, unrelated), record(2, 1, 1, unrelated)])).toBe(false);
   });
 
-  it('heeds the strongest digest only', () => {
+  it('takes the strongest digest only', () => {
     expect(matches([record(3, 1, 1), record(3, 1, 2, unrelated)])).toBe(false);
     expect(matches([record(3, 1, 1), record(3, 0, 2, unrelated)])).toBe(true);
   });

@@ -12,14 +12,14 @@ import { ResultCommit } from './settler';
 import { WorkSignal } from './work-signal';
 import { WorkerSession } from './worker-session';
 
-const TELL_EVERY_MS = SECOND;
+const RECORD_EVERY_MS = SECOND;
 /** Most attempts end sooner, and have one event. */
 const LONG_MS = 2 * SECOND;
-const TOLD_AT_ONCE = 200;
+const RECORDED_AT_ONCE = 200;
 
 /** Records of first attempts that last that they have begun; of the others that is written with their result. */
 @Injectable()
-export class TellSendingJob implements OnApplicationBootstrap {
+export class RecordSendingJob implements OnApplicationBootstrap {
   /** When they were in hand first; with an event already: never. */
   private seenMs = new Map<ClaimedDelivery, number>();
 
@@ -32,14 +32,14 @@ export class TellSendingJob implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.jobs.start({ name: 'tell-sending', everyMs: TELL_EVERY_MS, run: () => this.tell() });
+    this.jobs.start({ name: 'record-sending', everyMs: RECORD_EVERY_MS, run: () => this.tell() });
   }
 
   /** @throws UnavailableError */
   async tell(): Promise<void> {
     const late = this.findLate();
-    for (let from = 0; from < late.length; from += TOLD_AT_ONCE) {
-      const batch = late.slice(from, from + TOLD_AT_ONCE);
+    for (let from = 0; from < late.length; from += RECORDED_AT_ONCE) {
+      const batch = late.slice(from, from + RECORDED_AT_ONCE);
       await this.results.begin(batch);
       for (const claim of batch) this.seenMs.set(claim, Infinity);
     }

@@ -15,7 +15,7 @@ import {
 } from '../shaping/destinations.repository';
 import { WorkerSession } from './worker-session';
 
-/** What one worker has met, all heed within two of these. */
+/** What one worker has met, all apply within two of these. */
 const SYNC_EVERY_MS = 2 * SECOND;
 
 /** Shares with the other workers which receivers refuse which of our addresses, and tells the operator. */
@@ -58,7 +58,7 @@ export class EgressSyncJob implements OnApplicationBootstrap {
       }
       await this.destinations.writeSuspensions(news, (begun, tx) => this.tell(begun, tx));
       this.held = await this.destinations.listSuspensions();
-      this.egress.heedAll(this.held);
+      this.egress.applyAll(this.held);
     } catch (error) {
       this.egress.keepNews(news);
       this.logger.warn(`Which addresses are refused is not shared: ${(error as Error).message}`);
@@ -85,7 +85,7 @@ export class EgressSyncJob implements OnApplicationBootstrap {
   }
 }
 
-/** What an operator changes, all workers heed within two of these. */
+/** What an operator changes, all workers apply within two of these. */
 const VOLUMES_EVERY_MS = 2 * SECOND;
 
 /** Makes the addresses of the pools known, hears how far they are with their warm-up, and gives back what is not used of it. */
@@ -125,7 +125,7 @@ export class WarmUpSyncJob implements OnApplicationBootstrap {
       if (this.egress.pools.length === 0) return;
       await this.volumes.giveBack();
       this.known = await this.destinations.listAddresses();
-      this.volumes.heed(this.known);
+      this.volumes.apply(this.known);
     } catch (error) {
       this.warn(error);
     }

@@ -40,7 +40,7 @@ export class ResultCommit {
   }
 }
 
-/** A first attempt's beginning is written with its end: most last for milliseconds. `TellSendingJob` tells of the others. */
+/** A first attempt's beginning is written with its end: most last for milliseconds. `RecordSendingJob` tells of the others. */
 function outcomesOf({ claim, outcomes }: Settlement): readonly RecordedOutcome[] {
   return outcomes[0].attempt === 1 ? [asSending(claim), ...outcomes] : outcomes;
 }

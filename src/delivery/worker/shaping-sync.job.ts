@@ -20,7 +20,7 @@ import { WorkSignal } from './work-signal';
 import { WorkerSession } from './worker-session';
 import { WorkerSlots } from './worker-slots';
 
-/** What one worker learns, or an operator wants, is heeded by all within two of these; 5 s are promised. */
+/** What one worker learns, or an operator wants, is applied by all within two of these; 5 s are promised. */
 const EVERY_MS = 2 * SECOND;
 /** What others have changed is looked for a little further back than the last time: their clocks are one, their commits are not. */
 const OVERLAP_MS = 3 * SECOND;

@@ -4,7 +4,7 @@ import type { ListedPage } from '../../common/ids';
 import type { Tenant } from '../../common/tenant';
 import { type CountedHour, StatsService } from '../stats/stats.service';
 import type { Email } from './email.entity';
-import { type EmailBodies, EmailListsRepository, type Page } from './email-lists.repository';
+import { type EmailBodies, EmailListsRepository, type Page } from './emails.repository';
 import { type IdRange, idRange, splitAtHours, type TimeRange } from './id-range';
 import type { EmailStatus } from './outcomes/email-state';
 

@@ -45,7 +45,7 @@ export class OperatorDestinationsController {
   @ApiOperation({
     summary: 'Pause, resume or limit a group of destinations',
     description:
-      'Every worker heeds it within 5 seconds. What is paused waits in the queue, and its time to live goes on.',
+      'Every worker applies it within 5 seconds. What is paused waits in the queue, and its time to live goes on.',
   })
   @ApiData(DestinationDto)
   @ApiOperatorErrors('invalid_request')

@@ -37,7 +37,7 @@ export class OperatorEgressController {
   @ApiOperation({
     summary: 'Skip the warm-up of an address, or restart it',
     description:
-      'Every worker heeds it within 5 seconds. `skip`: it has no daily volume any longer, as one that receivers know already. ' +
+      'Every worker applies it within 5 seconds. `skip`: it has no daily volume any longer, as one that receivers know already. ' +
       '`restart`: it begins again with day 1. Mail that waits for the next day already keeps its time: make it due with ' +
       '`POST /operator/v1/queue/actions`.',
   })

@@ -106,7 +106,7 @@ describe('pools of addresses', () => {
         { address: '127.0.0.3', state: 'warming', suspensions: [] },
       ],
     });
-    // Another worker heeds it, and other receivers get mail from it.
+    // Another worker applies it, and other receivers get mail from it.
     greetings = [];
     await worker.close();
     await start([own(2, 3)]);

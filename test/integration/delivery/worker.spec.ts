@@ -1,6 +1,6 @@
 import { DAY, HOUR, MINUTE } from '../../../src/common/clock';
 import { QueueSweepJob } from '../../../src/delivery/worker/queue.job';
-import { TellSendingJob } from '../../../src/delivery/worker/claims.job';
+import { RecordSendingJob } from '../../../src/delivery/worker/claims.job';
 import { FakeClock } from '../../doubles/fake-clock';
 import { SmtpSink } from '../../doubles/smtp-sink';
 import { readCounters, type StoredEmail } from '../../factories/stored-email';
@@ -70,7 +70,7 @@ describe('a worker', () => {
       const [id = ''] = await scene.acceptTo('hang-at-rcpt');
       const worker = await start();
       await sink.waitFor(() => sink.openConnections > 0, 'a connection');
-      const job = worker.get(TellSendingJob);
+      const job = worker.get(RecordSendingJob);
       await job.tell();
       expect((await scene.read(id)).email.status).toBe('queued');
       clock.advance(2_000);

@@ -6,7 +6,7 @@ import { ListEmailsQuery } from '../../../src/modules/emails/dto/email.dto';
 import type { Tenant as TenantKey } from '../../../src/common/tenant';
 import type { EmailFilter } from '../../../src/modules/emails/email-list.service';
 import { EmailContentService } from '../../../src/modules/emails/email-content.service';
-import { EmailListsRepository } from '../../../src/modules/emails/email-lists.repository';
+import { EmailListsRepository } from '../../../src/modules/emails/emails.repository';
 import { EmailsService } from '../../../src/modules/emails/emails.service';
 import { OutcomeRecorder } from '../../../src/modules/emails/outcomes/outcome-recorder.service';
 import { SendEmailsService } from '../../../src/modules/emails/accept/send-emails.service';

@@ -51,7 +51,7 @@ export function EgressDialog({ asked, onClose }: { asked: AskedEgress; onClose: 
         {isSkip
           ? 'It has no daily volume any longer: right for an address that receivers know already. Receivers put off, or refuse, much mail from one that they do not know.'
           : 'It may send little on the first day, and more each day after.'}{' '}
-        Every worker heeds it within 5 seconds, and it can be taken back.
+        Every worker applies it within 5 seconds, and it can be taken back.
       </p>
     </Confirm>
   );
