@@ -1,6 +1,6 @@
 import type { DnsAnswer, DnsResolver } from '../../common/dns/dns-resolver';
 import type { DeliveryConfig } from '../../config/config';
-import { lookUp, ownAddresses } from '../../delivery/block-lists/block-lists';
+import { lookUp, ownAddresses } from '../../delivery/block-lists/block-lists.job';
 import { readEgressPools } from '../../delivery/egress/pool-file';
 import { type CheckStatus, type Finding, ok } from './checks';
 

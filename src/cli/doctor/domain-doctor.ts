@@ -3,10 +3,7 @@ import type { DnsAnswer, DnsResolver } from '../../common/dns/dns-resolver';
 import { NodeDnsResolver } from '../../common/dns/node-dns-resolver';
 import type { AppConfig } from '../../config/config';
 import { DirectRouter } from '../../delivery/routing/direct-router';
-import {
-  DomainInspectionService,
-  type InspectedRecord,
-} from '../../modules/domains/verification/domain-inspection.service';
+import { DomainInspectionService, type InspectedRecord } from '../../modules/domains/verification/dns-check.service';
 import { CliError } from '../session/cli-error';
 import type { CliSession, Services } from '../session/cli-session';
 import { cell, table } from '../session/output';

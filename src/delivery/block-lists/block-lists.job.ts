@@ -1,13 +1,76 @@
+import { isIP } from 'node:net';
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { HOUR, MINUTE } from '../../common/clock';
-import type { DnsResolver } from '../../common/dns/dns-resolver';
-import { NodeDnsResolver } from '../../common/dns/node-dns-resolver';
+import type { DnsAnswer, DnsResolver, IpAddress } from '../../common/dns/dns-resolver';
+import { NodeDnsResolver, reverseName } from '../../common/dns/node-dns-resolver';
+import { isPublicAddress } from '../../common/dns/public-address';
 import { InstallationGauges } from '../../common/jobs/installation-gauges';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import { AppConfig } from '../../config/config';
 import { EgressPools } from '../egress/egress-pools';
 import { DestinationsRepository, type HeldListing, type Listing } from '../shaping/destinations.repository';
-import { lookUp, ownAddresses } from './block-lists';
+
+const MAX_REPLY = 500;
+const MAX_ADDRESSES = 256;
+
+/** The name under which a list (RFC 5782 section 2) answers for an address. */
+export function listingName(address: string, list: string): string | undefined {
+  const reversed = reverseName(address)?.replace(/\.(in-addr|ip6)\.arpa$/, '');
+  return reversed === undefined ? undefined : `${reversed}.${list}`;
+}
+
+/** Looks an address up in every list; one that does not answer holds up no other. */
+export function lookUp(resolver: DnsResolver, address: string, lists: readonly string[]): Promise<Listing[]> {
+  return Promise.all(lists.map((list) => lookUpIn(resolver, address, list)));
+}
+
+async function lookUpIn(resolver: DnsResolver, address: string, list: string): Promise<Listing> {
+  const name = listingName(address, list);
+  if (name === undefined) return { address, list, state: 'unknown', reply: 'no IP address' };
+  const answer = await resolver.resolveAddresses(name);
+  const { state, reply } = rate(answer);
+  if (state !== 'listed') return { address, list, state, reply };
+  const why = await resolver.resolveTxt(name);
+  const said = why.kind === 'found' ? `${reply}: ${why.records.join(' ')}` : reply;
+  return { address, list, state, reply: said.replace(/\p{Cc}/gu, ' ').slice(0, MAX_REPLY) };
+}
+
+/**
+ * Lists answer with addresses of 127/8 (RFC 5782 section 2.1). Those of 127.255.255/24 are the errors of large ones: a resolver
+ * that they do not serve, too many questions. What is outside is no list's answer but a resolver's that invents some.
+ */
+function rate(answer: DnsAnswer<IpAddress>): Pick<Listing, 'state' | 'reply'> {
+  if (answer.kind === 'temporary') return { state: 'unknown', reply: `no answer (${answer.reason})` };
+  if (answer.kind !== 'found') return { state: 'clear', reply: '' };
+  const codes = answer.records.map(({ address }) => address).filter((address) => isIP(address) === 4);
+  const reply = codes.join(', ');
+  if (codes.some((code) => code.startsWith('127.255.255.'))) {
+    return {
+      state: 'unknown',
+      reply: `${reply}: the list does not serve this resolver; set DNS_SERVERS to one of your own`,
+    };
+  }
+  if (codes.length === 0 || codes.some((code) => !code.startsWith('127.'))) {
+    return { state: 'unknown', reply: `${reply || 'no IPv4 answer'}: not the answer of a block list` };
+  }
+  return { state: 'listed', reply };
+}
+
+/**
+ * The public addresses that mail leaves from: those of the pools, and those of the mail host.
+ * @param known those that were found before: they stay while the name does not answer, or one family of it
+ */
+export async function ownAddresses(
+  resolver: DnsResolver,
+  mailHost: string,
+  pooled: readonly string[],
+  known: readonly string[] = [],
+): Promise<readonly string[]> {
+  const answer = await resolver.resolveAddresses(mailHost);
+  const named = answer.kind === 'found' ? answer.records.map(({ address }) => address) : [];
+  const isKnown = answer.kind === 'found' ? answer.failedFamily === undefined : answer.kind !== 'temporary';
+  return [...new Set([...pooled, ...named, ...(isKnown ? [] : known)])].filter(isPublicAddress).slice(0, MAX_ADDRESSES);
+}
 
 /** Lists ask not to be asked more often than that; another worker may be the next to do it. */
 const EVERY_MS = HOUR;

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { MINUTE, type Clock } from '../../common/clock';
 import type { SmtpEndpoint } from './smtp-endpoint';
 import { MessageCap } from './message-cap';
-import { SilentTls } from './silent-tls';
+import { SilentTls } from './host-faults';
 import { SmtpPool, type SmtpPoolOptions } from './smtp-pool';
 import { TlsSessions } from './tls-sessions';
 

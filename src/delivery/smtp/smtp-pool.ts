@@ -10,7 +10,7 @@ import { SMTP_TIMEOUTS, type SmtpTimeouts } from './smtp-timeouts';
 import type { SmtpHooks } from './smtp-transaction';
 import type { TlsSessions } from './tls-sessions';
 import { givesUpTls, limitsOf, secondTry, type Try } from './second-try';
-import { SilentTls } from './silent-tls';
+import { SilentTls } from './host-faults';
 import { ABORTED } from './wire-fault';
 
 export interface SmtpPoolOptions {

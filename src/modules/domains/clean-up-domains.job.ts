@@ -2,8 +2,7 @@ import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { HOUR, MINUTE } from '../../common/clock';
 import { deleteInBatches } from '../../common/jobs/delete-in-batches';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
-import { DmarcReportsService } from './aggregate-reports/dmarc-reports.service';
-import { TlsReportsService } from './aggregate-reports/tls-reports.service';
+import { DmarcReportsService, TlsReportsService } from './aggregate-reports/aggregate-reports.service';
 import { DkimKeysService } from './dkim/dkim-keys.service';
 
 /** Thirteen months, as emails. */

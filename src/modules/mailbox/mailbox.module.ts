@@ -2,13 +2,12 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuthModule } from '../../auth/auth.module';
 import { MailboxAccessGuard } from './mailbox-access.guard';
-import { MailboxErasureService } from './mailbox-erasure.service';
+import { MailboxErasureService, MailboxService } from './mailbox.service';
 import { MailboxIntakeService } from './mailbox-intake.service';
 import { MailboxMessage } from './mailbox-message.entity';
 import { MailboxSmtpServer } from './mailbox-smtp.server';
 import { MailboxController } from './mailbox.controller';
 import { MailboxRepository } from './mailbox.repository';
-import { MailboxService } from './mailbox.service';
 
 /**
  * The built-in mailbox of local mode: a listener that the worker delivers to and pages that show what came. In another

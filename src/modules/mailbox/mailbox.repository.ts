@@ -10,7 +10,7 @@ import {
   findCopies,
   insertMessages,
   type KeptCopy,
-  type MailboxPage,
+  type CopiesPage,
   readCopyPart,
   trimMessages,
 } from './sql/mailbox-messages.sql';
@@ -44,7 +44,7 @@ export class MailboxRepository {
   }
 
   /** The organization's, and those of no organization, in order. */
-  findCopies(organizationId: string, page: MailboxPage, limit: number): Promise<KeptCopy[]> {
+  findCopies(organizationId: string, page: CopiesPage, limit: number): Promise<KeptCopy[]> {
     return this.database.run(findCopies(organizationId, page, limit));
   }
 
@@ -103,4 +103,4 @@ function matching(search: string): FindOptionsWhere<MailboxMessage>[] {
   ];
 }
 
-export type { KeptCopy, MailboxPage };
+export type { KeptCopy, CopiesPage };

@@ -5,9 +5,8 @@ import { NotFoundError } from '../../common/errors/app-error';
 import { firstIdAt } from '../../common/ids';
 import type { Tenant } from '../../common/tenant';
 import { DeliveryQueueRepository } from '../../delivery/queue/delivery-queue.repository';
-import { hoursOf, type Period, wholeHours } from './period';
+import { COUNTERS, hoursOf, type Period, wholeHours } from './stat-delta';
 import { type Reputation, REPUTATION_DAYS, reputationOf } from './reputation';
-import { COUNTERS } from './stat-delta';
 import { type ProviderSums, StatsRepository, type Sums } from './stats.repository';
 
 /** Open recipients that are read for one report: counting them takes a tenth of a second. */

@@ -3,7 +3,7 @@ import type { Tenant } from '../../common/tenant';
 import { Database } from '../../database/database.service';
 import { ReadDatabase } from '../../database/read-database.service';
 import type { Transaction } from '../../database/transaction';
-import type { Period } from './period';
+import type { HourlyDelta, Period, SentAmounts } from './stat-delta';
 import {
   type CountedHour,
   countEmails,
@@ -28,7 +28,6 @@ import {
   sumRecipients,
 } from './sql/live-sums.sql';
 import { appendDeltas, foldDeltas, forgetEmails, forgetRates, noteAmounts, readRates } from './sql/write-counters.sql';
-import type { HourlyDelta, SentAmounts } from './stat-delta';
 
 export type {
   CountedHour,

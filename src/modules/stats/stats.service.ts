@@ -3,9 +3,8 @@ import { Clock, DAY } from '../../common/clock';
 import type { Tenant } from '../../common/tenant';
 import type { Transaction } from '../../database/transaction';
 import { EmailCounts } from './email-counts';
-import type { Period } from './period';
+import { type Period, type SentAmounts, type StatDelta, sumDeltas } from './stat-delta';
 import { type Reputation, REPUTATION_DAYS, reputationOf } from './reputation';
-import { type SentAmounts, type StatDelta, sumDeltas } from './stat-delta';
 import {
   type CountedHour,
   type CountRange,

@@ -2,9 +2,8 @@ import { type BeforeApplicationShutdown, Injectable, Logger, type OnModuleInit }
 import { Clock, SECOND } from '../../common/clock';
 import { UnavailableError } from '../../common/errors/app-error';
 import { translateDatabaseError } from '../../database/database-errors';
-import { TrackingMetrics } from './tracking.metrics';
+import { HitWriter, TrackingMetrics } from './hit-writer.service';
 import { BURST_MS, type Hit } from './hit-history';
-import { HitWriter } from './hit-writer.service';
 
 const TICK_MS = SECOND / 4;
 const MAX_BATCH = 500;

@@ -3,10 +3,9 @@ import { FakeClock } from '../../../test/doubles/fake-clock';
 import { waitFor } from '../../../test/setup/wait-for';
 import { UnavailableError } from '../../common/errors/app-error';
 import { Metrics } from '../../common/metrics/metrics';
-import { TrackingMetrics } from './tracking.metrics';
+import { type HitWriter, TrackingMetrics } from './hit-writer.service';
 import { BURST_MS, type Hit, type HitResult } from './hit-history';
 import { HitQueue } from './hit-queue.service';
-import type { HitWriter } from './hit-writer.service';
 
 const AWAY = new UnavailableError();
 

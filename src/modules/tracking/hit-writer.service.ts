@@ -1,12 +1,42 @@
 import { Injectable } from '@nestjs/common';
 import { SECOND } from '../../common/clock';
+import { Metrics } from '../../common/metrics/metrics';
 import { Database } from '../../database/database.service';
 import type { DeliveryOutcome, RecordedOutcome } from '../../delivery/ports/outcome';
+import { EmailLookupService, type MailRecipient } from '../emails/email-lookup.service';
 import { OutcomeRecorder } from '../emails/outcomes/outcome-recorder.service';
 import { RecipientLinksService } from '../emails/recipient-links.service';
-import { EmailLookupService, type MailRecipient } from '../emails/email-lookup.service';
 import type { Automation } from './automation';
 import { type Hit, HitHistory, type HitKind, type HitResult } from './hit-history';
+
+/** What a fetch of a pixel or a link came to, in the metrics. */
+export type CountedResult = HitResult | 'repeated' | 'refused' | 'dropped';
+
+const KINDS: readonly HitKind[] = ['opened', 'clicked'];
+const RESULTS: readonly CountedResult[] = ['recorded', 'automated', 'gone', 'repeated', 'refused', 'dropped'];
+
+@Injectable()
+export class TrackingMetrics {
+  private readonly hits;
+
+  constructor(private readonly metrics: Metrics) {
+    this.hits = metrics.counter({
+      name: 'tracking_hits_total',
+      help: 'Fetches of tracking pixels and links; gone: the email is no longer there; refused: the token is none of ours; dropped: the queue was full or the database away',
+      labels: { kind: KINDS, result: RESULTS },
+    });
+  }
+
+  count(kind: HitKind, result: CountedResult): void {
+    this.hits.inc({ kind, result });
+  }
+
+  showWaiting(depth: () => number): void {
+    this.metrics.gauge({ name: 'tracking_hits_waiting', help: 'Opens and clicks that are not written yet' }, () =>
+      depth(),
+    );
+  }
+}
 
 /** Sooner after the email was first handed over no person reacts: filters do, before they let the mail in. */
 const REACTION_MS: Record<HitKind, number> = { opened: 0, clicked: 2 * SECOND };

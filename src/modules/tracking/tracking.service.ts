@@ -4,7 +4,7 @@ import { RecipientLinksService, type RecipientLinkTarget } from '../emails/recip
 import { type Hit, HitHistory, type HitKind } from './hit-history';
 import { HitQueue } from './hit-queue.service';
 import { recognizeAutomation, truncateAddress, type Visit } from './automation';
-import { TrackingMetrics } from './tracking.metrics';
+import { TrackingMetrics } from './hit-writer.service';
 
 const MAX_AGENT_LENGTH = 256;
 const NOT_PRINTABLE = /[^\x20-\x7e]/g;

@@ -1,5 +1,5 @@
 import { DAY, HOUR } from '../../../src/common/clock';
-import { DmarcReportsService } from '../../../src/modules/domains/aggregate-reports/dmarc-reports.service';
+import { DmarcReportsService } from '../../../src/modules/domains/aggregate-reports/aggregate-reports.service';
 import { dmarcMail, type DmarcFields, dmarcXml } from '../../factories/dmarc-reports';
 import { MAIL_HOST, ReportScene } from './report-scene';
 

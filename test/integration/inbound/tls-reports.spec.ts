@@ -1,5 +1,5 @@
 import { DAY, HOUR } from '../../../src/common/clock';
-import { TlsReportsService } from '../../../src/modules/domains/aggregate-reports/tls-reports.service';
+import { TlsReportsService } from '../../../src/modules/domains/aggregate-reports/aggregate-reports.service';
 import { tlsReportJson, type TlsReportFields, tlsReportMail } from '../../factories/tls-reports';
 import { MAIL_HOST, ReportScene } from './report-scene';
 

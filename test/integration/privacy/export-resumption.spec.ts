@@ -2,7 +2,7 @@ import { inflateRawSync } from 'node:zlib';
 import { HOUR, MINUTE } from '../../../src/common/clock';
 import { ExportCollector } from '../../../src/modules/privacy/export/export-collector.service';
 import { ExportHandler, MAX_PART_BYTES } from '../../../src/modules/privacy/export/export-handler.service';
-import { ExportParts } from '../../../src/modules/privacy/export/export-parts.service';
+import { ExportParts } from '../../../src/modules/privacy/export/exports.service';
 import { PrivacyKeyring } from '../../../src/modules/privacy/requests/privacy-keyring.service';
 import {
   type LeasedRequest,

@@ -1,5 +1,5 @@
 import { DAY, HOUR } from '../../../src/common/clock';
-import { CleanUpWebhooksJob } from '../../../src/modules/webhooks/clean-up-webhooks.job';
+import { CleanUpWebhooksJob } from '../../../src/modules/webhooks/webhooks.job';
 import { insertEvents } from '../../factories/feed-events';
 import type { Core } from '../../setup/core-context';
 import { waitFor } from '../../setup/wait-for';

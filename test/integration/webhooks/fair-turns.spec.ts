@@ -6,7 +6,7 @@ import { release } from '../../../src/modules/webhooks/dispatch/evaluate-attempt
 import { WebhookDispatcher } from '../../../src/modules/webhooks/dispatch/webhook-dispatcher.service';
 import { WebhookSender } from '../../../src/modules/webhooks/dispatch/webhook-sender.service';
 import { WebhookMessagesRepository } from '../../../src/modules/webhooks/webhook-messages.repository';
-import { ReplayWebhooksJob } from '../../../src/modules/webhooks/replay-webhooks.job';
+import { ReplayWebhooksJob } from '../../../src/modules/webhooks/webhooks.job';
 import { insertEvents } from '../../factories/feed-events';
 import { createTenant, type Tenant } from '../../factories/tenants';
 import { DispatchScene } from './dispatch-scene';

@@ -4,9 +4,8 @@ import { NotFoundError } from '../../../common/errors/app-error';
 import { ApiData, ApiErrors, PathId } from '../../../common/http/openapi.decorators';
 import { CurrentPrincipal, type Principal } from '../../../common/http/principal';
 import { RequireScope } from '../../../common/http/scopes';
-import { DmarcReportsService } from './dmarc-reports.service';
+import { DmarcReportsService, TlsReportsService } from './aggregate-reports.service';
 import { DmarcDto, ReportDaysQuery, TlsReportsDto, toDmarcDto, toTlsReportsDto } from './dto/domain-reports.dto';
-import { TlsReportsService } from './tls-reports.service';
 
 /** What receivers and senders report of a domain. A key that is bound to a domain sees only that one. */
 @ApiTags('Domains')

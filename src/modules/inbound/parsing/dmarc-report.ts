@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Parser } from 'htmlparser2';
 import { DAY, SECOND } from '../../../common/clock';
 import { parseDomain } from '../../../common/mail-domain';
-import type { DmarcRecord, DmarcReport } from '../../domains/aggregate-reports/dmarc-reports.service';
+import type { DmarcRecord, DmarcReport } from '../../domains/aggregate-reports/aggregate-reports.service';
 import { printable } from './report';
 import { filesIn, unpack } from './unpack';
 

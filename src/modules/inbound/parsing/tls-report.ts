@@ -5,7 +5,7 @@ import {
   TLS_SUCCESS,
   type TlsReport,
   type TlsResult,
-} from '../../domains/aggregate-reports/tls-reports.service';
+} from '../../domains/aggregate-reports/aggregate-reports.service';
 import { printable } from './report';
 import { filesIn, unpack } from './unpack';
 

@@ -1,8 +1,8 @@
 import type { Transform } from 'node:stream';
 import { createGunzip, createInflateRaw } from 'node:zlib';
 import { MIME_LIMITS } from '../../../common/mime/mime-limits';
-import { leavesOf, splitMessage } from '../../../common/mime/mime-message';
 import { decodedBody } from '../../../common/mime/part-text';
+import { leavesOf, splitMessage } from '../../../common/mime/mime-message';
 
 /**
  * What one message may make the parser do. All work is linear in these numbers: whatever a message holds, a report

@@ -4,8 +4,11 @@ import { ReplyClassifier } from '../../../delivery/policy/classify-reply';
 import type { EmailKey } from '../../../delivery/ports/delivery';
 import type { RecordedOutcome } from '../../../delivery/ports/outcome';
 import { EmailLookupService, type ReportedRecipient } from '../../emails/email-lookup.service';
-import { DmarcReportsService, type DmarcShare } from '../../domains/aggregate-reports/dmarc-reports.service';
-import { TlsReportsService } from '../../domains/aggregate-reports/tls-reports.service';
+import {
+  DmarcReportsService,
+  type DmarcShare,
+  TlsReportsService,
+} from '../../domains/aggregate-reports/aggregate-reports.service';
 import type { EmailComplaint } from '../../emails/outcomes/outcome-recorder.service';
 import { type ClaimedReport, type ReportTarget, UNSUBSCRIBE_LINE } from '../inbound-report';
 import { isPlausible, readDmarcReport } from '../parsing/dmarc-report';

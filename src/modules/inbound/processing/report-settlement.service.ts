@@ -5,7 +5,7 @@ import { Clock, SECOND } from '../../../common/clock';
 import { InstallationGauges } from '../../../common/jobs/installation-gauges';
 import { Metrics } from '../../../common/metrics/metrics';
 import { Database } from '../../../database/database.service';
-import { DmarcReportsService } from '../../domains/aggregate-reports/dmarc-reports.service';
+import { DmarcReportsService } from '../../domains/aggregate-reports/aggregate-reports.service';
 import { OutcomeRecorder } from '../../emails/outcomes/outcome-recorder.service';
 import type { ClaimedReport } from '../inbound-report';
 import { InboundRepository } from '../inbound.repository';

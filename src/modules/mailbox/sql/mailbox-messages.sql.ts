@@ -2,7 +2,7 @@
 import type { Statement } from '../../../database/statement';
 import type { NewMailboxMessage } from '../mailbox-message.entity';
 
-export interface MailboxPage {
+export interface CopiesPage {
   readonly after: string;
   readonly lastId: string;
 }
@@ -88,7 +88,7 @@ const FIND_COPIES = `
   order by id
   limit $4`;
 
-export function findCopies(organizationId: string, { after, lastId }: MailboxPage, limit: number): Statement<KeptCopy> {
+export function findCopies(organizationId: string, { after, lastId }: CopiesPage, limit: number): Statement<KeptCopy> {
   return { name: 'find-mailbox-copies', text: FIND_COPIES, values: [organizationId, after, lastId, limit] };
 }
 

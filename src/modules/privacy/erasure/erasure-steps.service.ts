@@ -7,7 +7,7 @@ import {
 } from '../../emails/privacy/subject-erasure.service';
 import { InboundSubjectsService } from '../../inbound-mail/inbound-subjects.service';
 import { InboundService } from '../../inbound/inbound.service';
-import { MailboxErasureService } from '../../mailbox/mailbox-erasure.service';
+import { MailboxErasureService } from '../../mailbox/mailbox.service';
 import { SuppressionErasure } from '../../suppressions/suppression-erasure.service';
 import type { RequestKey } from '../requests/privacy-request.entity';
 import { PrivacyRequestsService } from '../requests/privacy-requests.service';

@@ -9,7 +9,7 @@ import type { ExportSection } from '../requests/privacy-request.entity';
 import { type LeasedRequest, type PrivacyRequestHandler, PrivacyWork } from '../requests/privacy-work.service';
 import { ExportCollector } from './export-collector.service';
 import { type ExportItems, SECTIONS } from './export-items';
-import { ExportParts, type EncryptedPart } from './export-parts.service';
+import { type EncryptedPart, ExportParts } from './exports.service';
 import { type ExportProgress, progressOf, toPartTexts } from './export-progress';
 
 const NO_EMAILS = { emails: [], events: [], last: undefined };

@@ -1,9 +1,15 @@
+import { promisify } from 'node:util';
+import { deflateRaw, inflateRaw } from 'node:zlib';
 import { Injectable } from '@nestjs/common';
+import { AuditService } from '../../../audit/audit.service';
 import { Clock } from '../../../common/clock';
 import { AppError } from '../../../common/errors/app-error';
 import type { Tenant } from '../../../common/tenant';
 import { Database } from '../../../database/database.service';
-import { AuditService } from '../../../audit/audit.service';
+import type { Transaction } from '../../../database/transaction';
+import { PrivacyKeyring } from '../requests/privacy-keyring.service';
+import type { ExportSection, PartKey, RequestKey } from '../requests/privacy-request.entity';
+import { PrivacyExportPartsRepository } from '../requests/privacy-requests.repository';
 import {
   ACCESS,
   auditRecordOf,
@@ -12,8 +18,41 @@ import {
   type ShownRequest,
 } from '../requests/privacy-requests.service';
 import type { ExportResult } from './export-items';
-import { ExportParts } from './export-parts.service';
 import { type ExportProgress, progressOf } from './export-progress';
+
+const [deflate, inflate] = [promisify(deflateRaw), promisify(inflateRaw)];
+
+/** Compressed first: ciphertext cannot be compressed. */
+export interface EncryptedPart extends PartKey {
+  readonly content: Buffer;
+}
+
+/** The parts of an export's result: text, compressed and encrypted. */
+@Injectable()
+export class ExportParts {
+  constructor(
+    private readonly parts: PrivacyExportPartsRepository,
+    private readonly keyring: PrivacyKeyring,
+  ) {}
+
+  async encrypt(text: string, key: PartKey): Promise<EncryptedPart> {
+    return { ...key, content: this.keyring.encryptPart(await deflate(text), key) };
+  }
+
+  async write(parts: readonly EncryptedPart[], tx: Transaction): Promise<void> {
+    for (const part of parts) await this.parts.insert(part, tx);
+  }
+
+  /** The texts of a section's first `count` parts, in order, one at a time. @throws Error when one is no longer there */
+  async *read({ organizationId, mode, id }: RequestKey, section: ExportSection, count: number): AsyncGenerator<string> {
+    for (let part = 0; part < count; part += 1) {
+      const key = { organizationId, mode, id, section, part };
+      const encrypted = await this.parts.find(key);
+      if (!encrypted) throw new Error('The result was deleted while it was read');
+      yield (await inflate(this.keyring.decryptPart(encrypted, key))).toString();
+    }
+  }
+}
 
 export interface FoundExport {
   readonly request: ShownRequest;

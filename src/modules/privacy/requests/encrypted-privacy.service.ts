@@ -3,8 +3,7 @@ import { type EncryptedRecords, masterKeysAfter } from '../../../common/encrypti
 import { AppConfig } from '../../../config/config';
 import { PrivacyExportPartsRepository, PrivacyRequestsRepository } from './privacy-requests.repository';
 import { PrivacyKeyring } from './privacy-keyring.service';
-import type { EncryptedPart } from './sql/export-parts.sql';
-import type { EncryptedSubject } from './sql/privacy-requests.sql';
+import type { EncryptedPart, EncryptedSubject } from './sql/privacy-requests.sql';
 
 const SUBJECTS = 100;
 /** Of about 1 MiB each. */

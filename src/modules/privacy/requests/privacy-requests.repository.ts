@@ -12,11 +12,13 @@ import {
   type PrivacyRequestType,
   type RequestKey,
 } from './privacy-request.entity';
-import { deleteOldParts, type EncryptedPart, listEncryptedParts } from './sql/export-parts.sql';
 import {
   type ClosedRequest,
   closeRequests,
+  deleteOldParts,
+  type EncryptedPart,
   type EncryptedSubject,
+  listEncryptedParts,
   listEncryptedSubjects,
   lockTurn,
 } from './sql/privacy-requests.sql';

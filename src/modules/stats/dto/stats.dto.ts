@@ -3,7 +3,7 @@ import { IsOptional, IsUUID } from 'class-validator';
 import { DAY } from '../../../common/clock';
 import { ValidationError } from '../../../common/errors/app-error';
 import { Timestamp } from '../../../common/http/dto-decorators';
-import type { Period } from '../period';
+import type { Period } from '../stat-delta';
 import { HEALTH_STATUSES, type HealthStatus } from '../reputation';
 
 const HOURLY_DAYS = 7;

@@ -1,4 +1,4 @@
-import type { Period } from '../period';
+import type { Period } from '../stat-delta';
 import { fourDecimals, type Reputation, share } from '../reputation';
 import type { Sums } from '../stats.service';
 import type { ProviderSums, Totals } from '../stats-report.service';

@@ -1,7 +1,6 @@
 import type { Tenant } from '../../../common/tenant';
 import type { Statement } from '../../../database/statement';
-import type { Period } from '../period';
-import { type Counter, COUNTERS, PROVIDER_COUNTERS } from '../stat-delta';
+import { type Counter, COUNTERS, type Period, PROVIDER_COUNTERS } from '../stat-delta';
 
 // Sums the counters of a period: in all, by domain, by hour, or by both.
 // Reads: stats_hourly (primary key with a domain, else index stats_hourly_by_hour) and stats_deltas (the same two ways), in

@@ -1,6 +1,5 @@
 import type { Statement } from '../../../database/statement';
-import type { Period } from '../period';
-import { COUNTERS, type HourlyDelta, PROVIDER_COUNTERS, type SentAmounts } from '../stat-delta';
+import { COUNTERS, type HourlyDelta, type Period, PROVIDER_COUNTERS, type SentAmounts } from '../stat-delta';
 
 // Everything that writes counters: commits append deltas, a job folds them into hours, retention takes emails out.
 

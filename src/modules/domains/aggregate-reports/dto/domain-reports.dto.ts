@@ -8,7 +8,7 @@ import {
   type TlsPolicyType,
   type TlsTotals,
 } from '../../registry/aggregate-report';
-import type { DmarcView } from '../dmarc-reports.service';
+import type { DmarcView } from '../aggregate-reports.service';
 
 const COUNT = { type: 'integer', minimum: 0 } as const;
 

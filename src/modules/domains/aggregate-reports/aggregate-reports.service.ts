@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { NotFoundError } from '../../../common/errors/app-error';
 import type { Transaction } from '../../../database/transaction';
-import { DomainsRepository } from '../registry/domains.repository';
 import {
   type DmarcRecommendation,
   type DmarcRecord,
@@ -9,19 +8,37 @@ import {
   type DmarcSource,
   type DmarcTotals,
   recommend,
+  TLS_POLICY_TYPES,
+  TLS_SUCCESS,
+  type TlsReport,
+  type TlsResult,
+  type TlsTotals,
 } from '../registry/aggregate-report';
+import { DomainsRepository } from '../registry/domains.repository';
 
-/** Of one domain; receivers send one a day each. */
+/** Of one domain; receivers and senders send one a day each. */
 const MAX_REPORTS_PER_DAY = 200;
 /** Of one report and domain; those with the most messages are kept. */
 const MAX_SOURCES = 1_000;
-/** Domains that one report may be about: that of the policy, and its subdomains. */
+/** Domains that one report may be about: of DMARC that of the policy, and its subdomains. */
 const MAX_DOMAINS = 20;
 const SHOWN_SOURCES = 200;
 
+interface Owner {
+  readonly organizationId: string;
+  readonly domainId: string;
+}
+
+/** Whose domain it is; undefined when no organization has verified it. */
+async function ownerOf(name: string, domains: DomainsRepository): Promise<Owner | undefined> {
+  const named = await domains.findByName(name);
+  const domain = named.find(({ verificationStatus }) => verificationStatus === 'verified');
+  return domain && { organizationId: domain.organizationId, domainId: domain.id };
+}
+
 /** What a report says of one domain. */
 export interface DmarcShare {
-  readonly owner: { readonly organizationId: string; readonly domainId: string };
+  readonly owner: Owner;
   readonly report: DmarcReport;
 }
 
@@ -45,11 +62,8 @@ export class DmarcReportsService {
   async sharesOf(report: DmarcReport): Promise<DmarcShare[]> {
     const shares: DmarcShare[] = [];
     for (const [name, records] of byDomain(report)) {
-      const named = await this.domains.findByName(name);
-      const domain = named.find(({ verificationStatus }) => verificationStatus === 'verified');
-      if (!domain) continue;
-      const { organizationId, id: domainId } = domain;
-      shares.push({ owner: { organizationId, domainId }, report: { ...report, records: summed(records) } });
+      const owner = await ownerOf(name, this.domains);
+      if (owner) shares.push({ owner, report: { ...report, records: summedRecords(records) } });
     }
     return shares;
   }
@@ -90,7 +104,7 @@ function byDomain({ domain, records }: DmarcReport): Map<string, DmarcRecord[]> 
 }
 
 /** One for each source, result and disposition. */
-function summed(records: readonly DmarcRecord[]): DmarcRecord[] {
+function summedRecords(records: readonly DmarcRecord[]): DmarcRecord[] {
   const sums = new Map<string, DmarcRecord>();
   for (const record of records) {
     const key = `${record.sourceIp} ${record.dkim} ${record.spf} ${record.disposition}`;
@@ -101,3 +115,64 @@ function summed(records: readonly DmarcRecord[]): DmarcRecord[] {
 }
 
 export type { DmarcRecord, DmarcReport };
+
+/** Of one report and domain; the largest are kept. */
+const MAX_RESULTS = 300;
+const SHOWN_RESULTS = 200;
+
+/** What a report says of one domain. */
+export interface TlsShare {
+  readonly owner: Owner;
+  readonly report: Omit<TlsReport, 'domains'>;
+  readonly results: readonly TlsResult[];
+}
+
+/** What senders report of their connections to the mail exchangers of our tenants' domains. */
+@Injectable()
+export class TlsReportsService {
+  constructor(private readonly domains: DomainsRepository) {}
+
+  /**
+   * The verified domains that a report is about, each with its part of it. It changes nothing.
+   * @throws UnavailableError
+   */
+  async sharesOf({ domains, ...report }: TlsReport): Promise<TlsShare[]> {
+    const shares: TlsShare[] = [];
+    for (const [name, results] of [...domains].slice(0, MAX_DOMAINS)) {
+      const owner = await ownerOf(name, this.domains);
+      if (owner) shares.push({ owner, report, results: summedResults(results) });
+    }
+    return shares;
+  }
+
+  /** Stores what a report says, once. */
+  async record(shares: readonly TlsShare[], tx: Transaction): Promise<void> {
+    for (const { owner, report, results } of shares) {
+      await this.domains.addTlsResults({ owner, report, results }, MAX_REPORTS_PER_DAY, tx);
+    }
+  }
+
+  /** The reports of the last days; of results the 200 largest, failures before successes. @throws NotFoundError */
+  async view(organizationId: string, domainId: string, days: number): Promise<TlsTotals> {
+    if (!(await this.domains.find(organizationId, domainId))) throw new NotFoundError('Domain');
+    return this.domains.sumTlsResults({ organizationId, domainId }, days, SHOWN_RESULTS);
+  }
+
+  /** Returns how many rows went. */
+  deleteOld(days: number, limit: number): Promise<number> {
+    return this.domains.deleteOldTlsResults(days, limit);
+  }
+}
+
+/** One for each kind. */
+function summedResults(results: readonly TlsResult[]): TlsResult[] {
+  const sums = new Map<string, TlsResult>();
+  for (const result of results) {
+    const key = `${result.policyType} ${result.result} ${result.mxHost}`;
+    sums.set(key, { ...result, sessions: (sums.get(key)?.sessions ?? 0) + result.sessions });
+  }
+  return [...sums.values()].sort((one, other) => other.sessions - one.sessions).slice(0, MAX_RESULTS);
+}
+
+export { TLS_POLICY_TYPES, TLS_SUCCESS };
+export type { TlsReport, TlsResult };

@@ -1,6 +1,6 @@
 import { DnsServer } from '../../../test/doubles/dns-server';
 import { NodeDnsResolver } from '../../common/dns/node-dns-resolver';
-import { listingName, lookUp, ownAddresses } from './block-lists';
+import { listingName, lookUp, ownAddresses } from './block-lists.job';
 
 describe('the name of a listing', () => {
   it.each([
