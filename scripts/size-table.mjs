@@ -7,10 +7,11 @@ const importers = new Map([...sources.keys()].map((file) => [file, new Set()]));
 for (const { from, to } of importsOf(sources)) importers.get(to).add(from);
 const mutual = mutualFolders(sources);
 
-/** `src/modules/emails/accept/x.ts` belongs to the folder `modules/emails`. */
+/** `src/modules/emails/accept/x.ts` belongs to the folder `modules/emails`; migrations are history, which is not read with the rest. */
 function folderOf(file) {
   const parts = file.split('/').slice(1, -1);
-  return parts.slice(0, parts[0] === 'modules' ? 2 : 1).join('/') || '(entry)';
+  const isDeep = parts[0] === 'modules' || parts[1] === 'migrations';
+  return parts.slice(0, isDeep ? 2 : 1).join('/') || '(entry)';
 }
 
 function rowOf(name, files) {

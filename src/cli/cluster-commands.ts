@@ -3,9 +3,8 @@ import { applyCluster, type ClusterPlan, planCluster } from '../database/cluster
 import { openDatabase } from '../database/open-database';
 import { readSchemaState } from '../database/schema-state';
 import { MONTHLY_TABLES } from '../modules/emails/retention/months';
-import { CliError } from './session/cli-error';
+import { CliError, fields, type Report, table } from './session/output';
 import { type CliSession, numberUpTo } from './session/cli-session';
-import { fields, type Report, table } from './session/output';
 
 interface ClusterOptions {
   readonly shards: number;

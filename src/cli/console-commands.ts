@@ -3,9 +3,8 @@ import { ConsoleLinksService } from '../auth/console-links.service';
 import { OrganizationsService } from '../auth/organizations.service';
 import { type Mode, MODES } from '../common/tenant';
 import { AppConfig } from '../config/config';
-import { CliError } from './session/cli-error';
+import { CliError, fields, type Report } from './session/output';
 import { type CliSession, parseId, type Services } from './session/cli-session';
-import { fields, type Report } from './session/output';
 
 interface LinkOptions {
   readonly org?: string;

@@ -5,9 +5,8 @@ import { isUuid } from '../common/ids';
 import { toInboundRouteDto } from '../modules/inbound-mail/dto/inbound-route.dto';
 import { InboundRoutesService } from '../modules/inbound-mail/inbound-routes.service';
 import { InboundService, PUBLIC_MAILBOXES, type PublicMailbox } from '../modules/inbound/inbound.service';
-import { CliError } from './session/cli-error';
+import { CliError, fields, type Report, table } from './session/output';
 import { type CliSession, numberUpTo, parseId, type Services } from './session/cli-session';
-import { fields, type Report, table } from './session/output';
 
 const MAX_LISTED = 1_000;
 

@@ -3,9 +3,8 @@ import { Clock, DAY, HOUR } from '../common/clock';
 import { parseTimestamp } from '../common/http/timestamps';
 import { openDatabase } from '../database/open-database';
 import { StatsCheckService } from '../modules/emails/outcomes/stats-check.service';
-import { CliError } from './session/cli-error';
+import { CliError, fields, type Output, type Report, table } from './session/output';
 import { type CliSession, parseId, type Services } from './session/cli-session';
-import { fields, type Output, type Report, table } from './session/output';
 
 /** `waybill migrate` */
 export function addMigrateCommand(program: Command, session: CliSession): void {

@@ -3,9 +3,8 @@ import type { OperatorKey } from '../auth/auth.entity';
 import { OperatorKeysService } from '../auth/operator-keys.service';
 import { ALL_OPERATOR_SCOPES, type OperatorScope } from '../common/http/scopes';
 import { parseTimestamp } from '../common/http/timestamps';
-import { CliError } from './session/cli-error';
+import { CliError, fields, type Report, table } from './session/output';
 import { type CliSession, parseId, type Services } from './session/cli-session';
-import { fields, type Report, table } from './session/output';
 
 interface CreateOptions {
   readonly name: string;

@@ -6,9 +6,8 @@ import { EncryptedDkimKeysService } from '../modules/domains/dkim/encrypted-dkim
 import { EncryptedPrivacyService } from '../modules/privacy/requests/encrypted-privacy.service';
 import { AddressHashing } from '../modules/suppressions/address-hashing.service';
 import { EncryptedSecretsService } from '../modules/webhooks/webhook-secrets.service';
-import { CliError } from './session/cli-error';
+import { CliError, fields, type Report } from './session/output';
 import type { CliSession, Services } from './session/cli-session';
-import { fields, type Report } from './session/output';
 
 /** One kind of data that is encrypted under the master key, and how the command's report speaks of it. */
 interface EncryptedKind {

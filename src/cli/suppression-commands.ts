@@ -12,9 +12,8 @@ import { SUPPRESSION_FORMS, type SuppressionForm } from '../modules/suppressions
 import { MAX_IMPORT_BYTES, SuppressionImportService } from '../modules/suppressions/suppression-import.service';
 import { SuppressionListService } from '../modules/suppressions/suppression-list.service';
 import { SUPPRESSION_REASONS, type SuppressionReason } from '../modules/suppressions/suppressions.service';
-import { CliError } from './session/cli-error';
+import { CliError, fields, type Report, table } from './session/output';
 import { type CliSession, parseId, type Services } from './session/cli-session';
-import { fields, type Report, table } from './session/output';
 
 interface ListOptions {
   readonly mode: Mode;

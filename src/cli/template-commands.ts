@@ -3,9 +3,8 @@ import { OPERATOR } from '../audit/audit.service';
 import { OrganizationsService } from '../auth/organizations.service';
 import { LIBRARY } from '../modules/templates/library/library';
 import { TemplatesService } from '../modules/templates/templates.service';
-import { CliError } from './session/cli-error';
+import { CliError, type Report, table } from './session/output';
 import { type CliSession, parseId, type Services } from './session/cli-session';
-import { type Report, table } from './session/output';
 
 /** `waybill template …` */
 export function addTemplateCommands(program: Command, session: CliSession): void {

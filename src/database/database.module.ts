@@ -5,11 +5,10 @@ import { AppConfig } from '../config/config';
 import { BackfillRun } from './background-job.entity';
 import { BackfillRunsRepository, JobLeasesRepository } from './background-jobs.repository';
 import { BackfillsJob } from './backfills.job';
-import { ClockReadings } from './clock-readings.service';
+import { ClockReadings, PoolMetrics } from './database.metrics';
 import { dataSourceOptions } from './data-source';
 import { Distribution } from './distribution.service';
 import { Database, DatabaseUrl } from './database.service';
-import { PoolMetrics } from './pool.metrics';
 import { TenantDataSource, type TenantDataSourceOptions } from './tenant-data-source';
 import { ReadDatabase } from './read-database.service';
 

@@ -38,7 +38,7 @@ describe('row-level security', () => {
       'database/database.service.ts',
       'database/migrate.ts',
       // Counts them.
-      'database/pool.metrics.ts',
+      'database/database.metrics.ts',
       'database/tenant-data-source.ts',
     ]);
   });

@@ -8,9 +8,8 @@ import { describeBytes, dumpDatabase } from '../../database/backup/dump-database
 import { restoreDatabase } from '../../database/backup/restore-database';
 import { openDatabase } from '../../database/open-database';
 import { recordLastBackup } from '../doctor/last-backup';
-import { CliError } from '../session/cli-error';
+import { CliError, fields } from '../session/output';
 import type { CliSession } from '../session/cli-session';
-import { fields } from '../session/output';
 import { keepMasterKey, masterKeyId, type RestoredKey } from './master-key-transfer';
 
 interface KeyOptions {

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { deriveEncryptionKey } from '../../common/encryption/encryption';
 import type { AppConfig } from '../../config/config';
 import { StoredMasterKey } from '../../config/data-dir';
-import { CliError } from '../session/cli-error';
+import { CliError } from '../session/output';
 import type { CliSession } from '../session/cli-session';
 
 /** The master key that a backup's secrets are encrypted under. */

@@ -4,7 +4,7 @@ import { DAY } from '../../common/clock';
 import { nearestExisting } from '../../common/disk-space';
 import type { AppConfig } from '../../config/config';
 import { readSchemaState, type SchemaState } from '../../database/schema-state';
-import { CliError, toErrorReport } from '../session/cli-error';
+import { CliError, toErrorReport } from '../session/output';
 
 /** `warning`: worth knowing, but nothing is wrong. `skipped`: could not be checked because of another problem. */
 export type CheckStatus = 'ok' | 'warning' | 'problem' | 'skipped';

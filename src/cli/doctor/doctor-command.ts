@@ -4,9 +4,8 @@ import { NodeDnsResolver } from '../../common/dns/node-dns-resolver';
 import type { AppConfig } from '../../config/config';
 import { findClusterFolder } from '../../database/embedded/cluster-location';
 import { type CliSession, parseId, type Services } from '../session/cli-session';
-import { CliError } from '../session/cli-error';
+import { CliError, table } from '../session/output';
 import { checkLastBackup } from './last-backup';
-import { table } from '../session/output';
 import {
   type Check,
   checkCertificate,

@@ -17,8 +17,7 @@ import { OperatorModule } from '../../modules/operator/operator.module';
 import { PrivacyModule } from '../../modules/privacy/privacy.module';
 import { SuppressionsModule } from '../../modules/suppressions/suppressions.module';
 import { WebhooksModule } from '../../modules/webhooks/webhooks.module';
-import { CliError } from './cli-error';
-import type { Output, Report } from './output';
+import { CliError, type Output, type Report } from './output';
 
 /** Where a command finds its services. */
 export type Services = Pick<INestApplicationContext, 'get'>;

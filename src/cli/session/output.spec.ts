@@ -1,8 +1,7 @@
 import { CommanderError } from 'commander';
 import { AppError, ValidationError } from '../../common/errors/app-error';
 import { ConfigurationError } from '../../config/load-config';
-import { CliError, toErrorReport } from './cli-error';
-import { cell, fields, Output, table } from './output';
+import { cell, CliError, fields, Output, table, toErrorReport } from './output';
 
 function collect(json: boolean) {
   const written = { stdout: '', stderr: '' };

@@ -4,7 +4,7 @@ import type { Request, Response } from 'express';
 import { ConsoleCookie } from '../../auth/console-cookie';
 import { RateLimitClass } from '../../common/http/request-limits';
 import { AcrossTenants, Public } from '../../common/http/scopes';
-import { ConsoleAccessGuard } from './console-access.guard';
+import { ConsoleAccessGuard } from './console.controller';
 import { ConsoleSignIn } from './console-sign-in';
 import { SessionViewService } from './session-view.service';
 import { SignInDto, SignOutQuery, toCredential } from './dto/console-session.dto';

@@ -7,7 +7,7 @@ import { RateLimitClass } from '../../common/http/request-limits';
 import { Unbound } from '../../common/http/key-restrictions.guard';
 import { PrivacyErasureDto, RequestErasureDto } from './dto/privacy.dto';
 import { toErasureDto, toSubjectAddress } from './dto/privacy.mapper';
-import { RetentionExceptionsService } from './erasure/retention-exceptions.service';
+import { RetentionExceptionsService } from './erasure/erasure-handler.service';
 import { ERASURE, PrivacyRequestsService } from './requests/privacy-requests.service';
 
 @ApiTags('Privacy')

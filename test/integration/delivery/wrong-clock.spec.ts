@@ -1,6 +1,6 @@
 import { Metrics } from '../../../src/common/metrics/metrics';
 import { DatabaseClock, DAY, SystemClock } from '../../../src/common/clock';
-import { ClockReadings } from '../../../src/database/clock-readings.service';
+import { ClockReadings } from '../../../src/database/database.metrics';
 import { Claimer } from '../../../src/delivery/worker/claimer';
 import { PromoteDueJob, QueueSweepJob } from '../../../src/delivery/worker/queue.job';
 import { WorkerSession } from '../../../src/delivery/worker/worker-session';
