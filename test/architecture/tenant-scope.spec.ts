@@ -35,10 +35,10 @@ describe('row-level security', () => {
     const takers = SOURCES.filter(({ text }) => /\bpoolOf\(|\bcreateQueryRunner\(/.test(text)).map(({ name }) => name);
     expect(takers.sort()).toEqual([
       'database/data-source.ts',
-      'database/database.service.ts',
-      'database/migrate.ts',
       // Counts them.
       'database/database.metrics.ts',
+      'database/database.service.ts',
+      'database/migrate.ts',
       'database/tenant-data-source.ts',
     ]);
   });
