@@ -33,7 +33,7 @@ for ($attempt = 1; ; $attempt++) {
         break;
     }
     if ($attempt === 4 || ($status > 0 && $status !== 429 && $status < 500)) {
-        fwrite(STDERR, ($body['error']['code'] ?? 'no answer') . ': ' . ($body['error']['message'] ?? '') . "\n");
+        fwrite(STDERR, ($body['error']['code'] ?? 'no response') . ': ' . ($body['error']['message'] ?? '') . "\n");
         exit(1);
     }
     usleep((int) (($retryAfter ?? 2 ** $attempt) * 1e6 + random_int(0, 500_000)));

@@ -25,7 +25,7 @@ export class ApiKeysController {
   @ApiOperation({
     summary: 'Create an API key',
     description:
-      'The key itself is in this answer only. A key can hand on what it has itself: its scopes, its mode, its domain, and of ' +
+      'The key itself is in this response only. A key can hand on what it has itself: its scopes, its mode, its domain, and of ' +
       'its life what is left. An organization has up to 500 keys that are neither revoked nor expired.',
   })
   @ApiData(CreatedApiKeyDto, { status: 201 })

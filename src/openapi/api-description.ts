@@ -41,15 +41,15 @@ const INTRODUCTION = `Transactional email delivery: register a sender domain, se
 ## Authentication
 
 \`Authorization: Bearer <API key>\`. Live keys begin with \`wb_live_\`, test keys with \`wb_test_\`. Test keys see and make test data
-only: a simulator plays the receiving side, no mail leaves the service, and answers carry \`X-Test-Mode: true\`. Operators' keys
+only: a simulator plays the receiving side, no mail leaves the service, and responses carry \`X-Test-Mode: true\`. Operators' keys
 begin with \`wb_op_\` and open the paths under \`/operator/v1\`, which no other key opens.
 
 ## Limits and retries
 
-Requests are limited per key and endpoint, and per organization. Authenticated answers carry \`X-RateLimit-Limit\`, \`-Remaining\`
+Requests are limited per key and endpoint, and per organization. Authenticated responses carry \`X-RateLimit-Limit\`, \`-Remaining\`
 and \`-Reset\` (seconds since 1970) of the limit that is closest to being reached. After a 429 or a 503 wait for the seconds in
 \`Retry-After\`, then retry with exponential backoff and jitter. Sends are safe to retry with the header \`X-Idempotency-Key\`: the
-same key with the same body answers what the first request was answered, for 24 hours.
+same key with the same body returns what the first request returned, for 24 hours.
 `;
 
 /** What the groups of routes are about, in the order in which the documentation shows them. */

@@ -6,7 +6,7 @@ import type { FoundExport } from '../export/exports.service';
 import { renderAnswer, renderSection, zipExport } from '../export/render-export';
 import type { PrivacyExportDto, ReadExportQuery } from './privacy.dto';
 
-/** In which form a result is wanted: within the JSON answer, as one CSV file, or as a ZIP file. */
+/** In which form a result is wanted: within the JSON response, as one CSV file, or as a ZIP file. */
 export type ResultForm = 'json' | 'csv' | 'zip';
 
 const FORMS: ReadonlyMap<string, ResultForm> = new Map([
@@ -23,7 +23,7 @@ interface Wanted extends Pick<ReadExportQuery, 'section'> {
   readonly fields: PrivacyExportDto;
 }
 
-/** Whether the result is part of the JSON answer. */
+/** Whether the result is part of the JSON response. */
 export function isShown({ size }: FoundExport): boolean {
   return size !== undefined && size.bytes <= MAX_SHOWN_BYTES;
 }
