@@ -3,7 +3,7 @@ import { StreamableFile } from '@nestjs/common';
 import Negotiator from 'negotiator';
 import type { ExportResult } from '../export/export-items';
 import type { FoundExport } from '../export/exports.service';
-import { renderAnswer, renderSection, zipExport } from '../export/render-export';
+import { renderResponse, renderSection, zipExport } from '../export/render-export';
 import type { PrivacyExportDto, ReadExportQuery } from './privacy.dto';
 
 /** In which form a result is wanted: within the JSON response, as one CSV file, or as a ZIP file. */
@@ -40,7 +40,7 @@ export function toFile(result: ExportResult, { form, section, fields }: Wanted):
   const named = (name: string) => `attachment; filename="${requestId}${name}"`;
   switch (form) {
     case 'json':
-      return new StreamableFile(Readable.from(renderAnswer(fields, result, format)), {
+      return new StreamableFile(Readable.from(renderResponse(fields, result, format)), {
         type: 'application/json; charset=utf-8',
       });
     case 'csv':

@@ -26,7 +26,7 @@ export function renderSection(result: ExportResult, section: ExportSection, form
  * `{"data": {…, "exportedData": {…}}}` as text: three arrays, or three strings that are CSV files.
  * @param fields the others of `data`
  */
-export async function* renderAnswer(
+export async function* renderResponse(
   fields: object,
   result: ExportResult,
   format: ExportFormat,
