@@ -7,7 +7,7 @@ import { say } from './harness/say.mjs';
 
 const USAGE = `npm run bench:year -- [--emails N] [--months N] [--runs N]
 
-  --emails  in each 32 days, by default 150,000: 2 million in 13 months take about five minutes and 4 GB
+  --emails  in each 32 days, by default 150,000; at least 50,000, as many as a search examines: 2 million in 13 months take about five minutes and 4 GB
   --months  before the newest 32 days, by default 12
   --runs    of each reading, by default 15
 `;
