@@ -33,15 +33,17 @@ export function parseDomain(text: string): DomainResult {
 
 function fromUnicode(written: string): DomainResult {
   const ascii = domainToASCII(written);
-  if (ascii === '' || domainToUnicode(ascii) !== written || !HOST_NAME.test(ascii)) {
+  if (ascii === '' || A_LABEL.test(written) || domainToUnicode(ascii) !== written || !HOST_NAME.test(ascii)) {
     return refuse('has an internationalized domain that is not valid or not in its usual spelling');
   }
   if (ascii.length > MAX_DOMAIN_LENGTH) return refuse(`has a domain longer than ${MAX_DOMAIN_LENGTH} characters`);
   return { ok: true, domain: ascii };
 }
 
+/** What cannot be decoded is nothing to Node 22, and to Node 24 it is what it was before. */
 function isFaithful(ascii: string): boolean {
-  return domainToASCII(domainToUnicode(ascii)) === ascii;
+  const readable = domainToUnicode(ascii);
+  return !A_LABEL.test(readable) && domainToASCII(readable) === ascii;
 }
 
 function explain(domain: string): string {

@@ -1,4 +1,4 @@
-import { FairTurns, piecesInTurns } from './fair-turns';
+import { FairTurns, piecesInTurns, WorkTurns } from './fair-turns';
 import { loopTurnsOf } from '../../../test/setup/loop-turns';
 
 describe('FairTurns', () => {
@@ -26,6 +26,20 @@ describe('FairTurns', () => {
       Promise.all(['a', 'b', 'c'].map((holder) => work(turns, holder, 10, []))),
     );
     expect(loopTurns).toBeGreaterThanOrEqual(30);
+  });
+});
+
+describe('WorkTurns', () => {
+  it('does what takes a millisecond in a turn', async () => {
+    const loop = new FairTurns();
+    const next = jest.spyOn(loop, 'next');
+    const turns = new WorkTurns('a', loop);
+    let nowMs = 0;
+    jest.spyOn(performance, 'now').mockImplementation(() => (nowMs += 0.1));
+    for (let piece = 0; piece < 100; piece += 1) await turns.next();
+    expect(next.mock.calls.length).toBeGreaterThan(5);
+    expect(next.mock.calls.length).toBeLessThan(30);
+    expect(next).toHaveBeenCalledWith('a');
   });
 });
 

@@ -44,6 +44,26 @@ export class FairTurns {
 /** The event loop is the process's one, and so is this. */
 export const EVENT_LOOP = new FairTurns();
 
+/** How long a piece of work takes that is made of many small ones. */
+const PIECE_MS = 1;
+
+/** Small pieces of work of one holder, of which as many are done in a turn as take a millisecond. */
+export class WorkTurns {
+  private endsMs = 0;
+
+  constructor(
+    private readonly holder: string,
+    private readonly loop: FairTurns = EVENT_LOOP,
+  ) {}
+
+  /** To be awaited before each. */
+  async next(): Promise<void> {
+    if (performance.now() < this.endsMs) return;
+    await this.loop.next(this.holder);
+    this.endsMs = performance.now() + PIECE_MS;
+  }
+}
+
 /** Who holds the pieces of mail on its way out: its senders have been put in turn before (`ComposingTurns`). */
 export const OUTGOING = 'outgoing';
 

@@ -9,6 +9,8 @@ const TURN_MS = 1;
 interface ParserTurns {
   readonly nowMs?: () => number;
   readonly next?: (holder: string) => Promise<void>;
+  /** While what was parsed waits to be worked on nothing more is parsed; undefined when it does not. */
+  readonly whenServed?: () => Promise<void> | undefined;
 }
 
 /**
@@ -20,14 +22,26 @@ interface ParserTurns {
  * @param holder whom to count as one: a client, an organization
  */
 export function parseInTurns(socket: Socket, holder: () => string, turns: ParserTurns = {}): void {
-  const { nowMs = () => performance.now(), next = (name) => EVENT_LOOP.next(name) } = turns;
+  const { nowMs = () => performance.now(), next = (name) => EVENT_LOOP.next(name), whenServed } = turns;
   const [parse, another] = socket.listeners('data') as ((bytes: Buffer) => void)[];
   // Node of another release may read otherwise.
   if (!parse || another) return;
-  const parser = new TurnwiseParser(socket, parse.bind(socket), nowMs, () => next(holder()));
+  const turn = () => whenServed?.() ?? next(holder());
+  const parser = new TurnwiseParser(socket, parse.bind(socket), {
+    nowMs,
+    turn,
+    isHeld: () => whenServed?.() !== undefined,
+  });
   // Only while it has a listener does Node hand out what it reads.
   socket.on('data', (bytes: Buffer) => parser.take(bytes));
   socket.off('data', parse);
+}
+
+interface Steps {
+  readonly nowMs: () => number;
+  readonly turn: () => Promise<void>;
+  /** Whether what was parsed waits to be worked on. */
+  readonly isHeld: () => boolean;
 }
 
 /** parsing ──time is over──► waiting for a turn ──► parsing; what is not parsed yet goes back to the connection. */
@@ -37,12 +51,11 @@ class TurnwiseParser {
   constructor(
     private readonly socket: Socket & { readonly parser?: unknown },
     private readonly parse: (bytes: Buffer) => void,
-    private readonly nowMs: () => number,
-    private readonly turn: () => Promise<void>,
+    private readonly steps: Steps,
   ) {}
 
   take(bytes: Buffer): void {
-    const rest = this.isWaiting ? bytes : this.parseSome(bytes);
+    const rest = this.isWaiting || this.steps.isHeld() ? bytes : this.parseSome(bytes);
     if (rest.length === 0 || this.isOver) return;
     // Node has paused it: who reads the body or the responses does not keep up. Then Node resumes it, too.
     const isHeldBack = this.socket.isPaused();
@@ -57,19 +70,20 @@ class TurnwiseParser {
   }
 
   private parseSome(bytes: Buffer): Buffer {
-    const untilMs = this.nowMs() + TURN_MS;
+    const { nowMs, isHeld } = this.steps;
+    const untilMs = nowMs() + TURN_MS;
     let start = 0;
     for (let size = FIRST_BYTES; start < bytes.length && !this.isOver; size *= 2) {
       this.parse(start === 0 && bytes.length <= size ? bytes : bytes.subarray(start, start + size));
       start += size;
-      if (this.socket.isPaused() || this.nowMs() >= untilMs) break;
+      if (this.socket.isPaused() || isHeld() || nowMs() >= untilMs) break;
     }
     return bytes.subarray(start);
   }
 
   private async wait(): Promise<void> {
     this.isWaiting = true;
-    await this.turn();
+    await this.steps.turn();
     this.isWaiting = false;
     this.socket.resume();
   }

@@ -1,8 +1,7 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Request, Response } from 'express';
 import { EVENT_LOOP } from '../async/fair-turns';
-import { parseInTurns } from '../async/parse-in-turns';
 import { SECOND } from '../clock';
 import type { RequestSpan } from '../tracing/tracing';
 import { AppError } from '../errors/app-error';
@@ -11,6 +10,7 @@ import { clientNetworkOf } from './client-address';
 import type { Draining } from './draining';
 import { sendError } from './error-response';
 import type { expressMessages } from './express-messages';
+import { PipelinedRequests } from './pipelined-requests';
 import { refuseConnect, refuseRequest, refuseUnparsed, refuseUnrouted } from './raw-refusals';
 import { releaseBody } from './request-body';
 import { lineOf, type LogRequest, requestIdOf } from './request';
@@ -67,17 +67,18 @@ export function createNodeServer(parts: Parts): Server {
     requireHostHeader: false,
   });
   server.maxConnections = options.maxConnections;
-  server.on('connection', (socket) => parseInTurns(socket, () => clientNetworkOf(socket.remoteAddress ?? '')));
-  server.on('request', (request, response) => receive(asExpress(request), response as unknown as Response, parts));
+  server.on('connection', (socket) => PipelinedRequests.on(socket, () => clientNetworkOf(socket.remoteAddress ?? '')));
+  const inTurn = (request: Request, response: ServerResponse, serve: typeof receive): void =>
+    PipelinedRequests.serve(request, response, () => serve(request, response as Response, parts));
+  server.on('request', (request, response) => inTurn(asExpress(request), response, receive));
   server.on('checkContinue', (request, response) => {
     const awaiting = asExpress(request);
     // Sent when the body is really wanted, after all that can refuse it unseen.
     awaiting.awaitsContinue = true;
-    receive(awaiting, response as unknown as Response, parts);
+    inTurn(awaiting, response, receive);
   });
   server.on('checkExpectation', (request, response) => {
-    const refusal = new AppError('expectation_failed', 'Only 100-continue can be expected');
-    refuseUnrouted(identify(asExpress(request)), response, refusal, options.log);
+    inTurn(asExpress(request), response, refuseExpectation);
   });
   server.on('connect', (_request, socket) => refuseConnect(socket, raw));
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
@@ -86,6 +87,11 @@ export function createNodeServer(parts: Parts): Server {
     void EVENT_LOOP.next(TIMED_OUT).then(() => refuseUnparsed(error, socket, raw));
   });
   return server;
+}
+
+function refuseExpectation(request: Request, response: Response, { options }: Parts): void {
+  const refusal = new AppError('expectation_failed', 'Only 100-continue can be expected');
+  refuseUnrouted(identify(request), response, refusal, options.log);
 }
 
 function receive(request: Request, response: Response, { options, serve }: Parts): void {
@@ -100,7 +106,6 @@ function receive(request: Request, response: Response, { options, serve }: Parts
   const isProbe = request.url.startsWith(options.servedWhileDraining);
   draining.enter();
   response.once('close', () => settle(request, response, options));
-  closeWithConnection(response, request.socket);
   if (draining.active) {
     response.setHeader('connection', 'close');
     if (!isProbe) {
@@ -112,31 +117,6 @@ function receive(request: Request, response: Response, { options, serve }: Parts
   if (!options.tenantScopes) return serve(request, response);
   const closed = new Promise((resolve) => response.once('close', resolve));
   startRequest(request, closed, () => serve(request, response));
-}
-
-const unassigned = Symbol('responses that wait for those before them');
-
-/**
- * A response to a pipelined request is not told by Node that its connection is gone while those before it are not complete. It is
- * closed here then, since what its request holds is given back when it closes.
- */
-function closeWithConnection(response: Response, socket: Socket & { [unassigned]?: Set<Response> }): void {
-  if (response.socket) return;
-  const waiting = (socket[unassigned] ??= closedWith(socket));
-  waiting.add(response);
-  response.once('close', () => waiting.delete(response));
-}
-
-function closedWith(socket: Socket): Set<Response> {
-  const waiting = new Set<Response>();
-  socket.once('close', () => {
-    for (const response of waiting) {
-      if (response.socket) continue;
-      response.destroy();
-      response.emit('close');
-    }
-  });
-  return waiting;
 }
 
 function traceParentOf({ headers: { traceparent } }: Request): string | undefined {

@@ -1,7 +1,8 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { parseInTurns } from '../async/parse-in-turns';
+import { EVENT_LOOP } from '../async/fair-turns';
 import { opensPort, type PortVariable } from '../network';
+import { PipelinedRequests } from './pipelined-requests';
 
 /** Text goes out as it is, anything else as JSON. */
 export interface ProbeResponse {
@@ -41,17 +42,16 @@ const FAILED: ProbeResponse = { status: 500, body: 'the answer could not be made
 /** Serves a few fixed paths for monitors, without a framework: in every role, and before there is an application. */
 export async function startProbeServer(options: ProbeServerOptions): Promise<ProbeServer> {
   const { routes, otherwise = () => NOT_FOUND } = options;
+  const responses = new SharedResponses();
   const server = createServer(LIMITS, (request, response) => {
     const { method, url = '' } = request;
     const path = url.split('?', 1)[0] ?? '';
     const route = method === 'GET' || method === 'HEAD' ? routeOf(routes, path) : undefined;
-    void responseOf(route ?? otherwise).then(({ status, body, contentType = 'text/plain', headers }) => {
-      const [type, text] = typeof body === 'string' ? [contentType, body] : ['application/json', JSON.stringify(body)];
-      response.writeHead(status, { ...HEADERS, ...headers, 'content-type': type });
-      response.end(method === 'HEAD' ? undefined : text);
+    PipelinedRequests.serve(request, response, () => {
+      void responses.of(route ?? otherwise).then((made) => send(response, made, method === 'HEAD'));
     });
   });
-  server.on('connection', (socket) => parseInTurns(socket, () => PROBES));
+  server.on('connection', (socket) => PipelinedRequests.on(socket, () => PROBES));
   await open(server, options);
   return { port: (server.address() as AddressInfo).port, close: () => close(server) };
 }
@@ -60,12 +60,35 @@ function routeOf(routes: ProbeRoutes, path: string): ProbeRoutes[string] | undef
   return Object.hasOwn(routes, path) ? routes[path] : undefined;
 }
 
+/** One is made at a time for each path, and those who ask meanwhile get the same: one of metrics takes some milliseconds. */
+class SharedResponses {
+  private readonly making = new Map<ProbeRoutes[string], Promise<ProbeResponse>>();
+
+  of(route: ProbeRoutes[string]): Promise<ProbeResponse> {
+    const known = this.making.get(route);
+    if (known) return known;
+    const made = responseOf(route).finally(() => this.making.delete(route));
+    this.making.set(route, made);
+    return made;
+  }
+}
+
 async function responseOf(route: ProbeRoutes[string]): Promise<ProbeResponse> {
+  // Of several connections too, one response is made in a turn of the event loop.
+  await EVENT_LOOP.next(PROBES);
   try {
     return await route();
   } catch {
     return FAILED;
   }
+}
+
+function send(response: ServerResponse, made: ProbeResponse, headOnly: boolean): void {
+  const { status, body, contentType = 'text/plain', headers } = made;
+  const [type, text] = typeof body === 'string' ? [contentType, body] : ['application/json', JSON.stringify(body)];
+  const length = { 'content-length': Buffer.byteLength(text) };
+  response.writeHead(status, { ...HEADERS, ...headers, 'content-type': type, ...length });
+  response.end(headOnly ? undefined : text);
 }
 
 function open(server: Server, { variable, host, port }: ProbeServerOptions): Promise<void> {

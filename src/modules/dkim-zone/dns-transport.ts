@@ -1,6 +1,7 @@
 import { createSocket, type Socket as DatagramSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, isIPv6, type Server, type Socket } from 'node:net';
+import { WorkTurns } from '../../common/async/fair-turns';
 import type { DkimZoneLimits } from './dkim-zone-limits';
 
 /** UDP and TCP on one port. */
@@ -58,6 +59,7 @@ export async function serveStream(
   answer: (message: Buffer) => Promise<Buffer | undefined>,
   { maxQueryBytes, idleMs, connectionMs }: DkimZoneLimits,
 ): Promise<void> {
+  const turns = new WorkTurns(socket.remoteAddress ?? '');
   const closed = new AbortController();
   const lifetime = setTimeout(() => socket.destroy(), connectionMs);
   socket.setTimeout(idleMs, () => socket.destroy());
@@ -66,6 +68,7 @@ export async function serveStream(
   socket.once('close', () => closed.abort());
   try {
     for await (const message of messagesOf(socket, maxQueryBytes)) {
+      await turns.next();
       const reply = await answer(message);
       if (!reply || socket.write(frame(reply))) continue;
       await once(socket, 'drain', { signal: closed.signal });

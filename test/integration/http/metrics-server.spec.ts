@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { Metrics, startMetricsServer } from '../../../src/common/metrics/metrics';
+import { RawClient, request } from './raw-client';
 
 const HOST = '127.0.0.1';
 
@@ -31,6 +32,28 @@ describe('the metrics listener', () => {
     expect([health.headers.get('content-type'), await health.json()]).toEqual(['application/json', { status: 'ok' }]);
     expect((await fetch(`${base}/health`, { method: 'HEAD' })).status).toBe(200);
     expect((await fetch(`${base}/health`, { method: 'POST' })).status).toBe(404);
+    await server.close();
+  });
+
+  it('makes one response at a time, however many ask', async () => {
+    const made = { now: 0, most: 0, total: 0 };
+    const make = async () => {
+      made.most = Math.max(made.most, (made.now += 1));
+      made.total += 1;
+      await new Promise((resolve) => setImmediate(resolve));
+      made.now -= 1;
+      return { status: 200, body: `<${made.total}>` };
+    };
+    const routes = { '/slow': make };
+    const server = await startMetricsServer({ host: HOST, port: 0, registry: new Metrics().registry, routes });
+    const clients = await Promise.all(Array.from({ length: 20 }, () => RawClient.connect(server.port)));
+    for (const client of clients) client.send(request('GET /slow').repeat(20));
+    for (const client of clients) {
+      for (let count = 0; count < 20; count += 1) expect((await client.next()).status).toBe(200);
+      client.close();
+    }
+    expect(made.most).toBe(1);
+    expect(made.total).toBeLessThan(200);
     await server.close();
   });
 

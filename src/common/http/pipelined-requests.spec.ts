@@ -1,0 +1,96 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { waitFor } from '../../../test/setup/wait-for';
+import { PipelinedRequests } from './pipelined-requests';
+
+const get = (path: number | string): string => `GET /${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
+
+describe('PipelinedRequests', () => {
+  const open: { close(): void }[] = [];
+  /** Those that are being served. */
+  let serving: ServerResponse[];
+  let begun: string[];
+  let parsed: number;
+  let port: number;
+
+  beforeEach(async () => {
+    [serving, begun, parsed] = [[], [], 0];
+    const server = createServer((request: IncomingMessage, response: ServerResponse) => {
+      parsed += 1;
+      PipelinedRequests.serve(request, response, () => {
+        serving.push(response);
+        begun.push(request.url ?? '');
+      });
+    });
+    server.on('connection', (socket) => PipelinedRequests.on(socket, () => 'a'));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    open.push({ close: () => (server.close(), server.closeAllConnections()) });
+    port = (server.address() as AddressInfo).port;
+  });
+  afterEach(() => open.splice(0).forEach((one) => one.close()));
+
+  function client(text: string): { socket: Socket; received: () => string } {
+    const socket = connect(port, '127.0.0.1');
+    open.push({ close: () => socket.destroy() });
+    let received = '';
+    socket.on('data', (chunk: Buffer) => (received += chunk.toString('latin1')));
+    socket.on('error', () => undefined);
+    socket.write(text);
+    return { socket, received: () => received };
+  }
+
+  const begins = (count: number) => waitFor(() => begun.length === count, { what: `request ${count} to begin` });
+
+  it('serves one of a connection at a time, in order, and of each connection one', async () => {
+    const all = Array.from({ length: 40 }, (_, index) => index);
+    const { received } = client(all.map(get).join(''));
+    client(get('other'));
+    await begins(2);
+    expect(serving).toHaveLength(2);
+    serving.splice(begun.indexOf('/other'), 1)[0]?.end('other');
+    for (const index of all) {
+      await begins(index + 2);
+      expect(serving).toHaveLength(1);
+      serving.pop()?.end(`<${index}>`);
+    }
+    await waitFor(() => received().includes('<39>'), { what: 'the last response' });
+    expect(received().match(/<\d+>/g)).toEqual(all.map((index) => `<${index}>`));
+  });
+
+  it('parses a packet at most while one waits', async () => {
+    const { socket } = client(get(0).repeat(20_000));
+    await begins(1);
+    for (let turn = 0; turn < 100; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(parsed).toBeLessThan(200);
+    socket.destroy();
+  });
+
+  it('takes bodies along', async () => {
+    const post = `POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 50000\r\n\r\n${'b'.repeat(50_000)}`;
+    const { received } = client(post + post + get('y'));
+    for (const count of [1, 2, 3]) {
+      await begins(count);
+      const response = serving.pop();
+      const body = await response?.req.toArray();
+      response?.end(`<${Buffer.concat(body ?? []).length}>`);
+    }
+    await waitFor(() => received().includes('<0>'), { what: 'the last response' });
+    expect(received().match(/<\d+>/g)).toEqual(['<50000>', '<50000>', '<0>']);
+  });
+
+  it('serves none of those that wait when the connection is over', async () => {
+    const { socket } = client(get(0) + get(1) + get(2));
+    await begins(1);
+    socket.destroy();
+    await once(serving[0] as ServerResponse, 'close');
+    const { received } = client(get(3) + get(4));
+    await begins(2);
+    serving[1]?.setHeader('connection', 'close').end('last');
+    await waitFor(() => received().includes('last'), { what: 'the response' });
+    client(get(5));
+    await begins(3);
+    expect(begun).toEqual(['/0', '/3', '/5']);
+  });
+});
