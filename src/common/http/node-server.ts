@@ -7,6 +7,7 @@ import type { RequestSpan } from '../tracing/tracing';
 import { AppError } from '../errors/app-error';
 import { startRequest } from '../tenant-scope';
 import { clientNetworkOf } from './client-address';
+import { shareConnections } from './connection-shares';
 import type { Draining } from './draining';
 import { sendError } from './error-response';
 import type { expressMessages } from './express-messages';
@@ -23,7 +24,7 @@ const TIMED_OUT = 'ERR_HTTP_REQUEST_TIMEOUT';
 export interface NodeServerOptions {
   readonly maxHeaderBytes: number;
   readonly maxRequestsPerSocket: number;
-  /** More are closed at once. */
+  /** More are closed at once; of one client, half of them. */
   readonly maxConnections: number;
   readonly headersTimeoutMs: number;
   /** For headers and body to arrive; not for the response. */
@@ -66,7 +67,7 @@ export function createNodeServer(parts: Parts): Server {
     // Checked in refuseRequest, whose refusal has the envelope.
     requireHostHeader: false,
   });
-  server.maxConnections = options.maxConnections;
+  shareConnections(server, options.maxConnections);
   server.on('connection', (socket) => PipelinedRequests.on(socket, () => clientNetworkOf(socket.remoteAddress ?? '')));
   const inTurn = (request: Request, response: ServerResponse, serve: typeof receive): void =>
     PipelinedRequests.serve(request, response, () => serve(request, response as Response, parts));

@@ -1,7 +1,9 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { EVENT_LOOP } from '../async/fair-turns';
+import { SingleFlight } from '../async/promises';
 import { opensPort, type PortVariable } from '../network';
+import { shareConnections } from './connection-shares';
 import { PipelinedRequests } from './pipelined-requests';
 
 /** Text goes out as it is, anything else as JSON. */
@@ -34,6 +36,8 @@ export interface ProbeServer {
 
 const HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
 const LIMITS = { headersTimeout: 5_000, requestTimeout: 5_000 };
+/** More are closed at once; of one client, half of them. */
+const MAX_CONNECTIONS = 500;
 /** Monitors are one client. */
 const PROBES = 'probes';
 const NOT_FOUND: ProbeResponse = { status: 404, body: 'not found\n' };
@@ -42,15 +46,19 @@ const FAILED: ProbeResponse = { status: 500, body: 'the answer could not be made
 /** Serves a few fixed paths for monitors, without a framework: in every role, and before there is an application. */
 export async function startProbeServer(options: ProbeServerOptions): Promise<ProbeServer> {
   const { routes, otherwise = () => NOT_FOUND } = options;
-  const responses = new SharedResponses();
+  // One response is made at a time for each path, and who asks meanwhile gets the same: one of metrics takes some milliseconds.
+  const responses = new SingleFlight<ProbeResponse>();
   const server = createServer(LIMITS, (request, response) => {
     const { method, url = '' } = request;
     const path = url.split('?', 1)[0] ?? '';
     const route = method === 'GET' || method === 'HEAD' ? routeOf(routes, path) : undefined;
     PipelinedRequests.serve(request, response, () => {
-      void responses.of(route ?? otherwise).then((made) => send(response, made, method === 'HEAD'));
+      const key = route ? path : '';
+      const making = responses.run(key, () => responseOf(route ?? otherwise));
+      void making.then((made) => send(response, made, method === 'HEAD'));
     });
   });
+  shareConnections(server, MAX_CONNECTIONS);
   server.on('connection', (socket) => PipelinedRequests.on(socket, () => PROBES));
   await open(server, options);
   return { port: (server.address() as AddressInfo).port, close: () => close(server) };
@@ -58,19 +66,6 @@ export async function startProbeServer(options: ProbeServerOptions): Promise<Pro
 
 function routeOf(routes: ProbeRoutes, path: string): ProbeRoutes[string] | undefined {
   return Object.hasOwn(routes, path) ? routes[path] : undefined;
-}
-
-/** One is made at a time for each path, and those who ask meanwhile get the same: one of metrics takes some milliseconds. */
-class SharedResponses {
-  private readonly making = new Map<ProbeRoutes[string], Promise<ProbeResponse>>();
-
-  of(route: ProbeRoutes[string]): Promise<ProbeResponse> {
-    const known = this.making.get(route);
-    if (known) return known;
-    const made = responseOf(route).finally(() => this.making.delete(route));
-    this.making.set(route, made);
-    return made;
-  }
 }
 
 async function responseOf(route: ProbeRoutes[string]): Promise<ProbeResponse> {

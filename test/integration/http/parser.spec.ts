@@ -136,6 +136,38 @@ describe('malformed HTTP', () => {
     expect((await exchange(app.port, request('GET /health'))).status).toBe(200);
   });
 
+  it('gives no client more connections than it leaves to the others', async () => {
+    const limited = await startHttpApp({ maxConnections: 6 });
+    const open = async (address: string): Promise<[client: RawClient, isServed: boolean]> => {
+      const client = await RawClient.connect(limited.port, address);
+      const response = client.send(request('GET /health')).next();
+      return [client, await response.then(({ status }) => status === 200).catch(() => false)];
+    };
+    const clients: RawClient[] = [];
+    const served = async (address: string) => {
+      const [client, isServed] = await open(address);
+      clients.push(client);
+      return isServed;
+    };
+    const asked = [
+      '127.0.0.1',
+      '127.0.0.1',
+      '127.0.0.1',
+      '127.0.0.1',
+      '127.0.0.2',
+      '127.0.0.2',
+      '127.0.0.3',
+      '127.0.0.1',
+    ];
+    const answers: boolean[] = [];
+    for (const address of asked) answers.push(await served(address));
+    expect(answers).toEqual([true, true, true, false, true, false, true, false]);
+    for (const client of clients) client.close();
+    await waitFor(() => served('127.0.0.1'), { what: 'room for the first again' });
+    for (const client of clients) client.close();
+    await limited.close();
+  });
+
   it('closes a connection after its number of requests', async () => {
     const limited = await startHttpApp({ maxRequestsPerSocket: 2 });
     const client = await RawClient.connect(limited.port);

@@ -43,9 +43,9 @@ export class RawClient {
     });
   }
 
-  static connect(port: number): Promise<RawClient> {
+  static connect(port: number, localAddress = '127.0.0.1'): Promise<RawClient> {
     return new Promise((resolve, reject) => {
-      const socket = connect(port, '127.0.0.1');
+      const socket = connect({ port, host: '127.0.0.1', localAddress });
       socket.once('error', reject);
       socket.once('connect', () => resolve(new RawClient(socket)));
     });
