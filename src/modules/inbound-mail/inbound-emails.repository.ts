@@ -18,7 +18,15 @@ import {
   readInboundPart,
   readInboundSizes,
 } from './sql/inbound-emails.sql';
+import {
+  countInboundEmails,
+  type ExaminedInboundEmail,
+  listExaminedInboundEmails,
+  writeInboundAddresses,
+} from './sql/inbound-addresses.sql';
 import { type InboundSearch, listInboundEmails, type Page, searchInboundEmails } from './sql/list-inbound-emails.sql';
+
+type ExaminedKey = Pick<ExaminedInboundEmail, 'organizationId' | 'mode' | 'id'>;
 
 /** Of a part: the driver makes text of twice its length of it. */
 const PART_BYTES = 1024 * 1024;
@@ -101,6 +109,26 @@ export class InboundEmailsRepository {
   /** The first MiB as it came, with all of the header; undefined when it is gone. */
   async loadHead(key: InboundEmailKey): Promise<Buffer | undefined> {
     return (await this.database.run(readInboundPart(key, 0)))[0]?.content;
+  }
+
+  /** The same as `loadHead`, in a transaction. */
+  async readHead(key: InboundEmailKey, tx: Transaction): Promise<Buffer | undefined> {
+    return (await tx.run(readInboundPart(key, 0)))[0]?.content;
+  }
+
+  /** The next of all organizations. */
+  examine(after: ExaminedKey, limit: number, tx: Transaction): Promise<ExaminedInboundEmail[]> {
+    return tx.run(listExaminedInboundEmails(after, limit));
+  }
+
+  /** Whether they were others. */
+  async writeAddresses(key: InboundEmailKey, addresses: readonly string[], tx: Transaction): Promise<boolean> {
+    return (await tx.run(writeInboundAddresses(key, addresses))).length > 0;
+  }
+
+  /** Of all organizations. */
+  async countAll(): Promise<number> {
+    return (await this.database.run(countInboundEmails()))[0]?.emails ?? 0;
   }
 
   /** Those that are found by an address, in the order of their ids. */

@@ -6,6 +6,7 @@ import { NodeDnsResolver } from '../../common/dns/node-dns-resolver';
 import { AppConfig } from '../../config/config';
 import { AuthenticationService } from './authentication.service';
 import { DeleteOldInboundEmailsJob } from './delete-old-inbound-emails.job';
+import { InboundAddressesBackfill } from './inbound-addresses.backfill';
 import { InboundEmail, InboundEmailPart, InboundRoute, InboundUsage } from './inbound-email.entity';
 import { InboundEmailsController } from './inbound-emails.controller';
 import { InboundEmailsRepository } from './inbound-emails.repository';
@@ -24,6 +25,7 @@ import { InboundRoutesService } from './inbound-routes.service';
   providers: [
     ...[InboundMailLimits, InboundRoutesRepository, InboundRoutesService, InboundMailService, AuthenticationService],
     ...[InboundEmailsRepository, InboundEmailsService, InboundSubjectsService, DeleteOldInboundEmailsJob],
+    InboundAddressesBackfill,
     {
       provide: DnsResolver,
       inject: [AppConfig],

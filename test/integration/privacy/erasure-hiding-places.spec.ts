@@ -7,10 +7,12 @@ import { newId } from '../../../src/common/ids';
 import { parseAddress } from '../../../src/common/mail-address';
 import { PrivacyWork } from '../../../src/modules/privacy/requests/privacy-work.service';
 import { AuthenticationService } from '../../../src/modules/inbound-mail/authentication.service';
+import { InboundAddressesBackfill } from '../../../src/modules/inbound-mail/inbound-addresses.backfill';
 import { InboundMailService } from '../../../src/modules/inbound-mail/inbound-mail.service';
 import { SubjectErasureService } from '../../../src/modules/emails/privacy/subject-erasure.service';
 import { WebhookMessagesRepository } from '../../../src/modules/webhooks/webhook-messages.repository';
 import { MailboxRepository } from '../../../src/modules/mailbox/mailbox.repository';
+import { insertInboundEmail } from '../../factories/inbound-emails';
 import { DEFERRED } from '../../factories/outcomes';
 import { ErasureScene } from './erasure-scene';
 import { hidingMail, randomOf, shows, SPELLINGS } from './hiding-places';
@@ -309,6 +311,33 @@ describe('whatever an address hides in', () => {
     expect(await scene.db.query('select count(*)::int from inbound_emails')).toEqual([{ count: 21 }]);
     await erase(`not${ann}`);
     expect(await tablesShowing('crowdqz')).toEqual([]);
+  });
+
+  it('mail that came before all of a long header was read is read again', async () => {
+    const { organizationId } = scene.tenant;
+    const others = Array.from({ length: 250 }, (_, n) => `Number ${n} <r${n}@x${n}.example>`).join(', ');
+    // The factory knows two of its addresses.
+    await insertInboundEmail(scene.db, { organizationId, to: `${others}, Ann <beforeqz@x.example>, ${BOB}` });
+    for (let n = 0; n < 40; n += 1) await insertInboundEmail(scene.db, { organizationId });
+    expect((await erase('beforeqz@x.example')).receipt).toMatchObject({ inboundEmailsDeleted: 0 });
+    const readAgain = async () => {
+      const total = { examined: 0, changed: 0 };
+      for (let position: string | undefined = ''; position !== undefined;) {
+        const after: string = position;
+        const batch = await scene.worker
+          .get(Database)
+          .transaction((tx) => scene.worker.get(InboundAddressesBackfill).next(after, tx));
+        total.examined += batch.examined;
+        total.changed += batch.changed;
+        position = batch.position;
+      }
+      return total;
+    };
+    const [stored] = await scene.db.query('select count(*)::int from inbound_emails');
+    expect(await readAgain()).toEqual({ examined: stored?.count, changed: 1 });
+    expect(await readAgain()).toEqual({ examined: stored?.count, changed: 0 });
+    expect((await erase('beforeqz@x.example')).receipt).toMatchObject({ inboundEmailsDeleted: 1 });
+    expect(await tablesShowing('beforeqz')).toEqual([]);
   });
 
   it('large attachments are looked through one at a time, from where a worker lost them', async () => {
