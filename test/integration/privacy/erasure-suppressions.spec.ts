@@ -1,5 +1,7 @@
 import { addressKey } from '../../../src/common/mail-address';
 import { OutgoingMessagesService } from '../../../src/modules/emails/outgoing-messages.service';
+import { MailboxErasureService } from '../../../src/modules/mailbox/mailbox-erasure.service';
+import { SuppressionImportService } from '../../../src/modules/suppressions/suppression-import.service';
 import { SuppressionListService } from '../../../src/modules/suppressions/suppression-list.service';
 import { SuppressionsService } from '../../../src/modules/suppressions/suppressions.service';
 import { HARD_BOUNCE } from '../../factories/outcomes';
@@ -115,6 +117,28 @@ describe('the suppressions of an erased address', () => {
       ...{ suppressionsHashed: 0, emailsAnonymized: 0 },
       retentionExceptions: [{ reason: 'hard_bounce' }],
     });
+  });
+
+  it('that are imported while it goes on are gone as well', async () => {
+    await listAs('hard_bounce');
+    const mailbox = scene.worker.get(MailboxErasureService);
+    const find = mailbox.find.bind(mailbox);
+    // A later step than that of the list.
+    jest.spyOn(mailbox, 'find').mockImplementationOnce(async (...page) => {
+      const csv = `address,reason,notes\n${ann},manual,of ${ann}\nbob@x.example,manual,`;
+      const wanted = { owner: owner(), form: 'waybill' as const, csv, actor: 'somebody', keepReasons: false };
+      expect(await scene.delivery.core.get(SuppressionImportService).import(wanted)).toMatchObject({ added: 2 });
+      return find(...page);
+    });
+    expect(await scene.erase(ann)).toMatchObject({
+      status: 'completed',
+      receipt: {
+        ...{ suppressionsRemoved: 1, suppressionsHashed: 1 },
+        retentionExceptions: [{ category: 'suppression', reason: 'hard_bounce' }],
+      },
+    });
+    expect(await scene.tablesWith(ann)).toEqual([]);
+    expect(await scene.worker.get(SuppressionsService).reasonOf(owner(), 'bob@x.example')).toBe('manual');
   });
 
   it('outlive a change of the master key', async () => {

@@ -122,8 +122,11 @@ export class ErasureSteps {
     return async (tx) => ({ counts: { mailboxCopiesDeleted: await this.mailbox.delete(ids, tx) }, next });
   }
 
-  private async closeRequests({ request, email }: ErasureTarget, tx: Transaction) {
-    return { counts: { exportsDeleted: await this.requests.closeOthers(request, email, tx) } };
+  /** With the request goes what has come onto the list since its step, as an import takes a while. */
+  private async closeRequests(target: ErasureTarget, tx: Transaction) {
+    const { counts, kept } = await this.eraseSuppressions(target, tx);
+    const exportsDeleted = await this.requests.closeOthers(target.request, target.email, tx);
+    return { counts: { ...counts, exportsDeleted }, kept };
   }
 }
 
