@@ -43,7 +43,9 @@ export const AREAS = {
   erasure: {
     mutate: [
       'src/common/erasure/address-finder.ts',
+      'src/common/erasure/decodings.ts',
       'src/common/erasure/encoded-runs.ts',
+      'src/common/erasure/readings.ts',
       'src/common/erasure/byte-search.ts',
     ],
     tests: ['src/common/erasure/*.spec.ts'],

@@ -109,7 +109,7 @@ describe('an address within a text', () => {
 
 describe('an address in a long text', () => {
   /** Where one turn of the event loop ends and the next one begins. */
-  const TURN = 128 * 1024;
+  const TURN = 32 * 1024;
   const finder = new AddressFinder(ANN);
   const at = (place: number, text: string) => `${'. '.repeat(place / 2)}${text}${' .'.repeat(100)}`;
   const longest = [...ANN].map((each) => `&amp;amp;#x000000${each.charCodeAt(0).toString(16)};`).join('');

@@ -2,13 +2,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { domainToUnicode } from 'node:url';
 import { addressPattern } from './address-pattern';
 import { domainOf } from '../mail-address';
-import { decodedRuns, type Occurrence, runsOf, type Sought, withReplaced } from './encoded-runs';
+import { holds, occurrencesIn, occurrencesWithin, type Sought } from './decodings';
+import { allTexts, asciiTexts, type Occurrence, runsOf, withReplaced } from './encoded-runs';
 
 /** What is left of an address within a text. */
 export const REPLACEMENT = '[erased]';
 
-/** Characters that are looked through in one turn of the event loop: some milliseconds. */
-const WINDOW = 128 * 1024;
+/** Characters that are looked through in one turn of the event loop: some milliseconds, twenty of what is made to be slow. */
+const WINDOW = 32 * 1024;
 /** No spelling is longer than so many times the address. */
 const MAX_SPELLING = 64;
 
@@ -22,8 +23,8 @@ const LABEL_AFTER = /^-*[A-Za-z0-9]/;
 const SURROUNDINGS = 64;
 
 /**
- * Finds one address wherever it is written in texts, also within base64, hexadecimal digits and encoded words, but not where it
- * is a part of another address.
+ * Finds one address wherever it is written in texts, also where it is encoded twice (`DEPTH`), but not where it is a part of another
+ * address.
  */
 export class AddressFinder {
   private readonly pattern: RegExp;
@@ -40,22 +41,23 @@ export class AddressFinder {
     this.maxLength = MAX_SPELLING * email.length;
     this.isAscii = /^[\x00-\x7f]*$/.test(email) && !/(?:^|[@.])xn--/i.test(email);
     const minBytes = shortestLength(email);
-    this.sought = { minBytes, ...runsOf(minBytes), isAscii: this.isAscii };
+    const runs = runsOf(minBytes, this.isAscii ? asciiTexts : allTexts);
+    this.sought = { minBytes, ...runs, spelled: (text) => this.spelled(text) };
   }
 
-  /** As it is written, whatever runs of the text may encode. @param text of some hundred kB at most */
+  /** As it is written, whatever the text may encode. @param text of some hundred kB at most */
   holdsPlainly(text: string): boolean {
-    return this.spelled(text, true).length > 0;
+    return this.spelled(text).next().done !== true;
   }
 
   /** @param text of some hundred kB at most */
   holds(text: string): boolean {
-    return this.occurrences(text, 0, text.length, true).length > 0;
+    return holds(text, this.sought);
   }
 
   /** @param text of some hundred kB at most; else `cleanLong` */
   clean(text: string): string {
-    return withReplaced(text, this.occurrences(text, 0, text.length), REPLACEMENT);
+    return withReplaced(text, [...occurrencesIn(text, this.sought)], REPLACEMENT);
   }
 
   /** A text of any length; the event loop has its turn in between. */
@@ -63,7 +65,7 @@ export class AddressFinder {
     const found: Occurrence[] = [];
     for (let start = 0; start < text.length; start += WINDOW) {
       if (start > 0) await nextTurn();
-      found.push(...this.occurrences(text, start, Math.min(text.length, start + WINDOW + this.maxLength)));
+      for (const each of this.inWindow(text, start, start + WINDOW + this.maxLength)) found.push(each);
     }
     return withReplaced(text, found, REPLACEMENT);
   }
@@ -92,33 +94,31 @@ export class AddressFinder {
     return `${cleaned}-${number}`;
   }
 
-  private occurrences(text: string, start: number, end: number, isFirstEnough = false): Occurrence[] {
-    if (end - start < this.sought.minBytes) return [];
+  private *inWindow(text: string, start: number, end: number): Generator<Occurrence> {
     const window = text.slice(start, end);
-    const inText = (each: Occurrence): Occurrence => ({ start: each.start + start, end: each.end + start });
-    // What stands around the window counts too.
-    const spelled = this.spelled(window, isFirstEnough)
-      .map(inText)
-      .filter((each) => !isPartOfAnother(text, each));
-    if (isFirstEnough && spelled.length > 0) return spelled;
-    const runs = decodedRuns(window, this.sought, (decoded) => this.holdsPlainly(decoded));
-    return [...spelled, ...runs.map(inText)];
+    for (const each of this.spelled(window)) {
+      const occurrence = moved(each, start);
+      // What stands around the window counts too.
+      if (!isPartOfAnother(text, occurrence)) yield occurrence;
+    }
+    for (const each of occurrencesWithin(window, this.sought)) yield moved(each, start);
   }
 
-  private spelled(text: string, isFirstEnough: boolean): Occurrence[] {
-    const found: Occurrence[] = [];
-    this.pattern.lastIndex = 0;
-    for (let match = this.pattern.exec(text); match; match = this.pattern.exec(text)) {
+  private *spelled(text: string): Generator<Occurrence> {
+    for (let from = 0; ;) {
+      this.pattern.lastIndex = from;
+      const match = this.pattern.exec(text);
+      if (!match) return;
       const occurrence = { start: match.index, end: this.pattern.lastIndex };
-      if (isPartOfAnother(text, occurrence)) {
-        this.pattern.lastIndex = match.index + 1;
-        continue;
-      }
-      found.push(occurrence);
-      if (isFirstEnough) break;
+      const isPart = isPartOfAnother(text, occurrence);
+      from = isPart ? match.index + 1 : occurrence.end;
+      if (!isPart) yield occurrence;
     }
-    return found;
   }
+}
+
+function moved({ start, end }: Occurrence, by: number): Occurrence {
+  return { start: start + by, end: end + by };
 }
 
 /** A bound: a letter in another case, or with its accent, may take half as much. */

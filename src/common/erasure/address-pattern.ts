@@ -6,7 +6,7 @@ const SPECIAL = /[\\^$.*+?()[\]{}|/-]/g;
 const ALPHANUMERIC = /^[a-z0-9]$/i;
 
 /** HTML, section 13.5: names of characters that addresses have. */
-const ENTITIES: Readonly<Record<string, string>> = {
+export const CHARACTER_NAMES: Readonly<Record<string, string>> = {
   ...{ '@': 'commat', '.': 'period', '+': 'plus', _: 'lowbar', '&': 'amp', "'": 'apos', '!': 'excl', '#': 'num' },
   ...{ $: 'dollar', '%': 'percnt', '*': 'ast', '/': 'sol', '=': 'equals', '?': 'quest', '^': 'Hat', '`': 'grave' },
   ...{ '{': 'lcub', '|': 'vert', '}': 'rcub' },
@@ -44,17 +44,23 @@ function spelling(character: string): string {
 }
 
 function encodings(character: string): string[] {
-  const octets = [...Buffer.from(character)].map((octet) => anyCase(octet.toString(16).padStart(2, '0')));
+  const charsets = [Buffer.from(character), ...(isLatin(character) ? [Buffer.from(character, 'latin1')] : [])];
+  const written = charsets.map((bytes) => [...bytes].map((octet) => anyCase(octet.toString(16).padStart(2, '0'))));
   const code = character.codePointAt(0) ?? 0;
   const hexadecimal = anyCase(code.toString(16));
-  const name = ENTITIES[character];
+  const name = CHARACTER_NAMES[character];
   return [
-    octets.map((octet) => `%(?:25){0,3}${octet}`).join(''),
-    octets.map((octet) => `=${octet}`).join(''),
+    ...written.map((octets) => octets.map((octet) => `%(?:25){0,3}${octet}`).join('')),
+    ...written.map((octets) => octets.map((octet) => `=${octet}`).join('')),
     `&(?:amp;){0,2}#(?:0{0,6}${code}|[xX]0{0,6}${hexadecimal})(?:;|(?![0-9A-Fa-f]))`,
     `\\\\{1,4}(?:[ux]0{0,2}|u\\{0{0,4})${hexadecimal}\\}?`,
     ...(name === undefined ? [] : [`&(?:amp;){0,2}${name};`]),
   ];
+}
+
+/** Beyond ASCII, and one octet in ISO 8859-1. */
+function isLatin(character: string): boolean {
+  return /^[\x80-\xff]$/.test(character);
 }
 
 function anyCase(digits: string): string {

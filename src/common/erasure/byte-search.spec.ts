@@ -32,6 +32,13 @@ const pdfOf = (content: string) =>
     Buffer.from('\nendstream\nendobj\n'),
   ]);
 
+/** Each of so many MiB. */
+const twoFiles = (size: number) =>
+  Buffer.concat([
+    gzipSync(Buffer.alloc(size * 1024 * 1024)),
+    zipOf(Buffer.concat([Buffer.alloc(size * 1024 * 1024), Buffer.from(ANN)])),
+  ]);
+
 const FILLER = 'nothing to see here\n'.repeat(20_000);
 
 describe('bytes', () => {
@@ -59,6 +66,7 @@ describe('bytes', () => {
     ['a ZIP in a ZIP', zipOf(zipOf(ANN))],
     ['a file in a file in a file', zipOf(gzipSync(zipOf(ANN)))],
     ['the second of two files', Buffer.concat([gzipSync(FILLER), zipOf(ANN)])],
+    ['the end of the second of two files that unpack to 24 MiB', twoFiles(12)],
     ['PDF', pdfOf(`BT (${ANN}) Tj ET`)],
     ['PDF, hexadecimal', pdfOf(`BT <${Buffer.from(ANN).toString('hex')}> Tj ET`)],
   ])('in %s', async (_kind, bytes) => {
@@ -97,6 +105,7 @@ describe('bytes', () => {
     ['what is four files deep', zipOf(gzipSync(zipOf(gzipSync(ANN))))],
     ['lines that are no base64 together', 'ann.lee@x.exam\r\nple'],
     ['broken archives', Buffer.concat([zipOf(FILLER).subarray(0, 60), gzipSync(FILLER).subarray(0, 30)])],
+    ['the end of the second of two files that unpack to 34 MiB', twoFiles(17)],
     ['what unpacks without end', gzipSync(Buffer.alloc(40 * 1024 * 1024))],
   ])('not in %s', async (_kind, bytes) => {
     expect(await holds(ANN, bytes)).toBe(false);

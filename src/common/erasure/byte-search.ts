@@ -18,12 +18,8 @@ export interface ByteSource {
 
 const CHARSET = /charset\s*=\s*["']?([\w.:-]{1,40})/gi;
 const MAX_CHARSETS = 4;
-/** RFC 2045 section 6.7: lines are broken behind a `=`. */
-const SOFT_LINE_BREAK = /=[ \t]*\r?\n/g;
 /** RFC 5322 section 2.2.3, and the same in calendars and contacts (RFC 5545, RFC 6350). */
 const FOLDING = /\r?\n[ \t]+/g;
-/** The end of a line of base64 that goes on on the next one. */
-const BASE64_LINE_END = /(?<=[A-Za-z0-9+/]{16})[ \t]*\r?\n[> \t]*(?=[A-Za-z0-9+/])/g;
 
 /**
  * Whether bytes of any kind hold an address: text in any character set, in UTF-16, quoted-printable or base64, with folded lines, and
@@ -69,25 +65,12 @@ async function holdsAsText(finder: AddressFinder, bytes: Buffer, source: ByteSou
 
 async function holdsInTransport(finder: AddressFinder, text: string): Promise<boolean> {
   if (finder.holdsPlainly(text)) return true;
-  for (const reading of readings(text)) {
-    await nextTurn();
-    if (finder.holds(reading)) return true;
-  }
-  return false;
-}
-
-/** A text as what transports it would give it back. Lines of base64 are joined, so that runs of it are whole. */
-function* readings(text: string): Generator<string> {
-  yield text.replace(BASE64_LINE_END, '');
-  const unquoted = unquote(text.replace(SOFT_LINE_BREAK, ''));
-  if (unquoted !== text) yield unquoted;
+  await nextTurn();
+  if (finder.holds(text)) return true;
   const unfolded = text.replace(FOLDING, '');
-  if (unfolded !== text) yield unfolded;
-}
-
-function unquote(text: string): string {
-  const octets = (run: string) => Buffer.from(run.replaceAll('=', ''), 'hex').toString();
-  return text.replace(/(?:=[0-9A-Fa-f]{2})+/g, octets);
+  if (unfolded === text) return false;
+  await nextTurn();
+  return finder.holds(unfolded);
 }
 
 /** ASCII in UTF-16 and UTF-32 of either order is read as well, as it has only zeros beside it. */

@@ -1,4 +1,5 @@
-import { decodedRuns, runsOf, type Sought, withReplaced } from './encoded-runs';
+import { occurrencesIn, type Origin, type Sought } from './decodings';
+import { type Occurrence, runsOf, utf8Texts, withReplaced } from './encoded-runs';
 
 /** Of an address: what it may consist of, as JSON and HTML escape it, or as it is. */
 const CHARACTER = String.raw`(?:\\{1,4}u[0-9a-f]{4}|&#x?[0-9a-f]{1,6};|[^\s@<>"'${'`'},;:()[\]{}=&/\\])`;
@@ -12,24 +13,26 @@ const REPLACEMENT = '[address]';
 const QUOTED =
   /=40(?<=((?:=[0-9A-Fa-f]{2}|[\w.+-]){1,200})=40)(?:[\w-]|=[0-9A-Fa-f]{2}){1,200}(?:\.|=2[Ee])(?:[\w.-]|=[0-9A-Fa-f]{2}){2,200}/g;
 
-/** `a@b.co`, in whatever character set has ASCII as UTF-8 has it. */
-const MIN_BYTES = 6;
-const ANY: Sought = { minBytes: MIN_BYTES, ...runsOf(MIN_BYTES), isAscii: false };
 /** Controls other than white space, and what is not UTF-8. */
 const NO_TEXT = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd]/;
+/** What decodes by chance has no stretch without such characters that is as long. */
+const STRETCHES = /[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd]{24,}/g;
 /** Among bytes that are no text, which decode to anything: stricter. */
 const AMONG_BYTES =
-  /(?:@|\\u0040)(?<=[\p{L}\p{N}._%+-](?:@|\\u0040))(?:[\p{L}\p{N}-]{1,63}\.){1,8}[\p{L}\p{N}-]{2,63}|@(?<=[\p{L}\p{N}._%+-]{2}@)[\p{L}\p{N}.-]{0,63}$/u;
+  /(?:@|\\u0040)(?<=([\p{L}\p{N}._%+-]{1,64})(?:@|\\u0040))(?:[\p{L}\p{N}-]{1,63}\.){1,8}[\p{L}\p{N}-]{2,63}|@(?<=([\p{L}\p{N}._%+-]{2,64})@)[\p{L}\p{N}.-]{0,63}$/gu;
+
+/** `a@b.co`, in whatever character set has ASCII as UTF-8 has it. */
+const MIN_BYTES = 6;
+const ANY: Sought = { minBytes: 0, ...runsOf(MIN_BYTES, utf8Texts), spelled };
 
 /** Other people's words without addresses: for places that erasures do not look into. */
 export function withoutAddresses(text: string): string {
-  return replaced(text, ADDRESS);
+  return withReplaced(text, placesOf(text, ADDRESS), REPLACEMENT);
 }
 
-/** The same where programs write, also within base64, hexadecimal digits and encoded words. @param text of some kB at most */
+/** The same where programs write, also where they are encoded, twice even (`DEPTH`). @param text of some kB at most */
 export function withoutEncodedAddresses(text: string): string {
-  const decoded = withReplaced(text, decodedRuns(text, ANY, holdsAddress), REPLACEMENT);
-  return withoutAddresses(replaced(decoded, QUOTED));
+  return withReplaced(text, [...occurrencesIn(text, ANY)], REPLACEMENT);
 }
 
 /** A JSON value without addresses in its texts, however they are encoded. */
@@ -44,24 +47,30 @@ function cleaned(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, cleaned(member)]));
 }
 
+function spelled(text: string, origin: Origin): Occurrence[] {
+  if (origin === 'guess') return placesOf(text, AMONG_BYTES);
+  if (origin === 'text' || !NO_TEXT.test(text)) return [...placesOf(text, ADDRESS), ...placesOf(text, QUOTED)];
+  const stretches = [...text.matchAll(STRETCHES)].flatMap(({ index, 0: stretch }) =>
+    spelled(stretch, 'text').map(({ start, end }) => ({ start: start + index, end: end + index })),
+  );
+  return [...placesOf(text, AMONG_BYTES), ...stretches];
+}
+
 /** @param pattern from the @ on; its first group is what stands before it */
-function replaced(text: string, pattern: RegExp): string {
-  const parts: string[] = [];
+function placesOf(text: string, pattern: RegExp): Occurrence[] {
+  const places: Occurrence[] = [];
   let done = 0;
   pattern.lastIndex = 0;
   for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
-    const { index, 0: rest, 1: before = '' } = match;
+    const { index, 0: rest } = match;
+    const before = match[1] ?? match[2] ?? '';
     const start = Math.max(done, index - before.length);
     // What stands before it belongs to the one before.
     if (start === index) pattern.lastIndex = index + 1;
     else {
-      parts.push(text.slice(done, start), REPLACEMENT);
       done = index + rest.length;
+      places.push({ start, end: done });
     }
   }
-  return parts.join('') + text.slice(done);
-}
-
-function holdsAddress(decoded: string): boolean {
-  return NO_TEXT.test(decoded) ? AMONG_BYTES.test(decoded) : decoded.search(ADDRESS) !== -1;
+  return places;
 }

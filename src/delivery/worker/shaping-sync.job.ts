@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { Clock, MINUTE, SECOND } from '../../common/clock';
-import { withoutAddresses } from '../../common/erasure/without-addresses';
+import { withoutEncodedAddresses } from '../../common/erasure/without-addresses';
 import { newId } from '../../common/ids';
 import { PeriodicJobs } from '../../common/jobs/periodic-jobs';
 import type { Bounds, ReleaseSignal } from '../policy/destination-bounds';
@@ -95,7 +95,7 @@ export class ShapingSync implements OnApplicationBootstrap {
     const rule = learnRule(text, traffic);
     if (!rule) return;
     const { effect, value, forMs } = rule;
-    const cause = withoutAddresses((smtp.response ?? text).slice(0, MAX_CAUSE));
+    const cause = withoutEncodedAddresses((smtp.response ?? text).slice(0, MAX_CAUSE));
     this.learned.set(`${key} ${effect}`, {
       id: newId(),
       key,

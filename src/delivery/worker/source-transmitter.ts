@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { withoutAddresses } from '../../common/erasure/without-addresses';
+import { withoutEncodedAddresses } from '../../common/erasure/without-addresses';
 import { type EgressSource, familyOf } from '../egress/egress-pools';
 import { type SourceChoice, SourceChooser } from '../egress/source-chooser';
 import { isWorthAnotherHost, type TransmissionResult } from '../policy/transmission-result';
@@ -76,7 +76,7 @@ export class SourceTransmitter {
   /** Notes it; false when it is for the receiver to be paused, as there is no other address. */
   private isRefused(source: EgressSource | undefined, group: string, sent: Transmission): boolean {
     if (!isOfReputation(sent)) return false;
-    this.sources.suspend(source, group, withoutAddresses(sent.smtp.response ?? 'reputation'));
+    this.sources.suspend(source, group, withoutEncodedAddresses(sent.smtp.response ?? 'reputation'));
     return source !== undefined || !this.sources.hasOnlyDefault;
   }
 }

@@ -27,8 +27,8 @@ const NOTHING: ErasedCounts = { emails: 0, events: 0, contents: 0, eventIds: [] 
 /** Of one email at a time: a reply has some hundred characters. */
 const EVENTS = 100;
 /** Heads and events that are looked through in one turn of the event loop. */
-const PER_TURN = 100;
-const HEADS_PER_TURN = 5;
+const PER_TURN = 20;
+const HEADS_PER_TURN = 1;
 
 /**
  * Removes a subject from emails, in the caller's transaction: from heads, recipients, events, bodies and headers, one body at a

@@ -24,7 +24,7 @@ const RECEIVED = 50;
 const SENT = { examined: 2_000, found: 50 };
 /** A batch's response may have some ten kB. */
 const RESPONSES = 500;
-const RESPONSES_PER_TURN = 50;
+const RESPONSES_PER_TURN = 10;
 
 /** A delivery to the subject, or an email from it; then there is no position. */
 interface PreparedEmail extends NamedEmail {
