@@ -21,7 +21,7 @@ export const AREAS = {
   },
   'idempotency-plan': {
     mutate: ['src/modules/emails/accept/idempotency.ts', 'src/modules/emails/accept/accept-plan.ts'],
-    tests: ['src/modules/emails/accept/accept-plan.spec.ts'],
+    tests: ['src/modules/emails/accept/accept-plan.spec.ts', 'src/modules/emails/accept/idempotency.spec.ts'],
   },
   'claim-plan': {
     mutate: ['src/delivery/worker/claim-plan.ts'],

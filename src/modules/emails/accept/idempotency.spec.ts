@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { loopTurnsOf } from '../../../../test/setup/loop-turns';
-import { fingerprint, fingerprintInTurns } from './idempotency';
+import { fingerprint, fingerprintInTurns, hashedKey, isIdempotencyKey } from './idempotency';
 
 const PIECE = 128 * 1024;
 
@@ -29,4 +29,10 @@ describe('fingerprintInTurns', () => {
   ])('lets others have their turn while it takes that of %s', async (_what, body) => {
     expect(await loopTurnsOf(() => fingerprintInTurns(body, 'a'))).toBeGreaterThanOrEqual(15);
   });
+});
+
+it('a key that showed an address stays the same one under its hash, which is no client’s key', () => {
+  const hash = 'ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb';
+  expect(hashedKey('a')).toBe(`\u00a7sha256:${hash}`);
+  expect(isIdempotencyKey(hashedKey('a'))).toBe(false);
 });
