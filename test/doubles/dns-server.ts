@@ -29,6 +29,11 @@ export interface DnsRecords {
 /** Names in lower case without the last dot. A name that is missing is NXDOMAIN. */
 export type DnsZones = Record<string, DnsRecords | DnsFault>;
 
+/** As long as an answer may take on a machine with much else to do; a second where none comes, and what else there is still does. */
+export function patienceWith(zones: DnsZones): number {
+  return Object.values(zones).some((zone) => zone === 'silent' || zone === 'garbage') ? 1_000 : 30_000;
+}
+
 type RecordType = 'A' | 'AAAA' | 'MX' | 'TXT' | 'CNAME' | 'NS' | 'PTR' | 'TLSA';
 
 const RCODES = { noerror: 0, servfail: 2, nxdomain: 3, refused: 5 };

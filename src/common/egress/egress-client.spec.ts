@@ -9,7 +9,7 @@ import { type EgressCheck, EgressGuard, PublicEgressGuard } from './egress-guard
 
 const LOOPBACK = new PublicEgressGuard(new NodeDnsResolver({ servers: ['127.0.0.1:9'] }), { allowLoopback: true });
 /** Long enough for loopback, short enough for a test. */
-const BRIEF = { totalTimeoutMs: 400, connectTimeoutMs: 200 };
+const BRIEF = { totalTimeoutMs: 800, connectTimeoutMs: 700 };
 
 /** Answers what a test says, whatever the URL. */
 class FixedGuard extends EgressGuard {

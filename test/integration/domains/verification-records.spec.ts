@@ -8,7 +8,7 @@ import {
   wantedRecords,
 } from '../../../src/modules/domains/registry/wanted-records';
 import { DnsLookups } from '../../../src/modules/domains/verification/dns-lookups';
-import { DnsServer, type DnsZones } from '../../doubles/dns-server';
+import { DnsServer, type DnsZones, patienceWith } from '../../doubles/dns-server';
 import { testConfig } from '../../setup/core-context';
 
 const DOMAIN = 'mail.acme.example';
@@ -45,7 +45,8 @@ afterEach(() => Promise.all(running.splice(0).map((dns) => dns.stop())));
 async function checkerOn(zones: DnsZones) {
   const dns = await DnsServer.start(zones);
   running.push(dns);
-  const resolver: DnsResolver = new NodeDnsResolver({ servers: [dns.endpoint], queryTimeoutMs: 300 });
+  const options = { servers: [dns.endpoint], queryTimeoutMs: patienceWith(zones) };
+  const resolver: DnsResolver = new NodeDnsResolver(options);
   return {
     dns,
     checker: {
@@ -120,7 +121,7 @@ describe('the MX of an inbound route', () => {
       [20, 'mx2.other.example'],
     ];
     const { dns } = await checkerOn({ [HOST]: { MX, TXT: ['v=spf1 -all'] } });
-    const resolver = new NodeDnsResolver({ servers: [dns.endpoint], queryTimeoutMs: 300 });
+    const resolver = new NodeDnsResolver({ servers: [dns.endpoint], queryTimeoutMs: 30_000 });
     const lookups = new DnsLookups(resolver);
     const records = inboundRecords([HOST], 'mail.waybill.example');
     await Promise.all([checkRecords(resolver, records, DOMAIN, [], lookups), lookups.txt(HOST)]);

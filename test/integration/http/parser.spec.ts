@@ -7,7 +7,7 @@ import { exchange, post, RawClient, request } from './raw-client';
 describe('malformed HTTP', () => {
   let app: HttpApp;
   beforeAll(async () => {
-    app = await startHttpApp({ headersTimeoutMs: 300, requestTimeoutMs: 600, connectionsCheckingIntervalMs: 50 });
+    app = await startHttpApp({ headersTimeoutMs: 1_500, requestTimeoutMs: 3_000, connectionsCheckingIntervalMs: 50 });
   });
   afterAll(() => app.close());
 

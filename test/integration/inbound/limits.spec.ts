@@ -171,7 +171,7 @@ describe('one client of the bounce listener', () => {
   });
 
   it('is cut off when it names no recipient, and stays when it has', async () => {
-    const app = await InboundApp.start({ unprovenMs: 300 });
+    const app = await InboundApp.start({ unprovenMs: 2_000 });
     const proven = await app.transaction(`${app.issue()}@${MAIL_HOST}`);
     const unproven = await app.client();
     const drip = setInterval(() => unproven.send('NOOP\r\n'), 10);
@@ -184,7 +184,7 @@ describe('one client of the bounce listener', () => {
 
 describe('time limits of the bounce listener', () => {
   it('end a connection that is idle', async () => {
-    const app = await InboundApp.start({ idleMs: 150 });
+    const app = await InboundApp.start({ idleMs: 1_000 });
     const client = await app.client();
     expect(await client.reply()).toMatch(/^421 /);
     await client.untilClosed();
@@ -192,7 +192,7 @@ describe('time limits of the bounce listener', () => {
   });
 
   it('end a connection that only looks busy', async () => {
-    const app = await InboundApp.start({ connectionMs: 300 });
+    const app = await InboundApp.start({ connectionMs: 2_000 });
     const client = await app.transaction(`${app.issue()}@${MAIL_HOST}`);
     await client.command('DATA');
     const drip = setInterval(() => client.send('x'), 10);

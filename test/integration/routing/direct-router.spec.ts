@@ -2,7 +2,7 @@ import { SECOND } from '../../../src/common/clock';
 import { NodeDnsResolver } from '../../../src/common/dns/node-dns-resolver';
 import { DirectRouter, type DirectRouterOptions } from '../../../src/delivery/routing/direct-router';
 import type { Route } from '../../../src/delivery/routing/router';
-import { DnsServer, type DnsZones } from '../../doubles/dns-server';
+import { DnsServer, type DnsZones, patienceWith } from '../../doubles/dns-server';
 import { FakeClock } from '../../doubles/fake-clock';
 
 const running: DnsServer[] = [];
@@ -11,7 +11,7 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((dns) => dns.stop()));
 });
 
-async function setUp(zones: DnsZones, options: DirectRouterOptions = {}, queryTimeoutMs = 200) {
+async function setUp(zones: DnsZones, options: DirectRouterOptions = {}, queryTimeoutMs = patienceWith(zones)) {
   const dns = await DnsServer.start(zones);
   running.push(dns);
   const clock = new FakeClock();
@@ -209,7 +209,7 @@ describe('no route for now', () => {
 
   it('but what was found in time is used', async () => {
     const zones: DnsZones = { 'example.test': { MX: [[5, 'a.test'], [9, 'b.test']] }, 'a.test': 'silent', 'b.test': PUBLIC }; // prettier-ignore
-    const { router } = await setUp(zones, { totalTimeoutMs: 300 }, 20_000);
+    const { router } = await setUp(zones, { totalTimeoutMs: 2_000 }, 20_000);
     expect(hostNames(await router.resolve('example.test'))).toEqual(['b.test']);
   });
 });

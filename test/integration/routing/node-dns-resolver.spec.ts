@@ -6,6 +6,7 @@ const many = Array.from({ length: 10_000 }, (_value, index) => [index, `mx${inde
 describe('NodeDnsResolver', () => {
   let dns: DnsServer;
   let resolver: NodeDnsResolver;
+  let impatient: NodeDnsResolver;
 
   beforeAll(async () => {
     dns = await DnsServer.start({
@@ -28,7 +29,8 @@ describe('NodeDnsResolver', () => {
       'garbage.test': 'garbage',
       'silent.test': 'silent',
     });
-    resolver = new NodeDnsResolver({ servers: [dns.endpoint], queryTimeoutMs: 200 });
+    resolver = new NodeDnsResolver({ servers: [dns.endpoint], queryTimeoutMs: 30_000 });
+    impatient = new NodeDnsResolver({ servers: [dns.endpoint], queryTimeoutMs: 200 });
   });
 
   afterAll(() => dns.stop());
@@ -97,8 +99,7 @@ describe('NodeDnsResolver', () => {
   });
 
   it('survives an answer of the greatest length', async () => {
-    const patient = new NodeDnsResolver({ servers: [dns.endpoint], queryTimeoutMs: 30_000 });
-    const answer = await patient.resolveMx('many.test');
+    const answer = await resolver.resolveMx('many.test');
     expect(answer.kind === 'found' && answer.records.length).toBeGreaterThan(1_000);
   });
 
@@ -112,10 +113,15 @@ describe('NodeDnsResolver', () => {
   it.each([
     ['servfail.test', 'ESERVFAIL'],
     ['refused.test', 'EREFUSED'],
+  ])('concludes nothing from %s', async (name, reason) => {
+    await expect(resolver.resolveMx(name)).resolves.toEqual({ kind: 'temporary', reason });
+  });
+
+  it.each([
     ['garbage.test', expect.stringMatching(/^E/) as string],
     ['silent.test', expect.stringMatching(/ETIMEOUT|ECANCELLED/) as string],
   ])('concludes nothing from %s', async (name, reason) => {
-    await expect(resolver.resolveMx(name)).resolves.toEqual({ kind: 'temporary', reason });
+    await expect(impatient.resolveMx(name)).resolves.toEqual({ kind: 'temporary', reason });
   });
 
   it('concludes nothing from a server that is not there', async () => {
@@ -127,14 +133,13 @@ describe('NodeDnsResolver', () => {
   });
 
   it('ends a look-up on request, without touching others', async () => {
-    const patient = new NodeDnsResolver({ servers: [dns.endpoint], queryTimeoutMs: 30_000 });
     const controller = new AbortController();
-    const ended = patient.resolveMx('silent.test', { signal: controller.signal });
-    const other = patient.resolveAddresses('both.test');
+    const ended = resolver.resolveMx('silent.test', { signal: controller.signal });
+    const other = resolver.resolveAddresses('both.test');
     controller.abort();
     await expect(ended).resolves.toEqual({ kind: 'temporary', reason: 'ECANCELLED' });
     await expect(other).resolves.toMatchObject({ kind: 'found' });
-    const late = await patient.resolveMx('mail.test', { signal: controller.signal });
+    const late = await resolver.resolveMx('mail.test', { signal: controller.signal });
     expect(late).toEqual({ kind: 'temporary', reason: 'ECANCELLED' });
   });
 

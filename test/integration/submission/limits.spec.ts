@@ -91,7 +91,7 @@ describe('the limits of submission', () => {
   const MESSAGE = 'From: a@acme.example\r\n\r\nhi';
 
   it('ask once for the keys of sessions while the database is slow, and still cut who does not log in', async () => {
-    const app = await SubmissionApp.start({}, { unprovenMs: 200, sweepMs: 20 });
+    const app = await SubmissionApp.start({}, { unprovenMs: 2_000, sweepMs: 20 });
     const { key } = await app.sender('acme.example');
     await app.session(key);
     const check = jest.spyOn(app.get(SubmissionLogin), 'check').mockReturnValue(new Promise(() => undefined));
@@ -104,7 +104,7 @@ describe('the limits of submission', () => {
   it('put off what is too much for a key (450), an organization or a client (421), and cut who does not log in', async () => {
     const app = await SubmissionApp.start(
       { RATE_LIMITS: '{"send": 2}' },
-      { maxSessionsOfOrganization: 2, maxSessionsOfClient: 4, unprovenMs: 200, sweepMs: 100 },
+      { maxSessionsOfOrganization: 2, maxSessionsOfClient: 4, unprovenMs: 2_000, sweepMs: 100 },
     );
     const [acme, other] = [await app.sender('acme.example'), await app.sender('other.example')];
     const [first] = [await app.session(acme.key), await app.session(acme.key)];
