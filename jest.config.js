@@ -26,7 +26,7 @@ module.exports = {
   testTimeout: 240_000,
   // One more than the cores that CI has: much of the integration and end-to-end tests is waiting. Four took 436 s instead of 487, and waits
   // with a limit were nearer to it.
-  maxWorkers: 3,
+  maxWorkers: 4,
   // What tests leave behind adds up, and a fresh worker loads everything again: 3 s of CPU time.
   workerIdleMemoryLimit: '1500MB',
   projects: [

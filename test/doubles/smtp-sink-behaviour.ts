@@ -7,7 +7,7 @@ export type SinkBehaviour =
   | { readonly phase: SinkPhase; readonly act: 'close' | 'hang' | 'reset' }
   | { readonly phase: 'dot'; readonly act: 'accept-then-reset' | 'accept-then-close' }
   | { readonly phase: 'rcpt'; readonly act: 'greylist' }
-  /** Replies in these phases are delayed by this time. */
+  /** Replies in these phases are delayed by this time; by an infinite one until the test releases them. */
   | { readonly act: 'delay'; readonly phases: readonly SinkPhase[]; readonly delayMs: number };
 
 const REPLY = /^(mail|rcpt|data|dot)-([2-5]\d\d)(?:-(\d\.\d+\.\d+))?$/;
@@ -38,6 +38,7 @@ const NAMED: Readonly<Record<string, SinkBehaviour>> = {
   'reset-in-data': { phase: 'body', act: 'reset' },
   '250-then-rst': { phase: 'dot', act: 'accept-then-reset' },
   '250-then-close': { phase: 'dot', act: 'accept-then-close' },
+  '250-held': { act: 'delay', phases: ['dot'], delayMs: Infinity },
   'rcpt-450-greylist': { phase: 'rcpt', act: 'greylist' },
   'rcpt-451-connections': {
     phase: 'rcpt',
@@ -60,7 +61,7 @@ const NAMED: Readonly<Record<string, SinkBehaviour>> = {
  * - `rcpt-450-greylist`: refuses each recipient once
  * - `rcpt-451-connections`: wants fewer of us
  * - `rcpt-550-rate`, `rcpt-550-sender-verify`, `<rcpt|dot>-554-blocklist`: replies of several lines
- * - `slow-<ms>`: delays every reply from RCPT on; `250-late-<ms>`: only the last one
+ * - `slow-<ms>`: delays every reply from RCPT on; `250-late-<ms>`: only the last one; `250-held`: that one until `release()`
  */
 export function behaviourOf(localPart: string): SinkBehaviour | undefined {
   if (!localPart.includes('-')) return undefined;

@@ -274,11 +274,13 @@ export class SmtpSinkSession {
   private pause(delayMs: number): void {
     this.flush();
     this.isPaused = true;
-    setTimeout(() => {
+    const goOn = (): void => {
       this.isPaused = false;
       this.flush();
       this.process();
-    }, delayMs).unref();
+    };
+    if (delayMs === Infinity) this.sink.hold(goOn);
+    else setTimeout(goOn, delayMs).unref();
   }
 
   private hang(): void {

@@ -87,6 +87,7 @@ export class SmtpSink {
   private readonly sockets = new Set<Socket>();
   private readonly visits = new Set<string>();
   private readonly waiters = new Set<Waiter>();
+  private readonly held: (() => void)[] = [];
   private readonly server: Server;
 
   private constructor(readonly options: SmtpSinkOptions) {
@@ -138,6 +139,11 @@ export class SmtpSink {
     this.visits.clear();
   }
 
+  /** Lets go of the replies that `250-held` keeps. */
+  release(): void {
+    for (const goOn of this.held.splice(0)) goOn();
+  }
+
   /** Ends every connection like a restarting server; accepts new ones. */
   dropConnections(): void {
     for (const socket of this.sockets) socket.destroy();
@@ -154,6 +160,11 @@ export class SmtpSink {
   behaviourFor(address: string): SinkBehaviour | undefined {
     const name = this.behaviours.get(address) ?? address.slice(0, Math.max(0, address.lastIndexOf('@')));
     return behaviourOf(name);
+  }
+
+  /** For the sessions. */
+  hold(goOn: () => void): void {
+    this.held.push(goOn);
   }
 
   /** For the sessions: true the first time that a recipient is named. */

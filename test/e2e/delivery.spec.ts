@@ -255,7 +255,7 @@ describe('a slow destination', () => {
       const api = new ApiClient(service.port, tenant.liveKey);
       const many = (domain: string) =>
         Array.from({ length: 60 }, (_, index) => ({
-          to: [`250-late-2000+${index}@${domain}`],
+          to: [`250-held+${index}@${domain}`],
           subject: 's',
           text: 't',
         }));

@@ -54,9 +54,9 @@ const letIn = () => admin.query(`alter database ${name()} allow_connections true
 describe('while the database is away', () => {
   it('answers 503 with Retry-After, stays alive, and recovers by itself', async () => {
     const held = 'held@example.com';
-    sink.behaviours.set(held, '250-late-1500');
+    sink.behaviours.set(held, '250-held');
     const underWay = await api.send({ to: [held] });
-    await waitFor(() => sink.commands.some((line) => line.includes(held)), { what: 'the conversation' });
+    await waitFor(() => sink.messageCount === 1, { what: 'the mail under way' });
     await cutOff();
     const refused = await waitFor(
       async () => {
@@ -72,7 +72,9 @@ describe('while the database is away', () => {
       status: 503,
       body: { status: 'not_ready' },
     });
-    await waitFor(() => sink.messageCount === 1, { what: 'the mail under way' });
+    sink.release();
+    const isHeldBack = () => service.lines.some(({ msg }) => msg.includes('could not be committed'));
+    await waitFor(isHeldBack, { what: 'a result that waits' });
 
     await letIn();
     await api.waitForStatus(underWay, 'sent');

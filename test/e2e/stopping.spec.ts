@@ -88,13 +88,16 @@ describe('a stop', () => {
   it('ends by itself with servers that never answer, and repeats nothing that one has taken', async () => {
     const tarpits = Array.from({ length: 30 }, (_, n) => `tarpit${n}@example.com`);
     for (const tarpit of tarpits) sink.behaviours.set(tarpit, 'hang-at-rcpt');
-    sink.behaviours.set('late@example.com', '250-late-1000');
+    sink.behaviours.set('late@example.com', '250-held');
     const late = await api.send({ to: ['late@example.com'] });
     const ids = await Promise.all(tarpits.map((to) => api.send({ to: [to] })));
-    const stuck = await startWorker({ DELIVERY_CONCURRENCY: '10', DRAIN_SECONDS: '4' });
+    const stuck = await startWorker({ DELIVERY_CONCURRENCY: '10' });
     await sink.waitFor(() => sink.openConnections >= 8, 'the conversations');
-    await waitFor(() => sink.commands.some((line) => line.includes('late@')), { what: 'the mail that is taken late' });
-    await terminate(stuck);
+    await waitFor(() => received('late@example.com').length > 0, { what: 'the mail that is taken late' });
+    const ended = terminate(stuck);
+    await waitFor(() => stuck.line('stopping'), { what: 'the stop to begin' });
+    sink.release();
+    await ended;
     expect(stuck.exitCode).toBe(0);
     expect(stuck.lines.filter(({ level }) => ['error', 'fatal'].includes(level))).toEqual([]);
     // Given back, at nobody's charge.
@@ -108,13 +111,13 @@ describe('a stop', () => {
   });
 
   it('ends without its database, and the journal has what was taken', async () => {
-    sink.behaviours.set('noted@example.com', '250-late-1000');
+    sink.behaviours.set('noted@example.com', '250-held');
     const id = await api.send({ to: ['noted@example.com'] });
     const { proxy, url } = await TcpProxy.before(database.url);
     const cut = await startWorker({ DATABASE_URL: url });
-    await waitFor(() => sink.commands.some((line) => line.includes('noted@')), { what: 'the conversation' });
-    proxy.cut();
     await sink.waitForMessages(1);
+    proxy.cut();
+    sink.release();
     await terminate(cut);
     expect(cut.exitCode).toBe(0);
     const next = await startWorker();
