@@ -24,8 +24,7 @@ module.exports = {
   reporters: ['default', '<rootDir>/test/setup/summary-reporter.js'],
   // Waits end by their condition; this is for a machine with much else to do.
   testTimeout: 240_000,
-  // One more than the cores that CI has: much of the integration and end-to-end tests is waiting. Four took 436 s instead of 487, and waits
-  // with a limit were nearer to it.
+  // Twice the cores that CI has: much of the integration and end-to-end tests is waiting.
   maxWorkers: 4,
   // What tests leave behind adds up, and a fresh worker loads everything again: 3 s of CPU time.
   workerIdleMemoryLimit: '1500MB',

@@ -13,7 +13,7 @@ function run(script, ...args) {
 }
 
 const [areChecked, areTested] = await Promise.all([
-  // One at a time: the tests have three processes.
+  // One at a time: the tests have processes of their own.
   run('scripts/check-static.mjs', '--at-a-time', '1'),
   run('node_modules/jest/bin/jest.js', ...process.argv.slice(2)),
 ]);

@@ -140,7 +140,7 @@ export function everyPage(sceneOf: () => ConsoleScene): void {
     await page.getByRole('dialog').waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    expect(await focused()).toBe('Add an address');
+    await waitFor(async () => (await focused()) === 'Add an address', { what: 'the focus where it was again' });
     await page.getByRole('button', { name: 'Remove keyboard@x.example' }).focus();
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).focus();
@@ -155,10 +155,11 @@ export function everyPage(sceneOf: () => ConsoleScene): void {
     const left = async () => (await skip.boundingBox())?.x ?? NaN;
     expect(await left()).toBeLessThan(0);
     await skip.focus();
-    expect(await left()).toBeGreaterThan(0);
+    await waitFor(async () => (await left()) > 0, { what: 'the link to be seen' });
     await page.keyboard.press('Enter');
     await page.keyboard.press('Tab');
-    expect(await page.evaluate(`document.activeElement?.textContent`)).toBe('Create a key');
+    const focused = () => page.evaluate(`document.activeElement?.textContent`);
+    await waitFor(async () => (await focused()) === 'Create a key', { what: 'the focus on the page' });
   });
 
   it('moves nothing for those who want it still', async () => {
