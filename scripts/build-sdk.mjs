@@ -1,15 +1,16 @@
 // Builds sdk/: types and methods from the API's description, then JavaScript for import and for require.
+import { spawn } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import openapiTypescript, { astToString } from 'openapi-typescript';
-import ts from 'typescript';
+import { compilerOf } from './build/compile.mjs';
 import { buildDocument } from './sdk/document.mjs';
 import { generateResources } from './sdk/generate.mjs';
 
 const root = join(import.meta.dirname ?? new URL('.', import.meta.url).pathname, '..');
 const sdk = join(root, 'sdk');
 const generated = join(sdk, 'src/generated');
-const FORMATS = { esm: ts.ModuleKind.ESNext, cjs: ts.ModuleKind.CommonJS };
+const FORMATS = { esm: 'esnext', cjs: 'commonjs' };
 
 const document = await buildDocument(join(root, 'dist'));
 mkdirSync(generated, { recursive: true });
@@ -17,18 +18,8 @@ writeFileSync(join(generated, 'api.ts'), astToString(await openapiTypescript(sli
 writeFileSync(join(generated, 'resources.ts'), generateResources(document));
 
 rmSync(join(sdk, 'dist'), { recursive: true, force: true });
-for (const [format, module] of Object.entries(FORMATS)) {
-  const outDir = join(sdk, 'dist', format);
-  compile(
-    ['index', 'nodemailer', 'nestjs'].map((entry) => join(sdk, `src/${entry}.ts`)),
-    {
-      ...{ outDir, module, rootDir: join(sdk, 'src'), declaration: true, strict: true, skipLibCheck: true },
-      ...{ target: ts.ScriptTarget.ES2022, moduleResolution: ts.ModuleResolutionKind.Bundler },
-      ...{ lib: ['lib.es2022.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'], types: [], noUnusedLocals: true },
-    },
-  );
-  writeFileSync(join(outDir, 'package.json'), JSON.stringify({ type: format === 'esm' ? 'module' : 'commonjs' }));
-}
+const compiled = await Promise.all(Object.entries(FORMATS).map(([format, module]) => compile(format, module)));
+if (!compiled.every(Boolean)) process.exit(1);
 
 /** Without what the client says itself: errors are one type, and headers are read by it. */
 function slim({ paths, ...others }) {
@@ -44,17 +35,28 @@ function slim({ paths, ...others }) {
   return { ...others, paths: Object.fromEntries(own) };
 }
 
-function compile(files, options) {
-  const program = ts.createProgram(files, options);
-  const { diagnostics } = program.emit();
-  const problems = [...ts.getPreEmitDiagnostics(program), ...diagnostics];
-  if (problems.length === 0) return;
-  console.error(
-    ts.formatDiagnostics(problems, {
-      getCanonicalFileName: (name) => name,
-      getCurrentDirectory: () => root,
-      getNewLine: () => '\n',
-    }),
-  );
-  process.exit(1);
+/** @returns whether it could; what is wrong has been printed */
+function compile(format, module) {
+  const outDir = join(sdk, 'dist', format);
+  mkdirSync(outDir, { recursive: true });
+  writeFileSync(join(outDir, 'package.json'), JSON.stringify({ type: format === 'esm' ? 'module' : 'commonjs' }));
+  const files = ['index', 'nodemailer', 'nestjs'].map((entry) => join(sdk, `src/${entry}.ts`));
+  const options = {
+    ...{ outDir, module, rootDir: join(sdk, 'src'), target: 'es2022', moduleResolution: 'bundler' },
+    lib: 'es2022,dom,dom.iterable',
+  };
+  const flags = [
+    '--declaration',
+    '--strict',
+    '--skipLibCheck',
+    '--noUnusedLocals',
+    '--ignoreConfig',
+    '--types',
+    'null',
+  ];
+  const args = [...flags, ...Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]), ...files];
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [compilerOf(root), ...args], { cwd: root, stdio: ['ignore', 2, 2] });
+    child.once('exit', (code) => resolve(code === 0));
+  });
 }
