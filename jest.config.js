@@ -15,6 +15,7 @@ const shared = {
   modulePathIgnorePatterns: ['<rootDir>/.stryker-tmp'],
 };
 const database = {
+  setupFiles: ['<rootDir>/test/setup/reused-dkim-keys.ts'],
   globalSetup: '<rootDir>/test/setup/start-cluster.ts',
   globalTeardown: '<rootDir>/test/setup/stop-cluster.ts',
 };
@@ -40,7 +41,6 @@ module.exports = {
       ...database,
       displayName: 'integration',
       testMatch: ['<rootDir>/test/integration/**/*.spec.ts'],
-      setupFiles: ['<rootDir>/test/setup/reused-dkim-keys.ts'],
     },
     { ...shared, ...database, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/**/*.spec.ts'] },
   ],

@@ -7,7 +7,7 @@ import { createTestDatabase } from './test-database';
 export interface OpenTestDatabase {
   readonly url: string;
   readonly dataSource: DataSource;
-  /** The statement runner of the product, on a pool with the product's connection settings. */
+  /** The statement runner of the product, on a pool with the product's connection settings but for limits of time. */
   readonly database: Database;
   /** Rows of any query, for set-up and assertions; values as `$1`, `$2`, … */
   query<Row = Record<string, any>>(text: string, values?: unknown[]): Promise<Row[]>;
@@ -18,7 +18,7 @@ export interface OpenTestDatabase {
 /** A fresh migrated database with an open pool: for specs of statements and repositories that need no Nest. */
 export async function openTestDatabase(settings: DataSourceSettings = {}): Promise<OpenTestDatabase> {
   const { url, drop } = await createTestDatabase();
-  const dataSource = await createDataSource(url, settings).initialize();
+  const dataSource = await createDataSource(url, { withoutTimeLimits: true, ...settings }).initialize();
   return {
     url,
     dataSource,

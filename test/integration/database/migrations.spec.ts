@@ -25,7 +25,7 @@ describe('migrations since release 0.1.0, on a full database', () => {
   let large: string[];
 
   beforeAll(async () => {
-    db = await openTestDatabase({ poolSize: 2, withoutTimeLimits: true });
+    db = await openTestDatabase({ poolSize: 2 });
     await db.query('drop schema public cascade; create schema public');
     const released = await sourceWith(db.url, MIGRATIONS.slice(0, RELEASED));
     await released.runMigrations();

@@ -15,7 +15,7 @@ describe('the statements of retention', () => {
   let client: PoolClient | undefined;
 
   beforeAll(async () => {
-    db = await openTestDatabase({ poolSize: 2, withoutTimeLimits: true });
+    db = await openTestDatabase({ poolSize: 2 });
     // On one connection: the rows are remembered in a temporary table of the session.
     client = await poolOf(db.dataSource).connect();
     const session = client;
