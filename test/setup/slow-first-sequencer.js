@@ -8,13 +8,13 @@ const SLOWEST = [
   'e2e/console/console.spec.ts',
   'e2e/chaos.spec.ts',
   'e2e/stopping.spec.ts',
-  'e2e/sdk.spec.ts',
   'e2e/start-failures.spec.ts',
   'e2e/roles.spec.ts',
-  'e2e/backup.spec.ts',
   'e2e/shared-limit.spec.ts',
   'e2e/delivery.spec.ts',
+  'e2e/backup.spec.ts',
   'integration/fuzz/hostile-input.spec.ts',
+  'e2e/sdk.spec.ts',
   'integration/delivery/plans.spec.ts',
 ];
 
