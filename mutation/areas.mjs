@@ -43,12 +43,14 @@ export const AREAS = {
   erasure: {
     mutate: [
       'src/common/erasure/address-finder.ts',
-      'src/common/erasure/decodings.ts',
       'src/common/erasure/encoded-runs.ts',
-      'src/common/erasure/readings.ts',
       'src/common/erasure/byte-search.ts',
     ],
     tests: ['src/common/erasure/*.spec.ts'],
+  },
+  decodings: {
+    mutate: ['src/common/erasure/decodings.ts', 'src/common/erasure/readings.ts'],
+    tests: ['readings', 'decodings', 'address-finder'].map((name) => `src/common/erasure/${name}.spec.ts`),
   },
   'erased-texts': {
     mutate: ['src/modules/emails/privacy/erase-texts.ts'],
