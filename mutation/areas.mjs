@@ -50,7 +50,9 @@ export const AREAS = {
   },
   decodings: {
     mutate: ['src/common/erasure/decodings.ts', 'src/common/erasure/readings.ts'],
-    tests: ['readings', 'decodings', 'address-finder'].map((name) => `src/common/erasure/${name}.spec.ts`),
+    tests: ['readings', 'decodings', 'address-finder', 'without-addresses'].map(
+      (name) => `src/common/erasure/${name}.spec.ts`,
+    ),
   },
   'erased-texts': {
     mutate: ['src/modules/emails/privacy/erase-texts.ts'],
