@@ -17,9 +17,11 @@ const QUOTED =
 const NO_TEXT = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd]/;
 /** What decodes by chance has no stretch without such characters that is as long. */
 const STRETCHES = /[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd]{24,}/g;
-/** Among bytes that are no text, which decode to anything: stricter. */
-const AMONG_BYTES =
-  /(?:@|\\u0040)(?<=([\p{L}\p{N}._%+-]{1,64})(?:@|\\u0040))(?:[\p{L}\p{N}-]{1,63}\.){1,8}[\p{L}\p{N}-]{2,63}|@(?<=([\p{L}\p{N}._%+-]{2,64})@)[\p{L}\p{N}.-]{0,63}$/gu;
+/** With a whole domain: for what may be no address. */
+const SURE =
+  /(?:@|\\u0040)(?<=([\p{L}\p{N}._%+-]{1,64})(?:@|\\u0040))(?:[\p{L}\p{N}-]{1,63}\.){1,8}[\p{L}\p{N}-]{2,63}/gu;
+/** One that the end cuts, among bytes. */
+const CUT = /@(?<=([\p{L}\p{N}._%+-]{2,64})@)[\p{L}\p{N}.-]{0,63}$/gu;
 
 /** `a@b.co`, in whatever character set has ASCII as UTF-8 has it. */
 const MIN_BYTES = 6;
@@ -48,12 +50,12 @@ function cleaned(value: unknown): unknown {
 }
 
 function spelled(text: string, origin: Origin): Occurrence[] {
-  if (origin === 'guess') return placesOf(text, AMONG_BYTES);
+  if (origin === 'guess') return placesOf(text, SURE);
   if (origin === 'text' || !NO_TEXT.test(text)) return [...placesOf(text, ADDRESS), ...placesOf(text, QUOTED)];
   const stretches = [...text.matchAll(STRETCHES)].flatMap(({ index, 0: stretch }) =>
     spelled(stretch, 'text').map(({ start, end }) => ({ start: start + index, end: end + index })),
   );
-  return [...placesOf(text, AMONG_BYTES), ...stretches];
+  return [...placesOf(text, SURE), ...placesOf(text, CUT), ...stretches];
 }
 
 /** @param pattern from the @ on; its first group is what stands before it */
@@ -62,8 +64,7 @@ function placesOf(text: string, pattern: RegExp): Occurrence[] {
   let done = 0;
   pattern.lastIndex = 0;
   for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
-    const { index, 0: rest } = match;
-    const before = match[1] ?? match[2] ?? '';
+    const { index, 0: rest, 1: before = '' } = match;
     const start = Math.max(done, index - before.length);
     // What stands before it belongs to the one before.
     if (start === index) pattern.lastIndex = index + 1;
