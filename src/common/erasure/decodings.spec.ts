@@ -104,6 +104,15 @@ describe('an address in one encoding within another one', () => {
   });
 });
 
+it('what is encoded deeper is not looked into', () => {
+  const finder = new AddressFinder('ann@x.example');
+  const encoded = (...names: string[]) => names.reduce((text, name) => encode(name, text), ' ann@x.example ');
+  const isFound = (...names: string[]) => finder.holds(encoded(...names));
+  expect([isFound('base64', 'base64'), isFound('base64', 'base64', 'base64')]).toEqual([true, false]);
+  const escapes = ['quoted-printable', 'percent-encoding', 'JSON escapes', 'HTML references'];
+  expect([isFound(...escapes.slice(1)), isFound(...escapes)]).toEqual([true, false]);
+});
+
 describe('what is encoded within a text', () => {
   const finder = new AddressFinder('ann@x.example');
 

@@ -32,7 +32,7 @@ const ESCAPES: readonly Escape[] = [
   // RFC 3986 section 2.1.
   { sign: '%', pattern: octets('%'), decode: decodeOctets },
   // RFC 2045 section 6.7: lines are broken behind a `=`.
-  { sign: '=', pattern: new RegExp(`=[ \\t]*\\r?\\n|${octets('=').source}`, 'g'), decode: decodeQuoted, isGuess: true },
+  { sign: '=', pattern: new RegExp(`=[ \\t]*\\r?\\n|${octets('=').source}`, 'g'), decode: decodeOctets, isGuess: true },
   // RFC 8259 section 7, and JavaScript.
   {
     sign: '\\',
@@ -130,14 +130,10 @@ function octets(sign: string): RegExp {
   return new RegExp(`${sign}[0-7][0-9A-Fa-f]|(?:${sign}[89A-Fa-f][0-9A-Fa-f])+`, 'g');
 }
 
-/** Beyond ASCII in UTF-8, or else in Latin 1. */
+/** Beyond ASCII in UTF-8, or else in Latin 1. A line break has no digits, and stands for nothing. */
 function decodeOctets(escaped: string): string {
   const bytes = Buffer.from(escaped.replace(/[^0-9A-Fa-f]/g, ''), 'hex');
   return bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1').replace('\0', '');
-}
-
-function decodeQuoted(escaped: string): string {
-  return escaped.endsWith('\n') ? '' : decodeOctets(escaped);
 }
 
 function decodeBackslash(escaped: string): string {

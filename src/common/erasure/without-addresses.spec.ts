@@ -60,6 +60,10 @@ describe('withoutEncodedAddresses', () => {
     }
   });
 
+  it('keeps none without a whole domain that is escaped twice', () => {
+    expect(withoutEncodedAddresses('to ada\\u0026#64;localhost')).toBe('to [address]');
+  });
+
   it('keeps none that the end of the text cuts', () => {
     const encoded = Buffer.from('{"recipient":"ada@example.com"}').toString('base64');
     for (let length = 26; length < encoded.length; length += 1) {
