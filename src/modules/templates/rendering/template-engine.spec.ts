@@ -1,7 +1,7 @@
 import * as liquidjs from 'liquidjs';
 import { Metrics } from '../../../common/metrics/metrics';
 import { RenderThreads } from './render-threads';
-import { type CheckResult, TemplateEngine, type TemplateParts } from './template-engine';
+import { type CheckResult, type RenderResult, TemplateEngine, type TemplateParts } from './template-engine';
 
 /** Of processor time: by the clock on the wall, a busy machine would end what takes microseconds. */
 const cpuMs = () => {
@@ -45,6 +45,26 @@ describe('TemplateEngine', () => {
     ['{{ object }}', '[object Object]'],
   ])('escapes once in html: %s', (html, expected) => {
     expect(htmlOf(html, { x: '<i>', lines: '<a>\nb', object: { a: 1 } })).toBe(expected);
+  });
+
+  it.each([
+    ['many', Array.from({ length: 501 }, (_, index) => `{{ v${index} }}`).join(''), 'it uses more than 500 variables'],
+    ['long', `{{ a${'.b'.repeat(100)} }}`, 'it uses a variable whose name is longer than 200 characters'],
+    ['deep', '{% for i in (1..9) %}'.repeat(10_000), 'it is nested too deeply'],
+  ])(
+    'refuses variables that are too %s: what lists and refusals say of a template is bounded',
+    (_what, html, message) => {
+      const checked = engine.check({ subject: 's', html, text: undefined });
+      expect(checked).toMatchObject({
+        kind: 'invalid',
+        problems: expect.arrayContaining([expect.objectContaining({ message })]),
+      });
+    },
+  );
+
+  it('names what is missing in part, of a template from before that was refused', () => {
+    const { names } = htmlOf(`{{ a${'.b'.repeat(50_000)} }}`) as RenderResult & { kind: 'missing' };
+    expect(names.map((name) => name.length)).toEqual([200]);
   });
 
   it('names every variable that is missing, in all parts', () => {

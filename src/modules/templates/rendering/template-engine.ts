@@ -53,6 +53,9 @@ export class TemplateEngine {
   /** Characters and elements that filters and ranges may make. */
   static readonly MEMORY = 16_000_000;
   static readonly MAX_NAMED = 50;
+  /** Of one part of a template: its list of variables is shown wherever it is, and what is missing in refusals. */
+  static readonly MAX_VARIABLES = 500;
+  static readonly MAX_VARIABLE_LENGTH = 200;
   /** Parsed sources are kept for so many organizations, of each at most so many characters of source. */
   static readonly CACHED_ORGANIZATIONS = 64;
   static readonly CACHED_CHARACTERS = 512 * 1024;
@@ -76,8 +79,10 @@ export class TemplateEngine {
     const variables = new Set<string>();
     for (const field of TemplateEngine.FIELDS) {
       try {
-        const parsed = this.parse(field, source[field] ?? '');
-        for (const name of this.plain.globalFullVariablesSync(parsed)) variables.add(name);
+        const names = this.plain.globalFullVariablesSync(this.parse(field, source[field] ?? ''));
+        const message = this.excessOf(names);
+        if (message !== undefined) problems.push({ field, message, line: 1, column: 1 });
+        else for (const name of names) variables.add(name);
       } catch (error) {
         problems.push(...this.problemsOf(field, error as Fault));
       }
@@ -101,7 +106,7 @@ export class TemplateEngine {
         for (const name of names) missing.add(name);
       }
     }
-    if (missing.size > 0) return { kind: 'missing', names: [...missing].slice(0, TemplateEngine.MAX_NAMED) };
+    if (missing.size > 0) return { kind: 'missing', names: this.inShort([...missing]) };
     return { kind: 'rendered', subject: this.oneLine(result.subject ?? ''), html: result.html, text: result.text };
   }
 
@@ -238,11 +243,26 @@ export class TemplateEngine {
     return new RegExp(`(?<![\\w.-])${literal}(?:\\.[a-zA-Z_][\\w-]*)*`).exec(expression)?.[0] ?? name;
   }
 
+  private excessOf(names: readonly string[]): string | undefined {
+    const { MAX_VARIABLES, MAX_VARIABLE_LENGTH } = TemplateEngine;
+    if (names.length > MAX_VARIABLES) return `it uses more than ${MAX_VARIABLES} variables`;
+    return names.some((name) => name.length > MAX_VARIABLE_LENGTH)
+      ? `it uses a variable whose name is longer than ${MAX_VARIABLE_LENGTH} characters`
+      : undefined;
+  }
+
+  /** Templates from before may have longer ones. */
+  private inShort(names: readonly string[]): string[] {
+    const { MAX_NAMED, MAX_VARIABLE_LENGTH } = TemplateEngine;
+    return names.slice(0, MAX_NAMED).map((name) => name.slice(0, MAX_VARIABLE_LENGTH));
+  }
+
   private reasonOf(fault: Fault): string {
     const others = fault.errors?.filter((each) => this.namesOf(each).length === 0);
     const first = others?.[0];
     if (first) return this.reasonOf(first);
     if (fault.message.startsWith('memory alloc limit')) return 'it makes too much: shorten its loops and texts';
+    if (fault.message.startsWith('Maximum call stack')) return 'it is nested too deeply';
     // The library adds the place to the message.
     return fault.message.replace(/, line:\d+, col:\d+$/, '').slice(0, 200);
   }
