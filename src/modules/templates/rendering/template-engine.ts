@@ -82,7 +82,7 @@ export class TemplateEngine {
         const names = this.plain.globalFullVariablesSync(this.parse(field, source[field] ?? ''));
         const message = this.excessOf(names);
         if (message !== undefined) problems.push({ field, message, line: 1, column: 1 });
-        else for (const name of names) variables.add(name);
+        names.forEach((name) => variables.add(name));
       } catch (error) {
         problems.push(...this.problemsOf(field, error as Fault));
       }
