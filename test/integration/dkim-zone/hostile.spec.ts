@@ -2,7 +2,6 @@ import { createSocket } from 'node:dgram';
 import fc from 'fast-check';
 import { HOUR, SECOND } from '../../../src/common/clock';
 import { newId } from '../../../src/common/ids';
-import { withoutStall } from '../fuzz/event-loop';
 import { waitFor } from '../../setup/wait-for';
 import { DkimZoneApp, edns, framed, queryFor, RECORD, textOf, ZONE } from './dkim-zone-app';
 
@@ -66,21 +65,6 @@ describe('the responder', () => {
       client.socket.destroy();
     }
     expect(textOf(await app.ask(name))).toBe(RECORD);
-  });
-
-  it('answers thousands of queries of one packet in turns', async () => {
-    const queries = Buffer.concat(Array.from({ length: 1_000 }, () => framed(queryFor(name))));
-    await withoutStall(
-      () => 'a packet of queries',
-      async () => {
-        const clients = await Promise.all(Array.from({ length: 6 }, () => app.connect()));
-        for (const { socket } of clients) socket.write(queries);
-        for (const client of clients) {
-          for (let count = 0; count < 1_000;) count += (await client.next()).length;
-          client.socket.destroy();
-        }
-      },
-    );
   });
 
   it('asks the database for ids only, and once for many who ask at once', async () => {
