@@ -62,12 +62,25 @@ export class AddressFinder {
 
   /** A text of any length; the event loop has its turn in between. */
   async cleanLong(text: string): Promise<string> {
+    return withReplaced(text, await this.occurrencesInLong(text), REPLACEMENT);
+  }
+
+  /**
+   * As `cleanLong`, for a raw message whose parts can be read afterwards; undefined when the address is within lines of base64: without
+   * them a part could not be decoded.
+   */
+  async cleanMessage(message: string): Promise<string | undefined> {
+    const found = await this.occurrencesInLong(message);
+    return found.some((each) => isBase64Lines(message, each)) ? undefined : withReplaced(message, found, REPLACEMENT);
+  }
+
+  private async occurrencesInLong(text: string): Promise<Occurrence[]> {
     const found: Occurrence[] = [];
     for (let start = 0; start < text.length; start += WINDOW) {
       if (start > 0) await nextTurn();
       for (const each of this.inWindow(text, start, start + WINDOW + this.maxLength)) found.push(each);
     }
-    return withReplaced(text, found, REPLACEMENT);
+    return found;
   }
 
   /** A JSON value without the address, in no name and in no text. */
@@ -126,6 +139,13 @@ function shortestLength(email: string): number {
   const domain = domainOf(email);
   const readable = email.slice(0, -domain.length) + (domainToUnicode(domain) || domain);
   return readable === email && /^[\x00-\x7f]*$/.test(email) ? email.length : readable.length >> 1;
+}
+
+/** Whole lines, as a part of a message has them (RFC 2045 section 6.8), not a word of a text. */
+function isBase64Lines(text: string, { start, end }: Occurrence): boolean {
+  const isWhole =
+    (start === 0 || text[start - 1] === '\n') && /^[ \t]*(?:\r?\n|$)/.test(text.slice(end, end + SURROUNDINGS));
+  return isWhole && /^[A-Za-z0-9+/\s]+={0,2}$/.test(text.slice(start, end));
 }
 
 function isPartOfAnother(text: string, { start, end }: Occurrence): boolean {

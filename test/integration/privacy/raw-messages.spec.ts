@@ -53,14 +53,16 @@ describe('raw messages of a person', () => {
     const body = `KEPT ${ANN}, ${encodeURIComponent(ANN)} and ${Buffer.from(`to ${ANN}`).toString('base64')} KEPT\r\n`;
     const large = await send([ANN, BOB], `Subject: for ${ANN}\r\n`, body + 'x'.repeat(1_500_000));
     const hidden = await send([ANN, BOB], 'Content-Transfer-Encoding: base64\r\n', linesOf(`${'y '.repeat(25)}${ANN}`));
+    const short = await send([ANN, BOB], 'Content-Transfer-Encoding: base64\r\n', linesOf(`Dear ${ANN}`));
     const own = await send([ANN], 'Subject: alone\r\n', 'only for her');
     expect(await scene.erase(ANN)).toMatchObject({ status: 'completed' });
     const kept = await load(large);
     expect(shows(kept, ['annqz'])).toBe(false);
     expect(kept.toString().match(/KEPT/g)).toHaveLength(2);
     expect(kept.toString()).toMatch(/x{1500000}$/);
-    // Within lines of base64 it cannot be separated.
+    // Within lines of base64 it cannot be separated: the others would get a part that cannot be decoded.
     await expect(load(hidden)).rejects.toThrow('gone');
+    await expect(load(short)).rejects.toThrow('gone');
     await expect(load(own)).rejects.toThrow('gone');
     expect(await scene.tablesWith('annqz')).toEqual([]);
   });

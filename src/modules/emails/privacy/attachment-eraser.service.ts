@@ -50,7 +50,7 @@ export class AttachmentEraser {
     const bytes = await this.messages.load({ organizationId, mode, emailId });
     if (!bytes || !(await bytesHold(finder, bytes))) return;
     const encoding = isUtf8(bytes) ? 'utf8' : 'latin1';
-    const cleaned = Buffer.from(await finder.cleanLong(bytes.toString(encoding)), encoding);
+    const cleaned = Buffer.from((await finder.cleanMessage(bytes.toString(encoding))) ?? '', encoding);
     const isClean = !(await bytesHold(finder, cleaned));
     await this.emails.writeRaw(subject, emailId, isClean ? cleaned : Buffer.alloc(0));
   }
