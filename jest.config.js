@@ -25,8 +25,8 @@ module.exports = {
   reporters: ['default', '<rootDir>/test/setup/summary-reporter.js'],
   // Waits end by their condition; this is for a machine with much else to do.
   testTimeout: 240_000,
-  // More than twice the cores that CI has: much of the integration and end-to-end tests is waiting.
-  maxWorkers: 5,
+  // Twice the cores that CI has: much of the integration and end-to-end tests is waiting. Five take as long.
+  maxWorkers: 4,
   // What tests leave behind adds up, and a fresh worker loads everything again: 3 s of CPU time.
   workerIdleMemoryLimit: '1500MB',
   projects: [

@@ -1,5 +1,6 @@
 import { insertInboundEmail } from '../../factories/inbound-emails';
 import { randomUUID } from 'node:crypto';
+import type { PoolClient } from 'pg';
 import { DataSource } from 'typeorm';
 import { ApiKeysService } from '../../../src/auth/api-keys.service';
 import { HOUR } from '../../../src/common/clock';
@@ -111,9 +112,11 @@ export class TenantIsolationScene {
   /** The most connections to the database that the app had in use at a time meanwhile. */
   async peakConnections(work: () => Promise<unknown>): Promise<number> {
     const pool = poolOf(this.app.get(DataSource));
-    let [inUse, peak] = [0, 0];
-    const take = () => (peak = Math.max(peak, (inUse += 1)));
-    const give = () => (inUse -= 1);
+    const inUse = new Set<PoolClient>();
+    let peak = 0;
+    const take = (connection: PoolClient) => (peak = Math.max(peak, inUse.add(connection).size));
+    // One that the background had before may be given back meanwhile.
+    const give = (_error: unknown, connection: PoolClient) => inUse.delete(connection);
     pool.on('acquire', take).on('release', give);
     await work().finally(() => pool.off('acquire', take).off('release', give));
     return peak;
